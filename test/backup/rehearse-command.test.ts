@@ -69,7 +69,7 @@ test('the key of a person is proven, and the list says when one could be back', 
   const answer = await owner.fetch('/api/backup/create', { method: 'POST' })
   const { filename } = (await answer.json()) as { filename: string }
   while ((await statusOf(owner)).isDrilling) await pause(50)
-  t.match(await statusOf(owner), { drill: { result: 'passed' }, rehearsed: null })
+  t.match(await statusOf(owner), { drill: { result: 'passed' }, recipients: 1, rehearsed: null })
   // Also the one who may read everything cannot follow this link.
   const unreadable = 'backup-20250101-000000.tar.gz'
   symlinkSync(unreadable, join(folder, 'data', 'backups', unreadable))

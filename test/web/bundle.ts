@@ -28,6 +28,8 @@ export async function bundle(): Promise<Map<string, Uint8Array>> {
       'files/page.css': join(sources, 'pages/files/page.css'),
       'account/page': join(sources, 'pages/account/page.ts'),
       'account/page.css': join(sources, 'pages/account/page.css'),
+      'node/page': join(sources, 'pages/node/page.ts'),
+      'node/page.css': join(sources, 'pages/node/page.css'),
     },
     outdir: bundleFolder,
     write: false,

@@ -8,6 +8,7 @@ export const securityEvents = [
   'session-ended',
   'token-created',
   'token-revoked',
+  'user-added',
   'user-changed',
   'user-deleted',
   'plugin-switched',

@@ -26,6 +26,14 @@ const account = Type.Object({
   }),
 })
 
+const addition = Type.Object(
+  {
+    wallet: Type.String({ description: '`0x` and 40 hexadecimal digits.' }),
+    username: Type.Optional(Type.String({ pattern: usernamePattern })),
+  },
+  { additionalProperties: false },
+)
+
 const change = Type.Object(
   {
     username: Type.Optional(Type.String({ pattern: usernamePattern })),
@@ -40,7 +48,7 @@ interface UserRouteParts {
   readonly administration: UserAdministration
 }
 
-/** The routes `/api/users`, for the owner: list, rename, disable and delete users, and end their sessions. */
+/** The routes `/api/users`, for the owner: list, add, rename, disable and delete users, and end their sessions. */
 export function userRoutes(app: RoutesApp, { accounts, userSessions, administration }: UserRouteParts): void {
   const existing = async (uuid: string): Promise<UserAccount> => {
     const user = await accounts.get(uuid)
@@ -64,6 +72,26 @@ export function userRoutes(app: RoutesApp, { accounts, userSessions, administrat
       const users: Static<typeof account>[] = []
       for await (const user of accounts.list()) users.push(viewAccount(user))
       return { users }
+    },
+  )
+  app.post(
+    '/api/users',
+    {
+      config,
+      schema: {
+        operationId: 'addUser',
+        summary: 'Add a user, who may then sign in. A wallet that has a user keeps that user',
+        tags,
+        body: addition,
+        response: { 200: Type.Object({ user: account }) },
+      },
+    },
+    async (request) => {
+      const { wallet, username } = request.body
+      const added = await administration.add(wallet, username)
+      const details = { target: added.username, targetUuid: added.uuid, wallet: added.wallet }
+      logSecurityEvent(request, 'user-added', 'The owner added a user.', details)
+      return { user: viewAccount(added) }
     },
   )
   app.get(

@@ -128,6 +128,8 @@ test('the log has every change of tokens, sessions, users and plugins', async (t
   await asOwner('DELETE', '/api/account/sessions')
   t.match(login.events(), [{ event: 'session-ended', ...who, ended: 1 }])
 
+  await asOwner('POST', '/api/users', { wallet: other.user.wallet })
+  t.match(login.events(), [{ event: 'user-added', ...who, ...target, wallet: other.user.wallet }])
   await asOwner('PATCH', `/api/users/${other.user.uuid}`, { disabled: true })
   t.match(login.events(), [{ event: 'user-changed', ...who, ...target, change: { disabled: true } }])
   await asOwner('DELETE', `/api/users/${other.user.uuid}`)

@@ -147,6 +147,39 @@ test('only the owner lists the users, and one answer has all 1,200', async (t) =
   t.same(users.filter((user) => user.owner).length, 1)
 })
 
+test('the owner adds wallets, which may then sign in whatever the admission is', async (t) => {
+  const { asOwner, signIn, send, openSession } = await startOwnedNode(t, { auth: { admission: 'owner' } })
+  await expectError(t, await signIn(ada), 403, 'FORBIDDEN')
+  const added = await account(
+    await asOwner('POST', '/api/users', { wallet: ada.toLowerCase(), username: 'ada' }),
+  )
+  t.match(added, { username: 'ada', wallet: ada, owner: false, added: String, disabled: null })
+  const { sessionToken, user } = await openSession(ada)
+  t.equal(user.uuid, added.uuid)
+  t.strictSame(
+    await account(await asOwner('POST', '/api/users', { wallet: ada })),
+    added,
+    'again changes nothing',
+  )
+
+  for (const body of [{}, { wallet: 'ada' }, { wallet: bob, username: 'B' }, { wallet: bob, owner: true }])
+    await expectError(t, await asOwner('POST', '/api/users', body), 400, 'VALIDATION_ERROR')
+  const taken = await asOwner('POST', '/api/users', { wallet: bob, username: 'ada' })
+  t.match(await expectError(t, taken, 409, 'CONFLICT'), /is taken\.$/)
+  const byUser = await send(
+    'POST',
+    '/api/users',
+    { wallet: bob },
+    { authorization: `Bearer ${sessionToken}` },
+  )
+  await expectError(t, byUser, 403, 'FORBIDDEN')
+  const { users } = (await (await asOwner('GET', '/api/users')).json()) as { users: Account[] }
+  t.equal(users.length, 2, 'refused requests add nobody')
+  await asOwner('PATCH', `/api/users/${added.uuid}`, { disabled: true })
+  const disabled = await asOwner('POST', '/api/users', { wallet: ada })
+  t.match(await expectError(t, disabled, 409, 'CONFLICT'), /is disabled/)
+})
+
 test('a disabled user loses every session and API token at once and cannot sign in until enabled', async (t) => {
   const node = await startOwnedNode(t)
   const [one, two, bobs] = [

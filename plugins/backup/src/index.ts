@@ -130,6 +130,7 @@ export default definePlugin({
       })),
       drill: drills.last,
       isDrilling: drills.isRunning,
+      recipients: recipients.length,
       rehearsed: (await readRehearsal(dataDir))?.at ?? null,
       planned: await plannedRestore(restoreFolders),
       previous: (await restoreFolders.previous()).map(({ backup, bytes }) => ({ backup, bytes })),

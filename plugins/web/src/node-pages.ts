@@ -7,5 +7,6 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
   return [
     ['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }],
     ['account', { title: 'Account', folder: join(bundle, 'account'), ...files }],
+    ['node', { title: 'Node', folder: join(bundle, 'node'), ...files }],
   ]
 }

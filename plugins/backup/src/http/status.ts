@@ -49,6 +49,9 @@ export const backupStatus = Type.Object({
     { description: 'How the last drill ended.' },
   ),
   isDrilling: Type.Boolean({ description: 'Whether a backup is being tried out.' }),
+  recipients: Type.Integer({
+    description: 'The number of recovery keys that open the next backup. With 0, it is not encrypted.',
+  }),
   rehearsed: moment('When `nodekeep backup rehearse` last proved that somebody has the recovery key.'),
   planned: Type.Union(
     [

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 import { texts } from './texts.ts'
 
@@ -62,7 +62,8 @@ export function Questions(): VNode | null {
 /** A dialog over the page. The browser keeps the focus in it, and gives it back afterwards. */
 export function Dialog(props: { title: string; onClose: () => void; children?: unknown }): VNode {
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Other effects end after the element is removed, and then the browser does not give the focus back.
+  useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
     dialog?.querySelector<HTMLInputElement>('input[autofocus]')?.select()

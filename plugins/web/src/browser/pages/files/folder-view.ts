@@ -2,6 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
+import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { ask } from '../../questions.ts'
 import { texts } from '../../texts.ts'
@@ -131,13 +132,4 @@ async function attempt(page: PageContext, work: () => Promise<void>, done?: stri
   } catch (error) {
     page.notice(error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message, 'error')
   }
-}
-
-const units = ['B', 'kB', 'MB', 'GB', 'TB']
-
-/** Writes a number of bytes in units of 1000, such as `1.5 MB`. */
-function bytesText(bytes: number): string {
-  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1)
-  const value = bytes / 1000 ** power
-  return `${value.toLocaleString(undefined, { maximumFractionDigits: power === 0 || value >= 100 ? 0 : 1 })} ${units[power]}`
 }

@@ -1,0 +1,53 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren, VNode } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { html } from '../../html.ts'
+import { reasonOf } from './request.ts'
+
+/** The id of the heading of the part that is shown. */
+export const headingId = 'part'
+
+interface ActionProps {
+  readonly page: PageContext
+  /** The name for programs that read the screen aloud, where the text alone does not tell it. */
+  readonly label?: string
+  readonly main?: boolean
+  readonly run: () => Promise<unknown>
+  readonly children: ComponentChildren
+}
+
+/**
+ * A button that runs something once at a time, and shows why it failed. It keeps the focus meanwhile. If it goes away, as with its row,
+ * the heading gets the focus.
+ */
+export function Action({ page, label, main = false, run, children }: ActionProps): VNode {
+  const element = useRef<HTMLButtonElement>(null)
+  const isBusy = useSignal(false)
+  // Other effects end after the element is removed, and so without the focus.
+  useLayoutEffect(() => {
+    const button = element.current
+    return () => {
+      if (button !== null && document.activeElement === button) document.getElementById(headingId)?.focus()
+    }
+  }, [])
+  const click = async () => {
+    if (isBusy.value) return
+    isBusy.value = true
+    try {
+      await run()
+    } catch (error) {
+      page.notice(reasonOf(error), 'error')
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return html`<button
+    type="button"
+    class=${main ? 'main' : ''}
+    ref=${element}
+    aria-label=${label}
+    aria-disabled=${isBusy.value}
+    onClick=${click}
+  >${children}</button>`
+}

@@ -1,0 +1,37 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import type { Signal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { html } from '../../html.ts'
+import { texts } from '../../texts.ts'
+import { headingId } from './action.ts'
+import type { ShownParts } from './shown-parts.ts'
+
+interface NodeViewProps {
+  readonly page: PageContext
+  readonly parts: ShownParts
+  readonly place: Signal<string>
+}
+
+/** The parts of the node, one at a time. */
+export function NodeView({ page, parts, place }: NodeViewProps): VNode {
+  const list = parts.list.value
+  if (list === null) return html`<p class="hint">${texts.shell.loading}</p>`
+  const name = place.value.split('/')[1] ?? ''
+  const shown = name === '' ? list[0] : list.find((part) => part.name === name)
+  const onPluginsChanged = () => void parts.find()
+  return html`<section class="node">
+    <h1>${texts.node.title}</h1>
+    <nav class="parts" aria-label=${texts.node.parts}>
+      ${list.map(
+        (part) =>
+          html`<a key=${part.name} href=${`#/node/${part.name}`} aria-current=${part === shown ? 'page' : undefined}>${part.title}</a>`,
+      )}
+    </nav>
+    ${
+      shown
+        ? html`<h2 id=${headingId} tabindex="-1">${shown.title}</h2>
+          <${shown.view} key=${shown.name} page=${page} onPluginsChanged=${onPluginsChanged} />`
+        : html`<p>${list.length === 0 ? texts.node.noParts : texts.node.noPart}</p>`
+    }
+  </section>`
+}

@@ -1,0 +1,201 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { signal, useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { bytesText } from '../../../bytes-text.ts'
+import { html } from '../../../html.ts'
+import { ask } from '../../../questions.ts'
+import { texts } from '../../../texts.ts'
+import { Action } from '../action.ts'
+import { PolledState, usePolled } from '../polled.ts'
+import { request } from '../request.ts'
+import { dateText, durationText } from '../times.ts'
+import { RestoreDialog } from './restore.ts'
+
+/** A backup in `GET /api/backup/list`. */
+interface Backup {
+  readonly filename: string
+  /** Bytes. */
+  readonly size: number
+  /** ISO 8601 */
+  readonly created: string
+}
+
+/** The answer of `GET /api/backup/status`. Moments are ISO 8601. */
+interface BackupStatus {
+  readonly running: {
+    readonly step: string
+    readonly entries: number
+    readonly bytes: number
+    /** From 0 to 1; null if it is unknown. */
+    readonly share: number | null
+  } | null
+  readonly last: {
+    readonly at: string
+    readonly filename: string | null
+    readonly problem: string | null
+  } | null
+  readonly next: string | null
+  readonly drill: {
+    readonly at: string
+    readonly result: string
+    readonly problem: string | null
+    readonly seconds: number | null
+  } | null
+  readonly isDrilling: boolean
+  readonly recipients: number
+  readonly rehearsed: string | null
+  readonly planned: { readonly backup: string } | null
+  readonly previous: readonly { readonly backup: string; readonly bytes: number }[]
+  readonly targets: readonly {
+    readonly name: string
+    readonly completeAt: string | null
+    readonly problem: string | null
+  }[]
+}
+
+interface Backups {
+  readonly status: BackupStatus
+  readonly list: readonly Backup[]
+}
+
+/** Whether this tab waits for a backup. It lives on while other parts and pages are shown. */
+const isCreating = signal(false)
+
+/** The backups of the node: make, download, delete and restore them. */
+export function BackupPart({ page }: { page: PageContext }): VNode {
+  const backups = usePolled<Backups>(page, {
+    async load(get) {
+      const status = await get<BackupStatus>('/api/backup/status')
+      const { backups } = await get<{ backups: Backup[] }>('/api/backup/list')
+      return { status, list: backups }
+    },
+    pauseMs: (state) =>
+      isCreating.value || state?.status.running || state?.status.isDrilling ? 1000 : 10_000,
+  })
+  const restored = useSignal<string | null>(null)
+  const words = texts.node.backups
+
+  /** The node makes the backup whether somebody waits or not, so a request without an answer has not failed. */
+  const create = async () => {
+    isCreating.value = true
+    void backups.refresh()
+    try {
+      const { filename } = await request<{ filename: string }>(page, 'POST', '/api/backup/create')
+      page.notice(words.created(filename))
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+    } finally {
+      isCreating.value = false
+      void backups.refresh()
+    }
+  }
+  const remove = async (filename: string) => {
+    const title = words.deleteTitle(filename)
+    const answer = await ask({ title, text: words.deleteText, agree: words.delete })
+    if (answer === null) return
+    await request(page, 'DELETE', `/api/backup/${encodeURIComponent(filename)}`)
+    page.notice(words.deleted)
+    await backups.refresh()
+  }
+  const takeBack = async () => {
+    const { backup } = await request<{ backup: string }>(page, 'DELETE', '/api/backup/restore')
+    page.notice(words.takenBack(backup))
+    await backups.refresh()
+  }
+  const state = backups.value.value
+  if (state === null) return html`<${PolledState} of=${backups} />`
+  const { status, list } = state
+  const { running, planned } = status
+  return html`
+    <${PolledState} of=${backups} />
+    ${
+      planned &&
+      html`<p class="told">
+        ${words.planned(planned.backup)}
+        <${Action} page=${page} run=${takeBack}>${words.takeBack}<//>
+      </p>`
+    }
+    <p class="actions"><${Action} page=${page} main run=${create}>${words.create}<//></p>
+    <p role="status">${progressOf(status)}</p>
+    ${(running || isCreating.value) && html`<progress aria-label=${words.progress} value=${running?.share ?? undefined}></progress>`}
+    ${linesOf(status).map(({ text, isFault }) => html`<p key=${text} class=${isFault ? 'fault' : 'hint'}>${text}</p>`)}
+    <ul class="rows" aria-label=${words.list}>
+      ${list.map(
+        ({ filename, size, created }) => html`<li key=${filename}>
+          <div>
+            <strong>${dateText(created)}</strong> <span class="state">${bytesText(size)}</span>
+            <p class="hint">${filename}</p>
+          </div>
+          <span class="actions">
+            <a
+              class="button"
+              href=${`/api/backup/download/${encodeURIComponent(filename)}`}
+              download=${filename}
+              aria-label=${texts.node.of(words.download, filename)}
+            >${words.download}</a>
+            <${Action}
+              page=${page}
+              label=${texts.node.of(words.restore, filename)}
+              run=${async () => {
+                restored.value = filename
+              }}
+            >${words.restore} …<//>
+            <${Action} page=${page} label=${texts.node.of(words.delete, filename)} run=${() => remove(filename)}>${words.delete}<//>
+          </span>
+        </li>`,
+      )}
+    </ul>
+    ${
+      restored.value !== null &&
+      html`<${RestoreDialog}
+        page=${page}
+        filename=${restored.value}
+        isOtherPlanned=${planned !== null}
+        onClose=${() => {
+          restored.value = null
+          void backups.refresh()
+        }}
+      />`
+    }
+  `
+}
+
+function progressOf({ running, isDrilling }: BackupStatus): string {
+  const words = texts.node.backups
+  if (running?.step === 'writing') return words.writing(running.entries, bytesText(running.bytes))
+  if (running !== null || isCreating.value) return words.preparing
+  return isDrilling ? words.drilling : ''
+}
+
+interface Line {
+  readonly text: string
+  readonly isFault: boolean
+}
+
+/** Returns what there is to say about the backups, one line each. */
+function linesOf({ last, next, drill, recipients, rehearsed, targets, previous }: BackupStatus): Line[] {
+  const words = texts.node.backups
+  const told: Line[] = []
+  const say = (text: string | false) => text && told.push({ text, isFault: false })
+  const complain = (text: string) => told.push({ text, isFault: true })
+  if (last === null) say(words.none)
+  else if (last.problem === null) say(words.last(dateText(last.at)))
+  else complain(words.failed(dateText(last.at), last.problem))
+  if (drill !== null) {
+    const { result, at, problem, seconds } = drill
+    const date = dateText(at)
+    if (result === 'passed') say(words.drill.passed(durationText(seconds ?? 0), date))
+    else if (result === 'verified') say([words.drill.verified(date), problem].filter(Boolean).join(' '))
+    else if (result === 'skipped') say([words.drill.skipped(date), problem].filter(Boolean).join(' '))
+    else complain(words.drill.failed(date, problem ?? ''))
+  }
+  say(next === null ? words.noSchedule : words.next(dateText(next)))
+  say(recipients === 0 ? words.unencrypted : words.encrypted(recipients))
+  if (recipients > 0) say(rehearsed === null ? words.unrehearsed : words.rehearsed(dateText(rehearsed)))
+  for (const { name, completeAt, problem } of targets) {
+    if (problem !== null) complain(words.targetFailed(name, problem))
+    else say(completeAt === null ? words.targetPending(name) : words.target(name, dateText(completeAt)))
+  }
+  for (const { backup, bytes } of previous) say(words.previous(backup, bytesText(bytes)))
+  return told
+}

@@ -1,0 +1,56 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import type { VNode } from 'preact'
+import { html } from '../../../html.ts'
+import { ask } from '../../../questions.ts'
+import { texts } from '../../../texts.ts'
+import { Action } from '../action.ts'
+import { PolledState, usePolled } from '../polled.ts'
+import { request } from '../request.ts'
+import { dateText } from '../times.ts'
+
+/** A device in `GET /api/sync/devices`. */
+interface Device {
+  readonly id: string
+  readonly name: string
+  /** ISO 8601 */
+  readonly seenAt: string
+  readonly connected: boolean
+}
+
+/** The devices that keep a folder the same as the files of the person. */
+export function DevicesPart({ page }: { page: PageContext }): VNode {
+  const devices = usePolled<readonly Device[]>(page, {
+    load: async (get) => (await get<{ devices: Device[] }>('/api/sync/devices')).devices,
+    pauseMs: () => 10_000,
+  })
+  const words = texts.node.devices
+  const list = devices.value.value
+  const remove = async ({ id, name }: Device) => {
+    const title = words.removeTitle(name)
+    const answer = await ask({ title, text: words.removeText, agree: words.remove })
+    if (answer === null) return
+    await request(page, 'DELETE', `/api/sync/devices/${encodeURIComponent(id)}`)
+    page.notice(words.removed)
+    await devices.refresh()
+  }
+  return html`
+    <${PolledState} of=${devices} />
+    ${list && html`<p class="hint">${list.length === 0 ? words.none : words.text}</p>`}
+    <ul class="rows" aria-label=${words.title}>
+      ${list?.map(
+        (device) => html`<li key=${device.id}>
+          <div>
+            <strong>${device.name}</strong>
+            <p class="hint">${device.connected ? words.connected : words.seen(dateText(device.seenAt))}</p>
+          </div>
+          <${Action} page=${page} label=${texts.node.of(words.remove, device.name)} run=${() => remove(device)}>${words.remove}<//>
+        </li>`,
+      )}
+    </ul>
+    <details>
+      <summary>${words.add}</summary>
+      <p>${words.addText}</p>
+      <pre tabindex="0">${`npx nodekeep-sync login --node ${location.origin} --key wallet.key\nnpx nodekeep-sync ~/Cloud --node ${location.origin}`}</pre>
+    </details>
+  `
+}

@@ -1,0 +1,43 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import type { VNode } from 'preact'
+import { html } from '../../../html.ts'
+import { texts } from '../../../texts.ts'
+import { PolledState, usePolled } from '../polled.ts'
+import { durationText } from '../times.ts'
+
+/** The answer of `GET /api/system/health`. */
+interface HealthReport {
+  readonly status: string
+  /** Seconds. */
+  readonly uptime: number
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly state: string }>>
+}
+
+/** The health of the node, with each check. */
+export function HealthPart({ page }: { page: PageContext }): VNode {
+  const health = usePolled<HealthReport>(page, {
+    load: (get) => get('/api/system/health'),
+    pauseMs: () => 10_000,
+  })
+  const words = texts.node.health
+  const report = health.value.value
+  return html`
+    <${PolledState} of=${health} />
+    ${
+      report &&
+      html`<p role="status">${report.status === 'ok' ? words.ok : words.degraded}</p>
+        <p class="hint">${words.since(durationText(report.uptime))}</p>
+        <table aria-label=${words.checks}>
+          <thead><tr><th scope="col">${words.check}</th><th scope="col">${words.result}</th></tr></thead>
+          <tbody>
+            ${Object.entries(report.checks).map(
+              ([name, { ok, state }]) => html`<tr key=${name}>
+                <th scope="row">${name}</th>
+                <td class=${ok ? '' : 'fault'}>${ok ? words.works : words.fails} (${state})</td>
+              </tr>`,
+            )}
+          </tbody>
+        </table>`
+    }
+  `
+}

@@ -1,0 +1,61 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import type { VNode } from 'preact'
+import { html } from '../../../html.ts'
+import { texts } from '../../../texts.ts'
+import { PolledState, usePolled } from '../polled.ts'
+
+/** The answer of `GET /api/overlay/status`. */
+interface OverlayStatus {
+  readonly nodeId: string
+  readonly connected: boolean
+  readonly proxyEnabled: boolean
+  /** 0 without one. */
+  readonly allocatedPort: number
+}
+
+interface Reach extends OverlayStatus {
+  readonly addresses: readonly string[]
+}
+
+const configuration = `"overlay-tunnel": {
+  "gateway": "example.org",
+  "name": "me.example.org"
+}`
+
+/** How the node can be reached from outside. */
+export function OverlayPart({ page }: { page: PageContext }): VNode {
+  const reach = usePolled<Reach>(page, {
+    async load(get) {
+      const status = await get<OverlayStatus>('/api/overlay/status')
+      if (!status.proxyEnabled) return { ...status, addresses: [] }
+      const { servers } = await get<{ servers: { url: string }[] }>('/openapi.json')
+      return { ...status, addresses: servers.map(({ url }) => url).filter((url) => url.startsWith('https:')) }
+    },
+    pauseMs: () => 30_000,
+  })
+  const words = texts.node.overlay
+  const status = reach.value.value
+  return html`
+    <${PolledState} of=${reach} />
+    ${
+      status &&
+      html`<p role="status">${status.connected ? words.connected : status.proxyEnabled ? words.waiting : words.off}</p>
+        ${status.allocatedPort > 0 && html`<p>${words.port(status.allocatedPort)}</p>`}
+        ${
+          status.addresses.length > 0 &&
+          html`<h3>${words.addresses}</h3>
+            <ul>${status.addresses.map((url) => html`<li key=${url}><a href=${url}>${url}</a></li>`)}</ul>`
+        }
+        <dl><dt>${words.id}</dt><dd>${status.nodeId}</dd></dl>
+        ${
+          page.user.owner &&
+          !status.proxyEnabled &&
+          html`<details open>
+            <summary>${words.how}</summary>
+            <p>${words.howText}</p>
+            <pre tabindex="0">${configuration}</pre>
+          </details>`
+        }`
+    }
+  `
+}

@@ -1,0 +1,96 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import type { VNode } from 'preact'
+import { html } from '../../../html.ts'
+import { ask } from '../../../questions.ts'
+import { texts } from '../../../texts.ts'
+import { Action } from '../action.ts'
+import { PolledState, usePolled } from '../polled.ts'
+import { request } from '../request.ts'
+
+/** A plugin in `GET /api/system/plugins`. */
+interface NodePlugin {
+  readonly id: string
+  readonly description: string
+  readonly version: string | null
+  readonly state: string
+  readonly reason: string | null
+  readonly required: boolean
+  readonly requires: readonly string[]
+  readonly provides: readonly string[]
+}
+
+interface PluginsProps {
+  readonly page: PageContext
+  readonly onPluginsChanged: () => void
+}
+
+/** The plugins with their states, to be enabled and disabled. */
+export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
+  const plugins = usePolled<readonly NodePlugin[]>(page, {
+    load: async (get) => (await get<{ plugins: NodePlugin[] }>('/api/system/plugins')).plugins,
+    pauseMs: () => 15_000,
+  })
+  const all = plugins.value.value ?? []
+  const words = texts.node.plugins
+  const change = async (id: string, action: 'enable' | 'disable') => {
+    const path = `/api/system/plugins/${encodeURIComponent(id)}/${action}`
+    const { plugin } = await request<{ plugin: NodePlugin }>(page, 'POST', path)
+    if (action === 'disable') page.notice(words.disabled(id))
+    else if (isUp(plugin)) page.notice(words.enabled(id))
+    else page.notice(words.enableFailed(id, plugin.reason ?? words.seeLog), 'error')
+    await plugins.refresh()
+    onPluginsChanged()
+  }
+  const disable = async (plugin: NodePlugin) => {
+    const { id } = plugin
+    const others = stoppedWith(plugin, all)
+    const text = [words.disableText(id)]
+    if (others.length > 0) text.push(words.stopsToo(others.join(', ')))
+    if ([id, ...others].includes('web')) text.push(words.stopsPages)
+    const answer = await ask({
+      title: words.disableTitle(id),
+      text: text.join(' '),
+      agree: words.disable,
+    })
+    if (answer !== null) await change(id, 'disable')
+  }
+  return html`
+    <${PolledState} of=${plugins} />
+    <ul class="rows" aria-label=${words.title}>
+      ${all.map((plugin) => {
+        const { id, description, version, state, reason, required } = plugin
+        const up = isUp(plugin)
+        const switchText = up ? words.disable : words.enable
+        return html`<li key=${id}>
+          <div>
+            <strong>${id}</strong> <span class=${up || state === 'disabled' ? 'state' : 'state fault'}>${words.states[state] ?? state}</span>
+            <p class="hint">${description} ${version && words.version(version)}</p>
+            <p class=${up || state === 'disabled' ? 'hint' : 'fault'}>${reason}</p>
+          </div>
+          ${
+            required && up
+              ? html`<span class="hint">${words.required}</span>`
+              : html`<${Action} page=${page} label=${texts.node.of(switchText, id)} run=${() => (up ? disable(plugin) : change(id, 'enable'))}>${switchText}<//>`
+          }
+        </li>`
+      })}
+    </ul>
+  `
+}
+
+function isUp({ state }: NodePlugin): boolean {
+  return state === 'active' || state === 'degraded'
+}
+
+/** Returns the ids of the plugins that need a plugin, directly or through others, and so stop with it. */
+function stoppedWith(plugin: NodePlugin, all: readonly NodePlugin[]): string[] {
+  const found = new Set([plugin])
+  // The iteration of a set includes members that are added meanwhile.
+  for (const { provides } of found) {
+    for (const other of all) {
+      if (isUp(other) && other.requires.some((service) => provides.includes(service))) found.add(other)
+    }
+  }
+  found.delete(plugin)
+  return [...found].map(({ id }) => id)
+}

@@ -1,0 +1,206 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { signal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { html } from '../../../html.ts'
+import { ask } from '../../../questions.ts'
+import { texts } from '../../../texts.ts'
+import { Action } from '../action.ts'
+import { PolledState, usePolled } from '../polled.ts'
+import { request } from '../request.ts'
+import { dateText } from '../times.ts'
+
+/** An update of the past, or the one that runs. Moments are ISO 8601. */
+interface Attempt {
+  readonly from: string
+  readonly to: string
+  readonly startedAt: string
+  readonly result: string
+  readonly reason: string | null
+}
+
+/** The answers of the routes below `/api/update`, as the README of the plugin `update` describes them. */
+interface UpdateState {
+  readonly version: { readonly buildDate: string }
+  readonly status: {
+    readonly currentVersion: string
+    readonly latestVersion: string
+    readonly updateAvailable: boolean
+    readonly releaseNotes: string
+  }
+  readonly progress: { readonly isUpdating: boolean; readonly progress: string }
+  readonly details: {
+    readonly checkedAt: string | null
+    readonly problem: string | null
+    readonly automatic: boolean
+    readonly obstacle: string | null
+    readonly wayBack: {
+      readonly version: string
+      readonly until: string
+      readonly problems: readonly string[]
+    } | null
+    readonly watchedUntil: string | null
+    readonly withoutWayBack: string | null
+  }
+  readonly attempts: readonly Attempt[]
+}
+
+const installPath = '/api/update/install'
+const backPath = '/api/update/back'
+
+/** The version that served these pages; empty until the node has told. */
+const pagesVersion = signal('')
+
+/** Whether an update was running when the node last told. It lives on while other parts and pages are shown. */
+const wasUpdating = signal(false)
+
+/** The request of the person to change the version, and whether the node has answered it. */
+const asked = signal<{ readonly path: string; readonly isAnswered: boolean } | null>(null)
+
+/** The version of the node: look for a new one, install it, and go back. */
+export function UpdatePart({ page }: { page: PageContext }): VNode {
+  const update = usePolled<UpdateState>(page, {
+    async load(get) {
+      const [version, status, progress, details, { attempts }] = await Promise.all([
+        get<UpdateState['version']>('/api/update/version'),
+        get<UpdateState['status']>('/api/update/status'),
+        get<UpdateState['progress']>('/api/update/progress'),
+        get<UpdateState['details']>('/api/update/details'),
+        get<{ attempts: Attempt[] }>('/api/update/history'),
+      ])
+      return { version, status, progress, details, attempts }
+    },
+    pauseMs: () => (wasUpdating.value ? 1000 : 15_000),
+  })
+  const state = update.value.value
+  useEffect(() => {
+    if (state !== null) follow(page, state)
+  }, [state])
+  const words = texts.node.update
+
+  /** The node may change its version before it answers, so a request without an answer has not failed. */
+  const change = async (path: string) => {
+    wasUpdating.value = true
+    asked.value = { path, isAnswered: false }
+    void update.refresh()
+    try {
+      const { success, message } = await request<{ success: boolean; message: string }>(page, 'POST', path)
+      wasUpdating.value = success
+      page.notice(message)
+    } catch (error) {
+      if (error instanceof TypeError) return
+      wasUpdating.value = false
+      throw error
+    } finally {
+      asked.value = { path, isAnswered: true }
+      void update.refresh()
+    }
+  }
+  const check = async () => {
+    try {
+      const found = await request<{ updateAvailable: boolean; latestVersion: string }>(
+        page,
+        'POST',
+        '/api/update/check',
+      )
+      page.notice(found.updateAvailable ? words.found(found.latestVersion) : words.upToDate)
+    } finally {
+      await update.refresh()
+    }
+  }
+  const install = async (version: string, keepsWayBack: boolean) => {
+    const answer = await ask({
+      title: words.installTitle(version),
+      text: keepsWayBack ? words.installText : `${words.installText} ${words.noWayBack}`,
+      agree: words.install(version),
+    })
+    if (answer !== null) await change(keepsWayBack ? installPath : `${installPath}?withoutWayBack=true`)
+  }
+  const back = async (version: string) => {
+    const answer = await ask({
+      title: words.backTitle(version),
+      text: words.backText,
+      agree: words.back(version),
+    })
+    if (answer !== null) await change(backPath)
+  }
+  if (state === null) return html`<${PolledState} of=${update} />`
+  const { version, status, progress, details, attempts } = state
+  const { latestVersion, currentVersion } = status
+  const { wayBack } = details
+  const isUpdating = progress.isUpdating || wasUpdating.value
+  return html`
+    <${PolledState} of=${update} />
+    ${
+      pagesVersion.value !== currentVersion &&
+      html`<p class="told">
+        ${words.reloadText(currentVersion)}
+        <button type="button" onClick=${() => location.reload()}>${words.reload}</button>
+      </p>`
+    }
+    <p>${words.version(currentVersion)} ${words.built(dateText(version.buildDate))}</p>
+    <p>${status.updateAvailable ? words.available(latestVersion) : words.current} ${details.automatic && words.automatic}</p>
+    <p class="hint">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))}</p>
+    <p class="fault">${details.problem && words.problem(details.problem)}</p>
+    ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
+    <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
+    ${details.watchedUntil && html`<p>${words.watched(dateText(details.watchedUntil))}</p>`}
+    ${status.updateAvailable && details.obstacle && html`<p class="told">${details.obstacle}</p>`}
+    <p class="actions">
+      ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
+      ${
+        !isUpdating &&
+        status.updateAvailable &&
+        details.obstacle === null &&
+        html`<${Action} key="install" page=${page} main run=${() => install(latestVersion, details.withoutWayBack !== latestVersion)}>${words.install(latestVersion)}<//>`
+      }
+    </p>
+    ${
+      status.updateAvailable &&
+      status.releaseNotes !== '' &&
+      html`<h3>${words.notes(latestVersion)}</h3>
+        <pre class="notes" tabindex="0">${status.releaseNotes}</pre>`
+    }
+    ${
+      wayBack &&
+      !isUpdating &&
+      html`<p>${words.wayBack(wayBack.version, dateText(wayBack.until))}</p>
+        ${
+          wayBack.problems.length > 0
+            ? html`<p class="fault">${words.wayBackProblems(wayBack.version)}</p>
+              <ul>${wayBack.problems.map((problem) => html`<li key=${problem}>${problem}</li>`)}</ul>`
+            : html`<${Action} page=${page} run=${() => back(wayBack.version)}>${words.back(wayBack.version)}<//>`
+        }`
+    }
+    <h3>${words.history}</h3>
+    ${attempts.length === 0 && html`<p class="hint">${words.noHistory}</p>`}
+    <ul class="rows" aria-label=${words.history}>
+      ${attempts.map(
+        ({ from, to, startedAt, result, reason }) => html`<li key=${startedAt}>
+          <div>
+            <strong>${words.attempt(from, to)}</strong> <span class="state">${words.results[result] ?? result}</span>
+            <p class="hint">${dateText(startedAt)} ${reason}</p>
+          </div>
+        </li>`,
+      )}
+    </ul>
+  `
+}
+
+/** Tells how an update ended, once. */
+function follow(page: PageContext, { status, progress, attempts }: UpdateState): void {
+  const words = texts.node.update
+  if (pagesVersion.value === '') pagesVersion.value = status.currentVersion
+  const [last] = attempts
+  if (progress.isUpdating || last?.result === 'running') {
+    wasUpdating.value = true
+    return
+  }
+  if (!wasUpdating.value || asked.value?.isAnswered === false) return
+  const failed = asked.value?.path === backPath ? undefined : words.ended[last?.result ?? '']
+  wasUpdating.value = false
+  asked.value = null
+  // The former version may have answered some of the requests, so the current version may be that of before.
+  if (failed === undefined) page.notice(words.arrived(last?.to ?? status.currentVersion))
+  else page.notice([failed, last?.reason].filter(Boolean).join(': '), 'error')
+}

@@ -1,0 +1,65 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { signal } from '@preact/signals'
+import type { FunctionComponent } from 'preact'
+import { texts } from '../../texts.ts'
+import { BackupPart } from './parts/backups.ts'
+import { DevicesPart } from './parts/devices.ts'
+import { HealthPart } from './parts/health.ts'
+import { OverlayPart } from './parts/overlay.ts'
+import { PluginsPart } from './parts/plugins.ts'
+import { UpdatePart } from './parts/update.ts'
+import { UsersPart } from './parts/users.ts'
+
+/** What a part gets. */
+interface PartProps {
+  readonly page: PageContext
+  /** Called when plugins were enabled or disabled, since parts come and go with them. */
+  readonly onPluginsChanged: () => void
+}
+
+/** A part of this page. */
+interface NodePart {
+  /** The name in the address: `/#/node/users`. */
+  readonly name: string
+  readonly title: string
+  readonly access: 'user' | 'owner'
+  /** A route that is there while the part can be used. */
+  readonly route: string
+  readonly view: FunctionComponent<PartProps>
+}
+
+const { health, plugins, users, backups, update, overlay, devices } = texts.node
+
+const parts: readonly NodePart[] = [
+  { name: 'health', title: health.title, access: 'owner', route: '/api/system/health', view: HealthPart },
+  { name: 'plugins', title: plugins.title, access: 'owner', route: '/api/system/plugins', view: PluginsPart },
+  { name: 'users', title: users.title, access: 'owner', route: '/api/users', view: UsersPart },
+  { name: 'backups', title: backups.title, access: 'owner', route: '/api/backup/status', view: BackupPart },
+  { name: 'update', title: update.title, access: 'owner', route: '/api/update/status', view: UpdatePart },
+  { name: 'overlay', title: overlay.title, access: 'user', route: '/api/overlay/status', view: OverlayPart },
+  { name: 'devices', title: devices.title, access: 'user', route: '/api/sync/devices', view: DevicesPart },
+]
+
+/** The parts that the person can use now. */
+export class ShownParts {
+  /** `null` until the node has answered. */
+  readonly list = signal<readonly NodePart[] | null>(null)
+  readonly #page: PageContext
+
+  constructor(page: PageContext) {
+    this.#page = page
+  }
+
+  /** Asks the node which routes are there. */
+  async find(): Promise<void> {
+    const { user, signal } = this.#page
+    const allowed = parts.filter(({ access }) => access === 'user' || user.owner)
+    try {
+      const answers = await Promise.all(allowed.map(({ route }) => this.#page.fetch(route, { signal })))
+      // A route of a plugin that is not up answers with 404 or 503. Other failures are told by the part.
+      this.list.value = allowed.filter((_, i) => ![403, 404, 503].includes(answers[i]?.status ?? 404))
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+}

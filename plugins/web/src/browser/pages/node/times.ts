@@ -1,0 +1,32 @@
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+/** Writes a moment, from ISO 8601, with its date and time of day. */
+export function dateText(moment: string): string {
+  return dates.format(new Date(moment))
+}
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** Writes a length of time in its two largest units, such as `2 hours 5 minutes`. */
+export function durationText(seconds: number): string {
+  const largest = units.findIndex(([, length]) => seconds >= length)
+  const shown = largest === -1 ? units.slice(-1) : units.slice(largest, largest + 2)
+  let rest = seconds
+  const words = shown.map(([unit, length]) => {
+    const count = Math.floor(rest / length)
+    rest -= count * length
+    return [
+      count,
+      new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'long' }).format(count),
+    ]
+  })
+  return words
+    .filter(([count], i) => count !== 0 || i === 0)
+    .map(([, text]) => text)
+    .join(' ')
+}

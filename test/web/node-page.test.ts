@@ -1,0 +1,367 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { definePlugin, Type, Updates, userOf } from '@nodekeep/plugin-sdk'
+import type { Browser, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
+
+/** Long, since other tests may use both processors. */
+const timeout = 60_000
+t.setTimeout(300_000)
+
+const folder = import.meta.dirname
+const markup = '<img src=x onerror="window.__xss = 1">'
+
+let browser: Browser
+t.before(async () => {
+  if (needsChromium === false) browser = await startChromium(t)
+})
+
+/** A tab in which a user is signed in. */
+interface Scene {
+  readonly page: Page
+  /** Errors of scripts, and what the Content-Security-Policy refused. */
+  readonly faults: string[]
+  /** Opens a part of the page by its link. */
+  open(title: string): Promise<void>
+  /** Agrees in the dialog. */
+  agree(text: string): Promise<void>
+  /** Checks that no script of a stranger has run, and that nothing is wider than a phone. */
+  check(): Promise<void>
+}
+
+async function openNodePage(t: Test, node: TestNode, user: TestUser): Promise<Scene> {
+  const context = await browser.newContext({ acceptDownloads: true, viewport: { width: 1000, height: 1600 } })
+  t.teardown(() => context.close())
+  context.setDefaultTimeout(timeout)
+  await context.addCookies([{ name: 'session', value: user.token, url: node.url.href, sameSite: 'Lax' }])
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (line) => {
+    if (/Content.Security.Policy|Trusted/i.test(line.text())) faults.push(line.text())
+  })
+  await page.goto(new URL('/#/node', node.url).href)
+  return {
+    page,
+    faults,
+    async open(title) {
+      await page
+        .getByRole('navigation', { name: 'Parts of the node' })
+        .getByText(title, { exact: true })
+        .click()
+      await page.getByRole('heading', { name: title, level: 2 }).waitFor()
+    },
+    agree: (text) => page.getByRole('dialog').getByRole('button', { name: text, exact: true }).click(),
+    async check() {
+      t.equal(await page.evaluate('window.__xss'), undefined)
+      const viewport = page.viewportSize()
+      await page.setViewportSize({ width: 360, height: 740 })
+      t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), page.url())
+      if (viewport !== null) await page.setViewportSize(viewport)
+    },
+  }
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+
+/** Reads a property of the element that has the focus. */
+function focused(page: Page, property: string): Promise<unknown> {
+  return page.evaluate(`document.activeElement.${property}`)
+}
+
+async function startNode(t: Test): Promise<TestNode> {
+  const optional = { required: false }
+  const node = await createTestNode({
+    plugins: [
+      definePlugin({ id: 'strange', description: markup, setup() {} }),
+      definePlugin({
+        id: 'paper-source',
+        provides: { source: Updates },
+        setup: () => ({
+          source: {
+            isConfigured: true,
+            latest: async () => ({ version: '9.0.0', notes: `# New\n${markup}` }),
+            download: async () => {},
+          },
+        }),
+      }),
+    ],
+    config: {
+      plugins: {
+        'storage-local': optional,
+        files: optional,
+        'file-sync': optional,
+        backup: optional,
+        update: optional,
+        overlay: optional,
+        'overlay-tunnel': optional,
+        web: optional,
+      },
+      backup: { drill: false },
+    },
+    folder,
+  })
+  t.teardown(() => node.stop())
+  return node
+}
+
+t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
+  const node = await startNode(t)
+  const owner = await node.signIn('owner')
+  const { page, faults, open, agree, check } = await openNodePage(t, node, owner)
+
+  await t.test('health', async () => {
+    await page.getByRole('heading', { name: 'Health', level: 2 }).waitFor()
+    await page.getByRole('row').filter({ hasText: 'database' }).getByText('Works (connected)').waitFor()
+    await check()
+  })
+
+  await t.test('a plugin is disabled and enabled', async (t) => {
+    await open('Plugins')
+    await page.getByText(markup).waitFor()
+    await button(page, 'Disable: files').click()
+    await page
+      .getByRole('dialog')
+      .getByText(/These plugins need it and stop, too: .*file-sync/)
+      .waitFor()
+    await agree('Disable')
+    await page.getByRole('link', { name: 'Devices' }).waitFor({ state: 'detached' })
+    t.equal((await owner.fetch('/readdir?path=/')).status, 404)
+    const enable = button(page, 'Enable: files')
+    await enable.waitFor()
+    t.equal(await focused(page, 'ariaLabel'), 'Enable: files', 'the focus stays')
+    await enable.click()
+    await page.getByRole('link', { name: 'Devices' }).waitFor()
+    t.equal((await owner.fetch('/readdir?path=/')).status, 200)
+
+    await button(page, 'Disable: web').click()
+    await page.getByText('These pages stop, too').waitFor()
+    await agree('Cancel')
+    await check()
+  })
+
+  await t.test('a user is added, disabled, deleted and kept', async (t) => {
+    await open('Users')
+    const wallet = page.getByLabel('Wallet address')
+    await wallet.fill('nonsense')
+    await page.getByLabel('Name (optional)').fill('grace')
+    await button(page, 'Add a user').click()
+    await page.getByRole('alert').getByText('"nonsense" is not a wallet address').waitFor()
+    await open('Health')
+    await open('Users')
+    t.equal(await wallet.inputValue(), 'nonsense', 'nothing typed is lost')
+    await page.context().setOffline(true)
+    await button(page, 'Add a user').click()
+    await page.getByRole('alert').getByText('The node did not answer').waitFor()
+    t.equal(await wallet.inputValue(), 'nonsense')
+    await page.context().setOffline(false)
+    await page.getByText('The node does not answer').waitFor({ state: 'detached' })
+    await wallet.fill(`0x${'ab'.repeat(20)}`)
+    await button(page, 'Add a user').click()
+    const row = page.getByRole('listitem').filter({ hasText: 'grace' })
+    await row.getByText('Added by hand').waitFor()
+    t.equal(await wallet.inputValue(), '')
+
+    await button(page, 'Disable: grace').click()
+    await agree('Disable')
+    await row.getByText('Disabled since').waitFor()
+    await button(page, 'Enable: grace').click()
+    await button(page, 'Delete: grace').click()
+    await agree('Delete')
+    await row.getByText('All data is removed on').waitFor()
+    t.equal(await focused(page, 'textContent'), 'Users', 'the focus goes to the heading')
+    await button(page, 'Undo the deletion: grace').click()
+    await button(page, 'Delete: grace').waitFor()
+    const { users } = (await (await owner.fetch('/api/users')).json()) as { users: object[] }
+    t.match(users.at(-1), { username: 'grace', added: /^20/, disabled: null, deletionDue: null })
+    await check()
+  })
+
+  await t.test('a backup is made, downloaded, prepared for a restore, and deleted', async (t) => {
+    await open('Backups')
+    await page.getByText('There is no backup yet.').waitFor()
+    await button(page, 'Back up now').click()
+    await open('Users')
+    await page.getByText(/The backup backup-\S+ is complete\./).waitFor()
+    await open('Backups')
+    const saved = page.getByRole('link', { name: /^Download: / })
+    const [download] = await Promise.all([page.waitForEvent('download'), saved.click()])
+    const file = join(t.testdir({}), 'backup')
+    await download.saveAs(file)
+    const name = download.suggestedFilename()
+    const original = await (await owner.fetch(`/api/backup/download/${name}`)).arrayBuffer()
+    t.ok((await readFile(file)).equals(Buffer.from(original)))
+
+    await button(page, `Restore: ${name}`).click()
+    await agree('Compare')
+    await page.getByText('Everybody has to sign in again').waitFor()
+    t.notOk(await button(page, 'Restore and restart now').isVisible(), 'nothing would start this node again')
+    await agree('Restore at the next start')
+    await page.getByText(`The next start of the node restores ${name}`).waitFor()
+    await check()
+    await button(page, 'Do not restore').click()
+    await page.getByText(`${name} is not restored.`).waitFor()
+    t.match(await (await owner.fetch('/api/backup/status')).json(), { planned: null })
+
+    await button(page, `Delete: ${name}`).click()
+    await agree('Delete')
+    await saved.waitFor({ state: 'detached' })
+  })
+
+  await t.test('a check finds a version, which a node of sources cannot install', async (t) => {
+    await open('Update')
+    await button(page, 'Check for updates').click()
+    await page.getByText('What is new in 9.0.0').waitFor()
+    await page.getByText(markup).waitFor()
+    await page.getByText('Update them with "git pull"').waitFor()
+    t.notOk(await button(page, 'Install 9.0.0').isVisible())
+    await check()
+  })
+
+  await t.test('without a gateway, the overlay says how to have one', async () => {
+    await open('Outside access')
+    await page.getByText('The node cannot be reached from outside').waitFor()
+    await page.getByText('"overlay-tunnel": {').waitFor()
+    await check()
+  })
+
+  await t.test('a device is removed', async () => {
+    await page.evaluate(`new Promise((resolve) => {
+      const socket = new WebSocket(new URL('/api/sync', location.href))
+      socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', protocol: 1, name: ${JSON.stringify(markup)} }))
+      socket.onmessage = resolve
+    })`)
+    await open('Devices')
+    await page.getByText('Connected').waitFor()
+    await button(page, `Remove: ${markup}`).click()
+    await agree('Remove')
+    await page.getByText('No device syncs your files yet.').waitFor()
+    await check()
+  })
+  t.strictSame(faults, [])
+})
+
+t.test('a user sees own devices, and nothing of the owner', { skip: needsChromium }, async (t) => {
+  const node = await startNode(t)
+  const { page, faults, open, check } = await openNodePage(t, node, await node.signIn())
+  await open('Devices')
+  const parts = page.getByRole('navigation', { name: 'Parts of the node' }).getByRole('link')
+  t.strictSame(await parts.allTextContents(), ['Outside access', 'Devices'])
+  for (const path of ['/api/system/plugins', '/api/users', '/api/backup/list'])
+    t.equal(await page.evaluate(`fetch('${path}').then(({ status }) => status)`), 403, path)
+  await page.goto(new URL('/#/node/users', node.url).href)
+  await page.getByText('The node does not have this part').waitFor()
+  await check()
+  t.strictSame(faults, [])
+})
+
+/** What the routes of `updatePlugin` answer. */
+function updateState() {
+  return {
+    version: '0.1.0',
+    isUpdating: false,
+    progress: 'No update runs.',
+    wayBack: null as object | null,
+    attempts: [] as object[],
+  }
+}
+
+/** A plugin with the routes of `update`, of which a test decides everything: a test node cannot change its version. */
+function updatePlugin(state: ReturnType<typeof updateState>) {
+  const newest = '9.0.0'
+  return definePlugin({
+    id: 'update',
+    description: 'Answers like updates.',
+    config: Type.Object({}),
+    setup({ routes }) {
+      routes(
+        (app) => {
+          const answer = (path: string, body: () => object) => app.get(path, async () => body())
+          answer('/version', () => ({ buildDate: '2026-11-23T00:00:00Z' }))
+          answer('/status', () => ({
+            currentVersion: state.version,
+            latestVersion: newest,
+            updateAvailable: state.version !== newest,
+            releaseNotes: '',
+          }))
+          answer('/progress', () => ({ isUpdating: state.isUpdating, progress: state.progress }))
+          const nothing = {
+            checkedAt: null,
+            problem: null,
+            obstacle: null,
+            watchedUntil: null,
+            withoutWayBack: null,
+          }
+          answer('/details', () => ({ ...nothing, automatic: false, wayBack: state.wayBack }))
+          answer('/history', () => ({ attempts: state.attempts }))
+          for (const path of ['/install', '/back']) {
+            app.post(path, { config: { access: 'owner' } }, async (request) => {
+              state.isUpdating = true
+              state.progress = `Asked for ${path} by ${userOf(request).username}: 50 %`
+              return { success: true, message: 'The node changes soon.' }
+            })
+          }
+        },
+        { prefix: '/api/update' },
+      )
+    },
+  })
+}
+
+t.test(
+  'an update survives that the node goes away, and its end is told',
+  { skip: needsChromium },
+  async (t) => {
+    const state = updateState()
+    const config = { plugins: { web: true } }
+    const node = await createTestNode({ plugins: [updatePlugin(state)], config, folder })
+    t.teardown(() => node.stop())
+    const owner = await node.signIn('owner')
+    const { page, faults, open, agree, check } = await openNodePage(t, node, owner)
+    const attempt = (from: string, to: string, result: string, reason: string | null = null) => {
+      state.attempts.unshift({ from, to, result, reason, startedAt: new Date().toISOString() })
+      state.isUpdating = false
+      state.progress = 'The update has ended.'
+    }
+    const until = new Date(Date.now() + 72 * 3_600_000).toISOString()
+    const install = async () => {
+      await button(page, 'Install 9.0.0').click()
+      await agree('Install 9.0.0')
+    }
+
+    await open('Update')
+    await install()
+    await page.getByText(`Asked for /install by ${owner.user.username}: 50 %`).waitFor()
+    await open('Plugins')
+    await open('Update')
+    await page.getByRole('progressbar', { name: 'Progress of the update' }).waitFor()
+    attempt('0.1.0', '9.0.0', 'failed', `It did not start. ${markup}`)
+    await page.getByText(`The update failed: It did not start. ${markup}`).waitFor()
+    await button(page, 'Close').first().click()
+
+    await install()
+    await page.getByText('50 %').waitFor()
+    await page.context().setOffline(true)
+    await page.getByText('The node does not answer').waitFor()
+    attempt('0.1.0', '9.0.0', 'installed')
+    state.version = '9.0.0'
+    state.wayBack = { version: '0.1.0', until, problems: [] }
+    await page.context().setOffline(false)
+    await page.getByText('Version 9.0.0 runs now.').waitFor()
+    await page.getByText('These pages are still those of before.').waitFor()
+    await page.getByText('0.1.0 → 9.0.0').first().waitFor()
+
+    await button(page, 'Go back to 0.1.0').click()
+    await agree('Go back to 0.1.0')
+    await page.getByText('Asked for /back').waitFor()
+    attempt('9.0.0', '0.1.0', 'went back', 'The owner of the node asked for it.')
+    state.version = '0.1.0'
+    state.wayBack = null
+    await page.getByText('Version 0.1.0 runs now.').waitFor()
+    await button(page, 'Reload the pages').waitFor({ state: 'detached' })
+    await check()
+    t.strictSame(faults, [])
+  },
+)
