@@ -26,6 +26,8 @@ export async function bundle(): Promise<Map<string, Uint8Array>> {
       'shell/shell.css': join(sources, 'shell/shell.css'),
       'files/page': join(sources, 'pages/files/page.ts'),
       'files/page.css': join(sources, 'pages/files/page.css'),
+      'chat/page': join(sources, 'pages/chat/page.ts'),
+      'chat/page.css': join(sources, 'pages/chat/page.css'),
     },
     outdir: bundleFolder,
     write: false,

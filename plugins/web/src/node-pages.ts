@@ -4,5 +4,8 @@ import type { WebPage } from '@nodekeep/plugin-sdk'
 /** Returns the pages of Nodekeep itself, in the order of the navigation. Each has a folder of its own in the bundle. */
 export function nodePages(bundle: string): [name: string, page: WebPage][] {
   const files = { module: 'page.js', stylesheet: 'page.css' }
-  return [['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }]]
+  return [
+    ['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }],
+    ['chat', { title: 'Chat', folder: join(bundle, 'chat'), ...files, needs: ['ai', 'files'] }],
+  ]
 }
