@@ -28,6 +28,8 @@ export async function bundle(): Promise<Map<string, Uint8Array>> {
       'files/page.css': join(sources, 'pages/files/page.css'),
       'chat/page': join(sources, 'pages/chat/page.ts'),
       'chat/page.css': join(sources, 'pages/chat/page.css'),
+      'wasm/page': join(sources, 'pages/wasm/page.ts'),
+      'wasm/page.css': join(sources, 'pages/wasm/page.css'),
     },
     outdir: bundleFolder,
     write: false,

@@ -7,5 +7,6 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
   return [
     ['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }],
     ['chat', { title: 'Chat', folder: join(bundle, 'chat'), ...files, needs: ['ai', 'files'] }],
+    ['wasm', { title: 'WebAssembly', folder: join(bundle, 'wasm'), ...files, needs: ['files', 'wasm'] }],
   ]
 }

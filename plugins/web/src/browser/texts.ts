@@ -118,4 +118,32 @@ export const texts = {
     ],
     lookAgain: 'Look again',
   },
+  chooser: {
+    folder: (path: string) => `Folder ${path}`,
+    up: 'Up to the folder above',
+    empty: (ending: string) => `This folder has no folders and no files that end with ${ending}.`,
+  },
+  wasm: {
+    title: 'WebAssembly',
+    hint: 'Choose a module among your files. You see its functions and can call them, or run it if it is a program.',
+    choose: 'Choose a module',
+    chooseOther: 'Choose another module',
+    noFunctions: 'This module has no functions that can be called with numbers.',
+    signature: (parameters: readonly string[], results: readonly string[]) =>
+      `(${parameters.join(', ')}) → ${results.length === 0 ? 'no result' : results.join(', ')}`,
+    argument: (position: number, type: string) => `Number ${position} (${type})`,
+    call: 'Call',
+    run: 'Run',
+    stop: 'Stop',
+    running: 'Running …',
+    stopped: 'You stopped it.',
+    result: 'Result:',
+    noResult: 'Done. The function has no result.',
+    args: 'Arguments, one on each line',
+    stdin: 'Input (stdin)',
+    stdout: 'Output (stdout)',
+    stderr: 'Messages (stderr)',
+    exitCode: (code: number) =>
+      code === 0 ? 'The program has ended.' : `The program has ended with the exit code ${code}.`,
+  },
 }
