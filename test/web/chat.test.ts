@@ -68,6 +68,7 @@ t.test(
   { skip: needsChromium },
   async (t) => {
     const { page, context, user, faults, nextTalk } = await openChat(t)
+    t.equal(await page.locator('header nav a[aria-current=page]').textContent(), 'Chat')
     const foreign: string[] = []
     context.on('request', (request) => {
       if (new URL(request.url()).hostname === 'tracker.test') foreign.push(request.url())

@@ -40,6 +40,7 @@ t.test('a person calls functions and runs a program', { skip: needsChromium }, a
   await button('code/').click()
   await button('copy.wasm').waitFor()
   t.equal(await button('notes.txt').count(), 0)
+  await page.waitForFunction("document.activeElement.closest('.chooser') !== null")
   await button(`${attack}.wasm`).click()
   await page.getByRole('heading', { level: 1, name: `${attack}.wasm` }).waitFor()
 

@@ -1,6 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 import { Dialog } from './questions.ts'
 import { accepted } from './refusal.ts'
@@ -45,10 +46,16 @@ export class FileChooser {
 
   /** The dialog, while it is open. */
   readonly View = (): VNode | null => {
+    const list = useRef<HTMLUListElement>(null)
     const answer = this.#asked.value
-    if (answer === null) return null
     const folder = this.#folder.value
     const entries = this.#entries.value
+    useEffect(() => {
+      // The button of the folder that was opened is gone.
+      const hasFocus = document.activeElement?.closest('dialog') !== null
+      if (entries !== null && !hasFocus) list.current?.querySelector('button')?.focus()
+    }, [entries])
+    if (answer === null) return null
     const pathOf = (name: string) => `${folder === '/' ? '' : folder}/${name}`
     const choose = ({ name, type }: Entry) =>
       type === 'directory' ? this.#open(pathOf(name)) : answer(pathOf(name))
@@ -56,7 +63,7 @@ export class FileChooser {
     return html`<${Dialog} title=${this.#title} onClose=${() => answer(null)}>
       <p>${texts.chooser.folder(folder)}</p>
       <p class="fault" role="alert">${this.#fault.value}</p>
-      <ul class="chooser">
+      <ul class="chooser" ref=${list}>
         ${folder !== '/' && html`<li><button type="button" onClick=${up}>${texts.chooser.up}</button></li>`}
         ${entries?.map(
           (entry) => html`<li key=${entry.name}>
