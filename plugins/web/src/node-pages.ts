@@ -8,5 +8,7 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
     ['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }],
     ['account', { title: 'Account', folder: join(bundle, 'account'), ...files }],
     ['node', { title: 'Node', folder: join(bundle, 'node'), ...files }],
+    ['chat', { title: 'Chat', folder: join(bundle, 'chat'), ...files, needs: ['ai', 'files'] }],
+    ['wasm', { title: 'WebAssembly', folder: join(bundle, 'wasm'), ...files, needs: ['files', 'wasm'] }],
   ]
 }

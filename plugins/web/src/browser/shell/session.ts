@@ -53,8 +53,12 @@ export async function get(path: string): Promise<Response> {
   }
 }
 
-/** Asks the person to sign in again, over the page. Resolves to whether they did. Several requests share one question. */
+/**
+ * Asks the person to sign in again, over the page. Resolves to whether they did. Several requests share one question.
+ * Nobody is asked after the person has signed out.
+ */
 export function askToSignIn(): Promise<boolean> {
+  if (session.value === null) return Promise.resolve(false)
   if (signInAgain.value === null) {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     signInAgain.value = {

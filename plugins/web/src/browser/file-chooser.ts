@@ -1,0 +1,99 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { signal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { html } from './html.ts'
+import { Dialog } from './questions.ts'
+import { accepted } from './refusal.ts'
+import { texts } from './texts.ts'
+
+interface Entry {
+  readonly name: string
+  readonly type: 'file' | 'directory'
+}
+
+const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
+
+/** A dialog in which the person chooses one of their files. */
+export class FileChooser {
+  readonly #page: PageContext
+  readonly #title: string
+  readonly #ending: string
+  readonly #folder = signal('/')
+  /** `null` until the node has answered. */
+  readonly #entries = signal<readonly Entry[] | null>(null)
+  readonly #fault = signal('')
+  readonly #asked = signal<((path: string | null) => void) | null>(null)
+
+  /** @param ending the end of the names that can be chosen, such as `.wasm` */
+  constructor(page: PageContext, title: string, ending: string) {
+    this.#page = page
+    this.#title = title
+    this.#ending = ending
+  }
+
+  /** Opens the dialog. Resolves to the path of the file, or to `null` if the person cancels. */
+  choose(): Promise<string | null> {
+    this.#asked.value?.(null)
+    void this.#open(this.#folder.value)
+    return new Promise((resolve) => {
+      this.#asked.value = (path) => {
+        this.#asked.value = null
+        resolve(path)
+      }
+    })
+  }
+
+  /** The dialog, while it is open. */
+  readonly View = (): VNode | null => {
+    const list = useRef<HTMLUListElement>(null)
+    const answer = this.#asked.value
+    const folder = this.#folder.value
+    const entries = this.#entries.value
+    useEffect(() => {
+      // The button of the folder that was opened is gone.
+      const hasFocus = document.activeElement?.closest('dialog') !== null
+      if (entries !== null && !hasFocus) list.current?.querySelector('button')?.focus()
+    }, [entries])
+    if (answer === null) return null
+    const pathOf = (name: string) => `${folder === '/' ? '' : folder}/${name}`
+    const choose = ({ name, type }: Entry) =>
+      type === 'directory' ? this.#open(pathOf(name)) : answer(pathOf(name))
+    const up = () => this.#open(folder.slice(0, folder.lastIndexOf('/')) || '/')
+    return html`<${Dialog} title=${this.#title} onClose=${() => answer(null)}>
+      <p>${texts.chooser.folder(folder)}</p>
+      <p class="fault" role="alert">${this.#fault.value}</p>
+      <ul class="chooser" ref=${list}>
+        ${folder !== '/' && html`<li><button type="button" onClick=${up}>${texts.chooser.up}</button></li>`}
+        ${entries?.map(
+          (entry) => html`<li key=${entry.name}>
+            <button type="button" onClick=${() => choose(entry)}>${entry.name}${entry.type === 'directory' && '/'}</button>
+          </li>`,
+        )}
+      </ul>
+      ${entries?.length === 0 && html`<p class="hint">${texts.chooser.empty(this.#ending)}</p>`}
+      <p class="buttons"><button type="button" onClick=${() => answer(null)}>${texts.cancel}</button></p>
+    <//>`
+  }
+
+  async #open(folder: string): Promise<void> {
+    this.#folder.value = folder
+    this.#entries.value = null
+    this.#fault.value = ''
+    try {
+      const entries = await this.#list(folder)
+      if (this.#folder.value === folder) this.#entries.value = entries
+    } catch (error) {
+      this.#fault.value = (error as Error).message
+    }
+  }
+
+  async #list(folder: string): Promise<Entry[]> {
+    const { signal } = this.#page
+    const answer = await this.#page.fetch(`/readdir?path=${encodeURIComponent(folder)}`, { signal })
+    const entries = (await (await accepted(answer)).json()) as Entry[]
+    return entries
+      .filter(({ name, type }) => type === 'directory' || name.endsWith(this.#ending))
+      .sort((a, b) => a.type.localeCompare(b.type) || byName.compare(a.name, b.name))
+  }
+}

@@ -1,0 +1,150 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { accepted } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
+
+/** One message of a conversation, as it is stored. */
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly content: string
+  /** The model that replied, as `provider/model`. */
+  readonly model?: string
+  /** Whether the reply was stopped or failed before its end. */
+  readonly incomplete?: boolean
+}
+
+/** The content of a file. Fields that other programs added are kept. */
+export interface StoredChat {
+  readonly messages: readonly Message[]
+  readonly [field: string]: unknown
+}
+
+/** A conversation in the list. */
+export interface ChatFile {
+  readonly name: string
+  /** ISO 8601 */
+  readonly modified: string
+}
+
+/** Characters of a title in a name, so that the name has at most 255 bytes in UTF-8. */
+const titleLength = 48
+
+const datePattern = /^\d{4}-\d\d-\d\d /
+
+/**
+ * The conversations of the person. Each is a file `/chats/<date> <title>.json` with `{ "messages": [{ "role", "content" }] }`, as
+ * `POST /api/ai/chat` takes them.
+ */
+export class ChatFiles {
+  readonly #fetch: PageContext['fetch']
+
+  constructor(fetch: PageContext['fetch']) {
+    this.#fetch = fetch
+  }
+
+  /** Lists the conversations, the last changed first. */
+  async list(): Promise<ChatFile[]> {
+    const chats: ChatFile[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query = new URLSearchParams({ path: '/chats', limit: '10000', ...(cursor !== '' && { cursor }) })
+      const answer = await this.#fetch(`/api/files/list?${query}`)
+      if (answer.status === 404) return []
+      const page = (await (await accepted(answer)).json()) as {
+        entries: (ChatFile & { type: string })[]
+        cursor: string | null
+      }
+      chats.push(...page.entries.filter(({ type, name }) => type === 'file' && name.endsWith('.json')))
+      cursor = page.cursor
+    }
+    return chats.sort((a, b) => b.modified.localeCompare(a.modified))
+  }
+
+  /** @throws Error if the file is no conversation */
+  async read(name: string): Promise<{ chat: StoredChat; etag: string }> {
+    const answer = await accepted(await this.#fetch(`/read?path=${encodeURIComponent(pathOf(name))}`))
+    return { chat: chatIn(await answer.text()), etag: answer.headers.get('etag') ?? '' }
+  }
+
+  /**
+   * Replaces a conversation.
+   *
+   * @param etag the version that is replaced
+   * @returns the new version, or `null` if another program changed the file
+   */
+  replace(name: string, chat: StoredChat, etag: string): Promise<string | null> {
+    return this.#write(name, chat, { 'if-match': etag })
+  }
+
+  /** Stores a conversation under a name that is free. */
+  async create(title: string, chat: StoredChat): Promise<{ name: string; etag: string }> {
+    for (let count = 1; ; count += 1) {
+      const name = `${today()} ${title}${count > 1 ? ` ${count}` : ''}.json`
+      const etag = await this.#write(name, chat, { 'if-none-match': '*' })
+      if (etag !== null) return { name, etag }
+    }
+  }
+
+  /**
+   * Gives a conversation another title.
+   *
+   * @throws Refusal with the status 409 if another one of this date has the title
+   */
+  async rename(name: string, title: string): Promise<{ name: string; etag: string }> {
+    const newName = `${datePattern.exec(name)?.[0] ?? ''}${title}.json`
+    const answer = await this.#post('/move', { source: pathOf(name), destination: pathOf(newName) })
+    return { name: newName, etag: answer.headers.get('etag') ?? '' }
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#post('/delete', { path: pathOf(name) })
+  }
+
+  async #write(name: string, chat: StoredChat, condition: Record<string, string>): Promise<string | null> {
+    const path = `path=${encodeURIComponent(pathOf(name))}`
+    const body = `${JSON.stringify(chat, null, 2)}\n`
+    const answer = await this.#fetch(`/write?${path}`, { method: 'PUT', headers: condition, body })
+    if (answer.status !== 412) return (await accepted(answer)).headers.get('etag') ?? ''
+    // The answer to the same write may have been lost, and this is its repetition.
+    const stored = await this.#fetch(`/read?${path}`)
+    return stored.ok && (await stored.text()) === body ? (stored.headers.get('etag') ?? '') : null
+  }
+
+  async #post(route: string, body: object): Promise<Response> {
+    const headers = { 'content-type': 'application/json' }
+    return accepted(await this.#fetch(route, { method: 'POST', headers, body: JSON.stringify(body) }))
+  }
+}
+
+/** Returns a text as a title that a file name can have; empty if nothing is left. */
+export function titleFrom(text: string): string {
+  const words = text.replace(/[/\\\p{C}\s]+/gu, ' ').trim()
+  return [...words.toWellFormed()].slice(0, titleLength).join('').trim()
+}
+
+/** Returns the title in the name of a file. */
+export function titleOf(name: string): string {
+  return name.replace(/\.json$/, '').replace(datePattern, '')
+}
+
+function pathOf(name: string): string {
+  return `/chats/${name}`
+}
+
+function chatIn(text: string): StoredChat {
+  try {
+    const chat = JSON.parse(text) as StoredChat
+    if (chat.messages.every(isMessage)) return chat
+  } catch {
+    // The error below tells.
+  }
+  throw new Error(texts.chat.notChat)
+}
+
+function isMessage({ role, content }: Message): boolean {
+  return ['system', 'user', 'assistant'].includes(role) && typeof content === 'string'
+}
+
+function today(): string {
+  const now = new Date()
+  const parts = [now.getFullYear(), now.getMonth() + 1, now.getDate()]
+  return parts.map((part) => String(part).padStart(2, '0')).join('-')
+}

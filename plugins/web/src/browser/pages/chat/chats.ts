@@ -1,0 +1,107 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { type Signal, signal } from '@preact/signals'
+import { accepted } from '../../refusal.ts'
+import { type ChatFile, ChatFiles } from './chat-files.ts'
+import { Conversation } from './conversation.ts'
+
+/** The conversations of the person, the one that is shown, and the models. */
+export class Chats {
+  readonly userUuid: string
+  readonly current: Signal<Conversation>
+  /** `null` until the node has answered. */
+  readonly list = signal<readonly ChatFile[] | null>(null)
+  /** All models as `provider/model`; `null` until the node has answered. */
+  readonly models = signal<readonly string[] | null>(null)
+  /** The model that replies. */
+  readonly model = signal('')
+  /** The reason why the list or the models cannot be shown. */
+  readonly fault = signal('')
+  readonly #page: PageContext
+  readonly #files: ChatFiles
+  /** Conversations that go on in the background, and the one that is shown. */
+  #kept: Conversation[] = []
+
+  constructor(page: PageContext) {
+    this.userUuid = page.user.uuid
+    this.#page = page
+    this.#files = new ChatFiles(page.fetch)
+    this.current = signal(this.#conversation(null))
+    this.#kept.push(this.current.value)
+    addEventListener('beforeunload', (event) => {
+      if (this.#kept.some(({ isBusy }) => isBusy)) event.preventDefault()
+    })
+  }
+
+  /** Shows the conversation in a file, or a new one. */
+  open(name: string | null): void {
+    const shown = this.current.value
+    const kept = this.#kept.find((chat) => chat.isBusy && chat.name.value === name)
+    const chat = shown.name.value === name ? shown : (kept ?? this.#conversation(name))
+    this.#show(chat)
+    void chat.load().then(() => this.#chooseModelOf(chat))
+  }
+
+  /** Shows a new conversation, also if the one that is shown has no name yet. */
+  begin(): void {
+    const { name, messages } = this.current.value
+    if (name.value !== null || messages.value.length > 0) this.#show(this.#conversation(null))
+  }
+
+  async refresh(): Promise<void> {
+    await this.#attempt(async () => {
+      this.list.value = await this.#files.list()
+    })
+  }
+
+  async loadModels(): Promise<void> {
+    await this.#attempt(async () => {
+      const answer = await accepted(await this.#page.fetch('/api/ai/models'))
+      const { providers } = (await answer.json()) as { providers: Record<string, string[]> }
+      const models = Object.entries(providers).flatMap(([provider, names]) =>
+        names.map((name) => `${provider}/${name}`),
+      )
+      this.models.value = models
+      if (this.model.value !== '') return
+      const last = localStorage.getItem(this.#modelKey) ?? ''
+      this.model.value = models.includes(last) ? last : (models[0] ?? '')
+    })
+  }
+
+  chooseModel(model: string): void {
+    this.model.value = model
+    localStorage.setItem(this.#modelKey, model)
+  }
+
+  /** Ends everything that goes on. */
+  end(): void {
+    for (const chat of this.#kept) chat.end()
+  }
+
+  #conversation(name: string | null): Conversation {
+    return new Conversation(this.#page, this.#files, name)
+  }
+
+  #show(chat: Conversation): void {
+    this.#kept = [...this.#kept.filter((kept) => kept.isBusy && kept !== chat), chat]
+    this.current.value = chat
+  }
+
+  /** A conversation goes on with the model that replied last. */
+  #chooseModelOf(chat: Conversation): void {
+    const model = chat.messages.value.findLast((message) => typeof message.model === 'string')?.model
+    if (model !== undefined && chat === this.current.value) this.model.value = model
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+      this.fault.value = ''
+    } catch (error) {
+      this.fault.value = (error as Error).message
+    }
+  }
+
+  get #modelKey(): string {
+    return `chat model ${this.userUuid}`
+  }
+}

@@ -1,0 +1,217 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { batch, signal } from '@preact/signals'
+import { texts } from '../../texts.ts'
+import { type ChatFiles, type Message, type StoredChat, titleFrom, titleOf } from './chat-files.ts'
+import { keepDraft, keptDraft } from './drafts.ts'
+import { replyPieces } from './reply-stream.ts'
+
+/** One conversation: its messages, the reply that comes in, and its file. */
+export class Conversation {
+  /** The name of the file; `null` until it is stored. */
+  readonly name = signal<string | null>(null)
+  readonly messages = signal<readonly Message[]>([])
+  /** The reply that comes in, as far as it is there; `null` if none does. */
+  readonly reply = signal<{ readonly model: string; readonly content: string } | null>(null)
+  /** The reason why the last reply failed. Empty if it did not. */
+  readonly replyFault = signal('')
+  /** The reason why the conversation cannot be stored or opened. */
+  readonly fileFault = signal('')
+  readonly isLoading = signal(false)
+  /** The message that is typed and not sent yet. */
+  readonly draft = signal('')
+  readonly #page: PageContext
+  readonly #files: ChatFiles
+  /** The fields of the file beside the messages. */
+  #others: object = {}
+  #etag = ''
+  #stopping = new AbortController()
+  #isUnsaved = false
+  #isEnded = false
+  /** The work on the file, one after the other. */
+  #work: Promise<unknown> = Promise.resolve()
+
+  constructor(page: PageContext, files: ChatFiles, name: string | null) {
+    this.#page = page
+    this.#files = files
+    this.name.value = name
+    this.draft.value = keptDraft(this.#draftKey)
+  }
+
+  /** Whether it would be lost, or be cut short, without this object. */
+  get isBusy(): boolean {
+    return !this.#isEnded && (this.reply.value !== null || this.#isUnsaved)
+  }
+
+  /** Reads the file, unless this has something newer. */
+  load(): Promise<void> {
+    return this.#afterOthers(async () => {
+      if (this.name.value === null || this.isBusy) return
+      this.isLoading.value = true
+      try {
+        const { chat, etag } = await this.#files.read(this.name.value)
+        const { messages, ...others } = chat
+        this.#others = others
+        this.#etag = etag
+        this.messages.value = messages
+        this.fileFault.value = ''
+      } catch (error) {
+        this.fileFault.value = (error as Error).message
+      }
+      this.isLoading.value = false
+    })
+  }
+
+  type(text: string): void {
+    this.draft.value = text
+    keepDraft(this.#draftKey, text)
+  }
+
+  /** Sends what is typed. */
+  async send(model: string): Promise<void> {
+    const content = this.draft.value
+    this.draft.value = ''
+    this.messages.value = [...this.messages.value, { role: 'user', content }]
+    const saved = this.save()
+    await this.#ask(model)
+    await saved
+  }
+
+  /** Asks for the last reply again. */
+  async retry(model: string): Promise<void> {
+    const last = this.messages.value.at(-1)
+    if (last?.role !== 'assistant') return this.#ask(model)
+    this.messages.value = this.messages.value.slice(0, -1)
+    await this.#ask(model, last)
+  }
+
+  /** Stops the reply. What came of it stays. */
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  /** Stores the conversation. It waits for the node, and goes on in the background. */
+  save(): Promise<void> {
+    this.#isUnsaved = true
+    return this.#afterOthers(() => this.#store())
+  }
+
+  rename(title: string): Promise<void> {
+    return this.#afterOthers(async () => {
+      const renamed = await this.#files.rename(this.name.value ?? '', titleFrom(title))
+      this.#etag = renamed.etag
+      this.#setName(renamed.name)
+    })
+  }
+
+  delete(): Promise<void> {
+    this.end()
+    return this.#afterOthers(async () => {
+      try {
+        await this.#files.delete(this.name.value ?? '')
+        keepDraft(this.#draftKey, '')
+      } catch (error) {
+        this.#isEnded = false
+        throw error
+      }
+    })
+  }
+
+  /** Stops the reply, and stores nothing any more. */
+  end(): void {
+    this.#isEnded = true
+    this.stop()
+  }
+
+  /** @param replaced the former reply, which comes back if there is no new one */
+  async #ask(model: string, replaced?: Message): Promise<void> {
+    this.#stopping = new AbortController()
+    const { signal } = this.#stopping
+    const messages = this.messages.value
+    this.replyFault.value = ''
+    this.reply.value = { model, content: '' }
+    let content = ''
+    let frame = 0
+    let fault = ''
+    try {
+      for await (const piece of replyPieces(this.#page.fetch, { model, messages, signal })) {
+        content += piece
+        // Pieces may come faster than the screen shows them.
+        frame ||= requestAnimationFrame(() => {
+          frame = 0
+          this.reply.value = { model, content }
+        })
+      }
+    } catch (error) {
+      if (!signal.aborted) fault = this.#faultOf(error)
+    }
+    cancelAnimationFrame(frame)
+    const incomplete = fault !== '' || signal.aborted
+    const reply: Message = { role: 'assistant', content, model, ...(incomplete && { incomplete }) }
+    const last = content === '' ? replaced : reply
+    batch(() => {
+      this.reply.value = null
+      this.replyFault.value = fault
+      this.messages.value = last === undefined ? messages : [...messages, last]
+    })
+    if (content !== '') await this.save()
+  }
+
+  #faultOf(error: unknown): string {
+    if (!(error instanceof TypeError)) return (error as Error).message
+    // The connection broke, so the page tells when the node is back.
+    void this.#page.nodeAnswers()
+    return texts.chat.cutShort
+  }
+
+  async #store(): Promise<void> {
+    while (this.#isUnsaved && !this.#isEnded) {
+      const messages = this.messages.value
+      try {
+        await this.#write({ ...this.#others, messages })
+        // More may have been said meanwhile.
+        this.#isUnsaved = messages !== this.messages.value
+        this.fileFault.value = ''
+        if (this.draft.value === '') keepDraft(this.#draftKey, '')
+      } catch (error) {
+        if (!(error instanceof TypeError)) {
+          this.fileFault.value = texts.chat.notStored((error as Error).message)
+          return
+        }
+        await this.#page.nodeAnswers()
+      }
+    }
+  }
+
+  async #write(chat: StoredChat): Promise<void> {
+    const name = this.name.value
+    if (name !== null) {
+      const etag = await this.#files.replace(name, chat, this.#etag)
+      if (etag !== null) {
+        this.#etag = etag
+        return
+      }
+      this.#page.notice(texts.chat.changedElsewhere)
+    }
+    const first = chat.messages.find(({ role }) => role === 'user')?.content ?? ''
+    const title = name === null ? titleFrom(first) || texts.chat.untitled : titleOf(name)
+    const created = await this.#files.create(title, chat)
+    this.#etag = created.etag
+    this.#setName(created.name)
+  }
+
+  #setName(name: string): void {
+    keepDraft(this.#draftKey, '')
+    this.name.value = name
+    keepDraft(this.#draftKey, this.draft.value)
+  }
+
+  get #draftKey(): string {
+    return `chat ${this.#page.user.uuid} ${this.name.peek() ?? ''}`
+  }
+
+  #afterOthers(work: () => Promise<void>): Promise<void> {
+    const done = this.#work.then(work)
+    this.#work = done.catch(() => {})
+    return done
+  }
+}

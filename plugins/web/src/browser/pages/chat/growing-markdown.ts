@@ -1,0 +1,25 @@
+import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
+import { html } from '../../html.ts'
+import { blocks, tokensOf } from './markdown.ts'
+
+/** A longer block is shown as it is until the reply is complete, because it is read anew with each piece. */
+const longestBlock = 20_000
+
+/**
+ * Shows a text in markdown that grows at its end. Only the last block is read anew with each piece, so a long reply costs no more
+ * than a short one.
+ */
+export function GrowingMarkdown({ text }: { text: string }): VNode {
+  const settled = useRef({ length: 0, blocks: [] as unknown[] }).current
+  const rest = text.slice(settled.length)
+  if (rest.length > longestBlock)
+    return html`<div class="markdown">${settled.blocks}<p class="plain">${rest}</p></div>`
+  const tokens = tokensOf(rest)
+  const isOpen = tokens.findLastIndex(({ type }) => type !== 'space')
+  for (const token of tokens.splice(0, Math.max(isOpen, 0))) {
+    settled.length += token.raw.length
+    settled.blocks = [...settled.blocks, ...blocks([token])]
+  }
+  return html`<div class="markdown">${settled.blocks}${blocks(tokens)}</div>`
+}

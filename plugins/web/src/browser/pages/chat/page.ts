@@ -1,0 +1,38 @@
+import type { MountPage } from '@nodekeep/plugin-sdk/web-page'
+import { effect } from '@preact/signals'
+import { render } from 'preact'
+import { html } from '../../html.ts'
+import { Questions } from '../../questions.ts'
+import { ChatView } from './chat-view.ts'
+import { Chats } from './chats.ts'
+
+/** Replies go on while another page is shown. */
+let chats: Chats | null = null
+
+/** The page of chats. The address names the file of the conversation: `#/chat/2026-11-23 Title.json`. */
+const mount: MountPage = (element, page) => {
+  if (chats?.userUuid !== page.user.uuid) {
+    chats?.end()
+    chats = new Chats(page)
+  }
+  const shown = chats
+  const nameAt = (place: string) => place.slice(1) || null
+  page.onPlace((place) => shown.open(nameAt(place)))
+  shown.open(nameAt(page.place))
+  void shown.refresh()
+  void shown.loadModels()
+  const stop = effect(() => {
+    // A new conversation gets its name when it is stored, and may get another one.
+    const name = shown.current.value.name.value
+    if (name === null || name === nameAt(page.place)) return
+    page.navigate(`/chat/${name}`)
+    void shown.refresh()
+  })
+  render(html`<${ChatView} chats=${shown} page=${page} /><${Questions} />`, element)
+  return () => {
+    stop()
+    render(null, element)
+  }
+}
+
+export default mount

@@ -1,0 +1,104 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { signal } from '@preact/signals'
+import { accepted } from '../../refusal.ts'
+
+/** A type of numbers of WebAssembly. */
+type NumberType = 'i32' | 'i64' | 'f32' | 'f64'
+
+/** An exported function, as `GET /api/wasm/exports` tells. */
+export interface ExportedFunction {
+  readonly name: string
+  readonly parameters: readonly NumberType[]
+  readonly results: readonly NumberType[]
+}
+
+/** The answer of `POST /api/wasm/run`. */
+export interface ProgramOutput {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The name under which a program exports its beginning (WASI, "Application ABI"). */
+const start = '_start'
+
+/** A stored module: its functions, or its program. */
+export class WasmModule {
+  /** The path of the file; `null` if none is chosen. */
+  readonly path = signal<string | null>(null)
+  /** The functions that can be called; `null` until the node has answered. */
+  readonly functions = signal<readonly ExportedFunction[] | null>(null)
+  /** Whether the module is a program. */
+  readonly isProgram = signal(false)
+  /** The reason why the module cannot be read. */
+  readonly fault = signal('')
+  readonly #page: PageContext
+
+  constructor(page: PageContext) {
+    this.#page = page
+  }
+
+  /** Reads the functions of a module. */
+  async open(path: string | null): Promise<void> {
+    this.path.value = path
+    this.functions.value = null
+    this.isProgram.value = false
+    this.fault.value = ''
+    if (path === null) return
+    try {
+      const query = `path=${encodeURIComponent(path)}`
+      const answer = await this.#page.fetch(`/api/wasm/exports?${query}`, { signal: this.#page.signal })
+      const { exports } = (await (await accepted(answer)).json()) as { exports: ExportedFunction[] }
+      if (this.path.value !== path) return
+      this.isProgram.value = exports.some(({ name }) => name === start)
+      this.functions.value = exports.filter(({ name }) => name !== start)
+    } catch (error) {
+      if (this.path.value === path) this.fault.value = (error as Error).message
+    }
+  }
+
+  /**
+   * Calls a function with numbers as they are typed. The node tells if one does not fit its parameter.
+   *
+   * @returns the results, in words
+   */
+  async call(
+    { name, parameters }: ExportedFunction,
+    args: readonly string[],
+    signal: AbortSignal,
+  ): Promise<string> {
+    const values = args.map((text, i) => argument(text.trim(), parameters[i] ?? 'f64'))
+    const call = JSON.stringify({ filepath: this.path.value, function: name })
+    const { result } = await this.#post<{ result: unknown }>(
+      '/api/wasm/execute-file',
+      `${call.slice(0, -1)},"args":[${values}]}`,
+      signal,
+    )
+    return Array.isArray(result) ? result.map(numberText).join(', ') : numberText(result)
+  }
+
+  /** Runs the program. */
+  run(args: readonly string[], stdin: string, signal: AbortSignal): Promise<ProgramOutput> {
+    const body = JSON.stringify({ filepath: this.path.value, args, stdin })
+    return this.#post('/api/wasm/run', body, signal)
+  }
+
+  async #post<T>(route: string, body: string, signal: AbortSignal): Promise<T> {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await this.#page.fetch(route, { method: 'POST', headers, body, signal })
+    return (await accepted(answer)).json() as Promise<T>
+  }
+}
+
+/**
+ * Writes an argument as JSON. A number stays as it is typed, because a number of JavaScript has no negative zero in JSON and not
+ * all 64 bits. Integers of 64 bits are texts (README of the plugin `wasm`, "Numbers").
+ */
+function argument(text: string, type: NumberType): string {
+  const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i.test(text)
+  return isNumber && type !== 'i64' ? text : JSON.stringify(text)
+}
+
+function numberText(value: unknown): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}

@@ -1,0 +1,43 @@
+import type { VNode } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import { html } from '../../html.ts'
+import { texts } from '../../texts.ts'
+import type { ProgramOutput, WasmModule } from './module.ts'
+import { Running } from './running.ts'
+
+/** The arguments and the input of a program, and its output. */
+export function ProgramForm({ module }: { module: WasmModule }): VNode {
+  const running = useMemo(() => new Running<ProgramOutput>(), [])
+  useEffect(() => () => running.stop(), [])
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault()
+    if (running.isRunning.value) return running.stop()
+    const data = new FormData(event.target as HTMLFormElement)
+    // Forms end lines with CR and LF (HTML, "Constructing the form data set").
+    const [args = '', stdin = ''] = ['args', 'stdin'].map((name) =>
+      String(data.get(name)).replaceAll('\r\n', '\n'),
+    )
+    return running.run((signal) =>
+      module.run(args === '' ? [] : args.replace(/\n$/, '').split('\n'), stdin, signal),
+    )
+  }
+  const isRunning = running.isRunning.value
+  const output = running.outcome.value
+  return html`<form class="program" onSubmit=${submit}>
+    <label>${texts.wasm.args}<textarea name="args" rows="2" spellcheck=${false}></textarea></label>
+    <label>${texts.wasm.stdin}<textarea name="stdin" rows="3" spellcheck=${false}></textarea></label>
+    <button type="submit" class="main">${isRunning ? texts.wasm.stop : texts.wasm.run}</button>
+    <p role="status">
+      ${isRunning && texts.wasm.running}
+      ${output !== null && texts.wasm.exitCode(output.exitCode)}
+    </p>
+    <p class="fault" role="alert">${running.fault.value}</p>
+    ${output !== null && html`<${Output} title=${texts.wasm.stdout} text=${output.stdout} />`}
+    ${output !== null && html`<${Output} title=${texts.wasm.stderr} text=${output.stderr} />`}
+  </form>`
+}
+
+function Output({ title, text }: { title: string; text: string }): VNode | null {
+  if (text === '') return null
+  return html`<h2>${title}</h2><pre tabindex="0" role="region" aria-label=${title}>${text}</pre>`
+}

@@ -1,0 +1,284 @@
+import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { openSignedInTab } from './fixtures/signed-in-tab.ts'
+import { startTalkingModel, type Talk } from './fixtures/talking-model.ts'
+
+t.setTimeout(300_000)
+
+const browser = needsChromium ? null : await startChromium(t)
+
+async function startChatNode(t: Test, baseURL?: string): Promise<TestNode> {
+  const plugins = {
+    ai: true,
+    'ai-openai': baseURL !== undefined,
+    files: true,
+    'storage-local': true,
+    web: true,
+  }
+  const config = {
+    plugins,
+    ai: { models: { waitMs: 30_000 }, retries: { max: 0 } },
+    ...(baseURL !== undefined && { 'ai-openai': { baseURL } }),
+  }
+  const node = await createTestNode({ config, folder: import.meta.dirname })
+  t.teardown(() => node.stop())
+  return node
+}
+
+/** Starts a node with a model, and opens the page of chats. */
+async function openChat(t: Test) {
+  if (browser === null) throw new Error('Chromium is missing.')
+  const { baseURL, nextTalk } = await startTalkingModel(t)
+  const node = await startChatNode(t, baseURL)
+  const tab = await openSignedInTab(browser, node, await node.signIn())
+  await tab.page.getByRole('link', { name: 'Chat' }).click()
+  await tab.page.getByLabel('Model').waitFor()
+  return { ...tab, nextTalk, node }
+}
+
+const field = (page: Page) => page.getByLabel('Message', { exact: true })
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+
+async function say(page: Page, text: string): Promise<void> {
+  await field(page).fill(text)
+  await field(page).press('Enter')
+}
+
+async function answer(nextTalk: () => Promise<Talk>, ...pieces: string[]): Promise<Talk> {
+  const talk = await nextTalk()
+  for (const piece of pieces) talk.say(piece)
+  talk.end()
+  return talk
+}
+
+async function storedChats(user: TestUser): Promise<{ name: string }[]> {
+  const answer = await user.fetch('/api/files/list?path=/chats')
+  if (answer.status === 404) return []
+  return ((await answer.json()) as { entries: { name: string }[] }).entries
+}
+
+async function storedChat(user: TestUser, name: string): Promise<{ messages: object[] }> {
+  return (await (await user.fetch(`/read?path=${encodeURIComponent(`/chats/${name}`)}`)).json()) as never
+}
+
+t.test(
+  'a conversation is streamed, shown as markdown and kept as a file',
+  { skip: needsChromium },
+  async (t) => {
+    const { page, context, user, faults, nextTalk } = await openChat(t)
+    t.equal(await page.locator('header nav a[aria-current=page]').textContent(), 'Chat')
+    const foreign: string[] = []
+    context.on('request', (request) => {
+      if (new URL(request.url()).hostname === 'tracker.test') foreign.push(request.url())
+    })
+    await page.getByLabel('Model').selectOption('org/gpt-large')
+    await field(page).fill('kept over a reload')
+    await page.reload()
+    t.equal(await field(page).inputValue(), 'kept over a reload')
+    t.equal(await page.getByLabel('Model').inputValue(), 'openai/org/gpt-large')
+
+    await say(page, 'What is <b>2/3</b>?')
+    const talk = await nextTalk()
+    t.strictSame(talk.messages, [{ role: 'user', content: [{ type: 'text', text: 'What is <b>2/3</b>?' }] }])
+    talk.say('**Two')
+    const reply = page.getByRole('article').last()
+    await reply.getByText('**Two').waitFor()
+    await button(page, 'Stop').waitFor()
+    await field(page).fill('typed meanwhile')
+    await page.getByRole('heading', { level: 1, name: 'What is <b>2 3< b>?' }).waitFor()
+    talk.say(' thirds**, about 0.67 &amp; more.\n\n')
+    talk.say('<img src=x onerror="window.__xss=1"> <script>window.__xss=1</script>\n\n')
+    talk.say('[bad](javascript:window.__xss=1) [route](/read?path=/) [good](https://example.test/a) ')
+    talk.say(
+      '![a picture](http://tracker.test/p.png)\n\n- [x] one\n- two\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n',
+    )
+    talk.say('```js\nconst a = "<b>"\n```\n\nThe end.')
+    talk.end()
+    await button(page, 'Send').waitFor()
+    t.equal(await reply.locator('strong').textContent(), 'Two thirds')
+    await reply.getByText('about 0.67 & more.').waitFor()
+    await reply.getByText('<script>window.__xss=1</script>').waitFor()
+    t.strictSame(
+      await page.evaluate(
+        `[...document.querySelectorAll('article:last-of-type a')].map((link) => [link.textContent, link.getAttribute('href'), link.getAttribute('rel')])`,
+      ),
+      [
+        ['good', 'https://example.test/a', 'noopener noreferrer'],
+        ['a picture', 'http://tracker.test/p.png', 'noopener noreferrer'],
+      ],
+    )
+    t.equal(await reply.locator('img').count(), 0)
+    t.equal(await reply.locator('td.to-right').textContent(), '2')
+    t.equal(await reply.locator('pre').textContent(), 'const a = "<b>"')
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await button(page, 'Copy').click()
+    await reply.getByText('Copied.').waitFor()
+    t.equal(await page.evaluate('navigator.clipboard.readText()'), 'const a = "<b>"')
+    t.match(
+      await page.locator('[aria-live=polite]').textContent(),
+      'The end.',
+      'the whole reply is announced',
+    )
+    t.equal(await page.evaluate('window.__xss'), undefined)
+    t.strictSame(foreign, [])
+
+    t.equal(await field(page).inputValue(), 'typed meanwhile')
+    await page.getByRole('link', { name: 'What is <b>2 3< b>?' }).waitFor()
+    const [{ name } = { name: '' }] = await storedChats(user)
+    t.match(name, /^\d{4}-\d\d-\d\d What is <b>2 3< b>\?\.json$/)
+    await field(page).press('Enter')
+    const second = await nextTalk()
+    t.equal(second.messages.length, 3)
+    second.say('Su')
+    await page.getByRole('article').last().getByText('Su').waitFor()
+    await page.getByRole('link', { name: 'Files' }).first().click()
+    await page.getByRole('link', { name: 'chats' }).waitFor()
+    second.say('re.')
+    await page.getByRole('link', { name: 'Chat', exact: true }).click()
+    await page.getByRole('heading', { name: 'New conversation' }).waitFor()
+    await page.getByRole('link', { name: 'What is <b>2 3< b>?' }).click()
+    await page.getByRole('article').last().getByText('Sure.').waitFor()
+    second.end()
+    await button(page, 'Send').waitFor()
+
+    await button(page, 'Rename').click()
+    await page.getByLabel('Title').fill('Thirds & more')
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click()
+    await page.getByRole('heading', { name: 'Thirds & more' }).waitFor()
+    await page.getByRole('link', { name: 'Thirds & more' }).waitFor()
+    await page.waitForURL(/Thirds/)
+    await page.reload()
+    await page.getByRole('article').last().getByText('Sure.').waitFor()
+    t.equal(await page.getByRole('article').count(), 4)
+    const stored = await storedChat(user, (await storedChats(user))[0]?.name ?? '')
+    t.strictSame(stored.messages[3], { role: 'assistant', content: 'Sure.', model: 'openai/org/gpt-large' })
+
+    await button(page, 'Delete').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('You have no conversations yet.').waitFor()
+    await page.getByRole('heading', { name: 'New conversation' }).waitFor()
+    t.equal(await page.evaluate('document.activeElement.tagName'), 'TEXTAREA', 'the focus is in the field')
+    t.strictSame(await storedChats(user), [])
+    t.strictSame(faults, [])
+  },
+)
+
+t.test('a reply can be stopped, fail and be asked for again', { skip: needsChromium }, async (t) => {
+  const { page, context, user, faults, nextTalk } = await openChat(t)
+  await say(page, 'Tell me a story')
+  const first = await nextTalk()
+  first.say('Once upon')
+  await page.getByRole('article').last().getByText('Once upon').waitFor()
+  await button(page, 'Stop').click()
+  await first.closed
+  await page.getByText('This reply is not complete.').waitFor()
+
+  await button(page, 'Try again').click()
+  ;(await nextTalk()).fail()
+  await page.getByRole('alert').getByText('out of memory').waitFor()
+  await page.getByRole('article').last().getByText('Once upon').waitFor()
+  await button(page, 'Try again').click()
+  await answer(nextTalk, 'There was a node.')
+  await page.getByRole('article').last().getByText('There was a node.').waitFor()
+  await button(page, 'Send').waitFor()
+  t.equal(await page.getByRole('article').count(), 2)
+
+  // Without the node, a message is kept, and stored when the node is back.
+  await context.setOffline(true)
+  await say(page, 'Are you there?')
+  await page.getByText('The node does not answer.').waitFor()
+  await page.getByRole('alert').getByText('The connection broke').waitFor()
+  await field(page).fill('typed while away')
+  await context.setOffline(false)
+  await page.getByText('The node does not answer.').waitFor({ state: 'detached' })
+  await button(page, 'Try again').click()
+  await answer(nextTalk, 'Back again.')
+  await page.getByRole('article').last().getByText('Back again.').waitFor()
+  t.equal(await field(page).inputValue(), 'typed while away')
+
+  // The session ends. The message waits for the new session.
+  await context.clearCookies()
+  const refused = ['/api/ai/chat', '/write'].map((path) =>
+    page.waitForResponse((answer) => answer.status() === 401 && answer.url().includes(path)),
+  )
+  await field(page).press('Enter')
+  await Promise.all(refused)
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('article').last().getByText('typed while away').waitFor()
+  await page.getByText('The conversation is not stored').waitFor()
+  const cookie = {
+    name: 'session',
+    value: user.token,
+    url: page.url().split('/#')[0] ?? '',
+    sameSite: 'Lax' as const,
+  }
+  await context.addCookies([cookie])
+  await button(page, 'Store it again').click()
+  await page.getByText('The conversation is not stored').waitFor({ state: 'detached' })
+  const [chat] = await storedChats(user)
+  t.match(JSON.stringify((await storedChat(user, chat?.name ?? '')).messages.at(-1)), 'typed while away')
+  t.strictSame(faults, [])
+})
+
+t.test('two tabs do not overwrite each other', { skip: needsChromium }, async (t) => {
+  const { page, context, user, faults, nextTalk } = await openChat(t)
+  await say(page, 'Shared')
+  await answer(nextTalk, 'First.')
+  await button(page, 'Send').waitFor()
+  await page.waitForURL(/Shared/)
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await other.getByRole('article').last().getByText('First.').waitFor()
+  const stored = other.waitForResponse((answer) => answer.request().postData()?.includes('Second.') ?? false)
+  await say(other, 'from the other tab')
+  await answer(nextTalk, 'Second.')
+  await other.getByRole('article').last().getByText('Second.').waitFor()
+  await stored
+  await say(page, 'from the first tab')
+  await page.getByText('was changed elsewhere').waitFor()
+  await answer(nextTalk, 'Third.')
+  await page.getByRole('heading', { name: 'Shared 2' }).waitFor()
+  await page.getByRole('article').last().getByText('Third.').waitFor()
+  await button(page, 'Send').waitFor()
+  const names = (await storedChats(user)).map(({ name }) => name.slice(11))
+  t.strictSame(names.sort(), ['Shared 2.json', 'Shared.json'])
+  t.strictSame(faults, [])
+})
+
+t.test('the view stays where the person reads, on a phone too', { skip: needsChromium }, async (t) => {
+  const { page, faults, nextTalk } = await openChat(t)
+  await page.setViewportSize({ width: 360, height: 740 })
+  await say(page, 'A long text')
+  const talk = await nextTalk()
+  talk.say('line\n\n'.repeat(100))
+  await page.waitForFunction("document.querySelectorAll('article p').length > 100")
+  talk.say('seen at the end')
+  await page.getByText('seen at the end').waitFor()
+  await page.waitForFunction(
+    "(({ scrollHeight, scrollTop, clientHeight }) => scrollTop > 100 && scrollHeight - scrollTop - clientHeight < 40)(document.querySelector('.messages'))",
+  )
+  await page.evaluate("document.querySelector('.messages').scrollTo(0, 100)")
+  talk.say(`\n\n# far below\n\n${'> '.repeat(3000)}\n\nthe last`)
+  talk.end()
+  await page.getByRole('article').last().getByText('the last').waitFor()
+  await button(page, 'Send').waitFor()
+  t.equal(await page.evaluate("document.querySelector('.messages').scrollTop"), 100)
+  t.ok(
+    await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+    'nothing is wider than a phone',
+  )
+  t.strictSame(faults, [])
+})
+
+t.test('without a model, the page says how to add one', { skip: needsChromium }, async (t) => {
+  if (browser === null) return
+  const node = await startChatNode(t)
+  const { page, faults } = await openSignedInTab(browser, node, await node.signIn())
+  await page.getByRole('link', { name: 'Chat' }).click()
+  await page.getByRole('heading', { name: 'No model answers' }).waitFor()
+  await button(page, 'Look again').click()
+  t.strictSame(faults, [])
+})
