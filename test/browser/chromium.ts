@@ -10,11 +10,16 @@ const program = ['chromium', 'chromium-browser', 'google-chrome']
 /** The reason to skip a test that runs Chromium; `false` if it is installed. */
 export const needsChromium = program === undefined && needsPrograms('chromium')
 
-/** Starts Chromium without a window. It ends with the test. */
-export async function startChromium(t: Test): Promise<Browser> {
+/** Starts Chromium without a window. */
+export function launchChromium(): Promise<Browser> {
   // Chromium's own sandbox does not work for root. Tests open only pages of their own nodes.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  const browser = await chromium.launch({ executablePath: program ?? 'chromium', args })
+  return chromium.launch({ executablePath: program ?? 'chromium', args })
+}
+
+/** Starts Chromium without a window. It ends with the test. */
+export async function startChromium(t: Test): Promise<Browser> {
+  const browser = await launchChromium()
   t.teardown(() => browser.close())
   return browser
 }

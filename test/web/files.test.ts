@@ -1,9 +1,10 @@
-import { mkdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { Browser, Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { memoryGrowth } from './browser-memory.ts'
 
 t.setTimeout(300_000)
 
@@ -39,6 +40,7 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
   await test('files and folders are dropped, and keep their times', async (t, { page, ada }) => {
     const folder = t.testdir({
       trip: { 'a.txt': 'a', deep: { 'b.txt': 'b' }, empty: {} },
+      chosen: { 'd.txt': 'd' },
       'c <U+202E>‮.txt': 'c',
     })
     const cdp = await page.context().newCDPSession(page)
@@ -58,7 +60,10 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
     t.equal(await contentOf(ada, '/c <U+202E>‮.txt'), 'c')
     await row(page, 'c <U+202E><U+202E>.txt').waitFor()
     const { modified } = await statOf(ada, '/trip/a.txt')
-    t.ok(Date.now() - Date.parse(modified) < 3_600_000)
+    t.ok(Math.abs(Date.parse(modified) - (await stat(join(folder, 'trip/a.txt'))).mtimeMs) < 2000)
+    await page.locator('input[type=file]').last().setInputFiles(join(folder, 'chosen'))
+    await row(page, 'chosen').waitFor()
+    t.equal(await contentOf(ada, '/chosen/d.txt'), 'd')
   })
 
   await test('a person decides about what is there already', async (t, { page, ada, chooser }) => {
@@ -129,6 +134,22 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
     await grid.press('Enter')
     await row(page, 'inside.txt').waitFor()
     await hasFocus(page)
+  })
+
+  await test('what a person typed stays until it is done', async (t, { page, ada }) => {
+    await page.route('**/mkdir', (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.getByLabel('Name of the folder').fill('a/b')
+    await page.keyboard.press('Enter')
+    await page.getByText('A name cannot be empty').waitFor()
+    await page.getByLabel('Name of the folder').fill('typed')
+    await page.keyboard.press('Enter')
+    await page.getByText('The node did not answer. Try again.').waitFor()
+    t.equal(await page.getByLabel('Name of the folder').inputValue(), 'typed')
+    await page.keyboard.press('Enter')
+    await row(page, 'typed').waitFor()
+    await hasFocus(page)
+    t.equal((await statOf(ada, '/typed')).type, 'directory')
   })
 
   await test('contents are shown, and nothing in them runs', async (t, { page, ada }) => {
@@ -263,11 +284,10 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
     const size = 200_000_000
     await truncate(join(folder, 'large.bin'), size)
     await truncate(join(folder, 'other.bin'), size)
-    const before = await peakMemory(browser)
-    await chooser.setInputFiles(join(folder, 'large.bin'))
-    await page.getByText('(1/1)').waitFor({ timeout: 4 * timeout })
-    let grown = 0
-    for (const [id, peak] of await peakMemory(browser)) grown += peak - (before.get(id) ?? peak)
+    const grown = await memoryGrowth(browser, async () => {
+      await chooser.setInputFiles(join(folder, 'large.bin'))
+      await page.getByText('(1/1)').waitFor({ timeout: 4 * timeout })
+    })
     t.comment(`The peak memory of the processes of the browser grew by ${Math.round(grown / 1e6)} MB.`)
     t.ok(grown < size / 2)
     t.equal((await statOf(ada, '/large.bin')).size, size)
@@ -312,8 +332,8 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
     t.comment(`A key takes ${Math.round(keyMs)} ms of CPU time.`)
     await page.getByText('10,000 of 10,000 selected').waitFor()
     t.ok((await page.getByRole('row').count()) < 100)
-    t.ok(openCpu < 500)
-    t.ok(keyMs < 50)
+    t.ok(openCpu < 2000)
+    t.ok(keyMs < 100)
   })
 
   await test('everything has its place on a phone', async (t, { page, ada }) => {
@@ -381,18 +401,6 @@ async function statOf(
   path: string,
 ): Promise<{ readonly type: string; readonly size: number; readonly modified: string }> {
   return (await user.fetch(`/stat?path=${encodeURIComponent(path)}`)).json() as never
-}
-
-/** The largest memory that each process of the browser ever had, in bytes, by the id of the process. */
-async function peakMemory(browser: Browser): Promise<ReadonlyMap<number, number>> {
-  const cdp = await browser.newBrowserCDPSession()
-  const { processInfo } = await cdp.send('SystemInfo.getProcessInfo')
-  await cdp.detach()
-  const peaks = processInfo.map(async ({ id }) => {
-    const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '')
-    return [id, 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0)] as const
-  })
-  return new Map(await Promise.all(peaks))
 }
 
 /** A tenth of a second of silence. */

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import type { Page } from 'playwright-core'
@@ -123,36 +123,6 @@ t.test('a node that goes away and comes back loses nothing', { skip: needsChromi
   await page.getByRole('link', { name: 'typed' }).waitFor()
   t.strictSame(faults, [])
 })
-
-t.test(
-  'a folder of 10,000 entries has few rows, and reaches the last',
-  { skip: needsChromium },
-  async (t) => {
-    const plugins = { files: true, 'storage-local': true, web: true }
-    const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
-    t.teardown(() => node.stop())
-    const ada = await node.signIn()
-    const many = join(node.dataFolder, 'files', ada.user.uuid, 'many')
-    await mkdir(many, { recursive: true })
-    await Promise.all(Array.from({ length: 10_000 }, (_, i) => writeFile(join(many, `f${i}.txt`), '')))
-    const { page, faults } = await openTab(t, false)
-    await page
-      .context()
-      .addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
-    await page.setViewportSize({ width: 390, height: 844 })
-    await page.goto(new URL('/#/files/many', node.url).href)
-    await row(page, 'f0.txt').waitFor()
-    t.ok((await page.getByRole('row').count()) < 100)
-    await page.evaluate("document.querySelector('.rows').scrollTop = 1e9")
-    await row(page, 'f9999.txt').waitFor()
-    t.equal(await row(page, 'f9999.txt').getAttribute('aria-rowindex'), '10001', 'after the headings')
-    t.ok(
-      await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
-      'nothing is wider than a phone',
-    )
-    t.strictSame(faults, [])
-  },
-)
 
 t.test('without a wallet, the page says what to do', { skip: needsChromium }, async (t) => {
   const node = await createTestNode({ config: { plugins: { web: true } }, folder: import.meta.dirname })

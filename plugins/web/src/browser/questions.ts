@@ -56,7 +56,7 @@ export function Questions(): VNode | null {
   return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
     <form onSubmit=${submit}>
       ${text && html`<p>${text}</p>`}
-      ${field && html`<label>${field.label}<input name="value" value=${field.value} autocomplete="off" autofocus /></label>`}
+      ${field && html`<label>${field.label}<input name="value" defaultValue=${field.value} autocomplete="off" autofocus /></label>`}
       <p class="fault" role="alert">${fault}</p>
       <p class="buttons">
         <button type="button" onClick=${() => answer(null)}>${texts.cancel}</button>
