@@ -10,17 +10,19 @@ const program = ['chromium', 'chromium-browser', 'google-chrome']
 /** The reason to skip a test that runs Chromium; `false` if it is installed. */
 export const needsChromium = program === undefined && needsPrograms('chromium')
 
+/** Starts Chromium without a window, with further arguments. */
+export function launchChromium(...further: readonly string[]): Promise<Browser> {
+  // Chromium's own sandbox does not work for root. Tests open only pages of their own nodes.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  return chromium.launch({ executablePath: program ?? 'chromium', args: [...args, ...further] })
+}
+
 /** Starts Chromium without a window, with further arguments. It ends with the test. */
 export async function startChromium(
   t: Pick<Test, 'teardown'>,
   ...further: readonly string[]
 ): Promise<Browser> {
-  // Chromium's own sandbox does not work for root. Tests open only pages of their own nodes.
-  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  const browser = await chromium.launch({
-    executablePath: program ?? 'chromium',
-    args: [...args, ...further],
-  })
+  const browser = await launchChromium(...further)
   t.teardown(() => browser.close())
   return browser
 }

@@ -15,14 +15,16 @@ export function listRoute(app: RoutesApp, files: FilesService): void {
   }
   app.get('/api/files/list', { schema, config: { scope: 'files:read' } }, async (request) => {
     const { path, cursor, limit = usualPage } = request.query
+    const { maxFileSize } = files
     const entries: FileEntry[] = []
     const after = cursor === undefined ? '' : nameOf(cursor)
     for await (const entry of userFilesOf(files, request).list(path, { after })) {
       // One more than the page has shows that there is another page.
-      if (entries.length === limit) return { entries: entries.map(bodyOf), cursor: cursorAfter(entries) }
+      if (entries.length === limit)
+        return { entries: entries.map(bodyOf), cursor: cursorAfter(entries), maxFileSize }
       entries.push(entry)
     }
-    return { entries: entries.map(bodyOf), cursor: null }
+    return { entries: entries.map(bodyOf), cursor: null, maxFileSize }
   })
 }
 

@@ -111,6 +111,7 @@ export const folderPage = Type.Object({
   cursor: Type.Union([Type.String(), Type.Null()], {
     description: 'The cursor of the next page, null after the last one.',
   }),
+  maxFileSize: Type.Integer({ description: 'Bytes of the largest file that the node takes.' }),
 })
 
 /** `?after=…&wait=…&limit=…` */

@@ -11,18 +11,20 @@ interface Question {
   readonly field?: { readonly label: string; readonly value: string }
   /** The text of the button that agrees. */
   readonly agree: string
-  /** Returns what is wrong with a value of the field, or `null`. */
-  readonly check?: (value: string) => string | null
+  /** Returns what is wrong with a value of the field, or `null`. Until then, the question stays, with what the person typed. */
+  readonly check?: (value: string) => string | null | Promise<string | null>
 }
 
 const asked = signal<(Question & { answer(value: string | null): void }) | null>(null)
 const fault = signal('')
+const isChecking = signal(false)
 
 /** Asks the person, and resolves to the value of the field or `''`; to `null` if the person cancels. */
 export function ask(question: Question): Promise<string | null> {
   asked.value?.answer(null)
   return new Promise((resolve) => {
     fault.value = ''
+    isChecking.value = false
     asked.value = {
       ...question,
       answer(value) {
@@ -38,22 +40,27 @@ export function Questions(): VNode | null {
   const question = asked.value
   if (question === null) return null
   const { title, text, field, agree, check, answer } = question
-  const submit = (event: SubmitEvent) => {
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
+    if (isChecking.value) return
     const data = new FormData(event.target as HTMLFormElement)
     const value = String(data.get('value') ?? '').trim()
-    const wrong = check?.(value) ?? null
+    isChecking.value = true
+    const wrong = (await check?.(value)) ?? null
+    // The person may have cancelled meanwhile.
+    if (asked.value !== question) return
+    isChecking.value = false
     if (wrong === null) answer(value)
     else fault.value = wrong
   }
   return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
     <form onSubmit=${submit}>
       ${text && html`<p>${text}</p>`}
-      ${field && html`<label>${field.label}<input name="value" value=${field.value} autocomplete="off" autofocus /></label>`}
+      ${field && html`<label>${field.label}<input name="value" defaultValue=${field.value} autocomplete="off" autofocus /></label>`}
       <p class="fault" role="alert">${fault}</p>
       <p class="buttons">
         <button type="button" onClick=${() => answer(null)}>${texts.cancel}</button>
-        <button type="submit" class="main">${agree}</button>
+        <button type="submit" class="main" aria-disabled=${isChecking.value}>${agree}</button>
       </p>
     </form>
   <//>`

@@ -1,39 +1,51 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import { accepted } from '../../refusal.ts'
+import { type Change, ChangesFeed } from './changes-feed.ts'
+import { type Entry, listFolder } from './listing.ts'
 import { folderOf, pathIn } from './paths.ts'
+import { Selection } from './selection.ts'
 
-/** A file or a folder, as `GET /api/files/list` tells. */
-export interface Entry {
-  readonly name: string
-  readonly type: 'file' | 'directory'
-  /** Bytes; folders have none. */
-  readonly size?: number
-  /** ISO 8601 */
-  readonly modified: string
-}
+/** Milliseconds between a change and the next listing, at least. */
+const shortestPauseMs = 100
 
-const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
-
-/** The folder that is shown, with its entries: folders first, each kind by name. */
+/** The folder that is shown, with its entries. It follows the changes of others. */
 export class Folder {
   readonly path = signal('/')
-  /** `null` until the node has answered. */
+  /** Folders first, each kind by name. `null` until the node has answered. */
   readonly entries = signal<readonly Entry[] | null>(null)
+  readonly selection = new Selection(this.entries)
   /** The reason why the entries cannot be shown; empty if nothing is wrong. */
   readonly fault = signal('')
+  /** Bytes of the largest file that the node takes; unlimited until the node has told. */
+  maxFileSize = Number.POSITIVE_INFINITY
   readonly #page: PageContext
+  readonly #feed: ChangesFeed
   /** Ends the listing that runs. */
   #listing = new AbortController()
+  /** Set while a listing is to come. */
+  #due: ReturnType<typeof setTimeout> | undefined
+  /** Milliseconds between a change and the next listing: many changes of a large folder are shown together. */
+  #pauseMs = shortestPauseMs
 
   constructor(page: PageContext) {
     this.#page = page
-    page.signal.addEventListener('abort', () => this.#listing.abort())
+    this.#feed = new ChangesFeed(page, (changes) => {
+      if (changes === 'unknown' || changes.some((change) => this.#shows(change))) this.refreshSoon()
+    })
+    page.signal.addEventListener('abort', () => {
+      this.#listing.abort()
+      clearTimeout(this.#due)
+    })
   }
 
   open(path: string): void {
-    this.path.value = path
-    this.entries.value = null
+    batch(() => {
+      this.path.value = path
+      this.entries.value = null
+      this.fault.value = ''
+      this.selection.reset()
+    })
     void this.refresh()
   }
 
@@ -42,52 +54,72 @@ export class Folder {
     this.#listing.abort()
     const listing = new AbortController()
     this.#listing = listing
+    const start = performance.now()
     try {
-      const entries = await this.#list(listing.signal)
+      const { entries, maxFileSize } = await listFolder(this.#page, this.path.value, listing.signal)
       if (listing.signal.aborted) return
-      this.fault.value = ''
-      this.entries.value = entries
+      this.#pauseMs = Math.max(shortestPauseMs, 2 * (performance.now() - start))
+      this.maxFileSize = maxFileSize
+      this.#show(entries, '')
+      this.#feed.follow()
     } catch (error) {
-      if (!listing.signal.aborted) this.fault.value = (error as Error).message
+      if (!listing.signal.aborted) this.#show([], (error as Error).message)
     }
   }
 
-  refreshIfHolds(path: string): void {
-    if (folderOf(path) === this.path.value && !this.#page.signal.aborted) void this.refresh()
+  /** Lists the folder again in a moment. */
+  refreshSoon(): void {
+    if (this.#page.signal.aborted) return
+    this.#due ??= setTimeout(() => {
+      this.#due = undefined
+      void this.refresh()
+    }, this.#pauseMs)
   }
 
+  /** @throws Refusal; TypeError if the node does not answer */
   async makeFolder(name: string): Promise<void> {
     await this.#change('/mkdir', { path: pathIn(this.path.value, name) })
+    this.selection.onlyName(name)
   }
 
-  /** @throws Refusal with the status 409 if something has the new name */
+  /** @throws Refusal with the status 412 if something has the new name; TypeError if the node does not answer */
   async rename({ name }: Entry, newName: string): Promise<void> {
     const [source, destination] = [name, newName].map((of) => pathIn(this.path.value, of))
-    await this.#change('/move', { source, destination })
+    await this.#change('/move', { source, destination }, { 'if-none-match': '*' })
+    this.selection.onlyName(newName)
   }
 
-  async delete({ name }: Entry): Promise<void> {
-    await this.#change('/delete', { path: pathIn(this.path.value, name) })
+  #show(entries: readonly Entry[], fault: string): void {
+    batch(() => {
+      const before = this.entries.value ?? []
+      this.entries.value = entries
+      this.fault.value = fault
+      this.selection.settle(before)
+    })
   }
 
-  async #change(route: string, body: object): Promise<void> {
-    const headers = { 'content-type': 'application/json' }
+  #shows({ path, source }: Change): boolean {
+    const shown = this.path.value
+    const concerns = (at: string) =>
+      folderOf(at) === shown || at === shown || shown.startsWith(`${at}/`) || this.#isInNewFolder(at)
+    return concerns(path) || (source !== undefined && concerns(source))
+  }
+
+  /** A write makes the folders above it, and is one change. */
+  #isInNewFolder(path: string): boolean {
+    const start = pathIn(this.path.value, '')
+    if (!path.startsWith(start)) return false
+    const [name] = path.slice(start.length).split('/')
+    return this.entries.value?.every((entry) => entry.name !== name) ?? false
+  }
+
+  async #change(
+    route: string,
+    body: object,
+    conditions: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const headers = { ...conditions, 'content-type': 'application/json' }
     await accepted(await this.#page.fetch(route, { method: 'POST', headers, body: JSON.stringify(body) }))
     await this.refresh()
-  }
-
-  async #list(signal: AbortSignal): Promise<Entry[]> {
-    const entries: Entry[] = []
-    const query = new URLSearchParams({ path: this.path.value, limit: '10000' })
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      if (cursor !== '') query.set('cursor', cursor)
-      const answer: Response = await this.#page.fetch(`/api/files/list?${query}`, { signal })
-      const list: { entries: Entry[]; cursor: string | null } = await (await accepted(answer)).json()
-      entries.push(...list.entries)
-      cursor = list.cursor
-    }
-    return entries.sort((a, b) =>
-      a.type === b.type ? byName.compare(a.name, b.name) : a.type === 'directory' ? -1 : 1,
-    )
   }
 }

@@ -2,24 +2,35 @@ import type { MountPage } from '@nodekeep/plugin-sdk/web-page'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { EntryActions } from './entry-actions.ts'
 import { Folder } from './folder.ts'
+import { FolderChoice } from './folder-choice.ts'
 import { FolderView } from './folder-view.ts'
-import { Uploads } from './uploads.ts'
+import { Preview } from './preview.ts'
+import { Tasks } from './tasks.ts'
 
-/** Uploads go on while another page is shown. */
-let uploads: Uploads | null = null
+/** Uploads and other long changes go on while another page is shown. */
+let tasks: Tasks | null = null
 
 /** The page of files. */
 const mount: MountPage = (element, page) => {
-  if (uploads?.userUuid !== page.user.uuid) {
-    uploads?.cancelAll()
-    uploads = new Uploads(page)
+  if (tasks?.userUuid !== page.user.uuid) {
+    tasks?.cancelAll()
+    tasks = new Tasks(page)
   }
   const folder = new Folder(page)
-  uploads.onStored = (path) => folder.refreshIfHolds(path)
-  page.onPlace((place) => folder.open(place))
+  const actions = new EntryActions(page, folder, tasks)
+  tasks.onDone = () => folder.refreshSoon()
+  page.onPlace((place) => {
+    actions.previewed.value = null
+    folder.open(place)
+  })
   folder.open(page.place)
-  render(html`<${FolderView} folder=${folder} uploads=${uploads} page=${page} /><${Questions} />`, element)
+  const parts = { folder, tasks, actions, page }
+  render(
+    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${FolderChoice} page=${page} /><${Questions} />`,
+    element,
+  )
   return () => render(null, element)
 }
 

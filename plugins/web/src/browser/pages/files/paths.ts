@@ -1,5 +1,3 @@
-import { texts } from '../../texts.ts'
-
 /** Returns the path of a name in a folder. Paths begin with `/` and do not end with it, except `/` itself. */
 export function pathIn(folder: string, name: string): string {
   return folder === '/' ? `/${name}` : `${folder}/${name}`
@@ -10,7 +8,17 @@ export function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/'
 }
 
-/** Returns what is wrong with a name of a file or folder, or `null`. */
-export function nameFault(name: string): string | null {
-  return name === '' || name === '.' || name === '..' || /[/\\]/.test(name) ? texts.files.badName : null
+/** Returns the last name of a path. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** Returns the address of a folder within the pages. */
+export function folderAddress(path: string): string {
+  return path === '/' ? '#/files' : `#/files${path.split('/').map(encodeURIComponent).join('/')}`
+}
+
+/** Returns the address of the content of a file. */
+export function contentAddress(path: string): string {
+  return `/read?path=${encodeURIComponent(path)}`
 }

@@ -1,0 +1,138 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { signal } from '@preact/signals'
+import { ask } from '../../questions.ts'
+import { accepted } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
+import type { DroppedFile } from './dropped-files.ts'
+import { copy, move, newFolder, removal } from './entry-works.ts'
+import type { Folder } from './folder.ts'
+import { chooseFolder } from './folder-choice.ts'
+import type { Entry } from './listing.ts'
+import { nameFault, shownName } from './names.ts'
+import { contentAddress, pathIn } from './paths.ts'
+import type { Tasks } from './tasks.ts'
+import { upload } from './upload.ts'
+
+/** What a person can do in the folder that is shown. */
+export class EntryActions {
+  /** The list of the entries. It gets the focus after an action. */
+  readonly rows: { current: HTMLElement | null } = { current: null }
+  /** The name of the file whose content is shown, or `null`. */
+  readonly previewed = signal<string | null>(null)
+  readonly #page: PageContext
+  readonly #folder: Folder
+  readonly #tasks: Tasks
+
+  constructor(page: PageContext, folder: Folder, tasks: Tasks) {
+    this.#page = page
+    this.#folder = folder
+    this.#tasks = tasks
+  }
+
+  open({ name, type }: Entry): void {
+    if (type === 'directory') this.#page.navigate(`/files${this.#pathOf(name)}`)
+    else this.previewed.value = name
+  }
+
+  upload(files: readonly DroppedFile[]): void {
+    this.#tasks.add(
+      files.map(({ path, file }) => {
+        const to = this.#pathOf(path)
+        return file === null
+          ? newFolder(this.#page, to)
+          : upload(this.#page, to, file, this.#folder.maxFileSize)
+      }),
+    )
+  }
+
+  /** Moves the focus to the list when the dialog that is open has gone. */
+  focusRows(): void {
+    requestAnimationFrame(() => this.rows.current?.focus({ preventScroll: true }))
+  }
+
+  async makeFolder(): Promise<void> {
+    await ask({
+      title: texts.files.newFolder,
+      field: { label: texts.files.folderName, value: '' },
+      agree: texts.files.create,
+      check: (name) => nameFault(name) ?? faultOf(() => this.#folder.makeFolder(name)),
+    })
+    this.focusRows()
+  }
+
+  async rename(entry: Entry): Promise<void> {
+    await ask({
+      title: texts.files.of(texts.files.rename, shownName(entry.name)),
+      field: { label: texts.files.newName, value: entry.name },
+      agree: texts.files.rename,
+      check: (name) => {
+        if (name === entry.name.trim()) return null
+        return nameFault(name) ?? faultOf(() => this.#folder.rename(entry, name))
+      },
+    })
+    this.focusRows()
+  }
+
+  async delete(entries: readonly Entry[]): Promise<void> {
+    const [first] = entries
+    if (first === undefined) return
+    const paths = entries.map(({ name }) => this.#pathOf(name))
+    const title =
+      entries.length === 1
+        ? texts.files.deleteTitle(shownName(first.name))
+        : texts.files.deleteSeveral(entries.length)
+    const hasFolder = entries.some(({ type }) => type === 'directory')
+    const text = hasFolder ? texts.files.deleteFolder : texts.files.deleteFile
+    const answer = await ask({ title, text, agree: texts.files.delete })
+    if (answer !== null) this.#tasks.add(paths.map((path) => removal(this.#page, path)))
+    this.focusRows()
+  }
+
+  async move(entries: readonly Entry[]): Promise<void> {
+    const here = this.#folder.path.value
+    const title = texts.files.moveTitle(entries.length)
+    const to = await chooseFolder({ title, agree: texts.files.moveHere, start: here, other: true })
+    if (to !== null) this.#tasks.add(entries.map(({ name }) => move(this.#page, pathIn(here, name), to)))
+    this.focusRows()
+  }
+
+  async copy(entries: readonly Entry[]): Promise<void> {
+    const here = this.#folder.path.value
+    const title = texts.files.copyTitle(entries.length)
+    const to = await chooseFolder({ title, agree: texts.files.copyHere, start: here, other: false })
+    if (to !== null) this.#tasks.add(entries.map(({ name }) => copy(this.#page, pathIn(here, name), to)))
+    this.focusRows()
+  }
+
+  /** Lets the browser save files. It streams them to the disk. */
+  async download(entries: readonly Pick<Entry, 'name'>[]): Promise<void> {
+    for (const { name } of entries) {
+      const path = this.#pathOf(name)
+      try {
+        // Asks the person to sign in if the session has ended: the browser would save the refusal.
+        await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
+      } catch (error) {
+        this.#page.notice((error as Error).message, 'error')
+        return
+      }
+      const link = document.createElement('a')
+      link.href = contentAddress(path)
+      link.download = name
+      link.click()
+    }
+  }
+
+  #pathOf(name: string): string {
+    return pathIn(this.#folder.path.value, name)
+  }
+}
+
+/** Returns the reason why a change failed, or `null`. */
+async function faultOf(change: () => Promise<void>): Promise<string | null> {
+  try {
+    await change()
+    return null
+  } catch (error) {
+    return error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message
+  }
+}

@@ -1,0 +1,104 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { accepted, Refusal, refusalOf } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
+import { folderOf, nameOf, pathIn } from './paths.ts'
+import type { Work } from './tasks.ts'
+
+/** Moves a file or folder into a folder. */
+export function move(page: PageContext, source: string, folder: string): Work {
+  return {
+    title: texts.files.moving(nameOf(source)),
+    path: pathIn(folder, nameOf(source)),
+    ifExists: 'ask',
+    isQuiet: true,
+    attempt: ({ path, replaces, signal }) => transfer(page, '/move', source, path, replaces, signal),
+    isDone: async () => (await statOf(page, source)) === null,
+  }
+}
+
+/** Copies a file or folder into a folder. In the folder where it is, the copy gets another name. */
+export function copy(page: PageContext, source: string, folder: string): Work {
+  return {
+    title: texts.files.copying(nameOf(source)),
+    path: pathIn(folder, nameOf(source)),
+    ifExists: folderOf(source) === folder ? 'keepBoth' : 'ask',
+    isQuiet: true,
+    async attempt({ path, replaces, signal }) {
+      if (path === source) return new Refusal(412, '')
+      return transfer(page, '/api/files/copy', source, path, replaces, signal)
+    },
+    isDone: async () => false,
+  }
+}
+
+/** Deletes a file or folder. */
+export function removal(page: PageContext, path: string): Work {
+  return {
+    title: texts.files.deleting(nameOf(path)),
+    path,
+    ifExists: 'ask',
+    isQuiet: true,
+    async attempt({ signal }) {
+      const refusal = await post(page, '/delete', { path }, {}, signal)
+      return refusal?.status === 404 ? null : refusal
+    },
+    isDone: async () => (await statOf(page, path)) === null,
+  }
+}
+
+/** Makes a folder, and those above it. */
+export function newFolder(page: PageContext, path: string): Work {
+  return {
+    title: nameOf(path),
+    path,
+    ifExists: 'ask',
+    isQuiet: true,
+    attempt: ({ signal }) => post(page, '/mkdir', { path }, {}, signal),
+    isDone: async () => false,
+  }
+}
+
+/**
+ * Asks the node about a path. Resolves to `null` if nothing is there. A folder has the size 0.
+ *
+ * @throws Refusal
+ */
+export async function statOf(
+  page: PageContext,
+  path: string,
+): Promise<{ readonly size: number; readonly modified: string } | null> {
+  const answer = await page.fetch(`/stat?path=${encodeURIComponent(path)}`)
+  return answer.status === 404 ? null : (await accepted(answer)).json()
+}
+
+function transfer(
+  page: PageContext,
+  route: string,
+  source: string,
+  destination: string,
+  replaces: boolean,
+  signal: AbortSignal,
+): Promise<Refusal | null> {
+  const headers = replaces ? {} : { 'if-none-match': '*' }
+  return post(page, route, { source, destination, overwrite: replaces }, headers, signal)
+}
+
+async function post(
+  page: PageContext,
+  route: string,
+  body: object,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Refusal | null> {
+  try {
+    const answer = await page.fetch(route, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    })
+    return answer.ok ? null : refusalOf(answer.status, await answer.text())
+  } catch {
+    return new Refusal(0, '')
+  }
+}

@@ -1,0 +1,99 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { signal, useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { html } from '../../html.ts'
+import { Dialog } from '../../questions.ts'
+import { texts } from '../../texts.ts'
+import { type Entry, listFolder } from './listing.ts'
+import { shownName } from './names.ts'
+import { folderOf, pathIn } from './paths.ts'
+
+interface FolderQuestion {
+  readonly title: string
+  /** The text of the button that agrees. */
+  readonly agree: string
+  /** The folder that is shown first. */
+  readonly start: string
+  /** Whether the folder must be another than the first. */
+  readonly other: boolean
+}
+
+const asked = signal<(FolderQuestion & { answer(path: string | null): void }) | null>(null)
+
+/** Asks the person for a folder, and resolves to its path; to `null` if the person cancels. */
+export function chooseFolder(question: FolderQuestion): Promise<string | null> {
+  asked.value?.answer(null)
+  return new Promise((resolve) => {
+    asked.value = {
+      ...question,
+      answer(path) {
+        asked.value = null
+        resolve(path)
+      },
+    }
+  })
+}
+
+/** Shows the question for a folder that is asked. */
+export function FolderChoice({ page }: { page: PageContext }): VNode | null {
+  const question = asked.value
+  return question && html`<${Choice} question=${question} page=${page} />`
+}
+
+interface ChoiceProps {
+  readonly question: NonNullable<typeof asked.value>
+  readonly page: PageContext
+}
+
+function Choice({ question, page }: ChoiceProps): VNode {
+  const path = useSignal(question.start)
+  const folders = useSignal<readonly Entry[] | null>(null)
+  const fault = useSignal('')
+  const list = useRef<HTMLUListElement>(null)
+  useEffect(() => {
+    const leaving = new AbortController()
+    folders.value = null
+    fault.value = ''
+    listFolder(page, path.value, leaving.signal)
+      .then(({ entries }) => {
+        folders.value = entries.filter(({ type }) => type === 'directory')
+      })
+      .catch((error: Error) => {
+        if (!leaving.signal.aborted) fault.value = error.message
+      })
+    return () => leaving.abort()
+  }, [path.value])
+  const open = (to: string) => {
+    path.value = to
+    // The button that was pressed goes away.
+    list.current?.focus()
+  }
+  const { title, agree, start, other, answer } = question
+  return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
+    <div class="choice">
+      <p><bdi>${path.value === '/' ? texts.files.home : shownName(path.value)}</bdi></p>
+      <button type="button" disabled=${path.value === '/'} onClick=${() => open(folderOf(path.value))}>${texts.files.up}</button>
+      <ul ref=${list} tabindex="-1" aria-label=${texts.files.folders}>
+        ${folders.value?.map(
+          ({ name }) => html`<li key=${name}>
+            <button type="button" onClick=${() => open(pathIn(path.value, name))}><bdi>${shownName(name)}</bdi></button>
+          </li>`,
+        )}
+      </ul>
+      <p class="hint">${folders.value?.length === 0 && texts.files.noFolders}</p>
+      <p class="fault" role="alert">${fault.value}</p>
+    </div>
+    <p class="buttons">
+      <button type="button" onClick=${() => answer(null)}>${texts.cancel}</button>
+      <button
+        type="button"
+        class="main"
+        disabled=${fault.value !== '' || (other && path.value === start)}
+        onClick=${() => answer(path.value)}
+      >
+        ${agree}
+      </button>
+    </p>
+  <//>`
+}

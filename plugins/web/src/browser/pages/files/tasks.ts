@@ -1,0 +1,231 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { type Signal, signal } from '@preact/signals'
+import type { Refusal } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
+import { numberedName } from './names.ts'
+import { folderOf, nameOf, pathIn } from './paths.ts'
+
+/** What to do if something is at the destination already. */
+export type IfExists = 'ask' | 'replace' | 'keepBoth' | 'skip'
+
+/** One attempt of a work. */
+export interface Attempt {
+  /** The destination. */
+  readonly path: string
+  /** Whether it replaces what is there. Otherwise nothing may be there. */
+  readonly replaces: boolean
+  readonly signal: AbortSignal
+  /** Tells how far it is. */
+  progress(percent: number): void
+}
+
+/** A change of files that may take long: an upload, a move, a copy or a deletion. */
+export interface Work {
+  /** What is done, for people. */
+  readonly title: string
+  /** The destination. */
+  readonly path: string
+  readonly ifExists: IfExists
+  /** Whether it is shown only if it takes a while, or fails. Such works do not wait for uploads. */
+  readonly isQuiet: boolean
+  /**
+   * Resolves to `null` when it is done; to a refusal with the status 412 if something is at the destination, and with the status
+   * 0 if the node does not answer.
+   */
+  attempt(attempt: Attempt): Promise<Refusal | null>
+  /** Whether an attempt whose answer was lost has succeeded. */
+  isDone(path: string): Promise<boolean>
+}
+
+/** The state of a task. `away` waits for the node; `exists` waits for the person. */
+type TaskState =
+  | { readonly is: 'waiting' | 'away' | 'done' | 'cancelled' | 'skipped' | 'exists' }
+  | { readonly is: 'running'; readonly percent: number | null }
+  | { readonly is: 'failed'; readonly reason: string }
+
+/** A work that waits, runs or has ended. */
+export interface Task {
+  readonly work: Work
+  readonly state: Signal<TaskState>
+  ifExists: IfExists
+  /** Ends the attempt that runs. */
+  running: AbortController | null
+}
+
+/** The tasks of a kind that run at a time. */
+const atOnce = 3
+
+/** The attempts of a task whose connection breaks while the node answers others. */
+const mostAttempts = 5
+
+/** Milliseconds after which a quiet task is shown. */
+const quietMs = 400
+
+interface Queue {
+  readonly waiting: Task[]
+  running: number
+}
+
+/** Runs works in their order, and keeps those that need the person. They go on while another page is shown. */
+export class Tasks {
+  /** The tasks that are shown: all but quiet ones that are done soon. */
+  readonly list = signal<readonly Task[]>([])
+  /** Changes when a task begins, waits or ends, but not with its progress. */
+  readonly version = signal(0)
+  readonly userUuid: string
+  /** Called when a task is done. */
+  onDone: () => void = () => {}
+  readonly #page: PageContext
+  readonly #queues = { loud: newQueue(), quiet: newQueue() }
+
+  constructor(page: PageContext) {
+    this.#page = page
+    this.userUuid = page.user.uuid
+    addEventListener('beforeunload', (event) => {
+      if (this.#queues.loud.running + this.#queues.quiet.running > 0) event.preventDefault()
+    })
+  }
+
+  add(works: readonly Work[]): void {
+    const tasks = works.map((work) => ({
+      work,
+      state: signal<TaskState>({ is: 'waiting' }),
+      ifExists: work.ifExists,
+      running: null,
+    }))
+    this.list.value = [...this.list.value, ...tasks.filter(({ work }) => !work.isQuiet)]
+    for (const task of tasks) this.#queueOf(task).waiting.push(task)
+    this.#start()
+  }
+
+  /** Answers the question of a task that found something at its destination. */
+  answer(task: Task, ifExists: IfExists): void {
+    if (task.state.value.is !== 'exists') return
+    task.ifExists = ifExists
+    if (ifExists === 'skip') this.#set(task, { is: 'skipped' })
+    else this.#again(task)
+  }
+
+  /** Answers the questions of all tasks, also those that are still to come. */
+  answerAll(ifExists: IfExists): void {
+    for (const task of [...this.#queues.loud.waiting, ...this.#queues.quiet.waiting]) task.ifExists = ifExists
+    for (const task of this.list.value) {
+      if (task.state.value.is === 'exists') this.answer(task, ifExists)
+      else task.ifExists = ifExists
+    }
+  }
+
+  /** Runs a task that has failed again. */
+  retry(task: Task): void {
+    if (task.state.value.is === 'failed') this.#again(task)
+  }
+
+  cancel(task: Task): void {
+    if (hasEnded(task.state.value)) return
+    this.#set(task, { is: 'cancelled' })
+    task.running?.abort()
+  }
+
+  cancelAll(): void {
+    for (const task of [...this.#queues.quiet.waiting, ...this.list.value]) this.cancel(task)
+  }
+
+  /** Removes the tasks that have ended from the list. */
+  clear(): void {
+    this.list.value = this.list.value.filter(({ state }) => !hasEnded(state.value))
+  }
+
+  #again(task: Task): void {
+    this.#set(task, { is: 'waiting' })
+    this.#queueOf(task).waiting.push(task)
+    this.#start()
+  }
+
+  #set(task: Task, state: TaskState): void {
+    task.state.value = state
+    this.version.value += 1
+  }
+
+  #queueOf({ work }: Task): Queue {
+    return work.isQuiet ? this.#queues.quiet : this.#queues.loud
+  }
+
+  #start(): void {
+    for (const queue of [this.#queues.loud, this.#queues.quiet]) {
+      while (queue.running < atOnce) {
+        const task = queue.waiting.shift()
+        if (task === undefined) break
+        if (task.state.value.is === 'waiting') void this.#run(task, queue)
+      }
+    }
+  }
+
+  async #run(task: Task, queue: Queue): Promise<void> {
+    queue.running += 1
+    const running = new AbortController()
+    task.running = running
+    const show = () => {
+      if (!this.list.value.includes(task)) this.list.value = [...this.list.value, task]
+    }
+    const timer = task.work.isQuiet ? setTimeout(show, quietMs) : undefined
+    try {
+      const end = await this.#attempts(task, running.signal).catch(failed)
+      if (running.signal.aborted) return
+      this.#set(task, end)
+      if (end.is === 'exists' || end.is === 'failed') show()
+      if (end.is === 'done') this.#finish(task)
+    } finally {
+      clearTimeout(timer)
+      task.running = null
+      queue.running -= 1
+      this.#start()
+    }
+  }
+
+  #finish(task: Task): void {
+    if (task.work.isQuiet) this.list.value = this.list.value.filter((other) => other !== task)
+    this.onDone()
+  }
+
+  async #attempts(task: Task, signal: AbortSignal): Promise<TaskState> {
+    const { state, work } = task
+    let path = work.path
+    let number = 1
+    for (let losses = 0; losses < mostAttempts; ) {
+      this.#set(task, { is: 'running', percent: null })
+      const refusal = await work.attempt({
+        path,
+        replaces: task.ifExists === 'replace',
+        signal,
+        progress: (percent) => {
+          if (state.value.is === 'running') state.value = { is: 'running', percent }
+        },
+      })
+      if (refusal === null || signal.aborted) return { is: 'done' }
+      if (refusal.status === 412 && task.ifExists === 'keepBoth') {
+        number += 1
+        path = pathIn(folderOf(work.path), numberedName(nameOf(work.path), number))
+      } else if (refusal.status === 412) return { is: task.ifExists === 'skip' ? 'skipped' : 'exists' }
+      else if (refusal.status === 0) {
+        losses += 1
+        this.#set(task, { is: 'away' })
+        await this.#page.nodeAnswers()
+        if (signal.aborted || (await work.isDone(path))) return { is: 'done' }
+      } else if (refusal.status !== 401 || !(await this.#page.signIn())) return failed(refusal)
+    }
+    return { is: 'failed', reason: texts.files.broken }
+  }
+}
+
+/** Whether a task is over, also if it can be tried again. */
+export function hasEnded({ is }: TaskState): boolean {
+  return is === 'done' || is === 'cancelled' || is === 'skipped' || is === 'failed'
+}
+
+function newQueue(): Queue {
+  return { waiting: [], running: 0 }
+}
+
+function failed(error: unknown): TaskState {
+  return { is: 'failed', reason: error instanceof TypeError ? texts.files.broken : (error as Error).message }
+}

@@ -1,0 +1,55 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { bytesText } from '../../bytes-text.ts'
+import { Refusal, refusalOf } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
+import { statOf } from './entry-works.ts'
+import { nameOf } from './paths.ts'
+import type { Attempt, Work } from './tasks.ts'
+
+/** Bytes from which on an upload first asks whether something is there, because its answer would come late. */
+const asksFirst = 1_000_000
+
+/** The upload of a file to a path. The time of the file is kept, where the storage can. */
+export function upload(page: PageContext, path: string, file: File, maxFileSize: number): Work {
+  return {
+    title: nameOf(path),
+    path,
+    ifExists: 'ask',
+    isQuiet: false,
+    async attempt(attempt) {
+      if (file.size > maxFileSize) {
+        return new Refusal(413, texts.files.tooLarge(bytesText(file.size), bytesText(maxFileSize)))
+      }
+      const asks = file.size >= asksFirst && !attempt.replaces
+      if (asks && (await statOf(page, attempt.path)) !== null) return new Refusal(412, '')
+      return attempt.signal.aborted ? null : send(file, attempt)
+    },
+    async isDone(at) {
+      const entry = await statOf(page, at)
+      return entry?.size === file.size && Math.abs(Date.parse(entry.modified) - file.lastModified) < 2000
+    },
+  }
+}
+
+/**
+ * Sends a file once. The browser streams it from the disk, so a large one takes no memory of the page. `fetch` does not tell how
+ * far an upload is, so this is a request of XMLHttpRequest.
+ */
+function send(file: File, { path, replaces, signal, progress }: Attempt): Promise<Refusal | null> {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest()
+    request.upload.addEventListener('progress', ({ loaded, total }) => {
+      progress(Math.floor((100 * loaded) / Math.max(total, 1)))
+    })
+    request.addEventListener('loadend', () => {
+      if (request.status >= 200 && request.status < 300) resolve(null)
+      else resolve(refusalOf(request.status, request.responseText))
+    })
+    signal.addEventListener('abort', () => request.abort())
+    request.open('PUT', `/write?path=${encodeURIComponent(path)}`)
+    request.setRequestHeader('content-type', 'application/octet-stream')
+    request.setRequestHeader('x-oc-mtime', (file.lastModified / 1000).toFixed(3))
+    if (!replaces) request.setRequestHeader('if-none-match', '*')
+    request.send(file)
+  })
+}

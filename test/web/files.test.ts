@@ -1,0 +1,433 @@
+import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import type { Browser, Locator, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { memoryGrowth } from './browser-memory.ts'
+
+t.setTimeout(300_000)
+
+/** Long, since other tests may use both processors. */
+const timeout = 30_000
+
+/** Bytes of the largest file that the node of these tests takes. */
+const maxFileSize = 250_000_000
+
+interface Scene {
+  readonly page: Page
+  readonly ada: TestUser
+  /** The rows of the list. */
+  readonly grid: Locator
+  /** The field for files. */
+  readonly chooser: Locator
+}
+
+t.test('the page of files', { skip: needsChromium }, async (t) => {
+  const plugins = { files: true, 'storage-local': true, web: true }
+  const config = { plugins, storage: { maxFileSize } }
+  const node = await createTestNode({ config, folder: import.meta.dirname })
+  t.teardown(() => node.stop())
+  const browser = await startChromium(t)
+  const test = (name: string, run: (t: Test, scene: Scene) => Promise<void>) =>
+    t.test(name, async (t) => {
+      const { scene, faults } = await openFiles(t, node, browser)
+      await run(t, scene)
+      t.equal(await scene.page.evaluate('window.__xss'), undefined, 'nothing that was stored has run')
+      t.strictSame(faults, [])
+    })
+
+  await test('files and folders are dropped, and keep their times', async (t, { page, ada }) => {
+    const folder = t.testdir({
+      trip: { 'a.txt': 'a', deep: { 'b.txt': 'b' }, empty: {} },
+      chosen: { 'd.txt': 'd' },
+      'c <U+202E>‮.txt': 'c',
+    })
+    const cdp = await page.context().newCDPSession(page)
+    const data = {
+      items: [],
+      files: ['trip', 'c <U+202E>‮.txt'].map((name) => join(folder, name)),
+      dragOperationsMask: 1,
+    }
+    for (const type of ['dragEnter', 'dragOver'] as const)
+      await cdp.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data })
+    await page.getByText('Drop files and folders to upload them here').waitFor()
+    await cdp.send('Input.dispatchDragEvent', { type: 'drop', x: 300, y: 300, data })
+    await page.getByText('(3/3)').waitFor()
+    await row(page, 'trip').waitFor()
+    t.equal(await contentOf(ada, '/trip/deep/b.txt'), 'b')
+    t.equal((await statOf(ada, '/trip/empty')).type, 'directory')
+    t.equal(await contentOf(ada, '/c <U+202E>‮.txt'), 'c')
+    await row(page, 'c <U+202E><U+202E>.txt').waitFor()
+    const { modified } = await statOf(ada, '/trip/a.txt')
+    t.ok(Math.abs(Date.parse(modified) - (await stat(join(folder, 'trip/a.txt'))).mtimeMs) < 2000)
+    await page.locator('input[type=file]').last().setInputFiles(join(folder, 'chosen'))
+    await row(page, 'chosen').waitFor()
+    t.equal(await contentOf(ada, '/chosen/d.txt'), 'd')
+  })
+
+  await test('a person decides about what is there already', async (t, { page, ada, chooser }) => {
+    const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt']
+    const folder = t.testdir(Object.fromEntries(names.map((name) => [name, 'new'])))
+    await Promise.all(names.map((name) => put(ada, `/${name}`, 'old')))
+    await chooser.setInputFiles(names.map((name) => join(folder, name)))
+    await page.getByText('For 5, something of this name is there already.').waitFor()
+    await page.getByRole('button', { name: 'Skip: a.txt' }).click()
+    await page.getByRole('button', { name: 'Replace: b.txt' }).click()
+    await page.getByText('(1/5)').waitFor()
+    await page.getByRole('button', { name: 'Keep all' }).click()
+    await page.getByText('(4/5)').waitFor()
+    await row(page, 'e (2).txt').waitFor()
+    const contents = await Promise.all(
+      ['/a.txt', '/b.txt', '/c.txt', '/c (2).txt'].map((path) => contentOf(ada, path)),
+    )
+    t.strictSame(contents, ['old', 'new', 'old', 'new'])
+  })
+
+  await test('keys select, rename, open and delete', async (t, { page, ada, grid }) => {
+    for (const name of ['a.txt', 'b.txt', 'c.txt', 'd.txt']) await put(ada, `/${name}`, `content of ${name}`)
+    await put(ada, '/folder/inside.txt', 'x')
+    await row(page, 'folder').waitFor()
+    const selected = async () => (await grid.locator('[aria-selected=true] a').allTextContents()).join()
+    await grid.focus()
+    await grid.press('ArrowDown')
+    t.equal(await selected(), 'folder')
+    await grid.press('ArrowDown')
+    await grid.press('Shift+ArrowDown')
+    t.equal(await selected(), 'a.txt,b.txt')
+    await grid.press('Control+End')
+    await grid.press(' ')
+    t.equal(await selected(), 'a.txt,b.txt,d.txt')
+    await page.getByText('3 of 5 selected').waitFor()
+    await grid.press('Control+a')
+    t.equal(await selected(), 'folder,a.txt,b.txt,c.txt,d.txt')
+    await grid.press('Escape')
+    t.equal(await selected(), '')
+    await row(page, 'b.txt').click({ modifiers: ['Control'] })
+    await row(page, 'd.txt').click({ modifiers: ['Shift'], position: { x: 5, y: 5 } })
+    t.equal(await selected(), 'b.txt,c.txt,d.txt')
+
+    await grid.press('c')
+    t.equal(await selected(), 'c.txt')
+    await grid.press('F2')
+    await page.getByLabel('New name').fill('a.txt')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByRole('alert').getByText('/a.txt').waitFor()
+    await page.getByLabel('New name').fill('renamed.txt')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    t.equal(await selected(), 'renamed.txt')
+    await hasFocus(page)
+
+    await grid.press('Enter')
+    await page.getByText('content of c.txt').waitFor()
+    await page.keyboard.press('Escape')
+    await hasFocus(page)
+    await grid.press('Shift+ArrowUp')
+    await grid.press('Delete')
+    await page.getByRole('heading', { name: 'Delete 2 entries?' }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await row(page, 'renamed.txt').waitFor({ state: 'detached' })
+    await row(page, 'd.txt').waitFor({ state: 'detached' })
+    await hasFocus(page)
+    await grid.press('Home')
+    await grid.press('Enter')
+    await row(page, 'inside.txt').waitFor()
+    await hasFocus(page)
+  })
+
+  await test('what a person typed stays until it is done', async (t, { page, ada }) => {
+    await page.route('**/mkdir', (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.getByLabel('Name of the folder').fill('a/b')
+    await page.keyboard.press('Enter')
+    await page.getByText('A name cannot be empty').waitFor()
+    await page.getByLabel('Name of the folder').fill('typed')
+    await page.keyboard.press('Enter')
+    await page.getByText('The node did not answer. Try again.').waitFor()
+    t.equal(await page.getByLabel('Name of the folder').inputValue(), 'typed')
+    await page.keyboard.press('Enter')
+    await row(page, 'typed').waitFor()
+    await hasFocus(page)
+    t.equal((await statOf(ada, '/typed')).type, 'directory')
+  })
+
+  await test('contents are shown, and nothing in them runs', async (t, { page, ada }) => {
+    const script = '<script>window.__xss = 1</script><img src=x onerror="window.__xss = 1">'
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="window.__xss = 1"><script>window.__xss = 1</script></svg>`
+    const contents: Readonly<Record<string, string | Buffer>> = {
+      '1 <img src=x onerror=window.__xss=1>.svg': svg,
+      '2.html': script,
+      '3.txt': '\u202eabc',
+      '4.ts': 'const text = 1',
+      '5.bin': Buffer.from([0, 1, 2, 255]),
+      '6.wav': wave(),
+      '7.pdf': pdf(),
+      '8 is HTML.pdf': script,
+      '9.empty': '',
+    }
+    for (const [name, content] of Object.entries(contents)) await put(ada, `/${name}`, content)
+    await row(page, '9.empty').waitFor()
+    const dialog = page.getByRole('dialog')
+    const next = dialog.getByRole('button', { name: 'Next' })
+    await row(page, '1 <img').getByRole('link').click()
+    await dialog.locator('img').waitFor()
+    await page.evaluate("document.querySelector('.preview img').decode()")
+    await next.click()
+    await dialog.getByText(script).waitFor()
+    await next.click()
+    await dialog.getByRole('heading', { name: '3.txt' }).waitFor()
+    await next.click()
+    await dialog.getByText('const text = 1').waitFor()
+    await next.click()
+    await dialog.getByText('This file cannot be shown here').waitFor()
+    await next.click()
+    await dialog.locator('audio').waitFor()
+    await page.evaluate(`new Promise((resolve) => {
+      const audio = document.querySelector('.preview audio')
+      if (audio.duration > 0) resolve()
+      else audio.addEventListener('loadedmetadata', resolve)
+    })`)
+    for (const name of ['7.pdf', '8 is HTML.pdf']) {
+      await next.click()
+      await dialog.getByRole('heading', { name }).waitFor()
+      if (await page.evaluate('navigator.pdfViewerEnabled')) {
+        const frame = dialog.locator('iframe')
+        await frame.waitFor()
+        t.match(await frame.getAttribute('src'), /^blob:/)
+      } else await dialog.getByText('This file cannot be shown here').waitFor()
+    }
+    await next.click()
+    await dialog.getByText('The file is empty.').waitFor()
+    await page.keyboard.press('ArrowLeft')
+    await dialog.getByRole('heading', { name: '8 is HTML.pdf' }).waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Download' }).click(),
+    ])
+    t.equal(await readFile(await download.path(), 'utf8'), script)
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await hasFocus(page)
+  })
+
+  await test('entries are moved and copied', async (t, { page, ada }) => {
+    await put(ada, '/a.txt', 'a')
+    await put(ada, '/b.txt', 'b')
+    await put(ada, '/to/b.txt', 'other')
+    await row(page, 'b.txt').click()
+    await row(page, 'a.txt').click({ modifiers: ['Control'] })
+    await page.getByRole('button', { name: 'Move' }).click()
+    const dialog = page.getByRole('dialog')
+    t.ok(await dialog.getByRole('button', { name: 'Move here' }).isDisabled())
+    await dialog.getByRole('button', { name: 'to', exact: true }).click()
+    await dialog.getByText('There are no folders here.').waitFor()
+    await dialog.getByRole('button', { name: 'Move here' }).click()
+    await row(page, 'a.txt').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Keep both: Move b.txt' }).click()
+    await row(page, 'b.txt').waitFor({ state: 'detached' })
+    t.strictSame(
+      await Promise.all(['/to/a.txt', '/to/b.txt', '/to/b (2).txt'].map((path) => contentOf(ada, path))),
+      ['a', 'other', 'b'],
+    )
+    await row(page, 'to').click({ position: { x: 5, y: 5 } })
+    await page.getByRole('button', { name: 'Copy' }).click()
+    await dialog.getByRole('button', { name: 'Copy here' }).click()
+    await row(page, 'to (2)').waitFor()
+    t.equal(await contentOf(ada, '/to (2)/a.txt'), 'a')
+  })
+
+  await test('changes of others appear while the page can be seen', async (t, { page, ada }) => {
+    const isFeed = (url: string) => url.includes('/api/files/changes') && url.includes('wait=')
+    await put(ada, '/other.txt', 'x')
+    await row(page, 'other.txt').waitFor()
+    await writeFile(join(node.dataFolder, 'files', ada.user.uuid, 'disk.txt'), 'x')
+    await row(page, 'disk.txt').waitFor()
+    const ended = page.waitForEvent('requestfailed', (request) => isFeed(request.url()))
+    const hide = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    await hide(true)
+    await ended
+    await put(ada, '/meanwhile.txt', 'x')
+    t.equal(await row(page, 'meanwhile.txt').count(), 0)
+    await hide(false)
+    await row(page, 'meanwhile.txt').waitFor()
+  })
+
+  await test('an upload that fails says why, and can be tried again', async (t, { page, ada, chooser }) => {
+    const folder = t.testdir({ 'large.bin': '', 'full.txt': 'full', 'cut.txt': 'cut' })
+    await truncate(join(folder, 'large.bin'), maxFileSize + 1)
+    let writes = 0
+    await page.route('**/write?*', (route) => {
+      writes += 1
+      const body = { error: true, message: 'The disk of the node is full.', code: 'INSUFFICIENT_STORAGE' }
+      if (writes === 1) return route.fulfill({ status: 507, json: body })
+      return writes === 3 ? route.abort() : route.continue()
+    })
+    await chooser.setInputFiles(join(folder, 'large.bin'))
+    await page.getByText('This node takes files of at most 250 MB.').waitFor()
+    t.equal(writes, 0, 'nothing was sent')
+    await chooser.setInputFiles(join(folder, 'full.txt'))
+    await page.getByText('The disk of the node is full.').waitFor()
+    await page.getByRole('button', { name: 'Try again: full.txt' }).click()
+    await page.getByText('(1/2)').waitFor()
+    await chooser.setInputFiles(join(folder, 'cut.txt'))
+    await page.getByText('(2/3)').waitFor()
+    t.equal(writes, 4, 'a connection that was lost is followed by another attempt')
+    t.equal(await contentOf(ada, '/cut.txt'), 'cut')
+  })
+
+  await test('an upload of 200 MB takes no memory of the page, and can be cancelled', async (t, scene) => {
+    const { page, ada, chooser } = scene
+    const folder = t.testdir({ 'large.bin': '', 'other.bin': '' })
+    const size = 200_000_000
+    await truncate(join(folder, 'large.bin'), size)
+    await truncate(join(folder, 'other.bin'), size)
+    const grown = await memoryGrowth(browser, async () => {
+      await chooser.setInputFiles(join(folder, 'large.bin'))
+      await page.getByText('(1/1)').waitFor({ timeout: 4 * timeout })
+    })
+    t.comment(`The peak memory of the processes of the browser grew by ${Math.round(grown / 1e6)} MB.`)
+    t.ok(grown < size / 2)
+    t.equal((await statOf(ada, '/large.bin')).size, size)
+    await page.route('**/write?*', () => {})
+    await chooser.setInputFiles(join(folder, 'other.bin'))
+    await page.getByRole('button', { name: 'Cancel: other.bin' }).click()
+    await page.getByText('Cancelled').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByText('Uploads and changes').waitFor({ state: 'detached' })
+  })
+
+  await test('a folder of 10,000 entries is soon there, and stays smooth', async (t, { page, ada, grid }) => {
+    const many = join(node.dataFolder, 'files', ada.user.uuid, 'many')
+    await mkdir(many, { recursive: true })
+    await Promise.all(Array.from({ length: 10_000 }, (_, i) => writeFile(join(many, `file ${i}.txt`), '')))
+    const cdp = await page.context().newCDPSession(page)
+    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
+    const cpuMs = async () => {
+      const { metrics } = await cdp.send('Performance.getMetrics')
+      return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
+    }
+    const start = await cpuMs()
+    const shownMs = await page.evaluate<number>(`new Promise((resolve) => {
+      const start = performance.now()
+      const look = () => document.querySelector('.body .row') && document.querySelector('.rows[aria-rowcount="10001"]')
+        ? requestAnimationFrame(() => resolve(performance.now() - start))
+        : requestAnimationFrame(look)
+      location.hash = '#/files/many'
+      look()
+    })`)
+    const openCpu = (await cpuMs()) - start
+    t.comment(
+      `Shown after ${Math.round(shownMs)} ms, with ${Math.round(openCpu)} ms of CPU time of the page.`,
+    )
+    await grid.focus()
+    await grid.press('End')
+    await row(page, 'file 9999.txt').waitFor()
+    const from = await cpuMs()
+    await grid.press('Control+a')
+    for (let i = 0; i < 20; i += 1) await grid.press('Control+PageUp')
+    const keyMs = ((await cpuMs()) - from) / 21
+    t.comment(`A key takes ${Math.round(keyMs)} ms of CPU time.`)
+    await page.getByText('10,000 of 10,000 selected').waitFor()
+    t.ok((await page.getByRole('row').count()) < 100)
+    t.ok(openCpu < 2000)
+    t.ok(keyMs < 100)
+  })
+
+  await test('everything has its place on a phone', async (t, { page, ada }) => {
+    await page.setViewportSize({ width: 360, height: 640 })
+    await put(ada, `/${'long '.repeat(48)}.txt`, 'x')
+    await row(page, 'long').getByRole('checkbox').click()
+    await page.getByText('1 of 1 selected').waitFor()
+    t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+    await page.getByRole('button', { name: 'Delete' }).click()
+    t.ok(
+      await page.evaluate(
+        "(({ left, right }) => left >= 0 && right <= innerWidth)(document.querySelector('dialog').getBoundingClientRect())",
+      ),
+    )
+  })
+})
+
+/** Opens the files of a new person in a context of their own, and collects the faults of scripts. */
+async function openFiles(
+  t: Test,
+  node: TestNode,
+  browser: Browser,
+): Promise<{ readonly scene: Scene; readonly faults: readonly string[] }> {
+  const ada = await node.signIn()
+  const context = await browser.newContext({ locale: 'en-US' })
+  context.setDefaultTimeout(timeout)
+  await context.addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', ({ message }) => faults.push(message))
+  page.on('console', (line) => {
+    if (/Content.Security.Policy|Trusted/i.test(line.text())) faults.push(line.text())
+  })
+  t.teardown(() => context.close())
+  await page.goto(node.url.href)
+  await page.getByText('This folder is empty').waitFor()
+  const chooser = page.locator('input[type=file]').first()
+  return { scene: { page, ada, grid: page.getByRole('grid'), chooser }, faults }
+}
+
+/** Waits until the list has the focus again. */
+function hasFocus(page: Page): Promise<void> {
+  return page.locator('.rows:focus').waitFor()
+}
+
+function row(page: Page, name: string): Locator {
+  return page
+    .locator('.body')
+    .getByRole('row')
+    .filter({ has: page.getByText(name, { exact: name.includes('.') }) })
+}
+
+async function put(user: TestUser, path: string, content: string | Buffer): Promise<void> {
+  const body = new Blob([typeof content === 'string' ? content : new Uint8Array(content)])
+  const { status } = await user.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body })
+  if (status !== 200) throw new Error(`${path} was refused with ${status}.`)
+}
+
+async function contentOf(user: TestUser, path: string): Promise<string> {
+  return (await user.fetch(`/read?path=${encodeURIComponent(path)}`)).text()
+}
+
+async function statOf(
+  user: TestUser,
+  path: string,
+): Promise<{ readonly type: string; readonly size: number; readonly modified: string }> {
+  return (await user.fetch(`/stat?path=${encodeURIComponent(path)}`)).json() as never
+}
+
+/** A tenth of a second of silence. */
+function wave(): Buffer {
+  const samples = Buffer.alloc(800, 128)
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(36 + samples.length, 4)
+  head.write('WAVEfmt ', 8)
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(8000, 24)
+  head.writeUInt32LE(8000, 28)
+  head.writeUInt16LE(1, 32)
+  head.writeUInt16LE(8, 34)
+  head.write('data', 36)
+  head.writeUInt32LE(samples.length, 40)
+  return Buffer.concat([head, samples])
+}
+
+/** A document with an empty page. */
+function pdf(): Buffer {
+  return Buffer.from(`%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj
+trailer<</Root 1 0 R>>
+`)
+}
