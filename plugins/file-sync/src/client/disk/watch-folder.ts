@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { watch } from 'chokidar'
 
@@ -45,17 +46,38 @@ export async function watchFolder({
   }
   // Only folders are watched: each tells the changes of the files in it, and the system has few watches to give.
   const watcher = watch(root, {
-    ignoreInitial: true,
     followSymlinks: false,
     ignored: (path, stats) => path === own || (stats !== undefined && !stats.isDirectory()),
   })
   let polling: NodeJS.Timeout | undefined
-  watcher.on('raw', (_event, name, details) => {
+  /** Inodes of the watched folders, by path. */
+  const inodes = new Map<string, number>()
+  /** A watch stays with its inode. If another folder has taken the path at once, chokidar does not notice. */
+  const renew = async (path: string) => {
+    const known = inodes.get(path)
+    const now = known === undefined ? null : await stat(path).catch(() => null)
+    if (now === null || now.ino === known || signal.aborted) return
+    inodes.set(path, now.ino)
+    watcher.unwatch(path)
+    watcher.add(path)
+    gather(path)
+  }
+  watcher.on('raw', (event, name, details) => {
     const { watchedPath } = details as { readonly watchedPath: string }
-    gather(typeof name === 'string' ? join(watchedPath, name) : watchedPath)
+    const path = typeof name === 'string' ? join(watchedPath, name) : watchedPath
+    gather(path)
+    if (event === 'rename') renew(path)
   })
-  watcher.on('addDir', (path) => gather(path))
-  watcher.on('ready', () => begun.resolve())
+  let isReady = false
+  watcher.on('addDir', (path, stats) => {
+    if (stats !== undefined) inodes.set(path, stats.ino)
+    if (isReady) gather(path)
+  })
+  watcher.on('unlinkDir', (path) => inodes.delete(path))
+  watcher.on('ready', () => {
+    isReady = true
+    begun.resolve()
+  })
   watcher.on('error', (error) => {
     const { code = '' } = error as NodeJS.ErrnoException
     if (!['ENOSPC', 'EMFILE', 'ENFILE'].includes(code)) return gather(root)

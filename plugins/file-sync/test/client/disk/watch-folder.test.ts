@@ -1,9 +1,13 @@
 // In a process of its own: the limit of watches holds for processes apart.
 import { execFile } from 'node:child_process'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import t from 'tap'
+import { watchFolder } from '../../../src/client/disk/watch-folder.ts'
 import { temporaryFolder } from '../fixtures/synced-folders.ts'
 
 const run = promisify(execFile)
@@ -25,3 +29,33 @@ t.test(
     t.match(JSON.parse(stdout), { told: [/no watches left \(ENOSPC\).*every minute/] })
   },
 )
+
+t.test('a folder that takes the path of another one at once is watched', async (t) => {
+  const root = await temporaryFolder(t)
+  const at = (path: string) => join(root, path)
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const seen = new Set<string>()
+  const { signal } = ending
+  const onChange = (paths: readonly string[]) => {
+    for (const path of paths) seen.add(path)
+  }
+  mkdirSync(at('photos/old'), { recursive: true })
+  await watchFolder({ root, own: at('own'), onChange, onTrouble: t.fail, signal })
+  // Nobody can look at the folder between these three.
+  renameSync(at('photos'), at('other'))
+  mkdirSync(at('photos'))
+  renameSync(at('other'), at('photos/2025'))
+  const shows = async (path: string, write: () => void) => {
+    seen.clear()
+    // The watch may not have begun yet.
+    while (!seen.has(path)) {
+      write()
+      await delay(100)
+    }
+    t.pass(path)
+  }
+  await shows('photos/new', () => writeFileSync(at('photos/new'), 'new'))
+  await shows('photos/2025/new', () => writeFileSync(at('photos/2025/new'), 'new'))
+  await shows('photos/2025/old/new', () => writeFileSync(at('photos/2025/old/new'), 'new'))
+})
