@@ -5,6 +5,7 @@ import { Wallet } from 'ethers'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
 
 t.setTimeout(300_000)
@@ -151,7 +152,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await other.getByText('The code is wrong, used or too old.').waitFor()
 
     await press(page, 'Make a sign-in code')
-    await page.waitForFunction(`document.querySelector('.secret textarea').value !== ${JSON.stringify(code)}`)
+    await untilTrue(page, `document.querySelector('.secret textarea').value !== ${JSON.stringify(code)}`)
     await other.getByLabel('Sign-in code').fill(await page.getByLabel('Your sign-in code').inputValue())
     await press(other, 'Sign in with this code')
     await openAccount(other)

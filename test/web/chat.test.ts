@@ -2,6 +2,7 @@ import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/t
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { untilTrue } from '../browser/until-true.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { startTalkingModel, type Talk } from './fixtures/talking-model.ts'
 
@@ -254,10 +255,11 @@ t.test('the view stays where the person reads, on a phone too', { skip: needsChr
   await say(page, 'A long text')
   const talk = await nextTalk()
   talk.say('line\n\n'.repeat(100))
-  await page.waitForFunction("document.querySelectorAll('article p').length > 100")
+  await untilTrue(page, "document.querySelectorAll('article p').length > 100")
   talk.say('seen at the end')
   await page.getByText('seen at the end').waitFor()
-  await page.waitForFunction(
+  await untilTrue(
+    page,
     "(({ scrollHeight, scrollTop, clientHeight }) => scrollTop > 100 && scrollHeight - scrollTop - clientHeight < 40)(document.querySelector('.messages'))",
   )
   await page.evaluate("document.querySelector('.messages').scrollTo(0, 100)")

@@ -4,6 +4,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
 import { addWallet } from './wallet.ts'
 
@@ -75,7 +76,7 @@ t.test(
       await page.goto(new URL(`/#/${name}`, node.url).href)
       await page.reload()
       await page.locator('main .page > *').first().waitFor()
-      await page.waitForLoadState('networkidle')
+      await untilTrue(page, "!document.querySelector('.page').textContent.includes('Loading')")
       await inspect(name)
     }
     t.strictSame(faults, [])

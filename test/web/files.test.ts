@@ -188,19 +188,19 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
       if (audio.duration > 0) resolve()
       else audio.addEventListener('loadedmetadata', resolve)
     })`)
+    const hasViewer = await page.evaluate('navigator.pdfViewerEnabled')
+    const shown = hasViewer ? dialog.locator('iframe') : dialog.getByText('This file cannot be shown here')
     for (const name of ['7.pdf', '8 is HTML.pdf']) {
       await next.click()
       await dialog.getByRole('heading', { name }).waitFor()
-      if (await page.evaluate('navigator.pdfViewerEnabled')) {
-        const frame = dialog.locator('iframe')
-        await frame.waitFor()
-        t.match(await frame.getAttribute('src'), /^blob:/)
-      } else await dialog.getByText('This file cannot be shown here').waitFor()
+      await shown.waitFor()
+      if (hasViewer) t.match(await shown.getAttribute('src'), /^blob:/)
     }
     await next.click()
     await dialog.getByText('The file is empty.').waitFor()
     await page.keyboard.press('ArrowLeft')
     await dialog.getByRole('heading', { name: '8 is HTML.pdf' }).waitFor()
+    await shown.waitFor()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       dialog.getByRole('button', { name: 'Download' }).click(),

@@ -1,6 +1,7 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { untilTrue } from '../browser/until-true.ts'
 import { copyInput, store, wat } from './fixtures/plugin-fixtures.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
@@ -40,7 +41,7 @@ t.test('a person calls functions and runs a program', { skip: needsChromium }, a
   await button('code/').click()
   await button('copy.wasm').waitFor()
   t.equal(await button('notes.txt').count(), 0)
-  await page.waitForFunction("document.activeElement.closest('.chooser') !== null")
+  await untilTrue(page, "document.activeElement.closest('.chooser') !== null")
   await button(`${attack}.wasm`).click()
   await page.getByRole('heading', { level: 1, name: `${attack}.wasm` }).waitFor()
 

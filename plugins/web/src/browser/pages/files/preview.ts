@@ -46,7 +46,7 @@ export function Preview({ folder, actions, page }: PreviewProps): VNode | null {
   const path = pathIn(folder.path.value, name)
   return html`<${Dialog} key=${folder.path.value} title=${shownName(name)} onClose=${close}>
     <div class="preview" onKeyDown=${key}>
-      <${Content} key=${path} path=${path} page=${page} name=${shownName(name)} />
+      <div class="content"><${Content} key=${path} path=${path} page=${page} name=${shownName(name)} /></div>
       <p class="buttons">
         <button type="button" onClick=${() => step(-1)}>${texts.files.previous}</button>
         <button type="button" onClick=${() => step(1)}>${texts.files.next}</button>
