@@ -26,8 +26,12 @@ const maxFiles = 12
 /** Files whose tests start processes and watch them, or change their own process. */
 const unsharedFolders = /^(?:test|examples|plugins\/wasm[^/]*|kernel\/test\/cli)\//
 
-/** Text in a file that cannot share its process: it sets options of tap, uses another runner, or says so in a comment. */
-const unshared = /^(?:t\.(?:jobs|setTimeout)\b|import .* from 'node:test'|\/\/ In a process of its own:)/m
+/**
+ * Text in a file that cannot share its process: it sets options of tap, uses another runner, or says so in a comment. After a
+ * teardown of a whole file, tap would end while the next file is loaded.
+ */
+const unshared =
+  /^(?:t\.(?:jobs|setTimeout|teardown)\b|import .* from 'node:test'|\/\/ In a process of its own:)/m
 
 /**
  * Groups the files of a folder, so that they run in one process. A short file alone spends half of its time on loading and
