@@ -120,6 +120,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(page, 'Import and sign in')
     await page.getByText('A private key has 64 hexadecimal digits').waitFor()
     await page.getByLabel('Or a file with it').setInputFiles(keyFile)
+    await untilTrue(page, "document.querySelector('input[name=key]').value !== '0x1234'")
     await press(page, 'Import and sign in')
     t.equal((await whoIsSignedIn(page)).uuid, owner)
 
