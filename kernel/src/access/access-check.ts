@@ -86,7 +86,7 @@ export function createAccessCheck(
     }
     if (!isCovered || carried === null) return
     request.user = user
-    watch.began(request.raw, reply.raw, carried.token, user.uuid)
+    watch.began(request.raw, reply.raw, user)
   }
 
   return (request, reply, done) => {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { isLive } from '../sessions/session-life.ts'
 import { isTokenForm, tokenHash } from '../sessions/token.ts'
 import type { UserCache } from '../sessions/user-sessions.ts'
-import type { UserAccounts } from '../users/user-accounts.ts'
+import type { UserAccount, UserAccounts } from '../users/user-accounts.ts'
 import type { Admission } from './admission.ts'
 
 interface AuthenticatorOptions {
@@ -55,10 +55,9 @@ export class Authenticator implements UserCache {
   /**
    * Looks up the user behind a token.
    *
-   * @param touchMs milliseconds of age from which on the time of last use is written
    * @returns `null` when the token is unknown, expired or revoked, or its user is disabled or not admitted
    */
-  async authenticate(token: string, touchMs = touchIntervalMs): Promise<AuthenticatedUser | null> {
+  async authenticate(token: string): Promise<AuthenticatedUser | null> {
     this.#users.delete(token)
     if (!isTokenForm(token)) return null
     const invalidations = this.#invalidations
@@ -67,8 +66,8 @@ export class Authenticator implements UserCache {
     const now = Date.now()
     if (session === null || !isLive(session, this.#idleDays, now)) return null
     const account = await this.#accounts.get(session.userUuid)
-    if (account === null || account.disabledAt !== null || !this.#admission.admits(account)) return null
-    if (now - session.lastUsedAt.getTime() >= touchMs) await this.#touch(hash, now)
+    if (account === null || !this.#mayUse(account)) return null
+    if (now - session.lastUsedAt.getTime() >= touchIntervalMs) await this.#touch(hash, now)
     const { uuid, username, wallet, owner } = account
     const { id: sessionId, scopes } = session
     const authenticated = Object.freeze({ uuid, username, wallet, owner, sessionId, scopes })
@@ -79,12 +78,36 @@ export class Authenticator implements UserCache {
     return authenticated
   }
 
+  /**
+   * Looks up sessions of one user, all at once.
+   *
+   * @param ids the ids of the sessions
+   * @param touchMs milliseconds of age from which on the time of last use is written
+   * @returns the ids of those that have not ended; none when the user is disabled or not admitted
+   */
+  async liveAmong(userUuid: string, ids: ReadonlySet<string>, touchMs: number): Promise<ReadonlySet<string>> {
+    const account = await this.#accounts.get(userUuid)
+    if (account === null || !this.#mayUse(account)) return new Set()
+    const now = Date.now()
+    const live = (await this.#sessions.listByUser(userUuid)).filter(
+      (session) => ids.has(session.id) && isLive(session, this.#idleDays, now),
+    )
+    for (const { lastUsedAt, tokenHash } of live) {
+      if (now - lastUsedAt.getTime() >= touchMs) await this.#touch(tokenHash, now)
+    }
+    return new Set(live.map(({ id }) => id))
+  }
+
   /** Removes a user from the cache, after a session was revoked or the user was changed. */
   forget(userUuid: string): void {
     this.#invalidations += 1
     for (const [token, { uuid }] of [...this.#users.entries()]) {
       if (uuid === userUuid) this.#users.delete(token)
     }
+  }
+
+  #mayUse(account: UserAccount): boolean {
+    return account.disabledAt === null && this.#admission.admits(account)
   }
 
   /** Writes the time of last use. It ignores errors: a full disk must not lock out the users who could free space. */

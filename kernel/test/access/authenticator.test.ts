@@ -56,7 +56,7 @@ test('the cache keeps as many sessions as its capacity, and no wrong token', asy
 
 test('the last use is written when it is old, as the caller sees it', async (t) => {
   const { authenticator, sessions, issue } = await setUp(t, {})
-  const { token } = await issue()
+  const { token, record } = await issue()
   const lastUse = async () => (await sessions.find(tokenHash(token)))?.lastUsedAt.getTime() ?? 0
   const issuedAt = await lastUse()
   const now = Date.now
@@ -64,8 +64,15 @@ test('the last use is written when it is old, as the caller sees it', async (t) 
     Date.now = now
   })
   Date.now = () => now() + 2 * 60_000
-  await authenticator.authenticate(token, 10 * 60_000)
+  const ids = new Set([record.id, 'unknown'])
+  t.strictSame([...(await authenticator.liveAmong(record.userUuid, ids, 10 * 60_000))], [record.id])
   t.equal(await lastUse(), issuedAt)
   await authenticator.authenticate(token)
   t.ok((await lastUse()) >= issuedAt + 2 * 60_000)
+
+  Date.now = () => now() + 13 * 60_000
+  t.strictSame([...(await authenticator.liveAmong(record.userUuid, ids, 10 * 60_000))], [record.id])
+  t.ok((await lastUse()) >= issuedAt + 13 * 60_000)
+  Date.now = () => now() + 2 * 24 * 60 * 60_000
+  t.strictSame([...(await authenticator.liveAmong(record.userUuid, ids, 10 * 60_000))], [], 'it has expired')
 })

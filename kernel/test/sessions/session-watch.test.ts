@@ -102,7 +102,7 @@ test('the node cuts a WebSocket whose client does not close', async (t) => {
   t.pass('the connection ended')
 })
 
-test('the watch looks up only the sessions of open answers', async (t) => {
+test('the watch looks up only the users of open answers', async (t) => {
   const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
@@ -110,25 +110,25 @@ test('the watch looks up only the sessions of open answers', async (t) => {
   const lookups: string[] = []
   const sessions: typeof table = {
     ...table,
-    find: async (hash) => {
-      const record = await table.find(hash)
-      lookups.push(record?.label ?? 'none')
-      return record
+    listByUser: (userUuid) => {
+      lookups.push(userUuid)
+      return table.listByUser(userUuid)
     },
   }
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
   const watch = new SessionWatch({ authenticator, events, intervalMs: 20 })
-  const { uuid } = await accounts.ensure(ada)
-  const issue = async (label: string) => {
-    const newSession = { userUuid: uuid, label, expiryDays: 1 }
-    return (await database.transaction((sql) => issueSession(sql, newSession))).token
+  const issue = async (account: Parameters<typeof accounts.ensure>[0]) => {
+    const { uuid } = await accounts.ensure(account)
+    const newSession = { userUuid: uuid, label: '', expiryDays: 1 }
+    const { record } = await database.transaction((sql) => issueSession(sql, newSession))
+    return { uuid, sessionId: record.id }
   }
-  const tokens = { '/quick': await issue('quick'), '/slow': await issue('slow') }
+  const [quick, slow] = [await issue(ada), await issue(bob)]
 
   const server = createServer((request, response) => {
-    watch.began(request, response, tokens[request.url as keyof typeof tokens], uuid)
+    watch.began(request, response, request.url === '/quick' ? quick : slow)
     if (request.url === '/quick') response.end('quick')
     else response.write('slow')
   }).listen(0, '127.0.0.1')
@@ -137,20 +137,20 @@ test('the watch looks up only the sessions of open answers', async (t) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   t.equal(await (await fetch(`${url}/quick`)).text(), 'quick')
   const abort = new AbortController()
-  const slow = await fetch(`${url}/slow`, { signal: abort.signal })
+  const answer = await fetch(`${url}/slow`, { signal: abort.signal })
 
   const ended = new Promise<string>((resolve) => {
     events.on(SessionsEnded, ({ userUuid }) => resolve(userUuid))
   })
   t.teardown(watch.start())
   await until(() => lookups.length >= 3)
-  t.same([...new Set(lookups)], ['slow'])
-  await table.revokeAll(uuid)
-  t.equal(await ended, uuid)
+  t.same([...new Set(lookups)], [slow.uuid])
+  await table.revokeAll(slow.uuid)
+  t.equal(await ended, slow.uuid)
   lookups.length = 0
   await delay(100)
-  t.same(lookups, [], 'the watch does not look up an ended session again')
+  t.same(lookups, [], 'the watch does not look up users again whose sessions have ended')
   abort.abort()
   // An unreferenced body may be collected with its connection, so the body is used here.
-  await t.rejects(slow.text())
+  await t.rejects(answer.text())
 })
