@@ -109,8 +109,9 @@ test('signals reach the command, and the view goes in every case', async (t) => 
 
   const cut = await begin()
   const errors = text(cut.stderr)
+  const exited = once(cut, 'exit')
   await node.stop()
-  t.strictSame(await once(cut, 'exit'), [1, null])
+  t.strictSame(await exited, [1, null])
   t.match(await errors, /The node ended and took the folder back/)
   t.equal(readFileSync(said, 'utf8'), 'ended\n', 'the command does not go on without the view')
   t.notOk(existsSync(view))

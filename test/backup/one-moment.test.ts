@@ -50,6 +50,7 @@ test('counters in the state and in files are of one moment, whichever is written
 
   let running = true
   let rounds = 0
+  const begun = new Set<string>()
   const store = {
     state: (name: string, count: number) => state.set(name, count),
     files: (name: string, count: number) =>
@@ -64,6 +65,7 @@ test('counters in the state and in files are of one moment, whichever is written
     for (let n = 1; running; n++, rounds++) {
       await store[first](name, n)
       await store[second](name, n)
+      begun.add(name)
     }
   }
   const writers = ['a', 'b', 'c'].flatMap((name) => [
@@ -76,7 +78,7 @@ test('counters in the state and in files are of one moment, whichever is written
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   for (let backup = 0; backup < 12; backup++) {
     const before = rounds
-    while (rounds < before + 20) await setImmediate()
+    while (rounds < before + 20 || begun.size < names.length) await setImmediate()
     const parts = ['files', 'configuration', 'identity', 'state'].map((name) => participants.get(name))
     const prepared = await Promise.all(parts.flatMap((part) => part?.prepare(never) ?? []))
     const snapshots = await takeTogether(prepared)

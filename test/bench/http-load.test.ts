@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import { firstAnswer, freePort } from './first-answer.ts'
+import { freePort } from '../free-ports.ts'
+import { firstAnswer } from './first-answer.ts'
 import { loadHttp } from './http-load.ts'
 import { cpuSeconds, residentMB, startServer } from './process.ts'
 import { ResponseCounter } from './response-counter.ts'

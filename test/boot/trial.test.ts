@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import tap, { type Test, test } from 'tap'
+import { freePort } from '../free-ports.ts'
 import { fromFixtures, signInOwner, startNodeProcess } from './node-process.ts'
 
 // It starts twenty processes, one after the other. On a busy machine, they take longer than the default.
@@ -35,14 +36,6 @@ async function get(socketPath: string, path: string): Promise<number> {
   const [response] = await once(sent, 'response')
   response.resume()
   return response.statusCode
-}
-
-/** Returns a port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const node = await startNodeProcess({ plugins })
-  const url = await node.ready
-  await node.remove()
-  return Number(url.port)
 }
 
 async function refusesConnections(port: number): Promise<boolean> {

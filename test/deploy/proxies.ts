@@ -7,7 +7,7 @@ import { connect } from 'node:tls'
 import { promisify } from 'node:util'
 import { findProgram } from '@nodekeep/kernel/testing'
 import type { Test } from 'tap'
-import { freePort } from '../bench/first-answer.ts'
+import { freePort } from '../free-ports.ts'
 import { root } from '../run/command.ts'
 
 /** The name in all recipes. */

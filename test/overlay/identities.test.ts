@@ -101,7 +101,8 @@ test('one address has a limited number of nodes, and a node that is there comes 
   await second.log.line(/as many nodes as it may, in all or from this address/)
   t.match(await first.status(), { connected: true })
   t.match(await second.status(), { connected: false })
-  await first.node.stop()
+  // The refused node would try for the free place too.
+  await Promise.all([first.node.stop(), second.node.stop()])
   const again = await startTunnelNode(t, gateway)
   await again.log.line(reachable)
 })

@@ -1,6 +1,6 @@
 import type { FirstLine } from '@nodekeep/plugin-sdk/tunnel'
 import { test } from 'tap'
-import { freePorts } from './fixtures/free-ports.ts'
+import { freePorts } from '../free-ports.ts'
 import { newProcess, type RawNode, rawNode } from './fixtures/raw-node.ts'
 import { startGateway } from './fixtures/tunnel.ts'
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 import { changed } from '../deploy/proxies.ts'
-import { freePorts } from '../overlay/fixtures/free-ports.ts'
+import { freePorts } from '../free-ports.ts'
 import { outcome, root, startTool } from '../run/command.ts'
 import { runNode } from './fixtures/run-node.ts'
 

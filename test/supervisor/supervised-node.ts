@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { freePort } from '../free-ports.ts'
 import { root } from '../run/command.ts'
-import { freePort, type StartOptions, SupervisorProcess } from './supervisor-process.ts'
+import { type StartOptions, SupervisorProcess } from './supervisor-process.ts'
 
 /** How the plugin `switchable` breaks in a release. */
 type Behavior =

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 
 /** How a process ended: its exit code, or the signal. */
 type End = readonly [code: number | null, signal: NodeJS.Signals | null]
@@ -79,14 +78,4 @@ export class SupervisorProcess {
   async ended(): Promise<End> {
     return (await once(this.#child ?? process, 'close')) as [number | null, NodeJS.Signals | null]
   }
-}
-
-/** Returns a port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from '../free-ports.ts'
 import { pollDuring, type Seen } from '../supervisor/polling-client.ts'
-import { freePort, SupervisorProcess } from '../supervisor/supervisor-process.ts'
+import { SupervisorProcess } from '../supervisor/supervisor-process.ts'
 import type { ReleaseServer } from './release-server.ts'
 
 const run = promisify(execFile)

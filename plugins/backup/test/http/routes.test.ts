@@ -119,7 +119,11 @@ test('a second backup meanwhile is refused, and a client that leaves ends nothin
       running: { step: string } | null
       last: { filename: string | null } | null
     }
-  while ((await status()).running === null);
+  const hasBegun = async () => {
+    const { running, last } = await status()
+    return running !== null || last !== null
+  }
+  while (!(await hasBegun()));
   const second = await owner.fetch('/api/backup/create', { method: 'POST' })
   leave.abort()
   await left

@@ -65,7 +65,7 @@ export class BackgroundIndex {
   }
 
   async #run(): Promise<void> {
-    const { signal, log } = this.#parts
+    const { signal, log, isWanted } = this.#parts
     while (this.#waiting.size > 0 && !signal.aborted) {
       const userUuid = this.#nextUser()
       if (userUuid === null) {
@@ -73,6 +73,8 @@ export class BackgroundIndex {
         continue
       }
       this.#waiting.delete(userUuid)
+      // The user may have been erased, or may have removed the last device.
+      if (!isWanted(userUuid)) continue
       await this.#update(userUuid).catch((error) => {
         if (!signal.aborted) log.warn({ err: error, user: userUuid }, 'Files cannot be hashed now.')
       })

@@ -16,7 +16,8 @@ test('devices are listed and removed', async (t) => {
   const [laptop, phone] = [await connect(t, node, ada), await connect(t, node, ada)]
   const { device } = await begin(laptop)
   await begin(phone, 'phone')
-  t.match(await list(ada), [
+  const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name)
+  t.match((await list(ada)).sort(byName), [
     { id: device, name: 'laptop', connected: true },
     { name: 'phone', connected: true },
   ])

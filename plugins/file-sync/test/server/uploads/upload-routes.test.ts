@@ -209,7 +209,8 @@ test('uploads are bounded', async (t) => {
     statuses.push((await sendBlock(ada, body.id, part.sha256, part.bytes)).status)
   }
   t.equal(statuses[0], 200)
-  t.equal(statuses.at(-1), 507)
+  // The last block may be so small that it still fits.
+  t.ok(statuses.includes(507), statuses.join())
   await send(ada, 'DELETE', `/api/sync/uploads/${body.id}`)
   t.match(await upload(ada, '/b', randomBytes(1000)), { status: 200 })
 
