@@ -7,6 +7,8 @@ import type { Route } from 'playwright-core'
 import t from 'tap'
 import { needsChromium, startChromium } from './chromium.ts'
 
+t.setTimeout(300_000)
+
 /** The modules that the page imports by a name. */
 const modules = [
   '@nodekeep/login-siwe/client',
@@ -59,6 +61,6 @@ t.test('a page signs in with the client of login-siwe', { skip: needsChromium },
   tab.on('pageerror', ({ message }) => faults.push(message))
   tab.on('console', (line) => line.type() === 'error' && faults.push(line.text()))
   await tab.goto(new URL('/sign-in-page', node.url).href)
-  const found = await tab.waitForFunction('window.who', null, { timeout: 20_000 }).catch(() => null)
+  const found = await tab.waitForFunction('window.who', null, { timeout: 60_000 }).catch(() => null)
   t.match(await found?.jsonValue(), { user: { wallet: wallet.address } }, faults.join('\n'))
 })

@@ -5,6 +5,8 @@ import type { BrowserContext, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from './chromium.ts'
 
+t.setTimeout(300_000)
+
 /** A script that acts as the user who opens a stored page. */
 const script = `document.title = 'ran'; fetch('/whoami').then((answer) => answer.json()).then((who) => { document.title = 'ran as ' + who.user.username })`
 const pages: Record<string, string> = {
@@ -33,6 +35,8 @@ async function setUp(t: Test): Promise<Scene> {
   for (const [name, body] of [...Object.entries(pages), ['pixel.gif', pixel] as const])
     await ada.fetch(`/write?path=/${name}`, { method: 'PUT', body })
   const context = await (await startChromium(t)).newContext()
+  // Long, since other tests may use both processors.
+  context.setDefaultTimeout(60_000)
   await context.addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
   return { node, ada, context }
 }

@@ -160,7 +160,8 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('You have no conversations yet.').waitFor()
     await page.getByRole('heading', { name: 'New conversation' }).waitFor()
-    t.equal(await page.evaluate('document.activeElement.tagName'), 'TEXTAREA', 'the focus is in the field')
+    // The focus is in the field.
+    await untilTrue(page, "document.activeElement.tagName === 'TEXTAREA'")
     t.strictSame(await storedChats(user), [])
     t.strictSame(faults, [])
   },
@@ -195,8 +196,14 @@ t.test('a reply can be stopped, fail and be asked for again', { skip: needsChrom
   await context.setOffline(false)
   await page.getByText('The node does not answer.').waitFor({ state: 'detached' })
   await button(page, 'Try again').click()
+  const kept = page.waitForResponse(
+    (answer) =>
+      answer.request().method() === 'PUT' && answer.request().postData()?.includes('Back again.') === true,
+  )
   await answer(nextTalk, 'Back again.')
   await page.getByRole('article').last().getByText('Back again.').waitFor()
+  await button(page, 'Send').waitFor()
+  await kept
   t.equal(await field(page).inputValue(), 'typed while away')
 
   // The session ends. The message waits for the new session.
@@ -226,10 +233,12 @@ t.test('a reply can be stopped, fail and be asked for again', { skip: needsChrom
 
 t.test('two tabs do not overwrite each other', { skip: needsChromium }, async (t) => {
   const { page, context, user, faults, nextTalk } = await openChat(t)
+  const kept = page.waitForResponse((answer) => answer.request().postData()?.includes('First.') ?? false)
   await say(page, 'Shared')
   await answer(nextTalk, 'First.')
   await button(page, 'Send').waitFor()
   await page.waitForURL(/Shared/)
+  await kept
   const other = await context.newPage()
   await other.goto(page.url())
   await other.getByRole('article').last().getByText('First.').waitFor()

@@ -182,9 +182,9 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
   await t.test('a backup is made, downloaded, prepared for a restore, and deleted', async (t) => {
     await open('Backups')
     await page.getByText('There is no backup yet.').waitFor()
+    const told = page.getByText(/The backup backup-\S+ is complete\./).waitFor()
     await button(page, 'Back up now').click()
-    await open('Users')
-    await page.getByText(/The backup backup-\S+ is complete\./).waitFor()
+    await Promise.all([open('Users'), told])
     await open('Backups')
     const saved = page.getByRole('link', { name: /^Download: / })
     const [download] = await Promise.all([page.waitForEvent('download'), saved.click()])

@@ -23,6 +23,8 @@ export class Folder {
   readonly #feed: ChangesFeed
   /** Ends the listing that runs. */
   #listing = new AbortController()
+  /** The listing that began last. */
+  #latest: Promise<void> = Promise.resolve()
   /** Set while a listing is to come. */
   #due: ReturnType<typeof setTimeout> | undefined
   /** Milliseconds between a change and the next listing: many changes of a large folder are shown together. */
@@ -49,8 +51,20 @@ export class Folder {
     void this.refresh()
   }
 
-  /** Lists the folder again, and keeps what is shown until the answer is complete. */
+  /**
+   * Lists the folder again, and keeps what is shown until the answer is complete. If another listing begins meanwhile, that one is
+   * shown and waited for.
+   */
   async refresh(): Promise<void> {
+    this.#latest = this.#list()
+    let awaited: Promise<void>
+    do {
+      awaited = this.#latest
+      await awaited
+    } while (awaited !== this.#latest)
+  }
+
+  async #list(): Promise<void> {
     this.#listing.abort()
     const listing = new AbortController()
     this.#listing = listing
