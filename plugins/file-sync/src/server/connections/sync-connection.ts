@@ -66,6 +66,8 @@ export class SyncConnection {
   readonly #hello = Promise.withResolvers<Hello>()
   /** Resolves when there may be something to send. */
   #news = Promise.withResolvers<void>()
+  /** Whether changes may have come since they were read last. */
+  #mayHaveChanges = true
   #isGreeted = false
   #deviceId: string | null = null
   #epoch = ''
@@ -99,8 +101,12 @@ export class SyncConnection {
       await this.#begin(hello)
       while (!this.#closed.signal.aborted) {
         this.#tellWaiting()
-        if (this.#sent === this.#stored && (await this.#sendChanges())) {
-          await delay(gatherMs, undefined, { signal: this.#closed.signal })
+        if (this.#mayHaveChanges && this.#sent === this.#stored) {
+          this.#mayHaveChanges = false
+          if (await this.#sendChanges()) {
+            this.#mayHaveChanges = true
+            await delay(gatherMs, undefined, { signal: this.#closed.signal })
+          }
         } else {
           await this.#news.promise
           this.#news = Promise.withResolvers()
@@ -116,11 +122,16 @@ export class SyncConnection {
 
   /** Looks for changes. */
   notice(): void {
+    this.#mayHaveChanges = true
     this.#news.resolve()
   }
 
-  /** Asks the client whether it is alive. A client that has not answered the last time is cut off. */
-  beat(): void {
+  /**
+   * Looks whether a mount is out of reach, which nothing announces, and asks the client whether it is alive. A client that has not
+   * answered the last time is cut off.
+   */
+  look(): void {
+    this.#news.resolve()
     const { socket } = this.#parts
     if (!this.#isAlive || socket.bufferedAmount > mostUnread) {
       socket.terminate()

@@ -68,12 +68,9 @@ export class SyncConnections {
     return this.#all().flatMap(({ deviceId }) => deviceId ?? [])
   }
 
-  /** Looks whether all clients are alive, and whether anything has changed that nothing announces, such as a mount. */
+  /** Looks whether all clients are alive, and which mounts are out of reach. */
   look(): void {
-    for (const connection of this.#all()) {
-      connection.beat()
-      connection.notice()
-    }
+    for (const connection of this.#all()) connection.look()
   }
 
   closeUser(userUuid: string): void {
