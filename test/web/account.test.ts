@@ -8,6 +8,8 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
+import { startTalkingModel } from './fixtures/talking-model.ts'
+import { workThrough } from './fixtures/work-through.ts'
 
 t.setTimeout(300_000)
 
@@ -65,7 +67,10 @@ async function whoIsSignedIn(page: Page): Promise<{ uuid: string; wallet: string
 
 t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
   const folder = t.testdir({ data: {} })
-  const node = await startClaimableNode(t, join(folder, 'data'), '0')
+  const { baseURL, nextTalk } = await startTalkingModel(t)
+  const node = await startClaimableNode(t, join(folder, 'data'), '0', {
+    NODEKEEP_AI_OPENAI__BASE_URL: baseURL,
+  })
   const browser = await startBrowser(t)
   const home = node.url.origin
   const elsewhere = `http://localhost:${node.url.port}`
@@ -111,7 +116,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.equal(await page.getByLabel('Your key').inputValue(), key)
   })
 
-  await t.test('the key is imported at another origin, on a phone', async (t) => {
+  await t.test('the key is imported at another origin, on a phone, and each page works there', async (t) => {
     const { page, end } = await openTab(t, browser, { viewport: phone })
     await page.goto(elsewhere)
     await press(page, 'Import a key')
@@ -124,6 +129,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await untilTrue(page, "document.querySelector('input[name=key]').value !== '0x1234'")
     await press(page, 'Import and sign in')
     t.equal((await whoIsSignedIn(page)).uuid, owner)
+    await workThrough(t, page, nextTalk)
 
     await press(page, 'Sign out')
     await page.getByText('Copy or forget this key').click()
