@@ -177,6 +177,23 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await end()
   })
 
+  await t.test('a person changes their name', async (t) => {
+    const page = desk
+    // A browser does not send such a name.
+    const refused = `fetch('/api/account', { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ username: ${JSON.stringify(script)} }) }).then(({ status }) => status)`
+    t.equal(await page.evaluate(refused), 400)
+    const add = `fetch('/api/users', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ wallet: '0x${'ab'.repeat(20)}', username: 'grace' }) }).then(({ ok }) => ok)`
+    t.ok(await page.evaluate(add))
+    await page.getByLabel('Your name').fill('grace')
+    await press(page, 'Change the name')
+    await page.getByRole('alert').getByText('The username "grace" is taken.').waitFor()
+    t.equal(await page.getByLabel('Your name').inputValue(), 'grace')
+    await page.getByLabel('Your name').fill('ada-l')
+    await press(page, 'Change the name')
+    await page.getByRole('definition').getByText('ada-l').waitFor()
+    await page.locator('header .user').getByText('ada-l').waitFor()
+  })
+
   await t.test('an API token is shown once, works until it is revoked, and survives a sign-in', async (t) => {
     const page = desk
     await page.setViewportSize(phone)

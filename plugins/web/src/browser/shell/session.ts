@@ -30,7 +30,9 @@ export const signInAgain = signal<{
 export async function loadSession(): Promise<void> {
   const { user } = await (await get('/whoami')).json()
   if (!user.authenticated) {
-    session.value = null
+    // What the person typed stays while they sign in again.
+    if (session.value) void askToSignIn()
+    else session.value = null
     return
   }
   const answer = await get('/api/web/pages')
