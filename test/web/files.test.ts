@@ -297,6 +297,25 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
     await page.getByText('Cancelled').waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
     await page.getByText('Uploads and changes').waitFor({ state: 'detached' })
+
+    const signOut = page.getByRole('button', { name: 'Sign out' })
+    const dialog = page.getByRole('dialog')
+    const [sent] = await Promise.all([
+      page.waitForRequest('**/write?*'),
+      chooser.setInputFiles(join(folder, 'other.bin')),
+    ])
+    await signOut.click()
+    await dialog.getByText('It is canceled if you sign out.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Cancel: other.bin' }).waitFor()
+    await signOut.click()
+    const [ended] = await Promise.all([
+      page.waitForEvent('requestfailed', (request) => request.url().includes('/write?')),
+      dialog.getByRole('button', { name: 'Sign out' }).click(),
+    ])
+    t.equal(ended, sent)
+    await page.getByText('You are signed out.').waitFor()
+    t.equal((await ada.fetch('/stat?path=/other.bin')).status, 401)
   })
 
   await test('a folder of 10,000 entries is soon there, and stays smooth', async (t, { page, ada, grid }) => {

@@ -37,6 +37,12 @@ export interface PageContext {
   notice(text: string, kind?: 'done' | 'error'): void
   /** Aborted when the person leaves the page. */
   readonly signal: AbortSignal
+  /**
+   * Aborted when the person signs out, or somebody else signs in. Work that goes on while another page is shown ends then. A page
+   * with such work listens to `beforeunload` of the window: before a sign-out, as before the tab closes, the person is asked if a
+   * listener prevents the default.
+   */
+  readonly signedOut: AbortSignal
 }
 
 /**

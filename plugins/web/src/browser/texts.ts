@@ -8,6 +8,8 @@ export const texts = {
     skip: 'Skip to the content',
     away: 'The node does not answer. We keep trying. Nothing that you typed is lost.',
     signOut: 'Sign out',
+    signOutTitle: 'Sign out now?',
+    signOutText: 'Something still runs, such as an upload or a reply. It is canceled if you sign out.',
     signedOut: 'You are signed out.',
     loading: 'Loading …',
     noPage: 'There is no page at this address.',

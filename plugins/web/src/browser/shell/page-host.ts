@@ -6,7 +6,7 @@ import { texts } from '../texts.ts'
 import { navigate, place } from './address.ts'
 import { nodeAnswers } from './connection.ts'
 import { notice, noticeFailure } from './notices.ts'
-import { askToSignIn, loadSession, type ShownPage, sessionFetch } from './session.ts'
+import { askToSignIn, loadSession, type ShownPage, sessionFetch, signedOut } from './session.ts'
 
 /** Shows one page: loads its module and stylesheet, and mounts it. */
 export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): VNode {
@@ -80,5 +80,6 @@ function contextOf(user: PageUser, name: string, signal: AbortSignal): PageConte
     refresh: () => loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed)),
     notice,
     signal,
+    signedOut: signedOut(),
   }
 }
