@@ -80,6 +80,13 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
 
   await t.test('a key of the browser claims the node, and signs in again with its password', async (t) => {
     const page = desk
+    await page.addInitScript(`
+      const { persist } = StorageManager.prototype
+      StorageManager.prototype.persist = function () {
+        window.isAskedToPersist = true
+        return persist.call(this)
+      }
+    `)
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
     await press(page, 'Create a key')
     await page.getByLabel('New password').fill(password)
@@ -94,6 +101,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     // `nodekeep-sync login --key` reads the file like this.
     const wallet = new Wallet((await readFile(keyFile, 'utf8')).trim())
     t.equal(wallet.privateKey, key)
+    t.equal(await page.evaluate('window.isAskedToPersist'), true, 'the browser is asked to keep the key')
     await press(page, 'I have stored it. Sign in')
     const user = await whoIsSignedIn(page)
     owner = user.uuid

@@ -162,6 +162,7 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
       '4.ts': 'const text = 1',
       '5.bin': Buffer.from([0, 1, 2, 255]),
       '6.wav': wave(),
+      '6.webm': await video(page),
       '7.pdf': pdf(),
       '8 is HTML.pdf': script,
       '9.empty': '',
@@ -187,6 +188,13 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
       const audio = document.querySelector('.preview audio')
       if (audio.duration > 0) resolve()
       else audio.addEventListener('loadedmetadata', resolve)
+    })`)
+    await next.click()
+    await dialog.locator('video').waitFor()
+    await page.evaluate(`new Promise((resolve) => {
+      const video = document.querySelector('.preview video')
+      if (video.readyState > 0) resolve()
+      else video.addEventListener('loadedmetadata', resolve)
     })`)
     const hasViewer = await page.evaluate('navigator.pdfViewerEnabled')
     const shown = hasViewer ? dialog.locator('iframe') : dialog.getByText('This file cannot be shown here')
@@ -420,6 +428,28 @@ async function statOf(
   path: string,
 ): Promise<{ readonly type: string; readonly size: number; readonly modified: string }> {
   return (await user.fetch(`/stat?path=${encodeURIComponent(path)}`)).json() as never
+}
+
+/** A video of an empty picture, which the browser records. */
+async function video(page: Page): Promise<Buffer> {
+  const bytes = await page.evaluate<number[]>(`new Promise((resolve) => {
+    const canvas = document.createElement('canvas')
+    const context = canvas.getContext('2d')
+    const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: 'video/webm' })
+    const draw = () => {
+      context.fillRect(0, 0, 9, 9)
+      if (recorder.state === 'recording') requestAnimationFrame(draw)
+    }
+    recorder.ondataavailable = async ({ data }) => {
+      if (data.size === 0) return
+      recorder.ondataavailable = null
+      recorder.stop()
+      resolve([...new Uint8Array(await data.arrayBuffer())])
+    }
+    recorder.start(100)
+    draw()
+  })`)
+  return Buffer.from(bytes)
 }
 
 /** A tenth of a second of silence. */
