@@ -95,6 +95,18 @@ t.test('Chromium opens stored pages', { skip: needsChromium }, async (t) => {
     })
   }
 
+  t.test('a page of the node cannot run a stored script', async (t) => {
+    await ada.fetch('/write?path=/code.js', { method: 'PUT', body: "document.title = 'ran'" })
+    const page = await context.newPage()
+    await page.goto(new URL('/health', node.url).href)
+    const source = '/read?path=/code.js'
+    t.equal(await page.evaluate(`fetch('${source}').then(({ status }) => status)`), 200)
+    await t.rejects(page.addScriptTag({ url: source }))
+    await t.rejects(page.evaluate(`import('${source}')`))
+    t.equal(await page.title(), '')
+    await page.close()
+  })
+
   t.test('a page of another origin cannot load a picture of the user', async (t) => {
     const other: Server = createServer((_request, response) => {
       const source = new URL('/read?path=/pixel.gif', node.url)

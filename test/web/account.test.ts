@@ -8,6 +8,8 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
+import { startTalkingModel } from './fixtures/talking-model.ts'
+import { workThrough } from './fixtures/work-through.ts'
 
 t.setTimeout(300_000)
 
@@ -65,7 +67,10 @@ async function whoIsSignedIn(page: Page): Promise<{ uuid: string; wallet: string
 
 t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
   const folder = t.testdir({ data: {} })
-  const node = await startClaimableNode(t, join(folder, 'data'), '0')
+  const { baseURL, nextTalk } = await startTalkingModel(t)
+  const node = await startClaimableNode(t, join(folder, 'data'), '0', {
+    NODEKEEP_AI_OPENAI__BASE_URL: baseURL,
+  })
   const browser = await startBrowser(t)
   const home = node.url.origin
   const elsewhere = `http://localhost:${node.url.port}`
@@ -75,6 +80,13 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
 
   await t.test('a key of the browser claims the node, and signs in again with its password', async (t) => {
     const page = desk
+    await page.addInitScript(`
+      const { persist } = StorageManager.prototype
+      StorageManager.prototype.persist = function () {
+        window.isAskedToPersist = true
+        return persist.call(this)
+      }
+    `)
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
     await press(page, 'Create a key')
     await page.getByLabel('New password').fill(password)
@@ -89,6 +101,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     // `nodekeep-sync login --key` reads the file like this.
     const wallet = new Wallet((await readFile(keyFile, 'utf8')).trim())
     t.equal(wallet.privateKey, key)
+    t.equal(await page.evaluate('window.isAskedToPersist'), true, 'the browser is asked to keep the key')
     await press(page, 'I have stored it. Sign in')
     const user = await whoIsSignedIn(page)
     owner = user.uuid
@@ -111,7 +124,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.equal(await page.getByLabel('Your key').inputValue(), key)
   })
 
-  await t.test('the key is imported at another origin, on a phone', async (t) => {
+  await t.test('the key is imported at another origin, on a phone, and each page works there', async (t) => {
     const { page, end } = await openTab(t, browser, { viewport: phone })
     await page.goto(elsewhere)
     await press(page, 'Import a key')
@@ -124,6 +137,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await untilTrue(page, "document.querySelector('input[name=key]').value !== '0x1234'")
     await press(page, 'Import and sign in')
     t.equal((await whoIsSignedIn(page)).uuid, owner)
+    await workThrough(t, page, nextTalk)
 
     await press(page, 'Sign out')
     await page.getByText('Copy or forget this key').click()
@@ -169,6 +183,23 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await other.getByRole('heading', { name: 'Sign in again' }).waitFor()
     t.equal(await other.getByLabel('Name of the program').inputValue(), 'kept')
     await end()
+  })
+
+  await t.test('a person changes their name', async (t) => {
+    const page = desk
+    // A browser does not send such a name.
+    const refused = `fetch('/api/account', { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ username: ${JSON.stringify(script)} }) }).then(({ status }) => status)`
+    t.equal(await page.evaluate(refused), 400)
+    const add = `fetch('/api/users', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ wallet: '0x${'ab'.repeat(20)}', username: 'grace' }) }).then(({ ok }) => ok)`
+    t.ok(await page.evaluate(add))
+    await page.getByLabel('Your name').fill('grace')
+    await press(page, 'Change the name')
+    await page.getByRole('alert').getByText('The username "grace" is taken.').waitFor()
+    t.equal(await page.getByLabel('Your name').inputValue(), 'grace')
+    await page.getByLabel('Your name').fill('ada-l')
+    await press(page, 'Change the name')
+    await page.getByRole('definition').getByText('ada-l').waitFor()
+    await page.locator('header .user').getByText('ada-l').waitFor()
   })
 
   await t.test('an API token is shown once, works until it is revoked, and survives a sign-in', async (t) => {

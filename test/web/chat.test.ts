@@ -228,6 +228,16 @@ t.test('a reply can be stopped, fail and be asked for again', { skip: needsChrom
   await page.getByText('The conversation is not stored').waitFor({ state: 'detached' })
   const [chat] = await storedChats(user)
   t.match(JSON.stringify((await storedChat(user, chat?.name ?? '')).messages.at(-1)), 'typed while away')
+
+  await say(page, 'Stay a while')
+  const last = await nextTalk()
+  last.say('Gladly')
+  await page.getByRole('article').last().getByText('Gladly').waitFor()
+  await button(page, 'Sign out').click()
+  await page.getByText('It is canceled if you sign out.').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
+  await last.closed
+  await page.getByText('You are signed out.').waitFor()
   t.strictSame(faults, [])
 })
 

@@ -19,8 +19,14 @@ interface ClaimableNode {
  *
  * @param folder an empty folder, or that of the node before
  * @param port 0 for any
+ * @param further more variables of the environment
  */
-export async function startClaimableNode(t: Test, folder: string, port: string): Promise<ClaimableNode> {
+export async function startClaimableNode(
+  t: Test,
+  folder: string,
+  port: string,
+  further: Readonly<Record<string, string>> = {},
+): Promise<ClaimableNode> {
   const { PATH, XDG_CACHE_HOME } = process.env
   const args = [
     '--conditions=nodekeep-source',
@@ -35,7 +41,7 @@ export async function startClaimableNode(t: Test, folder: string, port: string):
   ]
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: { PATH, XDG_CACHE_HOME },
+    env: { PATH, XDG_CACHE_HOME, NODEKEEP_BACKUP__DRILL: 'false', ...further },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'close')

@@ -165,6 +165,7 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
       '4.ts': 'const text = 1',
       '5.bin': Buffer.from([0, 1, 2, 255]),
       '6.wav': wave(),
+      '6.webm': await video(page),
       '7.pdf': pdf(),
       '8 is HTML.pdf': script,
       '9.empty': '',
@@ -190,6 +191,13 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
       const audio = document.querySelector('.preview audio')
       if (audio.duration > 0) resolve()
       else audio.addEventListener('loadedmetadata', resolve)
+    })`)
+    await next.click()
+    await dialog.locator('video').waitFor()
+    await page.evaluate(`new Promise((resolve) => {
+      const video = document.querySelector('.preview video')
+      if (video.readyState > 0) resolve()
+      else video.addEventListener('loadedmetadata', resolve)
     })`)
     const hasViewer = await page.evaluate('navigator.pdfViewerEnabled')
     const shown = hasViewer ? dialog.locator('iframe') : dialog.getByText('This file cannot be shown here')
@@ -300,6 +308,25 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
     await page.getByText('Cancelled').waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
     await page.getByText('Uploads and changes').waitFor({ state: 'detached' })
+
+    const signOut = page.getByRole('button', { name: 'Sign out' })
+    const dialog = page.getByRole('dialog')
+    const [sent] = await Promise.all([
+      page.waitForRequest('**/write?*'),
+      chooser.setInputFiles(join(folder, 'other.bin')),
+    ])
+    await signOut.click()
+    await dialog.getByText('It is canceled if you sign out.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Cancel: other.bin' }).waitFor()
+    await signOut.click()
+    const [ended] = await Promise.all([
+      page.waitForEvent('requestfailed', (request) => request.url().includes('/write?')),
+      dialog.getByRole('button', { name: 'Sign out' }).click(),
+    ])
+    t.equal(ended, sent)
+    await page.getByText('You are signed out.').waitFor()
+    t.equal((await ada.fetch('/stat?path=/other.bin')).status, 401)
   })
 
   await test('a folder of 10,000 entries is soon there, and stays smooth', async (t, { page, ada, grid }) => {
@@ -404,6 +431,28 @@ async function statOf(
   path: string,
 ): Promise<{ readonly type: string; readonly size: number; readonly modified: string }> {
   return (await user.fetch(`/stat?path=${encodeURIComponent(path)}`)).json() as never
+}
+
+/** A video of an empty picture, which the browser records. */
+async function video(page: Page): Promise<Buffer> {
+  const bytes = await page.evaluate<number[]>(`new Promise((resolve) => {
+    const canvas = document.createElement('canvas')
+    const context = canvas.getContext('2d')
+    const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: 'video/webm' })
+    const draw = () => {
+      context.fillRect(0, 0, 9, 9)
+      if (recorder.state === 'recording') requestAnimationFrame(draw)
+    }
+    recorder.ondataavailable = async ({ data }) => {
+      if (data.size === 0) return
+      recorder.ondataavailable = null
+      recorder.stop()
+      resolve([...new Uint8Array(await data.arrayBuffer())])
+    }
+    recorder.start(100)
+    draw()
+  })`)
+  return Buffer.from(bytes)
 }
 
 /** A tenth of a second of silence. */

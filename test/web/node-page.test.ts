@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
-import { definePlugin, Type, Updates, userOf } from '@nodekeep/plugin-sdk'
+import { definePlugin, Type, Updates, userOf, WebPages } from '@nodekeep/plugin-sdk'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
@@ -12,6 +12,7 @@ t.setTimeout(300_000)
 
 const folder = import.meta.dirname
 const markup = '<img src=x onerror="window.__xss = 1">'
+const pageTitle = '<img src=x onerror="__xss = 1">'
 
 let browser: Browser
 t.before(async () => {
@@ -75,7 +76,14 @@ async function startNode(t: Test): Promise<TestNode> {
   const optional = { required: false }
   const node = await createTestNode({
     plugins: [
-      definePlugin({ id: 'strange', description: markup, setup() {} }),
+      definePlugin({
+        id: 'strange',
+        description: markup,
+        contributes: { pages: WebPages },
+        setup({ pages }) {
+          pages.add('strange', { title: pageTitle, folder, module: 'none.js' })
+        },
+      }),
       definePlugin({
         id: 'paper-source',
         provides: { source: Updates },
@@ -128,12 +136,16 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
       .waitFor()
     await agree('Disable')
     await page.getByRole('link', { name: 'Devices' }).waitFor({ state: 'detached' })
+    const navigation = page.getByRole('navigation', { name: 'Pages' })
+    await navigation.getByText('Files').waitFor({ state: 'detached' })
+    t.strictSame(await navigation.getByRole('link').allTextContents(), ['Node', 'Account', pageTitle])
     t.equal((await owner.fetch('/readdir?path=/')).status, 404)
     const enable = button(page, 'Enable: files')
     await enable.waitFor()
     t.equal(await focused(page, 'ariaLabel'), 'Enable: files', 'the focus stays')
     await enable.click()
     await page.getByRole('link', { name: 'Devices' }).waitFor()
+    await navigation.getByText('Files').waitFor()
     t.equal((await owner.fetch('/readdir?path=/')).status, 200)
 
     await button(page, 'Disable: web').click()

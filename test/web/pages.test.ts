@@ -5,6 +5,8 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { startClaimableNode } from './claimable-node.ts'
+import { startTalkingModel } from './fixtures/talking-model.ts'
+import { workThrough } from './fixtures/work-through.ts'
 import { addWallet } from './wallet.ts'
 
 /** Long, since other tests may use both processors. */
@@ -33,66 +35,101 @@ async function openTab(t: Test, withWallet: boolean): Promise<Scene> {
 const signIn = (page: Page) => page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
 const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
-t.test('a person claims the node, and works with files', { skip: needsChromium }, async (t) => {
-  const folder = t.testdir({ data: {}, 'a.txt': 'first', 'b.txt': 'second', 'c.txt': 'third' })
-  const node = await startClaimableNode(t, join(folder, 'data'), '0')
-  const link = new RegExp(`${node.url.origin}/#claim=\\S+`).exec(node.banner)?.[0]
-  if (link === undefined) return t.fail(node.banner)
-  const { page, faults } = await openTab(t, true)
+t.test(
+  'a person claims the node, works with each page, and goes back to a backup',
+  { skip: needsChromium },
+  async (t) => {
+    const folder = t.testdir({ data: {}, 'a.txt': 'first', 'b.txt': 'second', 'c.txt': 'third' })
+    const data = join(folder, 'data')
+    const { baseURL, nextTalk } = await startTalkingModel(t)
+    const model = { NODEKEEP_AI_OPENAI__BASE_URL: baseURL }
+    const node = await startClaimableNode(t, data, '0', model)
+    const link = new RegExp(`${node.url.origin}/#claim=\\S+`).exec(node.banner)?.[0]
+    if (link === undefined) return t.fail(node.banner)
+    const { page, faults } = await openTab(t, true)
 
-  await page.goto(link)
-  await signIn(page)
-  await page.getByText('This folder is empty').waitFor()
-  t.equal(await page.title(), 'Files · Nodekeep')
-  t.notMatch(page.url(), 'claim', 'the address has no claim code any more')
-  t.equal(await page.evaluate('document.cookie'), '', 'no script can read the session')
+    await page.goto(link)
+    await signIn(page)
+    await page.getByText('This folder is empty').waitFor()
+    t.equal(await page.title(), 'Files · Nodekeep')
+    t.notMatch(page.url(), 'claim', 'the address has no claim code any more')
+    t.equal(await page.evaluate('document.cookie'), '', 'no script can read the session')
 
-  const chooser = page.locator('input[type=file]').first()
-  await chooser.setInputFiles(['a.txt', 'b.txt', 'c.txt'].map((name) => join(folder, name)))
-  await page.getByText('(3/3)').waitFor()
-  await row(page, 'c.txt').waitFor()
+    const chooser = page.locator('input[type=file]').first()
+    await chooser.setInputFiles(['a.txt', 'b.txt', 'c.txt'].map((name) => join(folder, name)))
+    await page.getByText('(3/3)').waitFor()
+    await row(page, 'c.txt').waitFor()
 
-  const rename = page.getByRole('dialog').getByRole('button', { name: 'Rename' })
-  await row(page, 'a.txt').click()
-  await page.getByRole('button', { name: 'Rename' }).click()
-  await page.getByLabel('New name').fill('b.txt')
-  await rename.click()
-  await page.getByRole('dialog').getByText('There is something at "/b.txt" already.').waitFor()
-  await page.getByLabel('New name').fill('<img src=x onerror=alert(1)> ä&?#%.txt')
-  await rename.click()
-  await row(page, '<img src=x').waitFor()
+    const rename = page.getByRole('dialog').getByRole('button', { name: 'Rename' })
+    await row(page, 'a.txt').click()
+    await page.getByRole('button', { name: 'Rename' }).click()
+    await page.getByLabel('New name').fill('b.txt')
+    await rename.click()
+    await page.getByRole('dialog').getByText('There is something at "/b.txt" already.').waitFor()
+    await page.getByLabel('New name').fill('<img src=x onerror=alert(1)> ä&?#%.txt')
+    await rename.click()
+    await row(page, '<img src=x').waitFor()
 
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Download' }).click(),
-  ])
-  await download.saveAs(join(folder, 'saved'))
-  t.match(download.suggestedFilename(), /ä&/)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ])
+    await download.saveAs(join(folder, 'saved'))
+    t.match(download.suggestedFilename(), /ä&/)
 
-  await writeFile(join(folder, 'b.txt'), 'changed')
-  await chooser.setInputFiles(join(folder, 'b.txt'))
-  await page.getByRole('button', { name: 'Replace: b.txt' }).click()
-  await page.getByText('(4/4)').waitFor()
+    await writeFile(join(folder, 'b.txt'), 'changed')
+    await chooser.setInputFiles(join(folder, 'b.txt'))
+    await page.getByRole('button', { name: 'Replace: b.txt' }).click()
+    await page.getByText('(4/4)').waitFor()
 
-  await page.getByRole('button', { name: 'New folder' }).click()
-  await page.getByLabel('Name of the folder').fill('2026 100%')
-  await page.getByRole('button', { name: 'Create' }).click()
-  await page.getByRole('link', { name: '2026 100%' }).click()
-  await page.getByText('This folder is empty').waitFor()
-  await page.reload()
-  await page.getByText('This folder is empty').waitFor()
-  await page.getByRole('heading').getByRole('link', { name: 'Files' }).click()
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.getByLabel('Name of the folder').fill('2026 100%')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('link', { name: '2026 100%' }).click()
+    await page.getByText('This folder is empty').waitFor()
+    await page.reload()
+    await page.getByText('This folder is empty').waitFor()
+    await page.getByRole('heading').getByRole('link', { name: 'Files' }).click()
 
-  await row(page, 'c.txt').click()
-  await page.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-  await row(page, 'c.txt').waitFor({ state: 'detached' })
+    await row(page, 'c.txt').click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await row(page, 'c.txt').waitFor({ state: 'detached' })
 
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
-  t.equal(await page.evaluate("fetch('/readdir?path=/').then(({ status }) => status)"), 401)
-  t.strictSame(faults, [])
-})
+    await workThrough(t, page, nextTalk)
+    t.equal(
+      await page.evaluate(
+        "fetch('/mkdir', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{\"path\":\"/later\"}' }).then(({ status }) => status)",
+      ),
+      200,
+    )
+    await page.getByRole('button', { name: /^Restore: / }).click()
+    const agree = page.getByRole('dialog').getByRole('button')
+    await agree.getByText('Compare').click()
+    await agree.getByText('Restore at the next start').click()
+    await page
+      .getByText(/The next start of the node restores backup-/)
+      .first()
+      .waitFor()
+    await node.stop()
+    await page.getByRole('link', { name: 'Users', exact: true }).click()
+    await page.getByText('The node does not answer').waitFor()
+    await startClaimableNode(t, data, node.url.port, model)
+    // The page need not wait for its next attempt.
+    await page.evaluate("dispatchEvent(new Event('online'))")
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
+    await signIn(page)
+    await page.getByText('Owner', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Files', exact: true }).click()
+    await row(page, 'renamed.txt').waitFor()
+    t.equal(await row(page, 'later').count(), 0, 'what came after the backup is gone')
+
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    t.equal(await page.evaluate("fetch('/readdir?path=/').then(({ status }) => status)"), 401)
+    t.strictSame(faults, [])
+  },
+)
 
 t.test('a node that goes away and comes back loses nothing', { skip: needsChromium }, async (t) => {
   const folder = t.testdir({ data: {}, 'late.txt': 'late' })
@@ -147,13 +184,22 @@ t.test(
     t.teardown(() => node.stop())
     const ada = await node.signIn()
     const { page, faults } = await openTab(t, false)
+    // No user of a node has such a name.
+    const username = '<img src=x onerror="window.__xss = 1">'
+    await page.route('**/whoami', async (route) => {
+      const response = await route.fetch()
+      const { user } = (await response.json()) as { user: object }
+      await route.fulfill({ response, json: { user: { ...user, username } } })
+    })
     await page
       .context()
       .addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
     await page.goto(new URL('/#/who', node.url).href)
-    await page.getByRole('heading', { name: `You are ${ada.user.username}` }).waitFor()
+    await page.getByRole('heading', { name: `You are ${username}` }).waitFor()
     await page.getByRole('button', { name: 'Count my sessions' }).click()
     await page.getByText('You have 1 sessions.').waitFor()
+    t.equal(await page.locator('header .user').textContent(), username)
+    t.equal(await page.evaluate('window.__xss'), undefined)
     t.strictSame(faults, [])
   },
 )

@@ -11,7 +11,7 @@ export interface PageUser {
 
 /** The part of the node's pages that a page can use. */
 export interface PageContext {
-  /** The person who is signed in. If somebody else signs in, the page is mounted anew. */
+  /** The person who is signed in, as they were when the page was mounted. If somebody else signs in, the page is mounted anew. */
   readonly user: PageUser
   /** The place within the page: for `/#/notes/2026/trip` it is `/2026/trip`, for `/#/notes` it is `/`. It is decoded. */
   readonly place: string
@@ -31,10 +31,18 @@ export interface PageContext {
   signIn(): Promise<boolean>
   /** Tells that a request without {@link fetch} failed, and resolves when the node answers. */
   nodeAnswers(): Promise<void>
+  /** Updates the navigation and the name of the person. For pages that change either. */
+  refresh(): Promise<void>
   /** Shows a short text. An error stays until the person closes it. */
   notice(text: string, kind?: 'done' | 'error'): void
   /** Aborted when the person leaves the page. */
   readonly signal: AbortSignal
+  /**
+   * Aborted when the person signs out, or somebody else signs in. Work that goes on while another page is shown ends then. A page
+   * with such work listens to `beforeunload` of the window: before a sign-out, as before the tab closes, the person is asked if a
+   * listener prevents the default.
+   */
+  readonly signedOut: AbortSignal
 }
 
 /**

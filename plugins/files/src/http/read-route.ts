@@ -18,6 +18,18 @@ import { fileHeaders, sendFile, versionHeaders } from './send-file.ts'
 
 type ReadRequest = FastifyRequest<{ Querystring: { path: string } }>
 
+/** The destinations of requests by which a page runs an answer, or styles itself with it (`Sec-Fetch-Dest` of Fetch Metadata). */
+const code = new Set([
+  'audioworklet',
+  'paintworklet',
+  'script',
+  'serviceworker',
+  'sharedworker',
+  'style',
+  'worker',
+  'xslt',
+])
+
 /** Attempts to read a file that changes between its stat and its opening. */
 const attempts = 5
 
@@ -57,6 +69,7 @@ async function head(files: UserFiles, request: ReadRequest, reply: FastifyReply)
 }
 
 async function get(files: UserFiles, request: ReadRequest, reply: FastifyReply): Promise<FastifyReply> {
+  refuseAsCode(request)
   const { path } = request.query
   if (!isConditional(request)) return send(reply, await files.read(path, { reuseBuffers: true }), null)
   for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -70,6 +83,16 @@ async function get(files: UserFiles, request: ReadRequest, reply: FastifyReply):
   throw new NodekeepError('SERVICE_UNAVAILABLE', 'The file keeps changing. Try again.', {
     headers: { 'retry-after': '1' },
   })
+}
+
+/**
+ * Refuses a file as a part of a page. The pages of the node may run scripts of their own origin, and this is the same one.
+ *
+ * @throws NodekeepError FORBIDDEN
+ */
+function refuseAsCode({ headers }: ReadRequest): void {
+  if (code.has(String(headers['sec-fetch-dest'])))
+    throw new NodekeepError('FORBIDDEN', 'A page cannot run a stored file, or use it as a style.')
 }
 
 /** The range was within the file when it was made, so the file has another version now. */

@@ -60,6 +60,20 @@ t.test('stored pages cannot act as the node', async (t) => {
   }
 })
 
+t.test('a page cannot run a stored file', async (t) => {
+  await put(ada, '/code.js', 'document.title = "ran"')
+  const status = async (dest: string) => {
+    const answer = await get(ada, 'read', '/code.js', { headers: { 'sec-fetch-dest': dest } })
+    if (answer.ok) await answer.body?.cancel()
+    else t.match(await answer.json(), { error: true, code: 'FORBIDDEN' })
+    return answer.status
+  }
+  for (const dest of ['script', 'worker', 'sharedworker', 'serviceworker', 'audioworklet', 'style'])
+    t.equal(await status(dest), 403, dest)
+  for (const dest of ['empty', 'document', 'image', 'audio', 'video', 'track', 'font'])
+    t.equal(await status(dest), 200, dest)
+})
+
 t.test('the type of a file follows from its name, not from its upload', async (t) => {
   const types: [string, string][] = [
     ['a.txt', 'text/plain; charset=utf-8'],

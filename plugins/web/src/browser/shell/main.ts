@@ -1,6 +1,6 @@
 import { render, type VNode } from 'preact'
 import { html } from '../html.ts'
-import { Dialog } from '../questions.ts'
+import { ask, Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
 import { pageName } from './address.ts'
 import { isAway } from './connection.ts'
@@ -17,6 +17,7 @@ function Shell(): VNode {
     <p class="away" role="status">${isAway.value && texts.shell.away}</p>
     <${Content} />
     <${Notices} />
+    <${Questions} />
     ${
       again &&
       html`<${Dialog} title=${texts.signIn.againTitle} onClose=${() => again.end(false)}>
@@ -54,12 +55,19 @@ function Header(): VNode {
 }
 
 async function leave(): Promise<void> {
+  const { signOut: agree, signOutTitle: title, signOutText: text } = texts.shell
+  if (isWorking() && (await ask({ title, text, agree })) === null) return
   try {
     await signOut()
     notice(texts.shell.signedOut)
   } catch (error) {
     noticeFailure(error, texts.shell.requestFailed)
   }
+}
+
+/** Asks the pages, as a browser does before a tab closes. */
+function isWorking(): boolean {
+  return !dispatchEvent(new Event('beforeunload', { cancelable: true }))
 }
 
 function Content(): VNode {

@@ -5,8 +5,8 @@ import { html } from '../html.ts'
 import { texts } from '../texts.ts'
 import { navigate, place } from './address.ts'
 import { nodeAnswers } from './connection.ts'
-import { notice } from './notices.ts'
-import { askToSignIn, type ShownPage, sessionFetch } from './session.ts'
+import { notice, noticeFailure } from './notices.ts'
+import { askToSignIn, loadSession, type ShownPage, sessionFetch, signedOut } from './session.ts'
 
 /** Shows one page: loads its module and stylesheet, and mounts it. */
 export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): VNode {
@@ -77,7 +77,9 @@ function contextOf(user: PageUser, name: string, signal: AbortSignal): PageConte
     fetch: sessionFetch,
     signIn: askToSignIn,
     nodeAnswers,
+    refresh: () => loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed)),
     notice,
     signal,
+    signedOut: signedOut(),
   }
 }

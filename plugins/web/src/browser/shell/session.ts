@@ -26,11 +26,25 @@ export const signInAgain = signal<{
   end(signedIn: boolean): void
 } | null>(null)
 
+let presence = new AbortController()
+
+/** Aborted when the person signs out, or somebody else signs in. */
+export function signedOut(): AbortSignal {
+  return presence.signal
+}
+
+function endPresence(): void {
+  presence.abort()
+  presence = new AbortController()
+}
+
 /** Asks the node who is signed in. */
 export async function loadSession(): Promise<void> {
   const { user } = await (await get('/whoami')).json()
   if (!user.authenticated) {
-    session.value = null
+    // What the person typed stays while they sign in again.
+    if (session.value) void askToSignIn()
+    else session.value = null
     return
   }
   const answer = await get('/api/web/pages')
@@ -38,6 +52,7 @@ export async function loadSession(): Promise<void> {
   if (answer.status === 401) return loadSession()
   const { owner, pages } = await (await accepted(answer)).json()
   const { uuid, username, wallet } = user
+  if (session.value && session.value.user.uuid !== uuid) endPresence()
   session.value = { user: { uuid, username, wallet, owner }, pages }
   signInAgain.value?.end(true)
 }
@@ -77,6 +92,8 @@ export async function signOut(): Promise<void> {
   const answer = await fetch('/auth/logout', { method: 'POST' })
   if (answer.status !== 401) await accepted(answer)
   session.value = null
+  endPresence()
+  signInAgain.value?.end(false)
 }
 
 /** The `fetch` of pages. See `PageContext.fetch` of the SDK. */

@@ -6,6 +6,7 @@ import { html } from '../../html.ts'
 import { KeyCare } from '../../sign-in/kept-key/key-care.ts'
 import { storedKey } from '../../sign-in/kept-key/stored-key.ts'
 import { texts } from '../../texts.ts'
+import { NameForm } from './name-form.ts'
 import { attempt, request } from './requests.ts'
 import { Sessions } from './sessions.ts'
 import { SignInCode } from './sign-in-code.ts'
@@ -15,7 +16,8 @@ const text = texts.account
 
 /** Who the person is, how they sign in, and everything that is signed in as them. */
 export function AccountView({ page }: { page: PageContext }): VNode {
-  const { username, wallet, owner } = page.user
+  const { wallet, owner } = page.user
+  const username = useSignal(page.user.username)
   const sealed = useSignal(storedKey())
   const hasCodes = useSignal(false)
   useEffect(() => {
@@ -32,10 +34,11 @@ export function AccountView({ page }: { page: PageContext }): VNode {
     <h1>${text.title}</h1>
     <dl>
       <dt>${text.name}</dt>
-      <dd>${username}${owner && ` (${text.owner})`}</dd>
+      <dd>${username.value}${owner && ` (${text.owner})`}</dd>
       <dt>${text.wallet}</dt>
       <dd class="address">${wallet}</dd>
     </dl>
+    <${NameForm} page=${page} username=${username} />
     ${
       sealed.value &&
       html`<section>

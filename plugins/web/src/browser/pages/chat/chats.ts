@@ -6,7 +6,6 @@ import { Conversation } from './conversation.ts'
 
 /** The conversations of the person, the one that is shown, and the models. */
 export class Chats {
-  readonly userUuid: string
   readonly current: Signal<Conversation>
   /** `null` until the node has answered. */
   readonly list = signal<readonly ChatFile[] | null>(null)
@@ -22,14 +21,14 @@ export class Chats {
   #kept: Conversation[] = []
 
   constructor(page: PageContext) {
-    this.userUuid = page.user.uuid
     this.#page = page
     this.#files = new ChatFiles(page.fetch)
     this.current = signal(this.#conversation(null))
     this.#kept.push(this.current.value)
-    addEventListener('beforeunload', (event) => {
+    const stay = (event: Event) => {
       if (this.#kept.some(({ isBusy }) => isBusy)) event.preventDefault()
-    })
+    }
+    addEventListener('beforeunload', stay, { signal: page.signedOut })
   }
 
   /** Shows the conversation in a file, or a new one. */
@@ -102,6 +101,6 @@ export class Chats {
   }
 
   get #modelKey(): string {
-    return `chat model ${this.userUuid}`
+    return `chat model ${this.#page.user.uuid}`
   }
 }

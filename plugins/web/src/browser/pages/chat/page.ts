@@ -1,4 +1,4 @@
-import type { MountPage } from '@nodekeep/plugin-sdk/web-page'
+import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { html } from '../../html.ts'
@@ -9,12 +9,18 @@ import { Chats } from './chats.ts'
 /** Replies go on while another page is shown. */
 let chats: Chats | null = null
 
+function startChats(page: PageContext): Chats {
+  const started = new Chats(page)
+  page.signedOut.addEventListener('abort', () => {
+    started.end()
+    chats = null
+  })
+  return started
+}
+
 /** The page of chats. The address names the file of the conversation: `#/chat/2026-11-23 Title.json`. */
 const mount: MountPage = (element, page) => {
-  if (chats?.userUuid !== page.user.uuid) {
-    chats?.end()
-    chats = new Chats(page)
-  }
+  chats ??= startChats(page)
   const shown = chats
   const nameAt = (place: string) => place.slice(1) || null
   page.onPlace((place) => shown.open(nameAt(place)))

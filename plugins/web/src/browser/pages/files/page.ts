@@ -1,4 +1,4 @@
-import type { MountPage } from '@nodekeep/plugin-sdk/web-page'
+import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
@@ -12,12 +12,18 @@ import { Tasks } from './tasks.ts'
 /** Uploads and other long changes go on while another page is shown. */
 let tasks: Tasks | null = null
 
+function startTasks(page: PageContext): Tasks {
+  const started = new Tasks(page)
+  page.signedOut.addEventListener('abort', () => {
+    started.cancelAll()
+    tasks = null
+  })
+  return started
+}
+
 /** The page of files. */
 const mount: MountPage = (element, page) => {
-  if (tasks?.userUuid !== page.user.uuid) {
-    tasks?.cancelAll()
-    tasks = new Tasks(page)
-  }
+  tasks ??= startTasks(page)
   const folder = new Folder(page)
   const actions = new EntryActions(page, folder, tasks)
   tasks.onDone = () => folder.refreshSoon()

@@ -72,7 +72,6 @@ export class Tasks {
   readonly list = signal<readonly Task[]>([])
   /** Changes when a task begins, waits or ends, but not with its progress. */
   readonly version = signal(0)
-  readonly userUuid: string
   /** Called when a task is done. */
   onDone: () => void = () => {}
   readonly #page: PageContext
@@ -80,10 +79,10 @@ export class Tasks {
 
   constructor(page: PageContext) {
     this.#page = page
-    this.userUuid = page.user.uuid
-    addEventListener('beforeunload', (event) => {
+    const stay = (event: Event) => {
       if (this.#queues.loud.running + this.#queues.quiet.running > 0) event.preventDefault()
-    })
+    }
+    addEventListener('beforeunload', stay, { signal: page.signedOut })
   }
 
   add(works: readonly Work[]): void {

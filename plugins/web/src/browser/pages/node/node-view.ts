@@ -18,7 +18,10 @@ export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   if (list === null) return html`<p class="hint">${texts.shell.loading}</p>`
   const name = place.value.split('/')[1] ?? ''
   const shown = name === '' ? list[0] : list.find((part) => part.name === name)
-  const onPluginsChanged = () => void parts.find()
+  const onPluginsChanged = () => {
+    void parts.find()
+    void page.refresh()
+  }
   return html`<section class="node">
     <h1>${texts.node.title}</h1>
     <nav class="parts" aria-label=${texts.node.parts}>

@@ -1,0 +1,42 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { type Signal, useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { html } from '../../html.ts'
+import { texts } from '../../texts.ts'
+import { request } from './requests.ts'
+
+const text = texts.account
+
+/** The form of a name, as `PATCH /api/account` takes it. */
+const namePattern = '[a-z0-9][a-z0-9_\\-]{2,29}'
+
+/** Changes the name of the person. */
+export function NameForm({ page, username }: { page: PageContext; username: Signal<string> }): VNode {
+  const fault = useSignal('')
+  const rename = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const typed = new FormData(event.target as HTMLFormElement).get('username')
+    fault.value = ''
+    try {
+      const { user } = await request<{ user: { username: string } }>(page, 'PATCH', '/api/account', {
+        username: typed,
+      })
+      username.value = user.username
+      page.notice(text.renamed(user.username))
+      await page.refresh()
+    } catch (error) {
+      fault.value = error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message
+    }
+  }
+  return html`<section>
+    <form onSubmit=${rename}>
+      <label>
+        ${text.newName}
+        <input name="username" defaultValue=${username.peek()} required pattern=${namePattern} title=${text.nameHint} autocomplete="off" autocapitalize="none" spellcheck=${false} aria-describedby="name-hint" />
+      </label>
+      <p class="hint" id="name-hint">${text.nameHint}</p>
+      <p class="fault" role="alert">${fault}</p>
+      <p class="choices"><button type="submit" class="main">${text.rename}</button></p>
+    </form>
+  </section>`
+}
