@@ -76,14 +76,15 @@ export class SyncConnection {
   #stored = 0
   /** The mount of the last message `waiting`. */
   #mount: string | null = null
-  #isAlive = true
+  /** The number of looks since the client sent anything. */
+  #silentLooks = 0
 
   constructor(parts: SyncConnectionParts) {
     this.#parts = parts
     const { socket } = parts
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(data, isBinary))
     socket.on('pong', () => {
-      this.#isAlive = true
+      this.#silentLooks = 0
     })
     socket.once('close', () => this.end())
   }
@@ -127,18 +128,18 @@ export class SyncConnection {
   }
 
   /**
-   * Looks whether a mount is out of reach, which nothing announces, and asks the client whether it is alive. A client that has not
-   * answered the last time is cut off.
+   * Looks whether a mount is out of reach, which nothing announces, and whether the client is alive. A client that was silent since
+   * the last look is asked, and is cut off if it is still silent at the next one.
    */
   look(): void {
     this.#news.resolve()
     const { socket } = this.#parts
-    if (!this.#isAlive || socket.bufferedAmount > mostUnread) {
+    if (this.#silentLooks === 2 || socket.bufferedAmount > mostUnread) {
       socket.terminate()
       return
     }
-    this.#isAlive = false
-    socket.ping()
+    if (this.#silentLooks === 1) socket.ping()
+    this.#silentLooks += 1
   }
 
   /** Tells the client an error, and closes the connection. */
@@ -166,7 +167,7 @@ export class SyncConnection {
 
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closed.signal.aborted) return
-    this.#isAlive = true
+    this.#silentLooks = 0
     try {
       if (isBinary) throw invalid('Messages are texts.')
       if (data.length > longestClientMessage) {
