@@ -11,8 +11,7 @@
  * - The last line must be `N passed, N failed`, with skipped tests counted apart and named above it. No reporter of tap
  *   prints that. The examples are tested with node:test, as an author outside would, and count too.
  *
- * If a file of a group fails, its group runs again file by file. A failure is printed by `tap replay`. A failure beside other
- * tests is tried once more alone (see `run-groups.ts`).
+ * If a file of a group fails, its group runs again file by file. A failure is printed by `tap replay`.
  */
 import { overBudget, seconds } from './budget.ts'
 import { runTool } from './command.ts'
@@ -72,9 +71,6 @@ async function test() {
   const run = await runTests(paths, { ...folder.env, ...(usesRelease && shared) }, printFile)
   console.log(`${run.failed ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   if (run.failures) console.log(`\n${run.failures}`)
-  for (const failure of run.flaky) {
-    console.log(`warning: flaky, failed beside other tests and passed alone:\n${failure}`)
-  }
   for (const line of overBudget(run.files)) console.log(`warning: ${line}`)
   for (const line of skippedLines(run.files)) console.log(line)
   return run

@@ -3,9 +3,8 @@ import { dirname, join } from 'node:path'
 import { jobs } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
-import { type GroupRun, runGroups } from './run-groups.ts'
 import { findTestFiles } from './test-files.ts'
-import { groupFiles, type TestGroup } from './test-group.ts'
+import { groupFiles } from './test-group.ts'
 import { runGroup, runTestFile } from './test-process.ts'
 
 /** The result of a run of test files. */
@@ -13,8 +12,6 @@ interface TestRun extends Counts {
   readonly files: readonly FileResult[]
   /** The failures as text for people; empty if there are none. */
   readonly failures: string
-  /** The failures of tests that failed beside others and passed alone. */
-  readonly flaky: readonly string[]
 }
 
 /**
@@ -31,49 +28,62 @@ export async function runTests(
   onFile: (result: FileResult) => void,
 ): Promise<TestRun> {
   await rm(results, { recursive: true, force: true })
-  // In reverse order: the longest files are among the last ones, and a long file that begins last delays the end.
-  const groups = await groupFiles((await findTestFiles(paths)).reverse())
-  const { runs, flaky } = await runGroups(groups, jobs, async (group) => {
-    const run = await runOf(group, env)
-    run.results.forEach(onFile)
-    return run
-  })
-  const files = runs.flatMap((run) => run.results)
+  const files: FileResult[] = []
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
-  for (const file of files) addCounts(counts, file)
-  if (files.length === 0) {
-    return { ...counts, failed: 1, files, failures: 'No tests were found.', flaky }
+  const complaints: string[] = []
+  const replayable: string[] = []
+  // In reverse order: the longest files are among the last ones, and a long file that begins last delays the end.
+  const waiting = (await groupFiles((await findTestFiles(paths)).reverse())).values()
+  const note = (result: FileResult) => {
+    files.push(result)
+    addCounts(counts, result)
+    onFile(result)
   }
-  return { ...counts, files, failures: runs.map(({ failures }) => failures).join(''), flaky }
-}
-
-/** Runs the files of a group together, and each by itself if they fail. */
-async function runOf(group: TestGroup, env: NodeJS.ProcessEnv): Promise<GroupRun> {
-  const [first] = group
-  if (group.length === 1) return runAlone(first, env)
-  const shared = await runGroup(group, env)
-  if (shared.ok) return { results: shared.results, failures: '' }
-  const runs = await Array.fromAsync(group, (file) => runAlone(file, env))
-  const each = runs.flatMap((run) => run.results)
-  const failures = runs.map((run) => run.failures).join('')
-  if (failures !== '') return { results: each, failures }
-  return {
-    results: each.map((result) => (result.file === first ? { ...result, ok: false, failed: 1 } : result)),
-    failures: `${group.join(', ')} failed together, and not each by itself:\n${shared.complaint}`,
+  const alone = async (file: string) => {
+    const { result, tap, complaint } = await runTestFile(file, env)
+    if (!result.ok) {
+      complaints.push(complaint)
+      await keepForReplay(file, tap)
+      replayable.push(file)
+    }
+    return result
   }
-}
-
-/** Runs a file in a process of its own. */
-async function runAlone(file: string, env: NodeJS.ProcessEnv): Promise<GroupRun> {
-  const { result, tap, complaint } = await runTestFile(file, env)
-  if (result.ok) return { results: [result], failures: '' }
-  const path = join(results, `${file}.tap`)
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, tap)
-  // tap prints the source lines of the failures too.
-  const { output } = await runTool('tap', ['replay', '--reporter=min', file])
-  return { results: [result], failures: `${complaint}${output}` }
+  const work = async () => {
+    for (const group of waiting) {
+      if (group.length === 1) {
+        note(await alone(group[0]))
+        continue
+      }
+      const shared = await runGroup(group, env)
+      if (shared.ok) {
+        shared.results.forEach(note)
+        continue
+      }
+      const results = await Array.fromAsync(group, alone)
+      const [first, ...others] = results
+      if (results.every(({ ok }) => ok) && first !== undefined) {
+        complaints.push(`${group.join(', ')} failed together, and not each by itself:\n${shared.complaint}`)
+        note({ ...first, ok: false, failed: 1 })
+        others.forEach(note)
+      } else results.forEach(note)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
+  if (files.length === 0) return { passed: 0, failed: 1, skipped: 0, files, failures: 'No tests were found.' }
+  return { ...counts, files, failures: `${complaints.join('')}${await replay(replayable)}` }
 }
 
 /** The folder from which `tap replay` reads the output of test files. */
 const results = join(root, '.tap/test-results')
+
+async function keepForReplay(file: string, tap: string): Promise<void> {
+  const path = join(results, `${file}.tap`)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, tap)
+}
+
+/** Lets tap print failed files, with the source lines of the failures. */
+async function replay(files: readonly string[]): Promise<string> {
+  if (files.length === 0) return ''
+  return (await runTool('tap', ['replay', '--reporter=min', ...files])).output
+}
