@@ -66,8 +66,6 @@ export class SyncConnection {
   readonly #hello = Promise.withResolvers<Hello>()
   /** Resolves when there may be something to send. */
   #news = Promise.withResolvers<void>()
-  /** Whether changes may have come since they were read last. */
-  #mayHaveChanges = true
   #isGreeted = false
   #deviceId: string | null = null
   #epoch = ''
@@ -76,15 +74,14 @@ export class SyncConnection {
   #stored = 0
   /** The mount of the last message `waiting`. */
   #mount: string | null = null
-  /** The number of looks since the client sent anything. */
-  #silentLooks = 0
+  #isAlive = true
 
   constructor(parts: SyncConnectionParts) {
     this.#parts = parts
     const { socket } = parts
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(data, isBinary))
     socket.on('pong', () => {
-      this.#silentLooks = 0
+      this.#isAlive = true
     })
     socket.once('close', () => this.end())
   }
@@ -102,12 +99,8 @@ export class SyncConnection {
       await this.#begin(hello)
       while (!this.#closed.signal.aborted) {
         this.#tellWaiting()
-        if (this.#mayHaveChanges && this.#sent === this.#stored) {
-          this.#mayHaveChanges = false
-          if (await this.#sendChanges()) {
-            this.#mayHaveChanges = true
-            await delay(gatherMs, undefined, { signal: this.#closed.signal })
-          }
+        if (this.#sent === this.#stored && (await this.#sendChanges())) {
+          await delay(gatherMs, undefined, { signal: this.#closed.signal })
         } else {
           await this.#news.promise
           this.#news = Promise.withResolvers()
@@ -123,23 +116,18 @@ export class SyncConnection {
 
   /** Looks for changes. */
   notice(): void {
-    this.#mayHaveChanges = true
     this.#news.resolve()
   }
 
-  /**
-   * Looks whether a mount is out of reach, which nothing announces, and whether the client is alive. A client that was silent since
-   * the last look is asked, and is cut off if it is still silent at the next one.
-   */
-  look(): void {
-    this.#news.resolve()
+  /** Asks the client whether it is alive. A client that has not answered the last time is cut off. */
+  beat(): void {
     const { socket } = this.#parts
-    if (this.#silentLooks === 2 || socket.bufferedAmount > mostUnread) {
+    if (!this.#isAlive || socket.bufferedAmount > mostUnread) {
       socket.terminate()
       return
     }
-    if (this.#silentLooks === 1) socket.ping()
-    this.#silentLooks += 1
+    this.#isAlive = false
+    socket.ping()
   }
 
   /** Tells the client an error, and closes the connection. */
@@ -167,7 +155,7 @@ export class SyncConnection {
 
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closed.signal.aborted) return
-    this.#silentLooks = 0
+    this.#isAlive = true
     try {
       if (isBinary) throw invalid('Messages are texts.')
       if (data.length > longestClientMessage) {

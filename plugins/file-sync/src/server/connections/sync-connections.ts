@@ -68,9 +68,12 @@ export class SyncConnections {
     return this.#all().flatMap(({ deviceId }) => deviceId ?? [])
   }
 
-  /** Looks whether all clients are alive, and which mounts are out of reach. */
+  /** Looks whether all clients are alive, and whether anything has changed that nothing announces, such as a mount. */
   look(): void {
-    for (const connection of this.#all()) connection.look()
+    for (const connection of this.#all()) {
+      connection.beat()
+      connection.notice()
+    }
   }
 
   closeUser(userUuid: string): void {

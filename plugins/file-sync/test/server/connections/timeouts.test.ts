@@ -34,20 +34,15 @@ test('a client that does not answer pings is cut off', async (t) => {
   )
   const [handshake] = await once(dead, 'data')
   t.match(String(handshake), /^HTTP\/1.1 101/)
-  const look = async () => {
-    mock.timers.tick(lookMs)
-    alive.say({ type: 'ping' })
-    await alive.next('pong')
-  }
-  const answered = once(dead, 'data')
-  await look()
-  await look()
-  const [ping] = await answered
+  mock.timers.tick(lookMs)
+  const [ping] = await once(dead, 'data')
   t.equal(ping[0], 0x89, 'the opcode of a ping')
-  const closed = once(dead, 'close')
-  await look()
-  await closed
-  await look()
+  alive.say({ type: 'ping' })
+  await alive.next('pong')
+  mock.timers.tick(lookMs)
+  await once(dead, 'close')
+  alive.say({ type: 'ping' })
+  await alive.next('pong')
 })
 
 test('a client that does not say hello is told so, and closed', async (t) => {
