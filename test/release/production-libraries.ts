@@ -63,8 +63,9 @@ export function productionLibraries(
 function* needs(entry: LockEntry): Iterable<{ name: string; optional: boolean }> {
   for (const name of Object.keys(entry.dependencies ?? {})) yield { name, optional: false }
   for (const name of Object.keys(entry.optionalDependencies ?? {})) yield { name, optional: true }
+  // An optional peer is for programs that have it anyway. Here it is a tool of the repository, such as the compiler.
   for (const name of Object.keys(entry.peerDependencies ?? {})) {
-    yield { name, optional: entry.peerDependenciesMeta?.[name]?.optional === true }
+    if (entry.peerDependenciesMeta?.[name]?.optional !== true) yield { name, optional: false }
   }
 }
 

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { cpSync } from 'node:fs'
 import { chmod, copyFile, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -70,6 +71,8 @@ export async function makeReleaseFolder(folder: string, parts: ReleaseParts): Pr
 
 /** Files that no program loads: Node refuses TypeScript below node_modules, and source maps are for debuggers. */
 const neverLoaded = /\.([cm]?tsx?|map)$/
+/** Tests and benchmarks of libraries, and settings of the tools of their authors. */
+const forAuthors = /^(test|benchmarks?|\..+)$/
 /** Documents of libraries. Licenses stay; some libraries have theirs in the README. */
 const document = /\.(md|markdown)$/i
 const license = /^(licen[cs]e|copying|notice|third.?party)/i
@@ -80,7 +83,7 @@ async function unpack({ manifest: { name } }: Package, folder: string, parts: Re
   if (file === undefined) throw new Error(`There is no tarball of ${name}. npm run pack makes it.`)
   const cwd = join(folder, 'node_modules', name)
   await mkdir(cwd, { recursive: true })
-  await extract({ file, cwd, strip: 1, strict: true, filter: (path) => !neverLoaded.test(path) })
+  extract({ file, cwd, strip: 1, strict: true, sync: true, filter: (path) => !neverLoaded.test(path) })
 }
 
 async function copyLibraries(folder: string, packages: readonly Package[]): Promise<void> {
@@ -89,9 +92,13 @@ async function copyLibraries(folder: string, packages: readonly Package[]): Prom
     const source = join(root, from)
     const nested = join(source, 'node_modules')
     const kept = (await readdir(source)).some((name) => license.test(name)) ? license : readme
-    const isTaken = (path: string) =>
-      path !== nested && !neverLoaded.test(path) && (!document.test(path) || kept.test(basename(path)))
-    await cp(source, join(folder, to), { recursive: true, filter: isTaken })
+    const isTaken = (path: string) => {
+      const name = basename(path)
+      if (path === nested || neverLoaded.test(name) || forAuthors.test(name)) return false
+      return !document.test(name) || kept.test(name)
+    }
+    // The function that does not block takes three times the processor time.
+    cpSync(source, join(folder, to), { recursive: true, filter: isTaken })
   }
 }
 

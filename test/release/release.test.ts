@@ -26,6 +26,7 @@ await run('tar', ['-xzf', archive, '-C', place])
 const [name = '', ...others] = await readdir(place)
 const release = join(place, name)
 const nodekeep = join(release, 'bin/nodekeep')
+const manifestOfPackage = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/
 /** A machine that has a shell, and neither Node nor a home folder. */
 const env = { PATH: '/bin', HOME: join(work, 'home'), XDG_CACHE_HOME: join(work, 'cache') }
 
@@ -41,17 +42,37 @@ t.test('the archive is one folder of at most 90 MB, and describes itself', async
   })
   const files = await readdir(release, { recursive: true })
   t.same(
-    files.filter((file) => /\.(map|ts)$/.test(file)),
+    files.filter((file) => /\.(map|ts)$|(^|\/)\.|node_modules\/(?!@nodekeep).*\/test\//.test(file)),
     [],
     'files that no program loads',
   )
+})
+
+t.test('the libraries are those that npm installs for production', async (t) => {
+  interface Locked {
+    readonly version: string
+    readonly link?: boolean
+    readonly dev?: boolean
+    readonly devOptional?: boolean
+  }
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
+  const libraries = Object.entries(lock.packages as Record<string, Locked>).flatMap(
+    ([path, { version, link, dev, devOptional }]) =>
+      link || dev || devOptional ? [] : [`${path.split('node_modules/').at(-1)} ${version}`],
+  )
+  const known = new Set(libraries)
+  for (const file of await readdir(release, { recursive: true })) {
+    if (!manifestOfPackage.test(file) || file.startsWith('node_modules/@nodekeep/')) continue
+    const { name, version } = JSON.parse(await readFile(join(release, file), 'utf8'))
+    t.ok(known.has(`${name} ${version}`), `${name} ${version}`)
+  }
 })
 
 t.test(
   'each package of the release says its license, and has the text of it that it came with',
   async (t) => {
     const manifests = (await readdir(release, { recursive: true })).filter((file) =>
-      /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(file),
+      manifestOfPackage.test(file),
     )
     t.ok(manifests.length > 200)
     const named = /^(licen[cs]e|copying)/i
