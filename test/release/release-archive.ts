@@ -23,13 +23,14 @@ export async function packRelease(folder: string, into: string, level = 9): Prom
     .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, '/').length))
     .sort()
   const file = join(into, `${releaseName(release)}.tar.gz`)
-  await create(
+  create(
     {
       file,
       cwd: folder,
       prefix: `nodekeep-${release.version}`,
       gzip: { level },
       portable: true,
+      sync: true,
       mtime: new Date(release.buildDate),
       strict: true,
       onWriteEntry({ stat, type, path }) {
