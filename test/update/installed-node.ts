@@ -75,6 +75,11 @@ export class InstalledNode {
     return this.#supervisor.output
   }
 
+  /** The token of a session of the owner. */
+  get token(): string {
+    return this.#token
+  }
+
   /** The process of the supervisor. */
   get pid(): number {
     return this.#supervisor.pid

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { expandDatabases, patch, staleTables } from './expanded-release.ts'
 import { InstalledNode } from './installed-node.ts'
 import { serveReleases } from './release-server.ts'
+import { UpdatePage } from './update-page.ts'
 
 // The packages are packed here outside of a full run.
 t.setTimeout(300_000)
@@ -15,7 +17,10 @@ const work = await mkdtemp(join(tmpdir(), 'nodekeep-whole-update-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
 const server = await serveReleases(work)
 t.teardown(() => server.close())
-const node = await InstalledNode.install(server)
+const [node, browser] = await Promise.all([
+  InstalledNode.install(server),
+  needsChromium === false ? startChromium(t) : null,
+])
 t.teardown(() => node.remove())
 
 const data = join(node.folder, 'data')
@@ -34,6 +39,9 @@ t.test('a node updates itself, and goes back with everything that was written', 
     await expandDatabases(release)
     await addKey(release)
   })
+  const page = browser === null ? null : await UpdatePage.open(browser, node)
+  if (page === null) t.pass('the page of the node', { skip: needsChromium })
+  await page?.check(t, '0.2.0')
   t.same(await node.ask('/api/update/check', { method: 'POST' }), {
     status: 200,
     body: { updateAvailable: true, latestVersion: '0.2.0' },
@@ -43,9 +51,11 @@ t.test('a node updates itself, and goes back with everything that was written', 
   })
 
   const there = await node.during(async () => {
-    t.match(await node.update(), { status: 200, body: { success: true } })
+    const answer = page === null ? await node.update() : await page.install('0.2.0')
+    t.match(answer, { status: 200, body: { success: true } })
     t.match(await node.attempt(1), { from: '0.1.0', to: '0.2.0', result: 'installed', reason: null })
   })
+  await page?.follow(t, '0.1.0', '0.2.0')
   t.same(there.failures, [])
   t.comment(`longest of ${there.count} answers: ${Math.round(there.longestMs)} ms`)
   t.equal(await node.version(), '0.2.0')
