@@ -14,8 +14,6 @@ interface BuildOptions extends Omit<ReleaseParts, 'packages'> {
   readonly packages?: ReadonlyMap<string, string>
   /** The level of compression, 1 to 9. Default: 9. */
   readonly level?: number
-  /** Changes the unpacked release before it is packed, for tests of updates. */
-  readonly change?: (folder: string) => Promise<void>
 }
 
 /**
@@ -27,7 +25,7 @@ interface BuildOptions extends Omit<ReleaseParts, 'packages'> {
  */
 export async function buildRelease(
   into: string,
-  { packages, level, change, ...parts }: BuildOptions = {},
+  { packages, level, ...parts }: BuildOptions = {},
 ): Promise<string> {
   const work = await mkdtemp(join(tmpdir(), 'nodekeep-release-'))
   try {
@@ -36,7 +34,6 @@ export async function buildRelease(
       ...parts,
       packages: packages ?? (await packWorkspaces(join(work, 'packages'))),
     })
-    await change?.(folder)
     await mkdir(into, { recursive: true })
     return await packRelease(folder, into, level)
   } finally {

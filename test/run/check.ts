@@ -27,19 +27,22 @@ const checks = [
   { name: 'types of browser code', tool: 'tsc', args: ['--noEmit', '--project', 'tsconfig.browser.json'] },
   { name: 'walls', tool: 'node', args: ['test/walls/check.ts'] },
 ]
-const release = [
-  { name: 'packages', tool: 'node', args: ['test/release/pack.ts', folder.tarballs] },
-  {
-    name: 'installation',
-    tool: 'node',
-    args: ['test/outside/install.ts', folder.tarballs, folder.installation],
-  },
-]
+const packages = { name: 'packages', tool: 'node', args: ['test/release/pack.ts', folder.tarballs] }
+const installation = {
+  name: 'installation',
+  tool: 'node',
+  args: ['test/outside/install.ts', folder.tarballs, folder.installation],
+}
 
 const paths = process.argv.slice(2)
 const start = performance.now()
-const usesRelease = (await findTestFiles(paths)).some((file) => /^test\/(outside|release)\//.test(file))
-const failed = await failingSteps(paths.length > 0 ? [] : checks, usesRelease ? release : [])
+const files = await findTestFiles(paths)
+const usesInstallation = files.some((file) => file.startsWith('test/outside/'))
+const usesPackages = usesInstallation || files.some((file) => /^test\/(release|update)\//.test(file))
+const failed = await failingSteps(paths.length > 0 ? [] : checks, [
+  ...(usesPackages ? [packages] : []),
+  ...(usesInstallation ? [installation] : []),
+])
 const counts = failed.length > 0 ? { passed: 0, failed: failed.length, skipped: 0 } : await test()
 console.log(
   `\nin ${seconds(performance.now() - start)}${failed.length > 0 ? `; ${failed.join(' and ')} failed, no tests were run` : ''}`,
@@ -67,8 +70,11 @@ async function failingSteps(...sequences: (typeof checks)[]): Promise<string[]> 
 
 async function test() {
   const since = performance.now()
-  const shared = { [tarballsVariable]: folder.tarballs, [installationVariable]: folder.installation }
-  const run = await runTests(paths, { ...folder.env, ...(usesRelease && shared) }, printFile)
+  const shared = {
+    ...(usesPackages && { [tarballsVariable]: folder.tarballs }),
+    ...(usesInstallation && { [installationVariable]: folder.installation }),
+  }
+  const run = await runTests(paths, { ...folder.env, ...shared }, printFile)
   console.log(`${run.failed ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   if (run.failures) console.log(`\n${run.failures}`)
   for (const line of overBudget(run.files)) console.log(`warning: ${line}`)
