@@ -124,13 +124,15 @@ export class KernelReleases implements NodeReleases {
   async history(): Promise<readonly ReleaseAttempt[]> {
     if (this.#supervisor === null) return []
     const { releases } = this.#supervisor
-    const over = readHistory(releases).map((attempt) => ({
+    // The supervisor stores the end of a change in the history first, so in this order no change is missing.
+    const { change } = readState(releases)
+    const stored = readHistory(releases)
+    const over = stored.map((attempt) => ({
       ...attempt,
       startedAt: new Date(attempt.startedAt),
       endedAt: new Date(attempt.endedAt),
     }))
-    const { change } = readState(releases)
-    if (change === null) return over
+    if (change === null || stored.some((attempt) => attempt.startedAt === change.startedAt)) return over
     const { from, to, startedAt } = change
     return [
       ...over,

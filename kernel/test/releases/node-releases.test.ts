@@ -112,3 +112,17 @@ test('a disk on which no program may run is refused, with what to do', async (t)
     left: [],
   })
 })
+
+test('a change whose end the supervisor is just storing is in the history once', async (t) => {
+  const { path, releases } = releasesWith(t, {})
+  const startedAt = '2026-11-23T12:00:00.000Z'
+  const change = { step: 'admitting', from: '1.0.0', to: '2.0.0', startedAt }
+  writeFileSync(join(path, 'state.json'), JSON.stringify({ format: 1, change, admission: null }))
+  const running = { from: '1.0.0', to: '2.0.0', startedAt: new Date(startedAt), result: 'running' }
+  t.match(await releases.history(), [running])
+  const attempt = { ...running, endedAt: startedAt, result: 'installed', reason: null, failedOnTrial: false }
+  writeFileSync(join(path, 'history.json'), JSON.stringify([attempt]))
+  const history = await releases.history()
+  t.equal(history.length, 1)
+  t.match(history, [{ to: '2.0.0', result: 'installed' }])
+})
