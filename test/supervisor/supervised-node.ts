@@ -53,7 +53,7 @@ interface SupervisedNode {
   /** Waits until a version answers. */
   runs(version: string): Promise<void>
   history(): Promise<readonly Attempt[]>
-  /** Waits until the last attempt in the history has a result. */
+  /** Waits until this number of attempts is in the history, and the last one is over. */
   attempt(count: number): Promise<Attempt>
 }
 
@@ -83,6 +83,11 @@ export async function supervisedNode(
     fetch(new URL(path, url), { ...init, headers: { connection: 'close', ...init.headers } })
   const post = (path: string, body: object) =>
     ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+  /** Whether a change of the release is not complete. Its end is in the history a moment before. */
+  const changes = async () => {
+    const text = await readFile(join(releases, 'state.json'), 'utf8').catch(() => '{"change":null}')
+    return JSON.parse(text).change !== null
+  }
   const node: SupervisedNode = {
     folder,
     releases,
@@ -123,7 +128,7 @@ export async function supervisedNode(
       for (;;) {
         const attempts = await node.history()
         const last = attempts.at(-1)
-        if (attempts.length >= count && last !== undefined) return last
+        if (attempts.length >= count && last !== undefined && !(await changes())) return last
         await delay(50)
       }
     },

@@ -14,13 +14,25 @@ tap.setTimeout(300_000)
 // The tests mostly wait for nodes that start.
 tap.jobs = 3
 
+const headers = { headers: { connection: 'close', 'content-type': 'application/json' } }
+
 for (const [signal, receiver] of [
   ['SIGINT', 'the process group, as Ctrl+C does'],
-  ['SIGTERM', 'the supervisor, as systemd does'],
+  ['SIGTERM', 'the supervisor, as systemd does, which has passed its socket'],
 ] as const) {
   test(`a ${signal} to ${receiver}, reaches the node once, which lets requests finish`, async (t) => {
-    const node = await supervisedNode(t, {}, { ownGroup: true })
-    const slow = node.post('/slow', { text: 'finish me' })
+    const socket = signal === 'SIGTERM' ? new BoundSocket({ host: '127.0.0.1', port: 0 }) : null
+    t.teardown(() => socket?.close())
+    const node = await supervisedNode(t, {}, { ownGroup: true, ...(socket && { socket: socket.fd() }) })
+    let { url } = node
+    if (socket !== null) {
+      const { port } = socket.address() as { port: number }
+      await node.supervisor.printed(`The node listens on the port ${port}, which was passed to it.`)
+      url = new URL(`http://127.0.0.1:${port}`)
+      t.match(await (await fetch(new URL('/version', url), headers)).json(), { version: '1.0.0' })
+    }
+    const body = JSON.stringify({ text: 'finish me' })
+    const slow = fetch(new URL('/slow', url), { method: 'POST', body, ...headers })
     while (!existsSync(join(node.data, 'begun'))) await delay(20)
     const ended = node.supervisor.ended()
     process.kill(signal === 'SIGINT' ? -node.supervisor.pid : node.supervisor.pid, signal)
@@ -31,17 +43,6 @@ for (const [signal, receiver] of [
     t.equal(node.supervisor.output.split('The node is stopping').length, 2)
   })
 }
-
-test('a supervisor passes on a socket that systemd has passed to it', async (t) => {
-  const socket = new BoundSocket({ host: '127.0.0.1', port: 0 })
-  t.teardown(() => socket.close())
-  const { port } = socket.address() as { port: number }
-  const node = await supervisedNode(t, {}, { socket: socket.fd() })
-  await node.supervisor.printed(`The node listens on the port ${port}, which was passed to it.`)
-  const answer = await fetch(`http://127.0.0.1:${port}/version`, { headers: { connection: 'close' } })
-  t.match(await answer.json(), { version: '1.0.0' })
-  t.strictSame(await node.supervisor.end('SIGTERM'), [0, null])
-})
 
 test('a node that asks for a restart is started again, and connections wait while it takes none', async (t) => {
   const node = await supervisedNode(t, { answerSeconds: 300 })
