@@ -208,7 +208,10 @@ export class SyncEngine {
     if (this.#end.signal.aborted) return
     switch (message.type) {
       case 'welcome':
-        if (message.device !== null) state.set('device', message.device)
+        if (message.device !== null && message.device !== state.setting('device')) {
+          this.#resets += 1
+          state.beginDevice(message.device)
+        }
         this.#head = message.head
         this.#isConnected = true
         this.#trouble = null

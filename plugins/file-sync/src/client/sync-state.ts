@@ -169,13 +169,21 @@ export class SyncState {
   /** Begins anew with the node: nothing counts as deleted there or here before both sides have been compared. */
   reset({ epoch, cursor }: Position): void {
     this.together(() => {
-      for (const [path, common] of this.common.entries()) {
-        if (!common.isStale) this.setCommon(path, { ...common, isStale: true })
-      }
-      this.set('listed', 'no')
+      this.#forgetNode()
       this.set('epoch', epoch)
       this.set('cursor', String(cursor))
-      for (const path of [...this.looks]) this.endLook(path)
+    })
+  }
+
+  /** Begins anew as another device of the node. It may be one of another user, with other files. */
+  beginDevice(device: string): void {
+    this.together(() => {
+      this.#forgetNode()
+      this.set('device', device)
+      for (const name of ['epoch', 'cursor']) {
+        this.#run('DELETE FROM settings WHERE name = ?', name)
+        this.#settings.delete(name)
+      }
     })
   }
 
@@ -212,6 +220,14 @@ export class SyncState {
 
   close(): void {
     this.#database.close()
+  }
+
+  #forgetNode(): void {
+    for (const [path, common] of this.common.entries()) {
+      if (!common.isStale) this.setCommon(path, { ...common, isStale: true })
+    }
+    this.set('listed', 'no')
+    for (const path of [...this.looks]) this.endLook(path)
   }
 
   #load(): void {

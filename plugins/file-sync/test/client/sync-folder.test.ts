@@ -66,6 +66,23 @@ t.test('a conflict keeps both versions on all devices', async (t) => {
   t.match(await tree(one), [/^plan \(conflict laptop .*\)\.txt: of two$/, 'plan.txt: of one'])
 })
 
+t.test('a folder that goes on with another user is merged with their files', async (t) => {
+  const [former, user] = [await node.signIn(), await node.signIn()]
+  const folder = await temporaryFolder(t)
+  await mkdir(join(folder, 'notes'))
+  await writeFile(join(folder, 'notes/a.txt'), 'wanted')
+  const before = await syncFolder(t, node, former, { folder })
+  await until(before, async () => (await names(former)).length === 1)
+  await before.stop()
+  await write(user, '/notes/b.txt', 'of the other')
+  const sync = await syncFolder(t, node, user, { folder })
+  await sync.idle()
+  const all = ['notes', 'notes/a.txt: wanted', 'notes/b.txt: of the other']
+  t.strictSame(await tree(folder), all)
+  t.equal(await (await user.fetch('/read?path=/notes/a.txt')).text(), 'wanted')
+  t.equal(await (await former.fetch('/read?path=/notes/a.txt')).text(), 'wanted')
+})
+
 t.test('a large file is sent in blocks, also when bytes are inserted', async (t) => {
   const user = await node.signIn()
   const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]

@@ -39,8 +39,9 @@ export class NodeRemote implements Remote {
 
   async follow(...[hello, onMessage, signal]: Parameters<Remote['follow']>): Promise<void> {
     const { deviceName } = this.#access
-    const { device, ...position } = hello
-    const newDevice = { ...position, name: deviceName }
+    const { device } = hello
+    // A position of another device says nothing: it may be one of another user.
+    const newDevice = { name: deviceName }
     try {
       await followChanges(
         this.#access,
