@@ -43,6 +43,7 @@ export class SyncState {
   /** Paths of files by the identity that their local files keep when they move. */
   readonly #moves = new Map<string, string>()
   readonly #settings = new Map<string, string>()
+  #files = 0
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   #isTogether = false
@@ -67,6 +68,11 @@ export class SyncState {
       COMMIT;
     `)
     this.#load()
+  }
+
+  /** Number of files in the common state. */
+  get files(): number {
+    return this.#files
   }
 
   setting(name: string): string | undefined {
@@ -234,6 +240,7 @@ export class SyncState {
     const { common, remote, looks, offers } = this
     for (const kept of [common, remote, looks, offers, this.#revisions, this.#moves, this.#settings])
       kept.clear()
+    this.#files = 0
     for (const { path, record } of this.#all('SELECT path, record FROM common')) {
       this.#keepCommon(String(path), JSON.parse(String(record)))
     }
@@ -256,6 +263,7 @@ export class SyncState {
   #keepCommon(path: string, common: Common): void {
     this.common.set(path, common)
     if (common.type === 'directory') return
+    this.#files += 1
     if (!common.isStale) this.#revisions.set(common.revision, path)
     if (common.moveIdentity !== '') this.#moves.set(common.moveIdentity, path)
   }
@@ -263,6 +271,7 @@ export class SyncState {
   #forgetCommon(path: string): void {
     const common = this.common.get(path)
     if (common?.type === 'file') {
+      this.#files -= 1
       if (this.#revisions.get(common.revision) === path) this.#revisions.delete(common.revision)
       if (this.#moves.get(common.moveIdentity) === path) this.#moves.delete(common.moveIdentity)
     }

@@ -26,8 +26,8 @@ export class SyncView {
   readonly local = new PathTree<LocalRecord>()
   /** Paths to reconcile. */
   readonly todo = new Set<string>()
-  /** Paths to remove on a side, whether each is a file, and from when on it may be removed. */
-  readonly removals = new Map<string, { readonly isFile: boolean; readonly from: number }>()
+  /** Paths to remove on a side, whether each is a file, and whether it was missing for long enough. */
+  readonly removals = new Map<string, { readonly isFile: boolean; readonly isDue: boolean }>()
   /** Paths that wait for a later attempt. */
   readonly later = new Set<string>()
   /** Paths on the disk that may have changed. */

@@ -129,10 +129,13 @@ t.test('what cannot be synced is left alone', async (t) => {
 t.test('many deletions wait for the person', async (t) => {
   const user = await node.signIn()
   const folder = await temporaryFolder(t)
-  for (let n = 0; n < 6; n += 1) await writeFile(join(folder, `${n}`), `${n}`)
+  for (let n = 0; n < 6; n += 1) {
+    await mkdir(join(folder, `${n}`))
+    await writeFile(join(folder, `${n}/file`), `${n}`)
+  }
   const sync = await syncFolder(t, node, user, { folder, deletionLimits: { files: 3, share: 0.5 } })
-  await until(sync, async () => (await names(user)).length === 6)
-  for (let n = 0; n < 5; n += 1) await rm(join(folder, `${n}`))
+  await until(sync, async () => sync.status().isIdle && sync.status().synced === 12)
+  for (let n = 0; n < 5; n += 1) await rm(join(folder, `${n}`), { recursive: true })
   await until(sync, async () => sync.status().heldDeletions === 5)
   t.equal((await names(user)).length, 6)
   sync.confirmDeletions()
