@@ -450,8 +450,11 @@ export class SyncEngine {
       await look()
     } catch (error) {
       this.#note(error)
-      if (running === this.#lookingLocally) this.view.localLooks.add(path)
-      else if ((error as SyncFailure).kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
+      const { kind, message } = error as SyncFailure
+      if (running === this.#lookingLocally) {
+        this.view.localLooks.add(path)
+        if (kind === 'refused') this.#trouble = message
+      } else if (kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
       await this.#parts.clock.sleep(firstPauseMs, this.#end.signal)
     } finally {
       running.delete(path)
