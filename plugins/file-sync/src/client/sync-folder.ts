@@ -1,4 +1,4 @@
-import { access, constants, mkdir, stat } from 'node:fs/promises'
+import { access, constants, mkdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -82,7 +82,8 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
     const engine = new SyncEngine({
       ...others,
       state,
-      disk: await LocalDisk.open(folder, onTrouble),
+      // The watch would not follow a link.
+      disk: await LocalDisk.open(await realpath(folder), onTrouble),
       remote: new NodeRemote(options),
       clock: systemClock,
       random: Math.random,

@@ -110,20 +110,46 @@ t.test('what cannot be synced is left alone', async (t) => {
   await mkdir(join(folder, 'build'))
   await writeFile(join(folder, 'build/a'), 'ignored')
   await writeFile(join(folder, 'b.tmp'), 'ignored')
+  await writeFile(join(folder, 'C.TMP'), 'no rule names it')
   await symlink('/etc', join(folder, 'link'))
+  await writeFile(join(folder, 'back\\slash'), 'the node cannot have it')
+  await writeFile(Buffer.concat([Buffer.from(join(folder, 'no text ')), Buffer.from([0xff])]), '')
+  await mkdir(join(folder, 'nested/.nodekeep-sync'), { recursive: true })
+  await writeFile(join(folder, 'nested/.nodekeep-sync/state.sqlite'), 'of another client')
   await write(user, '/link/passwd', 'from the node')
   await write(user, '/c.tmp', 'from the node')
   const sync = await syncFolder(t, node, user, { folder })
   await sync.idle()
-  t.strictSame(await names(user), ['.nodekeepignore', 'c.tmp', 'link'])
-  t.ok(sync.status().problems.has('/link'), 'the link is named')
+  t.strictSame(await names(user), ['.nodekeepignore', 'C.TMP', 'c.tmp', 'link', 'nested'])
+  t.strictSame(await names(user, '/nested'), [])
+  const problems = Object.fromEntries(sync.status().problems)
+  t.match(problems, {
+    '/link': /Only files and folders/,
+    '/back\\slash': /The node cannot have this name/,
+    '/no text \ufffd': /no text in UTF-8/,
+  })
   t.strictSame((await readdir(folder)).sort(), [
     '.nodekeep-sync',
     '.nodekeepignore',
+    'C.TMP',
     'b.tmp',
+    'back\\slash',
     'build',
     'link',
+    'nested',
+    'no text \ufffd',
   ])
+})
+
+t.test('a folder that is named by a symbolic link is watched', async (t) => {
+  const user = await node.signIn()
+  const [folder, base] = [await temporaryFolder(t), await temporaryFolder(t)]
+  await symlink(folder, join(base, 'link'))
+  const sync = await syncFolder(t, node, user, { folder: join(base, 'link') })
+  await sync.idle()
+  await writeFile(join(folder, 'a'), 'live')
+  await until(sync, async () => (await names(user)).length === 1)
+  t.strictSame(await names(user), ['a'])
 })
 
 t.test('many deletions wait for the person', async (t) => {
@@ -214,8 +240,8 @@ async function tree(folder: string): Promise<string[]> {
   return (await Promise.all(lines)).filter((line) => !line.startsWith('.nodekeep-sync')).sort()
 }
 
-async function names(user: TestUser): Promise<string[]> {
-  const answer = await user.fetch('/api/files/list?path=/')
+async function names(user: TestUser, folder = '/'): Promise<string[]> {
+  const answer = await user.fetch(`/api/files/list?path=${folder}`)
   const { entries } = (await answer.json()) as { entries: { name: string }[] }
   return entries.map(({ name }) => name)
 }
