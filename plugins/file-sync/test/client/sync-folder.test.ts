@@ -184,6 +184,27 @@ t.test('a folder that is gone is no deletion', async (t) => {
   await t.rejects(again, { message: /was synced before/ })
 })
 
+t.test('a folder whose state is damaged or of another node begins anew, and deletes nothing', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'a'), 'wanted')
+  const sync = await syncFolder(t, node, user, { folder })
+  await until(sync, async () => (await names(user)).length === 1)
+  await sync.stop()
+  const parts = { folder, url: node.url, token: user.token, deviceName: 'x', wasSynced: true }
+  const elsewhere = { ...parts, url: new URL('http://127.0.0.1:9') }
+  await t.rejects(openSyncFolder(elsewhere), { kind: 'stop', message: /begin anew with "--link"/ })
+  const opened = await openSyncFolder({ ...elsewhere, isAnew: true })
+  await t.rejects(openSyncFolder({ ...parts, isAnew: true }), { kind: 'stop', message: /Another client/ })
+  opened[Symbol.dispose]()
+  await writeFile(join(folder, '.nodekeep-sync/state.sqlite'), 'damaged '.repeat(1000))
+  await t.rejects(openSyncFolder(parts), { kind: 'stop', message: /Begin anew with "--link"/ })
+  await write(user, '/b', 'of the node')
+  await rm(join(folder, 'a'))
+  await (await syncFolder(t, node, user, { ...parts, isAnew: true })).idle()
+  t.strictSame(await tree(folder), ['a: wanted', 'b: of the node'])
+})
+
 t.test('a second client of a folder is refused', async (t) => {
   const user = await node.signIn()
   const folder = await temporaryFolder(t)
