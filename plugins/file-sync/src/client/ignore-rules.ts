@@ -1,5 +1,6 @@
 import ignore from 'ignore'
 import type { Disk } from './ports.ts'
+import { nameOf, ownFolder } from './sync-paths.ts'
 
 /** The file with rules about paths that are left alone, in the syntax of `.gitignore`. */
 export const ignoreFile = '/.nodekeepignore'
@@ -20,12 +21,16 @@ export async function readIgnoreFile(disk: Pick<Disk, 'look' | 'read'>): Promise
 }
 
 /**
- * Returns a function that tells whether a path is left alone.
+ * Returns a function that tells whether a path is left alone. That of a client's own folder always is, at any depth: a synced folder
+ * may be in another one, or be copied there.
  *
  * @param text rules in the syntax of `.gitignore`: https://git-scm.com/docs/gitignore
  */
 export function ignoreRules(text: string): (path: string, isFolder: boolean) => boolean {
-  if (text.trim() === '') return () => false
-  const rules = ignore().add(text)
-  return (path, isFolder) => rules.ignores(`${path.slice(1)}${isFolder ? '/' : ''}`)
+  const rules = ignore({ ignoreCase: false }).add(text)
+  return (path, isFolder) => isOwn(path) || rules.ignores(`${path.slice(1)}${isFolder ? '/' : ''}`)
+}
+
+function isOwn(path: string): boolean {
+  return `${path.toLowerCase()}/`.includes(`/${nameOf(ownFolder)}/`)
 }

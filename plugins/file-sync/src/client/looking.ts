@@ -7,9 +7,10 @@ export async function lookLocally(view: SyncView, disk: Disk, path: string): Pro
   using look = view.lookLocally()
   const found = new Map<string, LocalEntry>()
   const take = (each: string, entry: LocalEntry) => {
-    const isLeftOut = !isSyncPath(each) || view.ignores(each, entry.type === 'directory')
-    if (!isLeftOut) found.set(each, entry)
-    return !isLeftOut
+    if (view.ignores(each, entry.type === 'directory')) return false
+    const isFit = isSyncPath(each)
+    found.set(each, isFit ? entry : { type: 'other', reason: 'The node cannot have this name.' })
+    return isFit
   }
   const entry = path === '/' ? null : await disk.look(path)
   const isFolder = path === '/' || (entry !== null && take(path, entry) && entry.type === 'directory')
@@ -19,7 +20,7 @@ export async function lookLocally(view: SyncView, disk: Disk, path: string): Pro
     if (look.isTouched(each)) view.localLooks.add(each)
     else view.seeLocal(each, found.get(each) ?? null)
   }
-  if (found.has(path) && !look.isTouched(path)) {
+  if (entry !== null && entry.type !== 'other' && !look.isTouched(path)) {
     for (const folder of foldersAbove(path)) view.seeLocal(folder, { type: 'directory' })
   }
 }

@@ -79,8 +79,8 @@ export interface Remote {
   makeFolder(path: string): Promise<void>
   /** Removes a file with this revision, or an empty folder for `null`. Nothing being there is no error. */
   remove(path: string, revision: string | null): Promise<void>
-  /** Moves a file with this revision to a path where nothing is. */
-  move(source: string, destination: string, revision: string): Promise<RemoteFileEntry>
+  /** Moves a file with this revision to a path where nothing is. Returns its revision there, which some storages change. */
+  move(source: string, destination: string, revision: string): Promise<string>
 }
 
 /** A file of the disk that is open for reading. */

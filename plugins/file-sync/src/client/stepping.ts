@@ -156,8 +156,10 @@ async function moveRemotely(
   file: LocalFile,
 ): Promise<void> {
   const { state } = view
+  const former = remoteFile(view, source)
   try {
-    const entry = await writing(view, [source, path], () => remote.move(source, path, revision))
+    const moved = await writing(view, [source, path], () => remote.move(source, path, revision))
+    const entry = { ...former, revision: moved }
     state.together(() => {
       view.setRemoteFolders(path)
       view.setRemote(source, null)

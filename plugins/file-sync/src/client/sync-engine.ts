@@ -208,7 +208,10 @@ export class SyncEngine {
     if (this.#end.signal.aborted) return
     switch (message.type) {
       case 'welcome':
-        if (message.device !== null) state.set('device', message.device)
+        if (message.device !== null && message.device !== state.setting('device')) {
+          this.#resets += 1
+          state.beginDevice(message.device)
+        }
         this.#head = message.head
         this.#isConnected = true
         this.#trouble = null
@@ -328,13 +331,17 @@ export class SyncEngine {
   #addRemoval(path: string, { do: what }: Step): void {
     const { state, clock } = this.#parts
     const isFile = state.common.get(path)?.type === 'file'
-    const pause = what === 'removeRemote' && isFile ? removalPauseMs : 0
-    this.view.removals.set(path, { isFile, from: clock.now() + pause })
-    if (pause === 0) return
-    clock.sleep(pause, this.#end.signal).then(
-      () => this.#proceed(),
-      (error: unknown) => this.#fail(error),
-    )
+    const removal = { isFile, isDue: what !== 'removeRemote' || !isFile }
+    this.view.removals.set(path, removal)
+    if (removal.isDue) return
+    // The clock of the machine may be set back, so the time itself says nothing.
+    clock
+      .sleep(removalPauseMs, this.#end.signal)
+      .then(() => {
+        removal.isDue = true
+        this.#proceed()
+      })
+      .catch((error: unknown) => this.#fail(error))
   }
 
   /** Removals come last: what is missing at one path may have moved to another. */
@@ -343,8 +350,8 @@ export class SyncEngine {
     const { removals } = view
     this.#heldDeletions = null
     if (view.todo.size > 0) return null
-    for (const [path, { isFile, from }] of removals) {
-      if (view.isBusy(path) || from > this.#parts.clock.now()) continue
+    for (const [path, { isFile, isDue }] of removals) {
+      if (view.isBusy(path) || !isDue) continue
       const step = view.stepFor(path)
       if (!isRemoval(step)) {
         removals.delete(path)
@@ -364,7 +371,7 @@ export class SyncEngine {
     const { state, clock } = this.#parts
     let planned = 0
     for (const { isFile } of this.view.removals.values()) if (isFile) planned += 1
-    const isAllowed = this.#guard.allows(planned, state.common.size, clock.now())
+    const isAllowed = this.#guard.allows(planned, state.files, clock.now())
     if (!isAllowed) this.#heldDeletions = planned
     return isAllowed
   }
@@ -443,8 +450,11 @@ export class SyncEngine {
       await look()
     } catch (error) {
       this.#note(error)
-      if (running === this.#lookingLocally) this.view.localLooks.add(path)
-      else if ((error as SyncFailure).kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
+      const { kind, message } = error as SyncFailure
+      if (running === this.#lookingLocally) {
+        this.view.localLooks.add(path)
+        if (kind === 'refused') this.#trouble = message
+      } else if (kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
       await this.#parts.clock.sleep(firstPauseMs, this.#end.signal)
     } finally {
       running.delete(path)

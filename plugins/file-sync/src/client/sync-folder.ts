@@ -1,4 +1,4 @@
-import { access, constants, mkdir, stat } from 'node:fs/promises'
+import { access, constants, mkdir, realpath, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,8 +12,9 @@ import { SyncFailure } from './sync-failure.ts'
 import { ownFolder } from './sync-paths.ts'
 import { SyncState, storageFailure } from './sync-state.ts'
 
-/** SQLite's result code for a lock that another connection holds: https://www.sqlite.org/rescode.html */
+/** Result codes of SQLite: https://www.sqlite.org/rescode.html */
 const busy = 5
+const damaged: readonly number[] = [11, 26]
 
 /** Options of a synced folder. */
 export interface SyncFolderOptions
@@ -26,6 +27,8 @@ export interface SyncFolderOptions
    * another one.
    */
   readonly wasSynced?: boolean
+  /** Whether to forget the state, so that both sides are compared and nothing is deleted. The node may then be another one. */
+  readonly isAnew?: boolean
   /** Takes a sentence for the person, such as that the system has no watches left. */
   readonly onTrouble?: (message: string) => void
 }
@@ -49,6 +52,7 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
     folder,
     url,
     wasSynced = false,
+    isAnew = false,
     onTrouble,
     deletionLimits = { files: 50, share: 0.5 },
     ...others
@@ -58,31 +62,37 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
     () => true,
     () => false,
   )
-  if (wasSynced && !isThere) {
+  if (wasSynced && !isAnew && !isThere) {
     throw new SyncFailure(
       'stop',
       `${folder} was synced before, but has no state of it. Mount its disk, or begin anew with "--link".`,
     )
   }
   await stat(folder).catch((error: unknown) => {
-    throw new SyncFailure('stop', `There is no folder ${folder}.`, { cause: error })
+    throw new SyncFailure('stop', `There is no folder ${folder}. Make it first, or mount its disk.`, {
+      cause: error,
+    })
   })
   // The lock comes first: the folder of another client must not be touched.
   await withDisk(folder, async () => {
     await mkdir(join(folder, ownFolder), { recursive: true, mode: 0o700 })
     await access(join(folder, ownFolder), constants.W_OK)
   })
-  const state = openState(file, folder)
+  const state = await openState(file, folder, isAnew)
   try {
     const linked = state.setting('node')
     if (linked !== undefined && linked !== url.origin) {
-      throw new SyncFailure('stop', `${folder} is synced with ${linked}, not with ${url.origin}.`)
+      throw new SyncFailure(
+        'stop',
+        `${folder} is synced with ${linked}, not with ${url.origin}. To change that, begin anew with "--link": nothing is deleted.`,
+      )
     }
     if (linked === undefined) state.set('node', url.origin)
     const engine = new SyncEngine({
       ...others,
       state,
-      disk: await LocalDisk.open(folder, onTrouble),
+      // The watch would not follow a link.
+      disk: await LocalDisk.open(await realpath(folder), onTrouble),
       remote: new NodeRemote(options),
       clock: systemClock,
       random: Math.random,
@@ -95,15 +105,33 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
   }
 }
 
-function openState(file: string, folder: string): SyncState {
+async function openState(file: string, folder: string, isAnew: boolean): Promise<SyncState> {
+  try {
+    const state = stateIn(file)
+    if (!isAnew) return state
+    state.close()
+  } catch (error) {
+    // Extended codes carry the primary one in their lowest byte.
+    const code = ((error as { errcode?: number }).errcode ?? 0) % 256
+    if (code === busy) throw new SyncFailure('stop', `Another client syncs ${folder} already.`)
+    if (!damaged.includes(code)) throw storageFailure(error) ?? error
+    if (!isAnew)
+      throw new SyncFailure(
+        'stop',
+        `The state of ${folder} is damaged. Begin anew with "--link": nothing is deleted.`,
+      )
+  }
+  for (const suffix of ['', '-wal', '-shm']) await rm(file + suffix, { force: true })
+  return openState(file, folder, false)
+}
+
+function stateIn(file: string): SyncState {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
     return new SyncState(database)
   } catch (error) {
     database.close()
-    // Extended codes carry the primary one in their lowest byte.
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== busy) throw storageFailure(error) ?? error
-    throw new SyncFailure('stop', `Another client syncs ${folder} already.`)
+    throw error
   }
 }
 

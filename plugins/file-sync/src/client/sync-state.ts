@@ -43,6 +43,7 @@ export class SyncState {
   /** Paths of files by the identity that their local files keep when they move. */
   readonly #moves = new Map<string, string>()
   readonly #settings = new Map<string, string>()
+  #files = 0
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   #isTogether = false
@@ -67,6 +68,11 @@ export class SyncState {
       COMMIT;
     `)
     this.#load()
+  }
+
+  /** Number of files in the common state. */
+  get files(): number {
+    return this.#files
   }
 
   setting(name: string): string | undefined {
@@ -169,13 +175,21 @@ export class SyncState {
   /** Begins anew with the node: nothing counts as deleted there or here before both sides have been compared. */
   reset({ epoch, cursor }: Position): void {
     this.together(() => {
-      for (const [path, common] of this.common.entries()) {
-        if (!common.isStale) this.setCommon(path, { ...common, isStale: true })
-      }
-      this.set('listed', 'no')
+      this.#forgetNode()
       this.set('epoch', epoch)
       this.set('cursor', String(cursor))
-      for (const path of [...this.looks]) this.endLook(path)
+    })
+  }
+
+  /** Begins anew as another device of the node. It may be one of another user, with other files. */
+  beginDevice(device: string): void {
+    this.together(() => {
+      this.#forgetNode()
+      this.set('device', device)
+      for (const name of ['epoch', 'cursor']) {
+        this.#run('DELETE FROM settings WHERE name = ?', name)
+        this.#settings.delete(name)
+      }
     })
   }
 
@@ -214,10 +228,19 @@ export class SyncState {
     this.#database.close()
   }
 
+  #forgetNode(): void {
+    for (const [path, common] of this.common.entries()) {
+      if (!common.isStale) this.setCommon(path, { ...common, isStale: true })
+    }
+    this.set('listed', 'no')
+    for (const path of [...this.looks]) this.endLook(path)
+  }
+
   #load(): void {
     const { common, remote, looks, offers } = this
     for (const kept of [common, remote, looks, offers, this.#revisions, this.#moves, this.#settings])
       kept.clear()
+    this.#files = 0
     for (const { path, record } of this.#all('SELECT path, record FROM common')) {
       this.#keepCommon(String(path), JSON.parse(String(record)))
     }
@@ -240,6 +263,7 @@ export class SyncState {
   #keepCommon(path: string, common: Common): void {
     this.common.set(path, common)
     if (common.type === 'directory') return
+    this.#files += 1
     if (!common.isStale) this.#revisions.set(common.revision, path)
     if (common.moveIdentity !== '') this.#moves.set(common.moveIdentity, path)
   }
@@ -247,6 +271,7 @@ export class SyncState {
   #forgetCommon(path: string): void {
     const common = this.common.get(path)
     if (common?.type === 'file') {
+      this.#files -= 1
       if (this.#revisions.get(common.revision) === path) this.#revisions.delete(common.revision)
       if (this.#moves.get(common.moveIdentity) === path) this.#moves.delete(common.moveIdentity)
     }

@@ -1,3 +1,4 @@
+import { ignoreRules } from './ignore-rules.ts'
 import { PathTree } from './path-tree.ts'
 import type { Disk, LocalEntry } from './ports.ts'
 import { type LocalState, type RemoteState, reconcile, type Step } from './reconcile.ts'
@@ -26,8 +27,8 @@ export class SyncView {
   readonly local = new PathTree<LocalRecord>()
   /** Paths to reconcile. */
   readonly todo = new Set<string>()
-  /** Paths to remove on a side, whether each is a file, and from when on it may be removed. */
-  readonly removals = new Map<string, { readonly isFile: boolean; readonly from: number }>()
+  /** Paths to remove on a side, whether each is a file, and whether it was missing for long enough. */
+  readonly removals = new Map<string, { readonly isFile: boolean; readonly isDue: boolean }>()
   /** Paths that wait for a later attempt. */
   readonly later = new Set<string>()
   /** Paths on the disk that may have changed. */
@@ -37,7 +38,7 @@ export class SyncView {
   /** Paths with a step that is being made. */
   readonly busy = new Set<string>()
   /** Tells whether a path is left alone because of a rule of the person. */
-  ignores: (path: string, isFolder: boolean) => boolean = () => false
+  ignores: (path: string, isFolder: boolean) => boolean = ignoreRules('')
   readonly #disk: Pick<Disk, 'nameKey' | 'unfitName'>
   /** Local paths by the key of their names. */
   readonly #names = new Map<string, Set<string>>()
@@ -189,7 +190,7 @@ export class SyncView {
   #reconciled(path: string): Step {
     const local = this.local.get(path)
     const remote = this.state.remote.get(path)
-    if (!isSyncPath(path) || this.#isLeftAlone(path, local, remote)) return nothing
+    if (this.#isLeftAlone(path, local, remote) || !isSyncPath(path)) return nothing
     const differ = local !== undefined && remote !== undefined && local.type !== remote.type
     const isOpenBelow = differ && this.#isOpenBelow(path)
     if (isOpenBelow) this.#waitingForContent.add(path)

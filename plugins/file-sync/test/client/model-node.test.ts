@@ -137,7 +137,8 @@ function modelSubject(): Subject {
         case 'remove':
           return model.remove(step.path, revision)
         case 'move':
-          return model.move(step.path, step.destination, revision ?? 'wrong').type
+          model.move(step.path, step.destination, revision ?? 'wrong')
+          return 'file'
         case 'read':
           return model.read(step.path, revision ?? 'wrong')
       }
@@ -173,7 +174,8 @@ async function performReal(remote: NodeRemote, step: Operation, text: string, re
     case 'remove':
       return remote.remove(step.path, revision)
     case 'move':
-      return (await remote.move(step.path, step.destination, revision ?? 'wrong')).type
+      await remote.move(step.path, step.destination, revision ?? 'wrong')
+      return 'file'
     case 'read': {
       const file = { type: 'file', size: bytes.length, modified: 0, revision: revision ?? 'wrong' } as const
       const entry = await remote.look(step.path)

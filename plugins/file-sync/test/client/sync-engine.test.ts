@@ -272,6 +272,18 @@ t.test('a program that saves a file by removing it for a moment removes nothing 
   t.strictSame(treeOf(node), ['/a: saved'])
 })
 
+t.test('a clock that is set back holds no removal up', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'unwanted', 1)
+  await pass(soon)
+  one.disk.drop('/a')
+  await pass(500)
+  one.skew = -86_400_000
+  await pass(soon)
+  t.strictSame(journalOf(node), ['write /a', 'delete /a'])
+})
+
 t.test('a listing during which the node was restored does not count', async (t) => {
   const { node, time, pass, device } = createQuietWorld()
   for (let count = 0; count < 20; count += 1) node.put(`/folder ${count}/file`, 'any', time.now)

@@ -66,6 +66,23 @@ t.test('a conflict keeps both versions on all devices', async (t) => {
   t.match(await tree(one), [/^plan \(conflict laptop .*\)\.txt: of two$/, 'plan.txt: of one'])
 })
 
+t.test('a folder that goes on with another user is merged with their files', async (t) => {
+  const [former, user] = [await node.signIn(), await node.signIn()]
+  const folder = await temporaryFolder(t)
+  await mkdir(join(folder, 'notes'))
+  await writeFile(join(folder, 'notes/a.txt'), 'wanted')
+  const before = await syncFolder(t, node, former, { folder })
+  await until(before, async () => (await names(former)).length === 1)
+  await before.stop()
+  await write(user, '/notes/b.txt', 'of the other')
+  const sync = await syncFolder(t, node, user, { folder })
+  await sync.idle()
+  const all = ['notes', 'notes/a.txt: wanted', 'notes/b.txt: of the other']
+  t.strictSame(await tree(folder), all)
+  t.equal(await (await user.fetch('/read?path=/notes/a.txt')).text(), 'wanted')
+  t.equal(await (await former.fetch('/read?path=/notes/a.txt')).text(), 'wanted')
+})
+
 t.test('a large file is sent in blocks, also when bytes are inserted', async (t) => {
   const user = await node.signIn()
   const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]
@@ -93,29 +110,58 @@ t.test('what cannot be synced is left alone', async (t) => {
   await mkdir(join(folder, 'build'))
   await writeFile(join(folder, 'build/a'), 'ignored')
   await writeFile(join(folder, 'b.tmp'), 'ignored')
+  await writeFile(join(folder, 'C.TMP'), 'no rule names it')
   await symlink('/etc', join(folder, 'link'))
+  await writeFile(join(folder, 'back\\slash'), 'the node cannot have it')
+  await writeFile(Buffer.concat([Buffer.from(join(folder, 'no text ')), Buffer.from([0xff])]), '')
+  await mkdir(join(folder, 'nested/.nodekeep-sync'), { recursive: true })
+  await writeFile(join(folder, 'nested/.nodekeep-sync/state.sqlite'), 'of another client')
   await write(user, '/link/passwd', 'from the node')
   await write(user, '/c.tmp', 'from the node')
   const sync = await syncFolder(t, node, user, { folder })
   await sync.idle()
-  t.strictSame(await names(user), ['.nodekeepignore', 'c.tmp', 'link'])
-  t.ok(sync.status().problems.has('/link'), 'the link is named')
+  t.strictSame(await names(user), ['.nodekeepignore', 'C.TMP', 'c.tmp', 'link', 'nested'])
+  t.strictSame(await names(user, '/nested'), [])
+  const problems = Object.fromEntries(sync.status().problems)
+  t.match(problems, {
+    '/link': /Only files and folders/,
+    '/back\\slash': /The node cannot have this name/,
+    '/no text \ufffd': /no text in UTF-8/,
+  })
   t.strictSame((await readdir(folder)).sort(), [
     '.nodekeep-sync',
     '.nodekeepignore',
+    'C.TMP',
     'b.tmp',
+    'back\\slash',
     'build',
     'link',
+    'nested',
+    'no text \ufffd',
   ])
+})
+
+t.test('a folder that is named by a symbolic link is watched', async (t) => {
+  const user = await node.signIn()
+  const [folder, base] = [await temporaryFolder(t), await temporaryFolder(t)]
+  await symlink(folder, join(base, 'link'))
+  const sync = await syncFolder(t, node, user, { folder: join(base, 'link') })
+  await sync.idle()
+  await writeFile(join(folder, 'a'), 'live')
+  await until(sync, async () => (await names(user)).length === 1)
+  t.strictSame(await names(user), ['a'])
 })
 
 t.test('many deletions wait for the person', async (t) => {
   const user = await node.signIn()
   const folder = await temporaryFolder(t)
-  for (let n = 0; n < 6; n += 1) await writeFile(join(folder, `${n}`), `${n}`)
+  for (let n = 0; n < 6; n += 1) {
+    await mkdir(join(folder, `${n}`))
+    await writeFile(join(folder, `${n}/file`), `${n}`)
+  }
   const sync = await syncFolder(t, node, user, { folder, deletionLimits: { files: 3, share: 0.5 } })
-  await until(sync, async () => (await names(user)).length === 6)
-  for (let n = 0; n < 5; n += 1) await rm(join(folder, `${n}`))
+  await until(sync, async () => sync.status().isIdle && sync.status().synced === 12)
+  for (let n = 0; n < 5; n += 1) await rm(join(folder, `${n}`), { recursive: true })
   await until(sync, async () => sync.status().heldDeletions === 5)
   t.equal((await names(user)).length, 6)
   sync.confirmDeletions()
@@ -136,6 +182,27 @@ t.test('a folder that is gone is no deletion', async (t) => {
   t.strictSame(await names(user), ['a'])
   const again = openSyncFolder({ folder, url: node.url, token: user.token, deviceName: 'x', wasSynced: true })
   await t.rejects(again, { message: /was synced before/ })
+})
+
+t.test('a folder whose state is damaged or of another node begins anew, and deletes nothing', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'a'), 'wanted')
+  const sync = await syncFolder(t, node, user, { folder })
+  await until(sync, async () => (await names(user)).length === 1)
+  await sync.stop()
+  const parts = { folder, url: node.url, token: user.token, deviceName: 'x', wasSynced: true }
+  const elsewhere = { ...parts, url: new URL('http://127.0.0.1:9') }
+  await t.rejects(openSyncFolder(elsewhere), { kind: 'stop', message: /begin anew with "--link"/ })
+  const opened = await openSyncFolder({ ...elsewhere, isAnew: true })
+  await t.rejects(openSyncFolder({ ...parts, isAnew: true }), { kind: 'stop', message: /Another client/ })
+  opened[Symbol.dispose]()
+  await writeFile(join(folder, '.nodekeep-sync/state.sqlite'), 'damaged '.repeat(1000))
+  await t.rejects(openSyncFolder(parts), { kind: 'stop', message: /Begin anew with "--link"/ })
+  await write(user, '/b', 'of the node')
+  await rm(join(folder, 'a'))
+  await (await syncFolder(t, node, user, { ...parts, isAnew: true })).idle()
+  t.strictSame(await tree(folder), ['a: wanted', 'b: of the node'])
 })
 
 t.test('a second client of a folder is refused', async (t) => {
@@ -194,8 +261,8 @@ async function tree(folder: string): Promise<string[]> {
   return (await Promise.all(lines)).filter((line) => !line.startsWith('.nodekeep-sync')).sort()
 }
 
-async function names(user: TestUser): Promise<string[]> {
-  const answer = await user.fetch('/api/files/list?path=/')
+async function names(user: TestUser, folder = '/'): Promise<string[]> {
+  const answer = await user.fetch(`/api/files/list?path=${folder}`)
   const { entries } = (await answer.json()) as { entries: { name: string }[] }
   return entries.map(({ name }) => name)
 }

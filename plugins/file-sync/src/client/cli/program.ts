@@ -5,6 +5,7 @@ import { SyncFailure } from '../sync-failure.ts'
 import { type LoginOptions, login } from './login.ts'
 import { readSettings } from './settings.ts'
 import { readStatus, setPaused } from './status-file.ts'
+import { printable, stateText, waitingText } from './status-text.ts'
 import { type SyncOptions, sync } from './sync.ts'
 
 /** The folders of sources and of compiled code are equally far from the manifest. */
@@ -22,7 +23,7 @@ export async function run(args: readonly string[]): Promise<void> {
       'the name of this device, which conflict copies have; by default that of the machine',
     )
     .option('--once', 'end when both sides are the same')
-    .option('--link', 'begin anew: compare both sides, and delete nothing')
+    .option('--link', 'begin anew, also with another node: compare both sides, and delete nothing')
     .option('--allow-deletions', 'delete also many files at once')
     .enablePositionalOptions()
     .action((folder: string, options: SyncOptions) => sync(folder, options))
@@ -51,7 +52,7 @@ export async function run(args: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = 1
     if (!(error instanceof SyncFailure)) throw error
-    console.error(`nodekeep-sync: ${error.message}`)
+    console.error(`nodekeep-sync: ${printable(error.message)}`)
   }
 }
 
@@ -60,11 +61,12 @@ async function status(folder: string | undefined, { json }: { readonly json?: bo
   const found = (await Promise.all(folders.map(readStatus))).filter((each) => each !== null)
   if (json === true) return console.log(JSON.stringify(found, null, 2))
   if (found.length === 0) console.log('No folder has been synced.')
-  for (const { folder: path, node, isRunning, isIdle, isPaused, open, synced, problems, trouble } of found) {
-    const state = !isRunning ? 'not running' : isPaused ? 'paused' : isIdle ? 'in sync' : `${open} open`
-    console.log(`${path} and ${node}: ${state}, ${synced} synced`)
-    if (isRunning && trouble !== null) console.log(`  ${trouble}`)
+  for (const each of found) {
+    const { folder: path, node, isRunning, synced, problems } = each
+    console.log(`${path} and ${node}: ${isRunning ? stateText(each) : 'not running'}, ${synced} synced`)
+    const waiting = isRunning ? waitingText(path, each) : null
+    if (waiting !== null) console.log(`  ${printable(waiting)}`)
     for (const [problem, reason] of Object.entries(problems))
-      console.log(`  Not synced: ${problem}: ${reason}`)
+      console.log(`  Not synced: ${printable(`${problem}: ${reason}`)}`)
   }
 }

@@ -1,6 +1,7 @@
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SyncStatus } from '../sync-engine.ts'
+import { SyncFailure } from '../sync-failure.ts'
 import { ownFolder } from '../sync-paths.ts'
 
 /** The status of a synced folder as `nodekeep-sync status --json` prints it. */
@@ -18,25 +19,43 @@ interface PrintedStatus extends Omit<SyncStatus, 'problems'> {
 const statusFile = (folder: string) => join(folder, ownFolder, 'status.json')
 const pauseFile = (folder: string) => join(folder, ownFolder, 'paused')
 
-/** Tells other commands the status of the client of a folder. */
-export async function writeStatus(folder: string, node: string, status: SyncStatus): Promise<void> {
-  const problems = Object.fromEntries(status.problems)
-  const printed: PrintedStatus = { folder, node, pid: process.pid, isRunning: true, ...status, problems }
-  const temporary = `${statusFile(folder)}.new`
-  await writeFile(temporary, JSON.stringify(printed))
-  await rename(temporary, statusFile(folder))
+/** Tells other commands the status of the client of a folder. It is written only if it has changed. */
+export class StatusFile {
+  readonly #folder: string
+  readonly #node: string
+  #written = ''
+
+  constructor(folder: string, node: string) {
+    this.#folder = folder
+    this.#node = node
+  }
+
+  async write(status: SyncStatus): Promise<void> {
+    const [folder, node, problems] = [this.#folder, this.#node, Object.fromEntries(status.problems)]
+    const printed: PrintedStatus = { folder, node, pid: process.pid, isRunning: true, ...status, problems }
+    const text = JSON.stringify(printed)
+    if (text === this.#written) return
+    const temporary = `${statusFile(folder)}.new`
+    await writeFile(temporary, text)
+    await rename(temporary, statusFile(folder))
+    this.#written = text
+  }
 }
 
 /** The latest status of the client of a folder; `null` if it has told none. */
 export async function readStatus(folder: string): Promise<PrintedStatus | null> {
   const text = await readFile(statusFile(folder), 'utf8').catch(() => null)
   if (text === null) return null
-  const status = JSON.parse(text) as PrintedStatus
+  const status = parse(text)
+  if (status === null) return null
   return { ...status, isRunning: isAlive(status.pid) }
 }
 
 /** Lets the client of a folder pause, or go on. It also holds for its next start. */
 export async function setPaused(folder: string, isPaused: boolean): Promise<void> {
+  await stat(join(folder, ownFolder)).catch(() => {
+    throw new SyncFailure('stop', `${folder} is not synced. Its disk may not be mounted.`)
+  })
   if (isPaused) await writeFile(pauseFile(folder), '')
   else await rm(pauseFile(folder), { force: true })
 }
@@ -46,6 +65,15 @@ export async function isPaused(folder: string): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** A power failure may have damaged the file. */
+function parse(text: string): PrintedStatus | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 function isAlive(pid: number): boolean {

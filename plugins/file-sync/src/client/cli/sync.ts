@@ -3,8 +3,10 @@ import { resolve } from 'node:path'
 import type { SyncStatus } from '../sync-engine.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { openSyncFolder } from '../sync-folder.ts'
+import { nodeUrl } from './node-url.ts'
 import { changeSettings, readSettings } from './settings.ts'
-import { isPaused, writeStatus } from './status-file.ts'
+import { isPaused, StatusFile } from './status-file.ts'
+import { printable, stateText, waitingText } from './status-text.ts'
 
 /** Milliseconds between two looks at what other commands want, and between two writes of the status. */
 const lookMs = 500
@@ -25,10 +27,17 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   const known = settings.folders[folder]
   const node = options.node ?? known
   if (node === undefined) throw new SyncFailure('stop', `Name the node of ${folder} with --node URL.`)
-  const url = new URL(node)
+  const url = nodeUrl(node)
   const token = process.env.NODEKEEP_SYNC_TOKEN ?? settings.tokens[url.origin]
   if (token === undefined) {
     throw new SyncFailure('stop', `Log in first: nodekeep-sync login --node ${url.origin}`)
+  }
+  const deviceName = options.name ?? asciiOf(hostname())
+  if (!isDeviceName(deviceName)) {
+    throw new SyncFailure(
+      'stop',
+      `"${deviceName}" is no name for a device. Give one in printable ASCII, of at most 100 characters, but not "disk".`,
+    )
   }
   const end = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end.abort())
@@ -36,11 +45,12 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
     folder,
     url,
     token,
-    deviceName: options.name ?? asciiOf(hostname()),
-    wasSynced: known !== undefined && options.link !== true,
+    deviceName,
+    wasSynced: known !== undefined,
+    isAnew: options.link === true,
     onTrouble: (message) => console.error(message),
     onStep: (changed, step) => {
-      if (!process.stdout.isTTY) console.log(`${step} ${changed}`)
+      if (!process.stdout.isTTY) console.log(printable(`${step} ${changed}`))
     },
     onStatus: (status) => {
       if (options.allowDeletions === true && status.heldDeletions !== null)
@@ -50,12 +60,18 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   })
   const { engine } = opened
   await changeSettings((all) => ({ ...all, folders: { ...all.folders, [folder]: url.origin } }))
+  const file = new StatusFile(folder, url.origin)
+  let told: string | null = null
   const look = async () => {
     const shouldPause = await isPaused(folder)
     if (shouldPause !== engine.status.isPaused) shouldPause ? engine.pause() : engine.resume()
+    const { status } = engine
     // A full disk must not end the client.
-    await writeStatus(folder, url.origin, engine.status).catch(() => {})
-    showProgress(engine.status)
+    await file.write(status).catch(() => {})
+    const waiting = waitingText(folder, status)
+    if (waiting !== null && waiting !== told) console.error(`${lineStart()}${printable(waiting)}`)
+    told = waiting
+    showProgress(status)
   }
   let looking = look()
   const looks = setInterval(() => {
@@ -67,40 +83,42 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   } finally {
     clearInterval(looks)
     await looking
-    await writeStatus(folder, url.origin, engine.status).catch(() => {})
+    await file.write(engine.status).catch(() => {})
     if (process.stdout.isTTY) process.stdout.write('\n')
   }
-  report(engine.status)
+  report(folder, engine.status)
 }
 
 function isDone({ isIdle, isPaused: paused }: SyncStatus): boolean {
   return isIdle && !paused
 }
 
-function showProgress({ isConnected, isPaused: paused, open, synced, trouble }: SyncStatus): void {
+function showProgress(status: SyncStatus): void {
   if (!process.stdout.isTTY) return
-  const state = paused
-    ? 'paused'
-    : isConnected
-      ? open > 0
-        ? 'syncing'
-        : 'in sync'
-      : (trouble ?? 'connecting')
+  const { open, synced } = status
   const share = open + synced === 0 ? 1 : synced / (open + synced)
   const bar = '#'.repeat(Math.round(share * 20)).padEnd(20, '-')
-  process.stdout.write(`\r\u001b[2K[${bar}] ${synced} synced, ${open} open: ${state}`)
+  process.stdout.write(`${lineStart()}[${bar}] ${synced} synced, ${stateText(status)}`)
 }
 
-function report({ heldDeletions, problems }: SyncStatus): void {
-  for (const [path, reason] of problems) console.error(`Not synced: ${path}: ${reason}`)
+/** Begins the line of the progress anew. */
+function lineStart(): string {
+  return process.stdout.isTTY ? '\r\u001b[2K' : ''
+}
+
+function report(folder: string, status: SyncStatus): void {
+  const { heldDeletions, problems } = status
+  for (const [path, reason] of problems) console.error(printable(`Not synced: ${path}: ${reason}`))
   if (heldDeletions === null) return
-  console.error(
-    `${heldDeletions} files would be deleted. If that is right, run this again with --allow-deletions.`,
-  )
+  console.error(waitingText(folder, status))
   process.exitCode = 2
 }
 
-/** The node takes names in printable ASCII. */
+/** The node takes names in printable ASCII, and means other programs by "disk". */
+function isDeviceName(name: string): boolean {
+  return /^[\x20-\x7e]{1,100}$/.test(name) && name !== 'disk'
+}
+
 function asciiOf(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '').slice(0, 100) || 'device'
 }

@@ -110,6 +110,7 @@ export class LocalDisk implements Disk {
 
   async look(path: string): Promise<LocalEntry | null> {
     return withDisk(path, async () => {
+      if (await this.#isBehindLink(path)) return { type: 'other', reason: 'A symbolic link leads there.' }
       // Another spelling of the name would be found, too.
       const mayDiffer = !this.#isCaseSensitive || /[^\0-\x7f]/.test(path)
       if (mayDiffer) return (await this.list(folderOf(path)))?.get(nameOf(path)) ?? null
@@ -202,6 +203,7 @@ export class LocalDisk implements Disk {
   async trash(path: string, file: LocalFileEntry): Promise<void> {
     await withDisk(path, async () => {
       const real = this.#real(path)
+      if (await this.#isBehindLink(path)) throw changed(path)
       await this.#verify(real, path, file)
       const time = new Date().toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '')
       const aside = join(this.#trash, `${time} ${randomUUID().slice(0, 8)}`, path)
@@ -215,12 +217,16 @@ export class LocalDisk implements Disk {
   }
 
   async removeFolder(path: string): Promise<void> {
-    await withDisk(path, () => rmdir(this.#real(path)))
+    await withDisk(path, async () => {
+      if (await this.#isBehindLink(path)) throw changed(path)
+      await rmdir(this.#real(path))
+    })
   }
 
   async move(path: string, destination: string, file: LocalFileEntry | null): Promise<LocalEntry> {
     return withDisk(path, async () => {
       const real = this.#real(path)
+      if (await this.#isBehindLink(path)) throw changed(path)
       if (file !== null) await this.#verify(real, path, file)
       await this.#makeFolders(destination)
       const target = this.#real(destination)
@@ -283,11 +289,10 @@ export class LocalDisk implements Disk {
 
   async #listOne(folder: string, real: string, bytes: Buffer, found: Map<string, LocalEntry>): Promise<void> {
     const stored = bytes.toString()
-    // Nobody else can have a name that is no text.
-    if (!Buffer.from(stored).equals(bytes)) return
     const name = stored.normalize('NFC')
     const path = inFolder(folder, name)
-    const entry = await this.#entryAt(join(real, stored))
+    const isText = Buffer.from(stored).equals(bytes)
+    const entry = isText ? await this.#entryAt(join(real, stored)) : notText
     if (entry === null) return
     if (found.has(name)) {
       found.set(name, { type: 'other', reason: `Two names in ${folder} are the same in Unicode: "${name}".` })
@@ -298,7 +303,15 @@ export class LocalDisk implements Disk {
     found.set(name, entry)
   }
 
+  /** An entry that cannot be looked at is left alone, and others are synced. */
   async #entryAt(real: string): Promise<LocalEntry | null> {
+    return this.#readEntry(real).catch((error: unknown) => {
+      if (!hasCode(error, 'EACCES', 'EPERM', 'ENAMETOOLONG', 'ELOOP')) throw error
+      return { type: 'other', reason: `It cannot be looked at: ${(error as Error).message}` }
+    })
+  }
+
+  async #readEntry(real: string): Promise<LocalEntry | null> {
     let stats = await this.#stats(real)
     const age = stats === null ? timeStepMs : Date.now() - Number(stats.ctimeMs)
     if (stats?.isFile() && age >= 0 && age < timeStepMs) {
@@ -321,6 +334,15 @@ export class LocalDisk implements Disk {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null
       throw error
     })
+  }
+
+  /** Whether a folder above a path is a symbolic link, so that the path leads out of the synced folder. */
+  async #isBehindLink(path: string): Promise<boolean> {
+    for (const folder of foldersAbove(path)) {
+      const stats = await this.#stats(this.#real(folder))
+      if (stats?.isDirectory() !== true) return stats?.isSymbolicLink() === true
+    }
+    return false
   }
 
   /** An unmounted disk leaves an empty folder behind. It must not look as if all files were deleted. */
@@ -350,6 +372,8 @@ export class LocalDisk implements Disk {
     }
   }
 }
+
+const notText: LocalEntry = { type: 'other', reason: 'The name is no text in UTF-8.' }
 
 const files = new WeakMap<Incoming, string>()
 

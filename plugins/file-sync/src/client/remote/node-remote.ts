@@ -39,8 +39,9 @@ export class NodeRemote implements Remote {
 
   async follow(...[hello, onMessage, signal]: Parameters<Remote['follow']>): Promise<void> {
     const { deviceName } = this.#access
-    const { device, ...position } = hello
-    const newDevice = { ...position, name: deviceName }
+    const { device } = hello
+    // A position of another device says nothing: it may be one of another user.
+    const newDevice = { name: deviceName }
     try {
       await followChanges(
         this.#access,
@@ -133,13 +134,11 @@ export class NodeRemote implements Remote {
       })
   }
 
-  async move(source: string, destination: string, revision: string): Promise<RemoteFileEntry> {
+  async move(source: string, destination: string, revision: string): Promise<string> {
     const headers = { 'if-match': `"${revision}"`, 'if-none-match': '*' }
-    await this.#requests.send('/move', { method: 'POST', json: { source, destination }, headers })
-    // The move may have changed the revision, on some storages.
-    const entry = await this.look(destination)
-    if (entry?.type === 'file') return entry
-    throw new SyncFailure('changed', `${destination} has changed on the node.`)
+    return revisionOf(
+      await this.#requests.send('/move', { method: 'POST', json: { source, destination }, headers }),
+    )
   }
 
   /** Reads a part of a file. If the connection breaks, it goes on from there. */

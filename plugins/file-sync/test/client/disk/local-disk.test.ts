@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
@@ -63,6 +64,40 @@ t.test('what another program has put in place is neither replaced nor removed', 
   await disk.place(incoming, '/b', null)
   await t.rejects(disk.move('/b', '/a', await fileAt(disk, '/b')), changed)
   t.strictSame((await readdir(folder)).sort(), ['.nodekeep-sync', 'a', 'b'])
+})
+
+t.test('a folder that became a symbolic link leads nowhere', async (t) => {
+  const [folder, elsewhere] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const disk = await LocalDisk.open(folder)
+  await mkdir(join(folder, 'photos/empty'), { recursive: true })
+  await writeFile(join(folder, 'photos/a'), 'kept')
+  const file = await fileAt(disk, '/photos/a')
+  await rename(join(folder, 'photos'), join(elsewhere, 'photos'))
+  await symlink(join(elsewhere, 'photos'), join(folder, 'photos'))
+  for (const path of ['/photos/a', '/photos/gone', '/photos/é'])
+    t.match(await disk.look(path), { type: 'other', reason: /symbolic link/ })
+  const changed = { name: 'SyncFailure', kind: 'changed' }
+  await t.rejects(disk.trash('/photos/a', file), changed)
+  await t.rejects(disk.move('/photos/a', '/b', file), changed)
+  await t.rejects(disk.place(await disk.receive(bytesOf('new'), 1000), '/photos/a', file), changed)
+  await t.rejects(disk.removeFolder('/photos/empty'), changed)
+  t.strictSame((await readdir(join(elsewhere, 'photos'))).sort(), ['a', 'empty'])
+  t.equal(await readFile(join(elsewhere, 'photos/a'), 'utf8'), 'kept')
+})
+
+t.test('a file that cannot be looked at does not hide others', async (t) => {
+  const base = await temporaryFolder(t)
+  // The longest path of Linux has 4,095 bytes.
+  let folder = base
+  while (folder.length < 3900) folder = join(folder, 'd'.repeat(Math.min(100, 3980 - folder.length)))
+  await mkdir(folder, { recursive: true })
+  const [long, short] = ['l'.repeat(200), 'short']
+  spawnSync('touch', [long, short], { cwd: folder })
+  t.teardown(() => spawnSync('rm', ['-rf', join(base, 'd'.repeat(100))]))
+  const disk = await LocalDisk.open(folder)
+  const found = await disk.list('/')
+  t.match(found?.get(long), { type: 'other', reason: /ENAMETOOLONG/ })
+  t.match(found?.get(short), { type: 'file' })
 })
 
 async function fileAt(disk: LocalDisk, path: string): Promise<LocalFileEntry> {

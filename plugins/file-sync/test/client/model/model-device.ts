@@ -35,7 +35,7 @@ export class ModelDevice {
   readonly disk: ModelDisk
   engine: SyncEngine | null = null
   /** Milliseconds by which the clock of the device is wrong. */
-  readonly skew: number
+  skew: number
   isOnline = true
   readonly #world: DeviceWorld
   readonly #database = new DatabaseSync(':memory:')

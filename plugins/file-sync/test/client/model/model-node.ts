@@ -97,7 +97,7 @@ export class ModelNode {
     this.record('delete', path)
   }
 
-  move(source: string, destination: string, revision: string): RemoteFileEntry {
+  move(source: string, destination: string, revision: string): string {
     const node = this.nodes.get(source)
     if (node?.type !== 'file') throw changed('404')
     if (node.revision !== revision || this.nodes.has(destination)) throw changed('412')
@@ -106,7 +106,7 @@ export class ModelNode {
     this.#makeFolders(destination)
     this.nodes.set(destination, node)
     this.record('move', destination, source)
-    return entryOf(node) as RemoteFileEntry
+    return revision
   }
 
   /** Opens a connection to the feed. */

@@ -62,6 +62,23 @@ t.test('an upload that is cut off goes on after a restart of the client and of t
   t.ok(Buffer.from(await answer.arrayBuffer()).equals(bytes))
 })
 
+t.test(
+  'the revision of a moved file is the one of the move, also if somebody replaces the file at once',
+  async (t) => {
+    const node = await createSyncNode()
+    t.teardown(() => node.stop())
+    const user = await node.signIn()
+    const revision = await put(user, '/a', 'moved')
+    const network = await createNetwork(t, () => node)
+    network.beforeAnswer(async (path) => {
+      if (path === '/move') await put(user, '/b', 'of somebody else')
+    })
+    const remote = new NodeRemote({ url: network.url, token: user.token, deviceName: 'laptop' })
+    t.equal(await remote.move('/a', '/b', revision), revision)
+    t.equal(await (await user.fetch('/read?path=/b')).text(), 'of somebody else')
+  },
+)
+
 interface Request {
   readonly path: string
   readonly range: string | undefined
@@ -73,6 +90,7 @@ interface Request {
 async function createNetwork(t: Test, node: () => TestNode) {
   const seen: Request[] = []
   let cuts = { bytes: Number.POSITIVE_INFINITY, times: 0 }
+  let answering = async (_path: string) => {}
   let refused = { is: (_request: Request) => false, left: 0 }
   const server = createServer((incoming, outgoing) => {
     const { url: path = '', method, headers } = incoming
@@ -83,7 +101,8 @@ async function createNetwork(t: Test, node: () => TestNode) {
       if (refused.left < 0) return void incoming.socket.destroy()
     }
     const { hostname, port } = node().url
-    const forwarded = request({ hostname, port, path, method, headers }, (answer) => {
+    const forwarded = request({ hostname, port, path, method, headers }, async (answer) => {
+      await answering(path)
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.on('data', (chunk: Buffer) => {
         const isCut =
@@ -113,6 +132,10 @@ async function createNetwork(t: Test, node: () => TestNode) {
     /** Cuts some downloads off after a number of bytes. */
     cutAnswersAfter(bytes: number, times: number) {
       cuts = { bytes, times }
+    },
+    /** Does something before the answer to a request goes on its way. */
+    beforeAnswer(work: (path: string) => Promise<void>) {
+      answering = work
     },
     /** Cuts off all requests of a kind but the first ones. */
     refuseAfter(is: (request: Request) => boolean, count: number) {

@@ -1,0 +1,60 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { login } from '../../../src/client/cli/login.ts'
+import { readStatus, StatusFile, setPaused } from '../../../src/client/cli/status-file.ts'
+import { printable, stateText, waitingText } from '../../../src/client/cli/status-text.ts'
+import { sync } from '../../../src/client/cli/sync.ts'
+import { temporaryFolder } from '../fixtures/synced-folders.ts'
+
+const status = {
+  isConnected: true,
+  isPaused: false,
+  isIdle: true,
+  synced: 100,
+  open: 60,
+  heldDeletions: 60,
+  problems: new Map(),
+  trouble: null,
+}
+
+t.test('wrong options are told, with advice', async (t) => {
+  const folder = await temporaryFolder(t)
+  const key = join(folder, 'wallet.key')
+  await writeFile(key, 'no-key')
+  const node = 'http://127.0.0.1:4200'
+  await t.rejects(login({ node: 'me.example.org' }), { kind: 'stop', message: /such as https:/ })
+  await t.rejects(login({ node, key: join(folder, 'none') }), { kind: 'stop', message: /no such file/ })
+  const noKey = await login({ node, key }).catch((error: Error) => error.message)
+  t.match(noKey, /must contain a private key/)
+  t.notMatch(noKey, /no-key/, 'a message does not show what is in the file')
+  await t.rejects(sync(folder, { node: 'me.example.org' }), { kind: 'stop', message: /such as https:/ })
+  await t.rejects(setPaused(folder, true), { kind: 'stop', message: /not synced/ })
+  process.env.NODEKEEP_SYNC_TOKEN = 'any'
+  t.teardown(() => delete process.env.NODEKEEP_SYNC_TOKEN)
+  for (const name of ['Büro', 'disk', ''])
+    await t.rejects(sync(folder, { node, name }), { kind: 'stop', message: /no name for a device/ })
+})
+
+t.test('a client that waits for its person says so', async (t) => {
+  t.equal(stateText(status), 'waiting for you')
+  t.match(waitingText('/cloud', status), /60 files would be deleted.*--allow-deletions/)
+  const paused = { ...status, isPaused: true }
+  t.match(waitingText('/cloud', paused), /nodekeep-sync resume \/cloud/)
+  t.equal(printable('a\u001b[2Jb\n'), 'a\ufffd[2Jb\ufffd')
+})
+
+t.test('a status is written when it has changed, and a damaged one is none', async (t) => {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, '.nodekeep-sync/status.json')
+  await mkdir(join(folder, '.nodekeep-sync'))
+  const file = new StatusFile(folder, 'http://127.0.0.1:4200')
+  await file.write(status)
+  const { ino } = await stat(path)
+  await file.write({ ...status })
+  t.equal((await stat(path)).ino, ino)
+  await file.write({ ...status, open: 1 })
+  t.match(await readStatus(folder), { open: 1 })
+  await writeFile(path, '{')
+  t.equal(await readStatus(folder), null)
+})
