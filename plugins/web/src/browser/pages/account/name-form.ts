@@ -2,8 +2,8 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
+import { reasonOf, request } from '../../request.ts'
 import { texts } from '../../texts.ts'
-import { request } from './requests.ts'
 
 const text = texts.account
 
@@ -25,7 +25,7 @@ export function NameForm({ page, username }: { page: PageContext; username: Sign
       page.notice(text.renamed(user.username))
       await page.refresh()
     } catch (error) {
-      fault.value = error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message
+      fault.value = reasonOf(error)
     }
   }
   return html`<section>

@@ -4,10 +4,10 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { html } from '../../../html.ts'
 import { ask } from '../../../questions.ts'
+import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
-import { reasonOf, request } from '../request.ts'
 import { dateText } from '../times.ts'
 
 /** A user in `GET /api/users`. Moments are ISO 8601. */
