@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { html } from '../../../html.ts'
+import { namePattern } from '../../../name-pattern.ts'
 import { ask } from '../../../questions.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
@@ -108,6 +109,8 @@ function AddUser({ page, onAdded }: { page: PageContext; onAdded: () => Promise<
       name=${name}
       value=${typed[name].value}
       required=${name === 'wallet'}
+      pattern=${name === 'username' ? namePattern : undefined}
+      title=${name === 'username' ? texts.account.nameHint : undefined}
       autocomplete="off"
       spellcheck=${false}
       onInput=${({ target }: InputEvent) => {
