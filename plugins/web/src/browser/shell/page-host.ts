@@ -1,12 +1,19 @@
 import type { MountPage, PageContext, PageUser } from '@nodekeep/plugin-sdk/web-page'
+import { computed } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { texts } from '../texts.ts'
-import { navigate, place } from './address.ts'
+import { navigate, pageName, place } from './address.ts'
 import { nodeAnswers } from './connection.ts'
 import { notice, noticeFailure } from './notices.ts'
-import { askToSignIn, loadSession, type ShownPage, sessionFetch, signedOut } from './session.ts'
+import { askToSignIn, loadSession, type ShownPage, session, sessionFetch, signedOut } from './session.ts'
+
+/** The page that the address names, or the first. */
+export const shownPage = computed(() => {
+  const { pages = [] } = session.value ?? {}
+  return pageName.value === '' ? pages[0] : pages.find(({ name }) => name === pageName.value)
+})
 
 /** Shows one page: loads its module and stylesheet, and mounts it. */
 export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): VNode {
@@ -68,7 +75,7 @@ function contextOf(user: PageUser, name: string, signal: AbortSignal): PageConte
     onPlace(listener) {
       let isFirst = true
       const stop = place.subscribe((at) => {
-        if (!isFirst && location.hash.startsWith(`#/${encodeURIComponent(name)}`)) listener(at)
+        if (!isFirst && shownPage.peek()?.name === name) listener(at)
         isFirst = false
       })
       signal.addEventListener('abort', stop)
