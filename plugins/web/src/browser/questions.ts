@@ -82,8 +82,8 @@ export function Dialog(props: { title: string; onClose: () => void; children?: u
     event.preventDefault()
     props.onClose()
   }
-  return html`<dialog ref=${element} onCancel=${cancel} aria-labelledby="dialog-title">
-    <h2 id="dialog-title">${props.title}</h2>
+  return html`<dialog ref=${element} onCancel=${cancel} aria-label=${props.title}>
+    <h2>${props.title}</h2>
     ${props.children}
   </dialog>`
 }
