@@ -3,6 +3,7 @@ export const texts = {
   product: 'Nodekeep',
   close: 'Close',
   cancel: 'Cancel',
+  statusOnly: (status: number) => `The node answered with the status ${status}. Try again later.`,
   shell: {
     navigation: 'Pages',
     skip: 'Skip to the content',

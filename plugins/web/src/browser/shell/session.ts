@@ -1,7 +1,7 @@
 import type { PageUser } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
-import { nodeAnswers } from './connection.ts'
+import { askNode, nodeAnswers } from './connection.ts'
 
 /** A page in the navigation. */
 export interface ShownPage {
@@ -61,7 +61,7 @@ export async function loadSession(): Promise<void> {
 export async function get(path: string): Promise<Response> {
   for (;;) {
     try {
-      return await fetch(path, { cache: 'no-store' })
+      return await askNode(path, { cache: 'no-store' })
     } catch {
       await nodeAnswers()
     }
