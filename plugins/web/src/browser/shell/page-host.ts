@@ -67,6 +67,7 @@ function addStylesheet(href: string, signal: AbortSignal): Promise<void> {
 }
 
 function contextOf(user: PageUser, name: string, signal: AbortSignal): PageContext {
+  const ended = signedOut()
   return {
     user,
     get place() {
@@ -81,12 +82,12 @@ function contextOf(user: PageUser, name: string, signal: AbortSignal): PageConte
       signal.addEventListener('abort', stop)
     },
     navigate,
-    fetch: sessionFetch,
+    fetch: (path, init) => sessionFetch(ended, path, init),
     signIn: askToSignIn,
     nodeAnswers,
     refresh: () => loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed)),
     notice,
     signal,
-    signedOut: signedOut(),
+    signedOut: ended,
   }
 }

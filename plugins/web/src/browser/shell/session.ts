@@ -96,10 +96,19 @@ export async function signOut(): Promise<void> {
   signInAgain.value?.end(false)
 }
 
-/** The `fetch` of pages. See `PageContext.fetch` of the SDK. */
-export async function sessionFetch(path: string, init: RequestInit = {}): Promise<Response> {
+/**
+ * The `fetch` of pages. See `PageContext.fetch` of the SDK.
+ *
+ * @param ended aborted when the person has gone, so that no request of theirs is sent with the session of somebody else
+ */
+export async function sessionFetch(
+  ended: AbortSignal,
+  path: string,
+  init: RequestInit = {},
+): Promise<Response> {
   for (;;) {
-    const answer = await fetch(path, init).catch(async (error: unknown) => {
+    ended.throwIfAborted()
+    const answer = await askNode(path, init).catch(async (error: unknown) => {
       if (!(error instanceof TypeError)) throw error
       const answered = nodeAnswers()
       if ((init.method ?? 'GET').toUpperCase() !== 'GET') throw error
