@@ -87,10 +87,19 @@ export function askToSignIn(): Promise<boolean> {
   return signInAgain.value.promise
 }
 
+/** The other tabs of this browser, which share the session. */
+const otherTabs = new BroadcastChannel('signed out')
+otherTabs.addEventListener('message', showSignedOut)
+
 /** Ends the session. */
 export async function signOut(): Promise<void> {
   const answer = await fetch('/auth/logout', { method: 'POST' })
   if (answer.status !== 401) await accepted(answer)
+  showSignedOut()
+  otherTabs.postMessage(null)
+}
+
+function showSignedOut(): void {
   session.value = null
   endPresence()
   signInAgain.value?.end(false)
