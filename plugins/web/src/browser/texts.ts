@@ -230,7 +230,6 @@ export const texts = {
     title: 'Sign in',
     againTitle: 'Sign in again',
     again: 'Your session has ended. Sign in to go on where you are.',
-    claimTitle: 'Claim this node',
     claim: 'This node has no owner yet. The first person who signs in with the claim code becomes the owner.',
     claimCode: 'Claim code',
     claimHint: 'The node printed it when it started.',
