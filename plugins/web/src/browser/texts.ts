@@ -336,7 +336,8 @@ export const texts = {
     renamed: (name: string) => `Your name is ${name} now.`,
     wallet: 'Wallet',
     copy: 'Copy',
-    copied: 'Copied',
+    copied: 'Copied.',
+    selected: 'The text is selected. Copy it with the keys of your system.',
     save: 'Save as a file',
     key: {
       title: 'Without a wallet',
