@@ -309,7 +309,7 @@ export const texts = {
       running: (percent: number) => `${percent} %`,
       away: 'Waiting for the node',
       done: 'Done',
-      cancelled: 'Cancelled',
+      cancelled: 'Canceled',
       skipped: 'Skipped',
       exists: 'Something of this name is there already.',
     },
