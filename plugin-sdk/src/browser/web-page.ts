@@ -54,4 +54,4 @@ export interface PageContext {
  *
  * @returns a function that ends the page before the element is removed; or nothing
  */
-export type MountPage = (element: HTMLElement, page: PageContext) => (() => void) | undefined
+export type MountPage = (element: HTMLElement, page: PageContext) => (() => void) | void

@@ -47,7 +47,7 @@ async function show(
   user: PageUser,
   root: HTMLElement,
   signal: AbortSignal,
-): Promise<(() => void) | undefined> {
+): Promise<ReturnType<MountPage>> {
   if (page.stylesheet !== null) await addStylesheet(page.stylesheet, signal)
   const { default: mount } = (await import(page.module)) as { default: MountPage }
   if (signal.aborted) return undefined
