@@ -9,7 +9,7 @@ const vague = /^(utils?|helpers?|misc|common|manager|.*-(utils?|helpers?|manager
  */
 export function checkFileNames(files: readonly string[]): string[] {
   return files.flatMap((file) => {
-    const name = basename(file).replace(/(\.(test|bench|faults|types|d))?\.ts$/, '')
+    const name = basename(file).replace(/(\.(test|bench|faults|types|d))?\.[jt]s$/, '')
     if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))
       return [`${file}: name it in lower-case words joined by dashes`]
     return vague.test(name) ? [`${file}: name it after what is in it`] : []

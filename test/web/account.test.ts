@@ -153,6 +153,11 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     const page = desk
     await press(page, 'Make a sign-in code')
     const code = await page.getByLabel('Your sign-in code').inputValue()
+    await page.evaluate(
+      "navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))",
+    )
+    await page.locator('.secret').last().getByRole('button', { name: 'Copy' }).click()
+    await page.getByText('The text is selected.').waitFor()
 
     const { page: other, end } = await openTab(t, browser, { viewport: phone, userAgent: script })
     await other.goto(elsewhere)

@@ -158,7 +158,11 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await open('Users')
     const wallet = page.getByLabel('Wallet address')
     await wallet.fill('nonsense')
-    await page.getByLabel('Name (optional)').fill('grace')
+    const name = page.getByLabel('Name (optional)')
+    await name.fill('Grace H')
+    const isRefused = "document.querySelector('input[name=username]').validity.patternMismatch"
+    t.ok(await page.evaluate(isRefused), 'the browser tells the form of a name')
+    await name.fill('grace')
     await button(page, 'Add a user').click()
     await page.getByRole('alert').getByText('"nonsense" is not a wallet address').waitFor()
     await open('Health')

@@ -141,7 +141,7 @@ export class SignIn {
       if (claim === null) {
         throw new NodekeepError(
           'FORBIDDEN',
-          'This node has no owner yet. Send the code that it printed as "claim".',
+          'This node has no owner yet. Sign in with the claim code that it printed, as "claim".',
         )
       }
       if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')

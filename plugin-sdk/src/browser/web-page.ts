@@ -24,7 +24,8 @@ export interface PageContext {
    *
    * If the session has ended, the person is asked to sign in again over the page, and the request is sent again. It resolves to
    * the answer 401 if the person does not. If the node does not answer, a GET waits until it does, and other requests reject with
-   * a TypeError. A body that is a stream cannot be sent again.
+   * a TypeError. A body that is a stream cannot be sent again. Once {@link signedOut} is aborted, requests reject with an
+   * AbortError, so that none is sent with the session of somebody else.
    */
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** Asks the person to sign in again, over the page, and resolves to whether they did. For requests without {@link fetch}. */
@@ -53,4 +54,4 @@ export interface PageContext {
  *
  * @returns a function that ends the page before the element is removed; or nothing
  */
-export type MountPage = (element: HTMLElement, page: PageContext) => (() => void) | undefined
+export type MountPage = (element: HTMLElement, page: PageContext) => (() => void) | void

@@ -26,14 +26,23 @@ export interface WebPage {
 }
 
 /** All pages, by name. The navigation shows them in the order in which they were added. */
-export const WebPages = defineRegistry<WebPage>('web-pages', 1, ({ title, folder, module, stylesheet }) => {
-  if (typeof title !== 'string' || title.length < 1 || title.length > 40)
-    return 'has no title with 1 to 40 characters'
-  if (typeof folder !== 'string' || !isAbsolute(folder)) return 'does not name the absolute path of a folder'
-  if (![module, stylesheet ?? module].every(isRelative))
-    return 'does not name a module and a stylesheet within its folder'
-  return null
-})
+export const WebPages = defineRegistry<WebPage>(
+  'web-pages',
+  1,
+  ({ title, folder, module, stylesheet, access, needs }) => {
+    if (typeof title !== 'string' || title.length < 1 || title.length > 40)
+      return 'has no title with 1 to 40 characters'
+    if (typeof folder !== 'string' || !isAbsolute(folder))
+      return 'does not name the absolute path of a folder'
+    if (![module, stylesheet ?? module].every(isRelative))
+      return 'does not name a module and a stylesheet within its folder'
+    if (![undefined, 'user', 'owner'].includes(access))
+      return 'has an access that is neither "user" nor "owner"'
+    if (needs !== undefined && !Array.isArray(needs))
+      return 'does not name the plugins that it needs in a list'
+    return null
+  },
+)
 
 function isRelative(path: unknown): boolean {
   return typeof path === 'string' && /^(?!\.)[^\\]+$/.test(path) && !isAbsolute(path) && !path.includes('/.')

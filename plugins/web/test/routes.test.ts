@@ -91,6 +91,8 @@ t.test('a wrong page is refused where it is added', async (t) => {
     [{ folder: 'page' }, /does not name the absolute path of a folder/],
     [{ module: '../page.js' }, /does not name a module and a stylesheet within its folder/],
     [{ stylesheet: '/etc/passwd' }, /does not name a module and a stylesheet within its folder/],
+    [JSON.parse('{ "access": "admin" }'), /has an access that is neither "user" nor "owner"/],
+    [JSON.parse('{ "needs": "files" }'), /does not name the plugins that it needs in a list/],
   ]
   for (const [entry, reason] of wrong) {
     await t.rejects(createTestNode({ plugins: [web, pagesPlugin(t, { wrong: entry })] }), reason)

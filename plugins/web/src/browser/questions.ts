@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 import { texts } from './texts.ts'
 
@@ -38,6 +38,8 @@ export function ask(question: Question): Promise<string | null> {
 /** Shows the question that is asked. */
 export function Questions(): VNode | null {
   const question = asked.value
+  // A page that ends takes its question along.
+  useEffect(() => () => asked.value?.answer(null), [])
   if (question === null) return null
   const { title, text, field, agree, check, answer } = question
   const submit = async (event: SubmitEvent) => {
@@ -80,8 +82,8 @@ export function Dialog(props: { title: string; onClose: () => void; children?: u
     event.preventDefault()
     props.onClose()
   }
-  return html`<dialog ref=${element} onCancel=${cancel} aria-labelledby="dialog-title">
-    <h2 id="dialog-title">${props.title}</h2>
+  return html`<dialog ref=${element} onCancel=${cancel} aria-label=${props.title}>
+    <h2>${props.title}</h2>
     ${props.children}
   </dialog>`
 }

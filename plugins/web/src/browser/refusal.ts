@@ -1,3 +1,5 @@
+import { texts } from './texts.ts'
+
 /** An answer of the node that refuses a request. The message is for people. */
 export class Refusal extends Error {
   readonly status: number
@@ -6,6 +8,11 @@ export class Refusal extends Error {
     super(message)
     this.status = status
   }
+}
+
+/** Whether a proxy answers for a node that is away. The node itself answers with such a status in JSON. */
+export function isOfProxy(status: number, type: string | null): boolean {
+  return status >= 502 && status <= 504 && !type?.startsWith('application/json')
 }
 
 /**
@@ -26,5 +33,5 @@ export function refusalOf(status: number, body: string): Refusal {
   } catch {
     // A proxy may answer with a page.
   }
-  return new Refusal(status, `The node answered with the status ${status}.`)
+  return new Refusal(status, texts.statusOnly(status))
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { focusAtFirst } from './focus.ts'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 import { texts } from './texts.ts'
 
@@ -13,13 +13,21 @@ interface SecretTextProps {
 
 /** Shows a secret that the person has to copy. The clipboard is missing on plain-HTTP names of a network. */
 export function SecretText({ label, value, fileName }: SecretTextProps): VNode {
-  const isCopied = useSignal(false)
+  const told = useSignal('')
   const { clipboard } = navigator as { clipboard?: Clipboard }
+  const field = useRef<HTMLTextAreaElement>(null)
+  const select = () => field.current?.select()
+  useLayoutEffect(() => field.current?.focus(), [])
   const copy = async () => {
-    await clipboard?.writeText(value)
-    isCopied.value = true
+    try {
+      await clipboard?.writeText(value)
+      told.value = texts.account.copied
+    } catch {
+      // The person or the browser may refuse the clipboard to the page.
+      select()
+      told.value = texts.account.selected
+    }
   }
-  const select = ({ target }: FocusEvent) => (target as HTMLTextAreaElement).select()
   return html`<div class="secret">
     <label>
       ${label}
@@ -29,14 +37,15 @@ export function SecretText({ label, value, fileName }: SecretTextProps): VNode {
         spellcheck=${false}
         autocomplete="off"
         value=${value}
-        ref=${focusAtFirst}
+        ref=${field}
         onFocus=${select}
       ></textarea>
     </label>
     <p class="choices">
-      ${clipboard && html`<button type="button" onClick=${copy}>${isCopied.value ? texts.account.copied : texts.account.copy}</button>`}
+      ${clipboard && html`<button type="button" onClick=${copy}>${texts.account.copy}</button>`}
       ${fileName !== undefined && html`<button type="button" onClick=${() => save(value, fileName)}>${texts.account.save}</button>`}
     </p>
+    <p class="hint" role="status">${told.value}</p>
   </div>`
 }
 

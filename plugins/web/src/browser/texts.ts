@@ -3,6 +3,7 @@ export const texts = {
   product: 'Nodekeep',
   close: 'Close',
   cancel: 'Cancel',
+  statusOnly: (status: number) => `The node answered with the status ${status}. Try again later.`,
   shell: {
     navigation: 'Pages',
     skip: 'Skip to the content',
@@ -101,8 +102,8 @@ export const texts = {
           ? 'Backups are encrypted to one recovery key.'
           : `Backups are encrypted to ${keys} recovery keys.`,
       unencrypted: 'Backups are not encrypted. "nodekeep backup key" makes a key for that.',
-      rehearsed: (date: string) => `Somebody proved on ${date} to have the key.`,
-      unrehearsed: 'Nobody has proved yet to have the key: run "nodekeep backup rehearse".',
+      rehearsed: (date: string) => `On ${date}, somebody proved that they have the key.`,
+      unrehearsed: 'Nobody has proved yet that they have the key: run "nodekeep backup rehearse".',
       drill: {
         passed: (time: string, date: string) => `You could be back in ${time}, tried on ${date}.`,
         verified: (date: string) => `The backup was read as a whole on ${date}, and a sample was restored.`,
@@ -216,7 +217,8 @@ export const texts = {
       text: 'These devices keep a folder the same as your files.',
       none: 'No device syncs your files yet.',
       add: 'How to add a device',
-      addText: 'Run these commands on the device:',
+      addText:
+        'Run these commands on the device. "wallet.key" is a file with the private key of your wallet. For a key of this browser, it is the file that you saved.',
       connected: 'Connected',
       seen: (date: string) => `Last seen on ${date}`,
       remove: 'Remove',
@@ -229,7 +231,6 @@ export const texts = {
     title: 'Sign in',
     againTitle: 'Sign in again',
     again: 'Your session has ended. Sign in to go on where you are.',
-    claimTitle: 'Claim this node',
     claim: 'This node has no owner yet. The first person who signs in with the claim code becomes the owner.',
     claimCode: 'Claim code',
     claimHint: 'The node printed it when it started.',
@@ -309,7 +310,7 @@ export const texts = {
       running: (percent: number) => `${percent} %`,
       away: 'Waiting for the node',
       done: 'Done',
-      cancelled: 'Cancelled',
+      cancelled: 'Canceled',
       skipped: 'Skipped',
       exists: 'Something of this name is there already.',
     },
@@ -336,7 +337,8 @@ export const texts = {
     renamed: (name: string) => `Your name is ${name} now.`,
     wallet: 'Wallet',
     copy: 'Copy',
-    copied: 'Copied',
+    copied: 'Copied.',
+    selected: 'The text is selected. Copy it with the keys of your system.',
     save: 'Save as a file',
     key: {
       title: 'Without a wallet',
@@ -410,7 +412,7 @@ export const texts = {
       noScope: 'Choose at least one scope.',
       expiry: 'Expires',
       term: (days: number) => (days === 0 ? 'never' : `after ${days} days`),
-      yourToken: 'Your token. It is shown only now',
+      yourToken: 'Your token. It is shown only once',
       times: (lastUsed: string, expires: string | null) =>
         `Last used ${lastUsed}, ${expires === null ? 'does not expire' : `expires ${expires}`}`,
       revoke: 'Revoke',

@@ -1,9 +1,17 @@
 import { signal } from '@preact/signals'
+import { isOfProxy } from '../refusal.ts'
 
 /** Whether the node does not answer. */
 export const isAway = signal(false)
 
 let waiting: Promise<void> | null = null
+
+/** Like `fetch`. It rejects with a TypeError also if a proxy answers, because the node is away. */
+export async function askNode(path: string, init: RequestInit): Promise<Response> {
+  const answer = await fetch(path, init)
+  if (isOfProxy(answer.status, answer.headers.get('content-type'))) throw new TypeError(answer.statusText)
+  return answer
+}
 
 /** Resolves when the node answers. It asks after pauses that grow from half a second to ten, and at once if the network returns. */
 export function nodeAnswers(): Promise<void> {

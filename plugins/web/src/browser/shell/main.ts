@@ -2,11 +2,10 @@ import { render, type VNode } from 'preact'
 import { html } from '../html.ts'
 import { ask, Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
-import { pageName } from './address.ts'
 import { isAway } from './connection.ts'
 import { Notices, notice, noticeFailure } from './notices.ts'
-import { PageHost } from './page-host.ts'
-import { loadSession, type ShownPage, session, signInAgain, signOut } from './session.ts'
+import { PageHost, shownPage } from './page-host.ts'
+import { loadSession, session, signInAgain, signOut } from './session.ts'
 import { SignIn } from './sign-in.ts'
 
 function Shell(): VNode {
@@ -37,7 +36,6 @@ function skip(event: Event): void {
 
 function Header(): VNode {
   const current = session.value
-  const shown = current ? shownPage(current.pages) : undefined
   return html`<header>
     <a class="product" href="#/">${texts.product}</a>
     ${
@@ -45,7 +43,7 @@ function Header(): VNode {
       html`<nav aria-label=${texts.shell.navigation}>
           ${current.pages.map(
             ({ name, title }) =>
-              html`<a key=${name} href=${`#/${encodeURIComponent(name)}`} aria-current=${name === shown?.name ? 'page' : undefined}>${title}</a>`,
+              html`<a key=${name} href=${`#/${encodeURIComponent(name)}`} aria-current=${name === shownPage.value?.name ? 'page' : undefined}>${title}</a>`,
           )}
         </nav>
         <span class="user" title=${current.user.wallet}>${current.user.username}</span>
@@ -77,15 +75,10 @@ function Content(): VNode {
     document.title = `${texts.signIn.title} · ${texts.product}`
     return html`<main id="content" tabindex="-1" class="narrow"><h1>${texts.signIn.title}</h1><${SignIn} /></main>`
   }
-  const page = shownPage(current.pages)
+  const page = shownPage.value
   if (page !== undefined) return html`<${PageHost} key=${page.name} page=${page} user=${current.user} />`
   const text = current.pages.length === 0 ? texts.shell.noPages : texts.shell.noPage
   return html`<main id="content" tabindex="-1" class="narrow"><p>${text}</p></main>`
-}
-
-/** The page that the address names, or the first. */
-function shownPage(pages: readonly ShownPage[]): ShownPage | undefined {
-  return pageName.value === '' ? pages[0] : pages.find(({ name }) => name === pageName.value)
 }
 
 render(html`<${Shell} />`, document.body)

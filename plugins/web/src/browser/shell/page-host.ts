@@ -1,12 +1,19 @@
 import type { MountPage, PageContext, PageUser } from '@nodekeep/plugin-sdk/web-page'
+import { computed } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { texts } from '../texts.ts'
-import { navigate, place } from './address.ts'
+import { navigate, pageName, place } from './address.ts'
 import { nodeAnswers } from './connection.ts'
 import { notice, noticeFailure } from './notices.ts'
-import { askToSignIn, loadSession, type ShownPage, sessionFetch, signedOut } from './session.ts'
+import { askToSignIn, loadSession, type ShownPage, session, sessionFetch, signedOut } from './session.ts'
+
+/** The page that the address names, or the first. */
+export const shownPage = computed(() => {
+  const { pages = [] } = session.value ?? {}
+  return pageName.value === '' ? pages[0] : pages.find(({ name }) => name === pageName.value)
+})
 
 /** Shows one page: loads its module and stylesheet, and mounts it. */
 export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): VNode {
@@ -40,7 +47,7 @@ async function show(
   user: PageUser,
   root: HTMLElement,
   signal: AbortSignal,
-): Promise<(() => void) | undefined> {
+): Promise<ReturnType<MountPage>> {
   if (page.stylesheet !== null) await addStylesheet(page.stylesheet, signal)
   const { default: mount } = (await import(page.module)) as { default: MountPage }
   if (signal.aborted) return undefined
@@ -60,6 +67,7 @@ function addStylesheet(href: string, signal: AbortSignal): Promise<void> {
 }
 
 function contextOf(user: PageUser, name: string, signal: AbortSignal): PageContext {
+  const ended = signedOut()
   return {
     user,
     get place() {
@@ -68,18 +76,18 @@ function contextOf(user: PageUser, name: string, signal: AbortSignal): PageConte
     onPlace(listener) {
       let isFirst = true
       const stop = place.subscribe((at) => {
-        if (!isFirst && location.hash.startsWith(`#/${encodeURIComponent(name)}`)) listener(at)
+        if (!isFirst && shownPage.peek()?.name === name) listener(at)
         isFirst = false
       })
       signal.addEventListener('abort', stop)
     },
     navigate,
-    fetch: sessionFetch,
+    fetch: (path, init) => sessionFetch(ended, path, init),
     signIn: askToSignIn,
     nodeAnswers,
     refresh: () => loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed)),
     notice,
     signal,
-    signedOut: signedOut(),
+    signedOut: ended,
   }
 }

@@ -1,7 +1,7 @@
 import type { PageUser } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
-import { nodeAnswers } from './connection.ts'
+import { askNode, nodeAnswers } from './connection.ts'
 
 /** A page in the navigation. */
 export interface ShownPage {
@@ -61,7 +61,7 @@ export async function loadSession(): Promise<void> {
 export async function get(path: string): Promise<Response> {
   for (;;) {
     try {
-      return await fetch(path, { cache: 'no-store' })
+      return await askNode(path, { cache: 'no-store' })
     } catch {
       await nodeAnswers()
     }
@@ -87,19 +87,37 @@ export function askToSignIn(): Promise<boolean> {
   return signInAgain.value.promise
 }
 
+/** The other tabs of this browser, which share the session. */
+const otherTabs = new BroadcastChannel('signed out')
+otherTabs.addEventListener('message', showSignedOut)
+
 /** Ends the session. */
 export async function signOut(): Promise<void> {
   const answer = await fetch('/auth/logout', { method: 'POST' })
   if (answer.status !== 401) await accepted(answer)
+  showSignedOut()
+  otherTabs.postMessage(null)
+}
+
+function showSignedOut(): void {
   session.value = null
   endPresence()
   signInAgain.value?.end(false)
 }
 
-/** The `fetch` of pages. See `PageContext.fetch` of the SDK. */
-export async function sessionFetch(path: string, init: RequestInit = {}): Promise<Response> {
+/**
+ * The `fetch` of pages. See `PageContext.fetch` of the SDK.
+ *
+ * @param ended aborted when the person has gone, so that no request of theirs is sent with the session of somebody else
+ */
+export async function sessionFetch(
+  ended: AbortSignal,
+  path: string,
+  init: RequestInit = {},
+): Promise<Response> {
   for (;;) {
-    const answer = await fetch(path, init).catch(async (error: unknown) => {
+    ended.throwIfAborted()
+    const answer = await askNode(path, init).catch(async (error: unknown) => {
       if (!(error instanceof TypeError)) throw error
       const answered = nodeAnswers()
       if ((init.method ?? 'GET').toUpperCase() !== 'GET') throw error

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { accepted, Refusal } from '../refusal.ts'
 import { BrowserWallets } from '../sign-in/browser-wallets.ts'
@@ -30,35 +30,47 @@ async function loadProviders(): Promise<void> {
 }
 
 const typedClaim = signal<string | null>(null)
-const state = signal<{ readonly working: boolean; readonly fault: string }>({ working: false, fault: '' })
+
+interface Attempt {
+  /** The way that the person tries; `null` if none. */
+  readonly method: SignInMethod | null
+  readonly working: boolean
+  readonly fault: string
+}
+
+const none: Attempt = { method: null, working: false, fault: '' }
+
+/** The last attempt. A wallet may never answer, so the other ways stay open meanwhile. */
+const attempt = signal(none)
 
 /** The form to sign in, also in the dialog over a page. */
 export function SignIn({ again = false }: { again?: boolean }): VNode {
   const claim = typedClaim.value ?? claimInAddress.value
-  const { working, fault } = state.value
   useEffect(() => {
+    attempt.value = none
     loadProviders().catch((error: unknown) => noticeFailure(error, texts.signIn.failed))
   }, [])
   const known = providers.value
   const shown = methods.filter(
     ({ provider }) => known && (provider === undefined || known.includes(provider)),
   )
-  const run = async (work: () => Promise<void>) => {
-    state.value = { working: true, fault: '' }
+  const run = async (method: SignInMethod, work: () => Promise<void>) => {
+    const begun: Attempt = { method, working: true, fault: '' }
+    attempt.value = begun
+    let ended = none
     try {
       await work()
       await loadSession()
       typedClaim.value = null
       if (claimInAddress.value !== '') navigate('/')
-      state.value = { working: false, fault: '' }
     } catch (error) {
-      state.value = { working: false, fault: faultOf(error) }
+      ended = { method, working: false, fault: faultOf(error) }
     }
+    if (attempt.value === begun) attempt.value = ended
   }
   const signIn = (address: string, sign: (message: string) => Promise<string>) =>
     signInWithWallet(address, sign, claim.trim())
   return html`<div class="sign-in">
-    <p class="fault" role="alert">${fault}</p>
     ${
       !again &&
       html`<details open=${claimInAddress.value !== ''}>
@@ -78,8 +90,25 @@ export function SignIn({ again = false }: { again?: boolean }): VNode {
         <p class="hint">${texts.signIn.claimHint}</p>
       </details>`
     }
-    ${shown.map(({ method }) => html`<${method} working=${working} run=${run} signIn=${signIn} />`)}
+    ${shown.map(({ method }) => {
+      const { working, fault } = attempt.value.method === method ? attempt.value : none
+      return html`<${method}
+          working=${working}
+          run=${(work: () => Promise<void>) => run(method, work)}
+          signIn=${signIn}
+        />
+        <${Fault} text=${fault} />`
+    })}
   </div>`
+}
+
+/** The reason of a failure, below the way that failed, and in view. */
+function Fault({ text }: { text: string }): VNode {
+  const element = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    if (text !== '') element.current?.scrollIntoView({ block: 'nearest' })
+  }, [text])
+  return html`<p class="fault" role="alert" ref=${element}>${text}</p>`
 }
 
 function faultOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { signal, useSignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { html } from '../html.ts'
 import { texts } from '../texts.ts'
 import type { SignInMethod } from './sign-in-method.ts'
@@ -37,18 +37,14 @@ function wallets(): readonly Wallet[] {
 
 /** Signs in with an extension of the browser, or the browser of a wallet. */
 export const BrowserWallets: SignInMethod = ({ working, run, signIn }) => {
-  const asks = useSignal(false)
-  const start = async ({ provider }: Wallet) => {
-    asks.value = true
-    await run(async () => {
+  const start = ({ provider }: Wallet) =>
+    run(async () => {
       const [address] = (await provider.request({ method: 'eth_requestAccounts' })) as string[]
       if (address === undefined) throw new Error(texts.signIn.failed)
       const sign = (message: string) =>
         provider.request({ method: 'personal_sign', params: [hex(message), address] }) as Promise<string>
       await signIn(address, sign)
     })
-    asks.value = false
-  }
   const found = wallets()
   if (found.length === 0) {
     return html`<details>
@@ -66,7 +62,7 @@ export const BrowserWallets: SignInMethod = ({ working, run, signIn }) => {
         </button>
       </p>`,
     )}
-    <p class="hint" role="status">${working && asks.value && texts.signIn.inWallet}</p>
+    <p class="hint" role="status">${working && texts.signIn.inWallet}</p>
   </section>`
 }
 

@@ -2,7 +2,7 @@ import type { FunctionComponent } from 'preact'
 
 /** What a way to sign in gets. */
 interface SignInProps {
-  /** Whether a sign-in is running. */
+  /** Whether a sign-in in this way is running. */
   readonly working: boolean
   /** Runs a sign-in, shows its failure, and loads the session afterwards. */
   run(work: () => Promise<void>): Promise<void>

@@ -2,13 +2,11 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
+import { namePattern } from '../../name-pattern.ts'
+import { reasonOf, request } from '../../request.ts'
 import { texts } from '../../texts.ts'
-import { request } from './requests.ts'
 
 const text = texts.account
-
-/** The form of a name, as `PATCH /api/account` takes it. */
-const namePattern = '[a-z0-9][a-z0-9_\\-]{2,29}'
 
 /** Changes the name of the person. */
 export function NameForm({ page, username }: { page: PageContext; username: Signal<string> }): VNode {
@@ -25,7 +23,7 @@ export function NameForm({ page, username }: { page: PageContext; username: Sign
       page.notice(text.renamed(user.username))
       await page.refresh()
     } catch (error) {
-      fault.value = error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message
+      fault.value = reasonOf(error)
     }
   }
   return html`<section>

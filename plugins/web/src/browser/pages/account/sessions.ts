@@ -4,9 +4,10 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { ask } from '../../questions.ts'
+import { request } from '../../request.ts'
 import { texts } from '../../texts.ts'
+import { attempt } from './attempt.ts'
 import { deviceName } from './device-name.ts'
-import { attempt, request } from './requests.ts'
 
 /** A session, as `GET /api/account/sessions` tells. Times are ISO 8601. */
 interface Session {

@@ -3,9 +3,10 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
+import { request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
 import { texts } from '../../texts.ts'
-import { attempt, request } from './requests.ts'
+import { attempt } from './attempt.ts'
 
 interface Code {
   readonly code: string

@@ -4,9 +4,10 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { ask } from '../../questions.ts'
+import { request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
 import { texts } from '../../texts.ts'
-import { attempt, request } from './requests.ts'
+import { attempt } from './attempt.ts'
 
 /** An API token, as `GET /api/account/tokens` tells. Times are ISO 8601. */
 interface Token {

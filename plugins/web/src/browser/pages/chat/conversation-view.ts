@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { ask } from '../../questions.ts'
+import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
 import { type Message, titleFrom, titleOf } from './chat-files.ts'
 import type { Chats } from './chats.ts'
@@ -72,7 +73,7 @@ function FileButtons({ chats, conversation, page }: Omit<ConversationViewProps, 
     try {
       await work()
     } catch (error) {
-      page.notice(error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message, 'error')
+      page.notice(reasonOf(error), 'error')
     }
     await chats.refresh()
   }

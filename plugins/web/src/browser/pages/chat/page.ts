@@ -24,7 +24,8 @@ const mount: MountPage = (element, page) => {
   const shown = chats
   const nameAt = (place: string) => place.slice(1) || null
   page.onPlace((place) => shown.open(nameAt(place)))
-  shown.open(nameAt(page.place))
+  // A person who comes back while a reply comes in sees it. The name of its conversation becomes the address, below.
+  if (page.place !== '/' || !shown.current.value.isBusy) shown.open(nameAt(page.place))
   void shown.refresh()
   void shown.loadModels()
   const stop = effect(() => {

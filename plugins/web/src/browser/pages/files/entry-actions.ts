@@ -2,6 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { ask } from '../../questions.ts'
 import { accepted } from '../../refusal.ts'
+import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
 import type { DroppedFile } from './dropped-files.ts'
 import { copy, move, newFolder, removal } from './entry-works.ts'
@@ -133,6 +134,6 @@ async function faultOf(change: () => Promise<void>): Promise<string | null> {
     await change()
     return null
   } catch (error) {
-    return error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message
+    return reasonOf(error)
   }
 }

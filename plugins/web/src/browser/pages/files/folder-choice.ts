@@ -38,6 +38,8 @@ export function chooseFolder(question: FolderQuestion): Promise<string | null> {
 /** Shows the question for a folder that is asked. */
 export function FolderChoice({ page }: { page: PageContext }): VNode | null {
   const question = asked.value
+  // A page that ends takes its question along.
+  useEffect(() => () => asked.value?.answer(null), [])
   return question && html`<${Choice} question=${question} page=${page} />`
 }
 

@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { Dialog } from '../../questions.ts'
+import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
@@ -65,9 +66,9 @@ function Content({ path, page, name }: { path: string; page: PageContext; name: 
       .then((loaded) => {
         if (!signal.aborted) content.value = loaded
       })
-      .catch((error: Error) => {
+      .catch((error: unknown) => {
         if (signal.aborted) return
-        fault.value = error instanceof TypeError ? texts.shell.requestFailed : error.message
+        fault.value = reasonOf(error)
       })
   useEffect(() => {
     const leaving = new AbortController()

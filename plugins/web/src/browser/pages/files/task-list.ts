@@ -17,12 +17,13 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
   const others = list.filter(({ state }) => state.peek().is !== 'done')
   const asking = list.filter(({ state }) => state.peek().is === 'exists').length
   const open = list.filter(({ state }) => !hasEnded(state.peek())).length
+  const isAllDone = open === 0 && list.every(({ state }) => state.peek().is !== 'failed')
   const shown = [...others, ...done.reverse()]
   const all = (text: string, ifExists: IfExists) =>
     html`<button type="button" onClick=${() => tasks.answerAll(ifExists)}>${text}</button>`
   return html`<details class="tasks" open>
     <summary>${texts.files.tasks} (${done.length}/${list.length})</summary>
-    <p role="status" class="hint">${asking > 0 ? texts.files.thereAlready(asking) : open === 0 && texts.files.allDone}</p>
+    <p role="status" class="hint">${asking > 0 ? texts.files.thereAlready(asking) : isAllDone && texts.files.allDone}</p>
     ${
       asking > 0 &&
       open > 1 &&

@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { bytesText } from '../../bytes-text.ts'
-import { Refusal, refusalOf } from '../../refusal.ts'
+import { isOfProxy, Refusal, refusalOf } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
 import { statOf } from './entry-works.ts'
 import { nameOf } from './paths.ts'
@@ -42,8 +42,10 @@ function send(file: File, { path, replaces, signal, progress }: Attempt): Promis
       progress(Math.floor((100 * loaded) / Math.max(total, 1)))
     })
     request.addEventListener('loadend', () => {
-      if (request.status >= 200 && request.status < 300) resolve(null)
-      else resolve(refusalOf(request.status, request.responseText))
+      const { status } = request
+      if (status >= 200 && status < 300) resolve(null)
+      else if (isOfProxy(status, request.getResponseHeader('content-type'))) resolve(new Refusal(0, ''))
+      else resolve(refusalOf(status, request.responseText))
     })
     signal.addEventListener('abort', () => request.abort())
     request.open('PUT', `/write?path=${encodeURIComponent(path)}`)

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
-import { reasonOf } from './request.ts'
+import { reasonOf } from '../../request.ts'
 
 /** The id of the heading of the part that is shown. */
 export const headingId = 'part'

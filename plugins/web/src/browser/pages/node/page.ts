@@ -3,8 +3,8 @@ import { signal } from '@preact/signals'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { reasonOf } from '../../request.ts'
 import { NodeView } from './node-view.ts'
-import { reasonOf } from './request.ts'
 import { ShownParts } from './shown-parts.ts'
 
 /** The page about the node. */

@@ -4,8 +4,8 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { Refusal } from '../../refusal.ts'
+import { reasonOf, request } from '../../request.ts'
 import { texts } from '../../texts.ts'
-import { reasonOf, request } from './request.ts'
 
 /** Gets the JSON of a path. */
 type Get = <T>(path: string) => Promise<T>

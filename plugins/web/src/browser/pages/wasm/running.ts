@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
+import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
 
 /** A run of a function or a program, and its outcome. */
@@ -20,9 +21,7 @@ export class Running<T> {
     try {
       this.outcome.value = await work(signal)
     } catch (error) {
-      if (signal.aborted) this.fault.value = texts.wasm.stopped
-      else
-        this.fault.value = error instanceof TypeError ? texts.shell.requestFailed : (error as Error).message
+      this.fault.value = signal.aborted ? texts.wasm.stopped : reasonOf(error)
     }
     this.isRunning.value = false
   }

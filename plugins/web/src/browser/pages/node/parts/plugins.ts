@@ -2,10 +2,10 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
 import { ask } from '../../../questions.ts'
+import { request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
-import { request } from '../request.ts'
 
 /** A plugin in `GET /api/system/plugins`. */
 interface NodePlugin {

@@ -4,8 +4,8 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
+import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
-import { reasonOf, request } from '../request.ts'
 import { dateText } from '../times.ts'
 
 /** The first of a list, which may be long. */

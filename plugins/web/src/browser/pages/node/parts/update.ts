@@ -4,10 +4,10 @@ import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { html } from '../../../html.ts'
 import { ask } from '../../../questions.ts'
+import { request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
-import { request } from '../request.ts'
 import { dateText } from '../times.ts'
 
 /** An update of the past, or the one that runs. Moments are ISO 8601. */

@@ -3,11 +3,12 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { html } from '../../../html.ts'
+import { namePattern } from '../../../name-pattern.ts'
 import { ask } from '../../../questions.ts'
+import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
-import { reasonOf, request } from '../request.ts'
 import { dateText } from '../times.ts'
 
 /** A user in `GET /api/users`. Moments are ISO 8601. */
@@ -108,6 +109,8 @@ function AddUser({ page, onAdded }: { page: PageContext; onAdded: () => Promise<
       name=${name}
       value=${typed[name].value}
       required=${name === 'wallet'}
+      pattern=${name === 'username' ? namePattern : undefined}
+      title=${name === 'username' ? texts.account.nameHint : undefined}
       autocomplete="off"
       spellcheck=${false}
       onInput=${({ target }: InputEvent) => {

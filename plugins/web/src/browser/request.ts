@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { accepted } from '../../refusal.ts'
-import { texts } from '../../texts.ts'
+import { accepted } from './refusal.ts'
+import { texts } from './texts.ts'
 
 /**
  * Sends a request, and resolves to the JSON of the answer.
@@ -19,7 +19,7 @@ export async function request<T>(
   return (await accepted(answer)).json()
 }
 
-/** Returns the reason of a failure, for people. */
+/** Returns the reason of a failure of such a request, or of `fetch`, for people. */
 export function reasonOf(error: unknown): string {
   return error instanceof TypeError || !(error instanceof Error) ? texts.shell.requestFailed : error.message
 }

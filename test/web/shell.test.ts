@@ -1,0 +1,151 @@
+import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { definePlugin, Type, WebPages } from '@nodekeep/plugin-sdk'
+import type { Browser } from 'playwright-core'
+import t from 'tap'
+import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { openSignedInTab } from './fixtures/signed-in-tab.ts'
+import { addWallet } from './wallet.ts'
+
+t.setTimeout(300_000)
+
+/** Two pages, one of which has the beginning of the other one's name. Each writes its name and the places that it hears of. */
+function placePages(folder: string) {
+  return definePlugin({
+    id: 'places',
+    description: 'Adds pages.',
+    config: Type.Object({}),
+    contributes: { pages: WebPages },
+    setup({ pages }) {
+      for (const name of ['note', 'notes']) pages.add(name, { title: name, folder, module: 'page.js' })
+    },
+  })
+}
+
+const placeModule = `window.heard ??= []
+export default (element, page) => {
+  const text = document.createElement('p')
+  text.textContent = page.place
+  element.append(text)
+  page.onPlace((place) => window.heard.push(place))
+}`
+
+t.test('the first page', { skip: needsChromium }, async (t) => {
+  const plugins = {
+    files: true,
+    'storage-local': true,
+    'login-siwe': true,
+    'login-code': true,
+    web: true,
+  }
+  const node = await createTestNode({
+    config: { plugins, auth: { admission: 'open' } },
+    plugins: [placePages(t.testdir({ 'page.js': placeModule }))],
+    folder: import.meta.dirname,
+  })
+  t.teardown(() => node.stop())
+  await node.signIn('owner')
+  const browser = await startChromium(t)
+  const openTab = async (browser: Browser) => {
+    const ada = await node.signIn()
+    const tab = await openSignedInTab(browser, node, ada)
+    await tab.page.getByText('This folder is empty').waitFor()
+    return tab
+  }
+
+  await t.test('a page hears of its own places only', async (t) => {
+    const { page, context, user } = await openTab(browser)
+    await put(user, '/deep/deeper/a.txt')
+    await page.getByRole('link', { name: 'deep' }).click()
+    await page.getByRole('link', { name: 'deeper' }).waitFor()
+    await page.getByRole('link', { name: 'Nodekeep' }).click()
+    await page.getByRole('row').getByRole('link', { name: 'deep', exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.evaluate("location.hash = '#/note/a'")
+    await page.getByText('/a', { exact: true }).waitFor()
+    await page.evaluate("location.hash = '#/notes/b'")
+    await page.getByText('/b', { exact: true }).waitFor()
+    t.strictSame(await page.evaluate('window.heard'), [])
+    await page.evaluate("location.hash = '#/files'")
+    await page.getByRole('link', { name: 'deep' }).waitFor()
+    t.equal(await page.getByRole('dialog').count(), 0, 'the question of a page ends with it')
+    await context.close()
+  })
+
+  await t.test('a proxy that answers for a node that is away', async (t) => {
+    const { page, context, user } = await openTab(browser)
+    await put(user, '/deep/deeper/a.txt')
+    await page.getByRole('link', { name: 'deep' }).waitFor()
+    const body = '<h1>502 Bad Gateway</h1>'
+    const isAsked = ({ pathname }: URL) => /^\/(api|write|whoami)/.test(pathname)
+    await page.route(isAsked, (route) => route.fulfill({ status: 502, contentType: 'text/html', body }))
+    await page.getByRole('link', { name: 'deep' }).click()
+    const file = { name: 'late.txt', mimeType: 'text/plain', buffer: Buffer.from('late') }
+    await page.locator('input[type=file]').first().setInputFiles(file)
+    await page.getByText('The node does not answer').waitFor()
+    await page.getByText('Waiting for the node').waitFor()
+    await page.unroute(isAsked)
+    // The page need not wait for its next attempt.
+    await page.evaluate("dispatchEvent(new Event('online'))")
+    await page.getByRole('link', { name: 'deeper' }).waitFor()
+    await page.getByRole('link', { name: 'late.txt' }).waitFor()
+    t.equal(await page.getByText('502').count(), 0)
+    await context.close()
+  })
+
+  await t.test('nothing of a person is sent with the session of somebody else', async (t) => {
+    const { page, context, faults } = await openTab(browser)
+    const { address } = await addWallet(context)
+    await page.reload()
+    await page.getByText('This folder is empty').waitFor()
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.getByLabel('Name of the folder').fill('of ada')
+    await context.clearCookies()
+    await page.locator('button[type=submit]', { hasText: 'Create' }).dispatchEvent('click')
+    const dialog = page.getByRole('dialog', { name: 'Sign in again' })
+    await dialog.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
+    await page.locator('header .user', { hasText: address.slice(0, 10).toLowerCase() }).waitFor()
+    await page.getByText('This folder is empty').waitFor()
+    t.equal(await page.getByRole('dialog').count(), 0)
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.getByLabel('Name of the folder').fill('of bob')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('link', { name: 'of bob' }).waitFor()
+    t.equal(await page.getByRole('link', { name: 'of ada' }).count(), 0)
+    t.strictSame(faults, [])
+    await context.close()
+  })
+
+  await t.test('a sign-out ends the session in all tabs', async () => {
+    const { page, context } = await openTab(browser)
+    const other = await context.newPage()
+    await other.goto(node.url.href)
+    await other.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    await page.getByText('This folder is empty').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
+  await t.test('a wallet that does not answer, and a failure below the way that failed', async (t) => {
+    const context = await browser.newContext({ viewport: { width: 360, height: 500 } })
+    context.setDefaultTimeout(60_000)
+    await context.addInitScript('window.ethereum = { request: () => new Promise(() => {}) }')
+    const page = await context.newPage()
+    await page.goto(node.url.href)
+    await page.getByRole('button', { name: 'Sign in with the wallet of this browser' }).click()
+    await page.getByText('Confirm the sign-in in your wallet.').waitFor()
+    await page.getByText('I have a sign-in code').click()
+    await page.getByLabel('Sign-in code').fill('0000-0000-0000')
+    await page.getByRole('button', { name: 'Sign in with this code' }).click()
+    const fault = page.getByText('The code is wrong, used or too old.')
+    await fault.waitFor()
+    const { y = -1, height = 0 } = (await fault.boundingBox()) ?? {}
+    t.ok(y > 0 && y + height <= 500, `the reason is in view: ${y}`)
+    await context.close()
+  })
+})
+
+async function put(user: TestUser, path: string): Promise<void> {
+  const answer = await user.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body: 'x' })
+  t.ok(answer.ok)
+}
