@@ -64,7 +64,7 @@ export default definePlugin({
       signal.throwIfAborted()
       uploads.expire()
       for (const userUuid of await staged.users())
-        await staged.retain(userUuid, () => uploads.blocksOf(userUuid))
+        await staged.remove(userUuid, (hashes) => uploads.unnamed(userUuid, hashes))
     }
     const tidy = async () => {
       await kept.tellAll()

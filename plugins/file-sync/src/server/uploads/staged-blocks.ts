@@ -60,17 +60,16 @@ export class StagedBlocks {
     }
   }
 
-  /** Removes the blocks of a user whose hashes are not among those that the function returns. */
-  async retain(userUuid: string, hashes: () => ReadonlySet<string>): Promise<void> {
+  /** Removes those blocks of a user that the function chooses by their hashes. */
+  async remove(
+    userUuid: string,
+    choose: (hashes: Iterable<string>) => Promise<Iterable<string>> | Iterable<string>,
+  ): Promise<void> {
     const sizes = await this.#sizesOf(userUuid)
     await this.#lock.run([userUuid], async () => {
       if (sizes.size === 0) return
-      const kept = hashes()
-      for (const sha256 of [...sizes.keys()]) {
-        if (kept.has(sha256)) continue
-        sizes.delete(sha256)
-        await rm(this.fileOf(userUuid, sha256), { force: true })
-      }
+      const removed = [...(await choose(sizes.keys()))].filter((sha256) => sizes.delete(sha256))
+      for (const sha256 of removed) await rm(this.fileOf(userUuid, sha256), { force: true })
     })
   }
 

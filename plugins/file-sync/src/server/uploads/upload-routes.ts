@@ -77,7 +77,7 @@ export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
         await contents.inTurn(uuid, () => contents.sha256Of(uuid, replaced, clientSignal(reply)))
       }
       const upload = uploads.create(uuid, body)
-      await staged.retain(uuid, () => uploads.blocksOf(uuid))
+      await removeUnnamed(uuid)
       return answerOf(user, upload)
     },
   )
@@ -237,12 +237,17 @@ export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
       if ('path' in source) index.forget(userUuid, source.path)
     }
     uploads.remove(upload.id)
-    await staged.retain(userUuid, () => uploads.blocksOf(userUuid).difference(found))
+    await staged.remove(userUuid, () => found.keys())
+  }
+
+  /** Removes the staged blocks that were of uploads which are gone. */
+  async function removeUnnamed(userUuid: string): Promise<void> {
+    await staged.remove(userUuid, (hashes) => uploads.unnamed(userUuid, hashes))
   }
 
   async function end(userUuid: string, { id: uploadId }: Upload): Promise<void> {
     uploads.remove(uploadId)
-    await staged.retain(userUuid, () => uploads.blocksOf(userUuid))
+    await removeUnnamed(userUuid)
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { inTransaction, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { NewUpload } from '../../protocol/bodies.ts'
 import { packBlocks, unpackBlocks } from './packed-blocks.ts'
@@ -90,13 +91,22 @@ export class Uploads {
     this.#connection.prepare('DELETE FROM uploads WHERE id = ?').run(id)
   }
 
-  /** The hashes of all blocks that uploads of a user name. */
-  blocksOf(userUuid: string): Set<string> {
-    const rows = this.#connection.prepare('SELECT blocks FROM uploads WHERE user = ?').all(userUuid)
-    const hashes = rows.flatMap(({ blocks }) =>
-      unpackBlocks(Buffer.from(blocks as Uint8Array)).map(({ sha256 }) => sha256),
+  /**
+   * Those of some hashes that no upload of a user names, also none that begins meanwhile. Reading all blocks of a user at once would
+   * stop the node for seconds, so other work has its turn after each upload.
+   */
+  async unnamed(userUuid: string, hashes: Iterable<string>): Promise<ReadonlySet<string>> {
+    const next = this.#connection.prepare(
+      'SELECT rowid, blocks FROM uploads WHERE user = ? AND rowid > ? ORDER BY rowid LIMIT 1',
     )
-    return new Set(hashes)
+    const left = new Set(hashes)
+    for (let last = 0; left.size > 0; await setImmediate()) {
+      const row = next.get(userUuid, last)
+      if (row === undefined) break
+      last = Number(row.rowid)
+      for (const { sha256 } of unpackBlocks(Buffer.from(row.blocks as Uint8Array))) left.delete(sha256)
+    }
+    return left
   }
 
   /** Forgets the uploads that nobody has used for long. */
