@@ -56,10 +56,12 @@ export class JournalReader {
     this.#checkOpen()
     checkNumber('after', after, 0)
     checkNumber('limit', limit, 1)
-    // The rows come first: if rows are pruned between the two queries, `through` shows it.
-    const rows = this.#read.all({ user, after, limit }) as unknown as ChangeRow[]
+    const head = this.head(user)
+    // Most readers have everything, and the query for rows takes six times as long as that for the head.
+    const rows = head > after ? (this.#read.all({ user, after, limit }) as unknown as ChangeRow[]) : []
+    // This comes last: if rows are pruned between the queries, it shows that.
     const through = Number(this.#pruned.get(user)?.through ?? 0)
-    if (rows.length === 0 && after > Math.max(through, this.head(user))) {
+    if (rows.length === 0 && after > Math.max(through, head)) {
       throw new NodekeepError(
         'CONFLICT',
         `There is no change with the number ${after} yet. List the files again and continue from the newest number.`,
