@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Value } from 'typebox/value'
+// The functions of typebox/value are the same, but take twice as many files to load.
+import { Check, Errors } from 'typebox/schema'
 
 /** The version of the messages. */
 export const protocolVersion = 1
@@ -164,8 +165,8 @@ function read<Schemas extends Record<string, TSchema>>(
   if (typeof type !== 'string') throw new Error('A message must be a JSON object with a type.')
   const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined
   if (schema === undefined) return null
-  if (Value.Check(schema, value)) return value as Messages<Schemas>
-  const [first] = Value.Errors(schema, value)
+  if (Check(schema, value)) return value as Messages<Schemas>
+  const [, [first]] = Errors(schema, value)
   throw new Error(`The message "${type}" is not valid: ${first?.instancePath.slice(1)} ${first?.message}.`)
 }
 
