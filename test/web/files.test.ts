@@ -221,10 +221,17 @@ t.test('the page of files', { skip: needsChromium }, async (t) => {
     await hasFocus(page)
   })
 
-  await test('entries are moved and copied', async (t, { page, ada }) => {
+  await test('folders are downloaded, and entries are moved and copied', async (t, { page, ada }) => {
     await put(ada, '/a.txt', 'a')
     await put(ada, '/b.txt', 'b')
     await put(ada, '/to/b.txt', 'other')
+    await row(page, 'to').click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ])
+    t.equal(download.suggestedFilename(), 'to.zip')
+    t.ok((await readFile(await download.path())).includes('to/b.txt'))
     await row(page, 'b.txt').click()
     await row(page, 'a.txt').click({ modifiers: ['Control'] })
     await page.getByRole('button', { name: 'Move' }).click()

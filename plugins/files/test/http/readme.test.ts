@@ -32,6 +32,8 @@ t.test('the commands of the README run', { skip: needsPrograms('curl') }, async 
     if (command.includes('event-stream')) child.stdout?.once('data', () => child.kill())
     const { failure, out } = await promise
     t.equal(failure, null, command)
-    t.match(out, /success|entries|changes/)
+    if (command.includes(' -o ')) t.equal(out, '')
+    else t.match(out, /success|entries|changes/)
   }
+  t.ok((await readFile(join(folder, 'photos.zip'))).includes('photos/cat'))
 })

@@ -7,6 +7,7 @@ const reading = [
   'GET /readdir',
   'GET /stat',
   'GET /api/files/list',
+  'GET /api/files/archive',
   'GET /api/files/changes',
 ]
 const writing = [

@@ -10,7 +10,7 @@ import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
 import type { Entry } from './listing.ts'
 import { nameFault, shownName } from './names.ts'
-import { contentAddress, pathIn } from './paths.ts'
+import { archiveAddress, contentAddress, pathIn } from './paths.ts'
 import type { Tasks } from './tasks.ts'
 import { upload } from './upload.ts'
 
@@ -105,9 +105,9 @@ export class EntryActions {
     this.focusRows()
   }
 
-  /** Lets the browser save files. It streams them to the disk. */
-  async download(entries: readonly Pick<Entry, 'name'>[]): Promise<void> {
-    for (const { name } of entries) {
+  /** Lets the browser save files, and folders as archives. It streams them to the disk. */
+  async download(entries: readonly Pick<Entry, 'name' | 'type'>[]): Promise<void> {
+    for (const { name, type } of entries) {
       const path = this.#pathOf(name)
       try {
         // Asks the person to sign in if the session has ended: the browser would save the refusal.
@@ -117,8 +117,9 @@ export class EntryActions {
         return
       }
       const link = document.createElement('a')
-      link.href = contentAddress(path)
-      link.download = name
+      const isFile = type === 'file'
+      link.href = isFile ? contentAddress(path) : archiveAddress(path)
+      link.download = isFile ? name : `${name}.zip`
       link.click()
     }
   }

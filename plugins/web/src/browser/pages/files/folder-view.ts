@@ -61,7 +61,6 @@ function Tools({ folder, actions }: Pick<FolderViewProps, 'folder' | 'actions'>)
   }
   const selected = folder.selection.entries.value
   const [first] = selected
-  const onlyFiles = selected.length > 0 && selected.every(({ type }) => type === 'file')
   const button = (text: string, isOn: boolean, act: () => void) =>
     html`<button type="button" disabled=${!isOn} onClick=${act}>${text}</button>`
   return html`<div class="tools">
@@ -71,7 +70,7 @@ function Tools({ folder, actions }: Pick<FolderViewProps, 'folder' | 'actions'>)
     <input type="file" webkitdirectory hidden ref=${folders} onChange=${choose} aria-label=${texts.files.uploadFolder} />
     <button type="button" onClick=${() => actions.makeFolder()}>${texts.files.newFolder}</button>
     <span class="selected" role="group" aria-label=${texts.files.selection}>
-      ${button(texts.files.download, onlyFiles, () => actions.download(selected))}
+      ${button(texts.files.download, selected.length > 0, () => actions.download(selected))}
       ${button(texts.files.rename, selected.length === 1, () => first && actions.rename(first))}
       ${button(texts.files.move, selected.length > 0, () => actions.move(selected))}
       ${button(texts.files.copy, selected.length > 0, () => actions.copy(selected))}

@@ -22,3 +22,8 @@ export function folderAddress(path: string): string {
 export function contentAddress(path: string): string {
   return `/read?path=${encodeURIComponent(path)}`
 }
+
+/** Returns the address of an archive of a folder. */
+export function archiveAddress(path: string): string {
+  return `/api/files/archive?path=${encodeURIComponent(path)}`
+}

@@ -51,7 +51,7 @@ export function Preview({ folder, actions, page }: PreviewProps): VNode | null {
       <p class="buttons">
         <button type="button" onClick=${() => step(-1)}>${texts.files.previous}</button>
         <button type="button" onClick=${() => step(1)}>${texts.files.next}</button>
-        <button type="button" onClick=${() => actions.download([{ name }])}>${texts.files.download}</button>
+        <button type="button" onClick=${() => actions.download([{ name, type: 'file' }])}>${texts.files.download}</button>
         <button type="button" class="main" onClick=${close}>${texts.close}</button>
       </p>
     </div>
