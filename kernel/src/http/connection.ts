@@ -40,6 +40,8 @@ export class Connection {
   #hasEnded = false
   /** The time at which the request that runs has begun. */
   #begunAt = 0
+  /** The owner of the route that answered last, or answers now: the id of a plugin, or the kernel. */
+  owner: string | null = null
 
   /**
    * @param socket a TCP connection, or any other that speaks HTTP
@@ -57,6 +59,11 @@ export class Connection {
       if (request?.complete === false || (request && ignoresUpgrade(request))) closeLingering(socket)
       else destroySoon()
     }
+  }
+
+  /** The response to the request that runs; `null` between two requests. */
+  get current(): ServerResponse | null {
+    return this.#current
   }
 
   /** The milliseconds for which the request that runs is in work: its body arrives, or its answer has not begun. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type AddressInfo, type ListenOptions, Server as SocketServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ClientConnection } from '@nodekeep/plugin-sdk'
+import { type ClientConnection, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
 import {
@@ -140,6 +140,23 @@ export class HttpServer {
   }
 
   /**
+   * Waits until the routes of an owner have answered all their requests, but at most `ms` milliseconds. Then it answers the rest with
+   * an error, or cuts them off if their answer has begun.
+   */
+  async drain(owner: string, ms: number, error: PublicError): Promise<void> {
+    const answers = [...this.#connections].flatMap(([socket, connection]) =>
+      connection.owner === owner && connection.current
+        ? [{ socket, connection, response: connection.current }]
+        : [],
+    )
+    const all = Promise.all(answers.map(({ response }) => closed(response)))
+    await withTimeLimit(all, ms, 'Some requests are not answered yet.').catch(() => {
+      for (const { socket, connection, response } of answers)
+        if (connection.current === response) this.#end([socket, connection], error)
+    })
+  }
+
+  /**
    * Accepts no more connections, lets requests finish for `drainMs` milliseconds, refuses those whose answer has not begun, and closes
    * all connections.
    */
@@ -154,7 +171,7 @@ export class HttpServer {
       if (performance.now() - began > firstRequestMs) this.#server.closeIdleConnections()
     }, 20)
     let limit = setTimeout(() => {
-      this.#refuseAll()
+      for (const connection of this.#connections) this.#end(connection, stopping)
       limit = setTimeout(() => this.#destroyAll(), refusalMs)
     }, drainMs)
     // Node waits only for the connections that it has accepted.
@@ -165,12 +182,16 @@ export class HttpServer {
 
   #connect(socket: Duplex): void {
     const handed = handedConnectionOf({ socket })
-    this.#connections.set(socket, new Connection(socket, (response) => this.#handle(response, handed)))
+    const connection: Connection = new Connection(socket, (response) =>
+      this.#handle(connection, response, handed),
+    )
+    this.#connections.set(socket, connection)
     socket.once('close', () => this.#connections.delete(socket))
   }
 
-  #handle(response: ServerResponse, handed: ClientConnection | undefined): void {
+  #handle(connection: Connection, response: ServerResponse, handed: ClientConnection | undefined): void {
     const request = response.req
+    connection.owner = null
     const problem = prepare(request, handed)
     if (problem !== null) {
       writeError(response, problem, this.#options.nextRequestId())
@@ -178,7 +199,10 @@ export class HttpServer {
     }
     const found = this.#options.table.find(request.method ?? 'GET', request.url ?? '/')
     if (found === null) this.#options.unmatched(request, response)
-    else found.mount.handle(request, response)
+    else {
+      connection.owner = found.mount.owner
+      found.mount.handle(request, response)
+    }
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -204,12 +228,9 @@ export class HttpServer {
     else this.#connections.get(socket)?.malformed(error, () => this.#refuse(socket, error))
   }
 
-  #refuseAll(): void {
-    for (const [socket, connection] of this.#connections) {
-      const write = (response: ServerResponse) =>
-        writeError(response, stopping, this.#options.nextRequestId())
-      if (!connection.refuse(stopping, write)) socket.destroy()
-    }
+  #end([socket, connection]: readonly [Duplex, Connection], error: PublicError): void {
+    const write = (response: ServerResponse) => writeError(response, error, this.#options.nextRequestId())
+    if (!connection.refuse(error, write)) socket.destroy()
   }
 
   #destroyAll(): void {
@@ -272,6 +293,6 @@ function clientError(error: NodeJS.ErrnoException): PublicError | null {
   }
 }
 
-function closed(socket: Duplex): Promise<void> {
-  return new Promise((resolve) => void socket.once('close', resolve))
+function closed(stream: Duplex | ServerResponse): Promise<void> {
+  return new Promise((resolve) => void stream.once('close', resolve))
 }

@@ -1,6 +1,7 @@
 import type { Disposer, Log, Plugin } from '@nodekeep/plugin-sdk'
 import { NodekeepError, tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { App } from '../http/create-app.ts'
+import type { KernelConnections } from '../http/kernel-connections.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import type { OnAdmitted } from '../http/shared-hooks.ts'
 import { Contributions } from '../services/contributions.ts'
@@ -15,6 +16,7 @@ type Hook = () => void | Promise<void>
 /** The parts of the kernel that an activation uses. */
 interface ActivationParts extends ContextParts {
   readonly routeTable: RouteTable
+  readonly connections: KernelConnections
   readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>
 }
 
@@ -43,8 +45,10 @@ export class Activation {
     this.#record = record
     this.#plugin = plugin
     this.#offers = offers
-    const { routeTable, createApp, pluginLog, registries } = parts
-    this.#routes = new PluginRoutes(record, routeTable, (onAdmitted) => createApp(pluginLog, onAdmitted))
+    const { routeTable, connections, createApp, pluginLog, registries } = parts
+    this.#routes = new PluginRoutes(record, routeTable, connections, (onAdmitted) =>
+      createApp(pluginLog, onAdmitted),
+    )
     this.#contributions = new Contributions(registries, record.id)
   }
 

@@ -1,16 +1,16 @@
 import type { Duplex } from 'node:stream'
 import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
 import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
-import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { bindEmitter } from '../faults/bind-emitter.ts'
 import { type FaultOwner, originOf, runInContextOf } from '../faults/fault-context.ts'
 import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
+import type { KernelConnections } from '../http/kernel-connections.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import { hasBody, type OnAdmitted } from '../http/shared-hooks.ts'
 import { createWebSockets, type WebSockets } from '../http/web-sockets.ts'
-import { sendErrorRaw } from '../http/write-error.ts'
 import { duration, PluginFailure } from './failure.ts'
 
 interface Registration {
@@ -22,10 +22,9 @@ interface Registration {
 export class PluginRoutes {
   readonly #owner: FaultOwner
   readonly #table: RouteTable
+  readonly #connections: Pick<KernelConnections, 'drain'>
   readonly #createApp: (onAdmitted: OnAdmitted) => Promise<App>
   readonly #registrations: Registration[] = []
-  /** The answers that the plugin is giving. */
-  readonly #replies = new Set<FastifyReply>()
   /** The connections that the plugin has taken over. */
   readonly #sockets = new Set<Duplex>()
   #app: App | null = null
@@ -33,9 +32,15 @@ export class PluginRoutes {
   #loaded = false
   #drained = false
 
-  constructor(owner: FaultOwner, table: RouteTable, createApp: (onAdmitted: OnAdmitted) => Promise<App>) {
+  constructor(
+    owner: FaultOwner,
+    table: RouteTable,
+    connections: Pick<KernelConnections, 'drain'>,
+    createApp: (onAdmitted: OnAdmitted) => Promise<App>,
+  ) {
     this.#owner = owner
     this.#table = table
+    this.#connections = connections
     this.#createApp = createApp
   }
 
@@ -105,14 +110,15 @@ export class PluginRoutes {
    * are refused.
    */
   async drain(ms: number): Promise<void> {
-    const open = [...[...this.#replies].map(({ raw }) => raw), ...this.#sockets]
-    const closed = Promise.all(
-      open.map((stream) => new Promise<void>((resolve) => void stream.once('close', resolve))),
+    const sockets = [...this.#sockets].map(
+      (socket) => new Promise<void>((resolve) => void socket.once('close', resolve)),
     )
-    await withTimeLimit(closed, ms, 'Some requests are not answered yet.').catch(() => {
-      for (const reply of this.#replies) sendErrorRaw(reply, stopped)
-      for (const socket of this.#sockets) socket.destroy()
-    })
+    await Promise.all([
+      this.#connections.drain(this.#owner.id, ms, stopped),
+      withTimeLimit(Promise.all(sockets), ms, 'Some WebSockets are open yet.').catch(() => {
+        for (const socket of this.#sockets) socket.destroy()
+      }),
+    ])
     this.#drained = true
   }
 
@@ -128,8 +134,6 @@ export class PluginRoutes {
       done(new NodekeepError('SERVICE_UNAVAILABLE', stopped.message, { headers: stopped.headers }))
       return
     }
-    this.#replies.add(reply)
-    reply.raw.once('close', () => this.#replies.delete(reply))
     const owner = new RequestFaultOwner(this.#owner, request, reply)
     if (request[hasBody]) bindEmitter(request.raw, owner)
     runInContextOf(owner, done)
