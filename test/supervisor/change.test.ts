@@ -64,7 +64,7 @@ test('a new version that does not work never reaches clients, and leaves no trac
   await node.post('/rows', { text: 'before' })
   const rows = await node.get<string[]>('/rows')
   for (const [version, behavior, reason] of [
-    ['2.0.0', 'fails', /the new version is broken/],
+    ['2.0.0', 'fails', /^The node cannot start.*: "switchable" .*the new version is broken[^\n]*$/],
     ['2.0.1', 'unhealthy', /the check "switchable" says unhealthy/],
   ] as const) {
     const { length } = await node.history()

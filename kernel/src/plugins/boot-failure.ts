@@ -6,11 +6,19 @@ import type { PluginRecord } from './plugin-record.ts'
  */
 export class BootFailure extends Error {
   readonly plugins: readonly PluginRecord[]
+  /** The message without advice, in one sentence. */
+  readonly summary: string
 
   constructor(plugins: readonly PluginRecord[]) {
-    super(describe(plugins), { cause: causeOf(plugins) })
+    const [first] = plugins
+    const count = plugins.length === 1 ? 'a required plugin is' : `${plugins.length} required plugins are`
+    const beginning = `The node cannot start, since ${count} not up:`
+    const states = plugins.map(stateOf)
+    const hint = `Add --verbose to see the stack traces. To start without it, set "plugins": { "${first?.id}": { "required": false } }, or false to switch it off.`
+    super([beginning, ...states, hint].join('\n  '), { cause: causeOf(plugins) })
     this.name = 'BootFailure'
     this.plugins = plugins
+    this.summary = `${beginning} ${states.join(' ')}`
   }
 }
 
@@ -19,13 +27,7 @@ function causeOf(plugins: readonly PluginRecord[]): unknown {
   return failures.length > 1 ? new AggregateError(failures, 'Several plugins failed.') : failures[0]
 }
 
-function describe(plugins: readonly PluginRecord[]): string {
-  const lines = plugins.map(({ id, state, phase, reason, entry }) => {
-    const status = phase === null ? state : `${state} (${phase})`
-    return `  "${id}" (${entry.where}) is ${status}: ${reason ?? 'no reason given'}`
-  })
-  const [first] = plugins
-  const hint = `  Add --verbose to see the stack traces. To start without it, set "plugins": { "${first?.id}": { "required": false } }, or false to switch it off.`
-  const count = plugins.length === 1 ? 'a required plugin is' : `${plugins.length} required plugins are`
-  return [`The node cannot start, since ${count} not up:`, ...lines, hint].join('\n')
+function stateOf({ id, state, phase, reason, entry }: PluginRecord): string {
+  const status = phase === null ? state : `${state} (${phase})`
+  return `"${id}" (${entry.where}) is ${status}: ${reason ?? 'no reason given'}`
 }

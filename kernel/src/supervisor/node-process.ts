@@ -85,7 +85,8 @@ export class NodeProcess {
           this.#hasServed = true
           return serving.resolve()
         case 'cannot start':
-          this.#refusal = message
+          // A configuration with several problems has one line for each.
+          this.#refusal = { ...message, reason: message.reason.replaceAll(/\s*\n\s*/g, ' ') }
           return
         case 'change release':
         case 'go back':

@@ -6,6 +6,7 @@ import { takeInheritedSocket } from '../../http/inherited-socket.ts'
 import { createLogger } from '../../log/logger.ts'
 import { createSecrets } from '../../log/secrets.ts'
 import { exitCodes, type RunningNode, startNode } from '../../node.ts'
+import { BootFailure } from '../../plugins/boot-failure.ts'
 import { makePrivateFolder } from '../../state/data-folder.ts'
 import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
 import { fail } from '../common/fail.ts'
@@ -45,7 +46,8 @@ export async function start(options: StartOptions): Promise<void> {
   } catch (error) {
     if (aborted.signal.aborted) process.exit(exitCodes.stopped)
     const isConfiguration = error instanceof ConfigurationError
-    await lastToParent({ nodekeep: 'cannot start', reason: messageOf(error), isConfiguration })
+    const reason = error instanceof BootFailure ? error.summary : messageOf(error)
+    await lastToParent({ nodekeep: 'cannot start', reason, isConfiguration })
     fail(error, options.verbose === true)
     process.exit(exitCodes.cannotStart)
   }
