@@ -3,6 +3,9 @@ import { folderOf, inFolder, nameOf } from './sync-paths.ts'
 /** The longest name on a disk, in bytes of UTF-8. */
 const longestName = 255
 
+/** The longest ending that counts as one, in bytes of UTF-8. */
+const longestExtension = 32
+
 /**
  * The path beside another one for a version that loses its name: `report (conflict laptop 2026-11-23 140512).odt`, in UTC.
  *
@@ -18,7 +21,8 @@ export function conflictPath(
 ): string {
   const name = nameOf(path)
   const dot = name.lastIndexOf('.')
-  const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, '']
+  const hasExtension = dot > 0 && bytes(name.slice(dot)) <= longestExtension
+  const [stem, extension] = hasExtension ? [name.slice(0, dot), name.slice(dot)] : [name, '']
   const [date = '', time = ''] = new Date(now).toISOString().split('T')
   const mark = `${cleaned(device)} ${date} ${time.slice(0, 8).replaceAll(':', '')}`
   for (let count = 1; ; count += 1) {

@@ -19,3 +19,11 @@ t.test('the name of a long name is not too long', async (t) => {
   t.ok(Buffer.byteLength(path) - 1 <= 255)
   t.match(path, /\.txt$/)
 })
+
+t.test('the name of a long extension is not too long', async (t) => {
+  for (const name of [`a.${'é'.repeat(126)}`, `${'b'.repeat(20)}.${'c'.repeat(230)}`]) {
+    const path = conflictPath(`/${name}`, 'd'.repeat(60), now, () => false)
+    t.ok(Buffer.byteLength(path) - 1 <= 255, path)
+    t.match(path, /conflict d+ 2026-11-23 140512/)
+  }
+})
