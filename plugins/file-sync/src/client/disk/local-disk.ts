@@ -47,6 +47,8 @@ export class LocalDisk implements Disk {
   readonly #own: string
   readonly #incoming: string
   readonly #trash: string
+  /** The day on which the trash was emptied last. */
+  #emptied = ''
   readonly #isCaseSensitive: boolean
   readonly #device: bigint
   readonly #inode: bigint
@@ -72,7 +74,7 @@ export class LocalDisk implements Disk {
   }
 
   /**
-   * Opens a folder, makes the client's own folder in it, and empties the trash of what is older than 30 days.
+   * Opens a folder, and makes the client's own folder in it.
    *
    * @param onTrouble takes a sentence for the person, such as that the system has no watches left
    */
@@ -202,10 +204,11 @@ export class LocalDisk implements Disk {
 
   async trash(path: string, file: LocalFileEntry): Promise<void> {
     await withDisk(path, async () => {
+      await this.#emptyTrash()
       const real = this.#real(path)
       if (await this.#isBehindLink(path)) throw changed(path)
       await this.#verify(real, path, file)
-      const time = new Date().toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '')
+      const time = new Date(Date.now()).toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '')
       const aside = join(this.#trash, `${time} ${randomUUID().slice(0, 8)}`, path)
       await mkdir(dirname(aside), { recursive: true, mode: 0o700 })
       await rename(real, aside)
@@ -365,12 +368,22 @@ export class LocalDisk implements Disk {
     return real
   }
 
+  /** Removes what is older than 30 days from the trash, at most once a day. */
   async #emptyTrash(): Promise<void> {
-    const oldest = new Date(Date.now() - trashDays * 86_400_000).toISOString().slice(0, 10)
+    const now = Date.now()
+    const today = dayOf(now)
+    if (today === this.#emptied) return
+    this.#emptied = today
+    const oldest = dayOf(now - trashDays * 86_400_000)
     for (const name of await readdir(this.#trash)) {
       if (name.slice(0, 10) < oldest) await rm(join(this.#trash, name), { recursive: true, force: true })
     }
   }
+}
+
+/** The day of a time in UTC, such as `2026-11-24`. */
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
 }
 
 const notText: LocalEntry = { type: 'other', reason: 'The name is no text in UTF-8.' }

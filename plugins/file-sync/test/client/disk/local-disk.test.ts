@@ -47,6 +47,21 @@ t.test('a file that a program writes to while it is replaced is rescued', async 
   t.equal(await readFile(join(folder, name), 'utf8'), 'written at the last moment')
 })
 
+t.test('what was removed stays in the trash for 30 days, however long the client runs', async (t) => {
+  const folder = await temporaryFolder(t)
+  const disk = await LocalDisk.open(folder)
+  const begun = Date.now()
+  let days = 0
+  t.capture(Date, 'now', () => begun + days * 86_400_000)
+  for (days of [0, 30, 31]) {
+    const name = `after ${days} days`
+    await writeFile(join(folder, name), '')
+    await disk.trash(`/${name}`, await fileAt(disk, `/${name}`))
+    const there = (await readdir(join(folder, '.nodekeep-sync/trash'), { recursive: true })).join('\n')
+    t.equal(there.includes('after 0 days'), days < 31, name)
+  }
+})
+
 t.test('what another program has put in place is neither replaced nor removed', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await LocalDisk.open(folder)
