@@ -19,13 +19,25 @@ async function blocksOf(content: LocalContent): Promise<Content> {
   return blocks.end()
 }
 
-/** Uploads a file by its blocks. Those that the node has are not sent. It goes on where an earlier upload was interrupted. */
+/** The file that the node has made from its blocks. */
+interface CommittedFile {
+  readonly size: number
+  readonly revision: string
+  readonly modified: string
+}
+
+/**
+ * Uploads a file by its blocks. Those that the node has are not sent. It goes on where an earlier upload was interrupted.
+ *
+ * @param modified the time of modification, as RFC 3339 writes it
+ */
 export async function uploadBlocks(
   requests: NodeRequests,
   path: string,
   content: LocalContent,
+  modified: string,
   revision: string | null,
-): Promise<RemoteFileEntry> {
+): Promise<CommittedFile> {
   const { sha256, size, blocks } = await blocksOf(content)
   if (sha256 !== content.sha256) throw new SyncFailure('changed', `${path} changes while it is read.`)
   const starts: number[] = []
@@ -35,7 +47,6 @@ export async function uploadBlocks(
     start += block.size
   }
   const condition = revision === null ? { ifAbsent: true } : { ifRevision: revision }
-  const modified = new Date(content.modified).toISOString()
   const body = { path, size, sha256, modified, blocks, ...condition }
   for (let commits = 1; ; commits += 1) {
     const upload = await requests.ask<Upload>('/api/sync/uploads', { method: 'POST', json: body })
@@ -51,8 +62,7 @@ export async function uploadBlocks(
     }
     try {
       const url = `/api/sync/uploads/${encodeURIComponent(upload.id)}/commit`
-      const file = await requests.ask<{ revision: string; modified: string }>(url, { method: 'POST' })
-      return { type: 'file', size, revision: file.revision, modified: Date.parse(file.modified) }
+      return await requests.ask<CommittedFile>(url, { method: 'POST' })
     } catch (error) {
       const lacksBlocks = error instanceof NodeFailure && error.status === 422
       if (!lacksBlocks || commits === mostCommits) throw error

@@ -13,6 +13,9 @@ const mostResumes = 3
 
 const pageEntries = 5000
 
+/** The last millisecond since 1970 that RFC 3339 can write. Disks have later ones. */
+const latestTime = Date.parse('9999-12-31T23:59:59.999Z')
+
 interface ListedEntry {
   readonly name: string
   readonly type: 'file' | 'directory'
@@ -108,9 +111,13 @@ export class NodeRemote implements Remote {
   }
 
   async write(path: string, content: LocalContent, revision: string | null): Promise<RemoteFileEntry> {
-    if (content.size > mostWhole) return uploadBlocks(this.#requests, path, content, revision)
+    const modified = Math.min(Math.max(0, Math.floor(content.modified)), latestTime)
+    if (content.size > mostWhole) {
+      const time = new Date(modified).toISOString()
+      const file = await uploadBlocks(this.#requests, path, content, time, revision)
+      return fileEntryOf({ ...file, name: path })
+    }
     const bytes = Buffer.concat(await Array.fromAsync(content.read()))
-    const modified = Math.max(0, Math.floor(content.modified))
     const answer = await this.#requests.send('/write', {
       method: 'PUT',
       query: { path },
@@ -192,10 +199,22 @@ export class NodeRemote implements Remote {
   }
 }
 
-function entryOf({ type, size = 0, revision = '', modified, name }: ListedEntry): RemoteEntry {
-  if (type === 'directory') return { type }
-  if (revision === '') throw new SyncFailure('unavailable', `The node told no revision of ${nameOf(name)}.`)
-  return { type, size, revision, modified: Date.parse(modified) }
+function entryOf(entry: ListedEntry): RemoteEntry {
+  return entry.type === 'directory' ? { type: 'directory' } : fileEntryOf(entry)
+}
+
+/** @throws SyncFailure `unavailable` if the node told something that no file has */
+function fileEntryOf({
+  size = 0,
+  revision = '',
+  modified,
+  name,
+}: Omit<ListedEntry, 'type'>): RemoteFileEntry {
+  const time = Date.parse(modified)
+  if (revision === '' || !Number.isSafeInteger(size) || size < 0 || Number.isNaN(time)) {
+    throw new SyncFailure('unavailable', `The node told no revision, size or time of ${nameOf(name)}.`)
+  }
+  return { type: 'file', size, revision, modified: time }
 }
 
 /** The entity tag of an answer, without its quotes. */

@@ -79,6 +79,40 @@ t.test(
   },
 )
 
+t.test('files of every size are uploaded, whatever their time', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const remote = new NodeRemote({ url: node.url, token: user.token, deviceName: 'laptop' })
+  for (const size of [1, 5_000_000]) {
+    for (const modified of [-1000, 1e18]) {
+      const path = `/${size} ${modified}`
+      const written = await remote.write(path, { ...contentOf(Buffer.alloc(size)), modified }, null)
+      t.match(await remote.look(path), { type: 'file', size, revision: written.revision })
+    }
+  }
+})
+
+t.test('an entry of a node with an impossible size or time is refused', async (t) => {
+  const good = { name: 'file', type: 'file', size: 1, revision: 'a', modified: '2026-11-23T14:05:12.000Z' }
+  let entry: object = good
+  const server = createServer((_incoming, outgoing) => {
+    outgoing.setHeader('etag', '"a"')
+    outgoing.end(JSON.stringify(entry))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const remote = new NodeRemote({ url, token: 'token', deviceName: 'laptop' })
+  t.match(await remote.look('/file'), { type: 'file', size: 1 })
+  const bad = [{ size: -1 }, { size: 1e300 }, { size: 0.5 }, { size: null }, { modified: 'never' }]
+  for (const wrong of bad) {
+    entry = { ...good, ...wrong }
+    await t.rejects(remote.look('/file'), { name: 'SyncFailure' }, JSON.stringify(wrong))
+  }
+})
+
 interface Request {
   readonly path: string
   readonly range: string | undefined
