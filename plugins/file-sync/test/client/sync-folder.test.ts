@@ -72,7 +72,7 @@ t.test('a folder that goes on with another user is merged with their files', asy
   await mkdir(join(folder, 'notes'))
   await writeFile(join(folder, 'notes/a.txt'), 'wanted')
   const before = await syncFolder(t, node, former, { folder })
-  await until(before, async () => (await names(former)).length === 1)
+  await before.idle()
   await before.stop()
   await write(user, '/notes/b.txt', 'of the other')
   const sync = await syncFolder(t, node, user, { folder })
