@@ -192,6 +192,7 @@ async function boot(
       stallTimeoutMs: server.stallTimeoutSeconds * 1000,
       maxConnections: server.maxConnections,
     })
+    cradle.connections.add(httpServer)
     started.defer(() => {
       announceStop()
       return httpServer.close(drainMs)

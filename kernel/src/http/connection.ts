@@ -40,7 +40,7 @@ export class Connection {
   #hasEnded = false
   /** The time at which the request that runs has begun. */
   #begunAt = 0
-  /** The owner of the route that answered last, or answers now: the id of a plugin, or the kernel. */
+  /** The owner of the route of the request that runs: the id of a plugin, or the kernel. Without such a request, it means nothing. */
   owner: string | null = null
 
   /**

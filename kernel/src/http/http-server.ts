@@ -150,9 +150,17 @@ export class HttpServer {
         : [],
     )
     const all = Promise.all(answers.map(({ response }) => closed(response)))
-    await withTimeLimit(all, ms, 'Some requests are not answered yet.').catch(() => {
-      for (const { socket, connection, response } of answers)
-        if (connection.current === response) this.#end([socket, connection], error)
+    const late = 'Some requests are not answered yet.'
+    const open = () => answers.filter(({ connection, response }) => connection.current === response)
+    await withTimeLimit(all, ms, late).catch(async () => {
+      for (const { socket, connection } of open()) this.#end([socket, connection], error)
+      // A route that does not read the body of its request never hears of the error.
+      await withTimeLimit(all, refusalMs, late).catch(() => {
+        for (const { socket, response } of open()) {
+          if (response.headersSent) socket.destroy()
+          else writeError(response, error, this.#options.nextRequestId())
+        }
+      })
     })
   }
 

@@ -3,12 +3,18 @@ import type { PublicError } from '../errors/public-error.ts'
 import { refuseConnection } from './handed-connection.ts'
 import type { HttpServer } from './http-server.ts'
 
-/** The connections of the server that listens at the node's port, for plugins. Some plugins hand over further ones. */
+/** The connections of the node's servers, and those that plugins hand over. */
 export class KernelConnections implements ClientConnections {
-  #server: Pick<HttpServer, 'serve' | 'drain'> | null = null
+  readonly #servers: Pick<HttpServer, 'drain'>[] = []
+  #server: Pick<HttpServer, 'serve'> | null = null
+
+  /** Adds a server that answers for plugins: at the node's port, or at the socket of a trial. */
+  add(server: Pick<HttpServer, 'drain'>): void {
+    this.#servers.push(server)
+  }
 
   /** From now on, connections that are handed over are served. The server itself refuses them once it stops. */
-  serveBy(server: Pick<HttpServer, 'serve' | 'drain'>): void {
+  serveBy(server: Pick<HttpServer, 'serve'>): void {
     this.#server = server
   }
 
@@ -17,8 +23,8 @@ export class KernelConnections implements ClientConnections {
     else this.#server.serve(connection)
   }
 
-  /** See {@link HttpServer.drain}. Before the server listens, there is nothing to wait for. */
+  /** See {@link HttpServer.drain}. */
   async drain(owner: string, ms: number, error: PublicError): Promise<void> {
-    await this.#server?.drain(owner, ms, error)
+    await Promise.all(this.#servers.map((server) => server.drain(owner, ms, error)))
   }
 }

@@ -89,6 +89,33 @@ test('a request that exceeds the drain time gets an error', async (t) => {
   t.match(state('slow'), { state: 'active' })
 })
 
+test('a request whose body is still on its way gets an error, also if its route never reads it', async (t) => {
+  const deaf = definePlugin({
+    id: 'deaf',
+    setup({ routes }) {
+      routes((app) => {
+        app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+        const config = { access: 'public', publicReason: 'a test', body: 'stream' } as const
+        app.put('/deaf', { config }, () => {
+          arrived.resolve()
+          return new Promise(() => {})
+        })
+      })
+    },
+  })
+  const arrived = Promise.withResolvers<void>()
+  const config = { plugins: { deaf: { required: false } }, server: { drainSeconds: 0.2 } }
+  const { node, switchPlugin } = await startSwitchNode(t, [deaf], { config })
+  const connection = rawConnection(node.url)
+  t.teardown(() => connection.close())
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': '9' }
+  connection.send(`${rawRequest('PUT', '/deaf', headers)}body`)
+  await arrived.promise
+  t.equal((await switchPlugin('deaf', 'disable')).status, 200)
+  t.equal((await connection.answer()).status, 503)
+  t.equal(await connection.ended(), '')
+})
+
 test('a long answer ends when its route handles the signal', async (t) => {
   const slow = createSlow()
   const { ask, switchPlugin } = await startSwitchNode(t, [slow.plugin])

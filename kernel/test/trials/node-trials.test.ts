@@ -34,12 +34,16 @@ export default definePlugin({
       app.post('/shelf', { config: { access: 'public', publicReason: 'test' } }, async (request) => ({
         got: request.body,
       }))
+      app.get('/shelf/never', { config: { access: 'public', publicReason: 'test' } }, () => {
+        appendFileSync(join(nodeDataDir, 'waits'), 'x')
+        return new Promise(() => {})
+      })
     })
   },
 })`
 
 /** Starts a node that has the plugin `shelf`, and returns the service. */
-async function nodeWithTrials(t: Test, shelf: Readonly<Record<string, unknown>> = {}) {
+async function nodeWithTrials(t: Test, shelf: Readonly<Record<string, unknown>> = {}, required = true) {
   // The path of a socket is short, so the folder of the test is not used.
   const temporary = mkdtempSync(join(tmpdir(), 'nk-'))
   const { TMPDIR } = process.env
@@ -72,7 +76,7 @@ async function nodeWithTrials(t: Test, shelf: Readonly<Record<string, unknown>> 
   const node = await createTestNode({
     plugins: [probe],
     folder,
-    config: { plugins: { shelf: { from: './shelf', required: true } }, shelf },
+    config: { plugins: { shelf: { from: './shelf', required } }, shelf, server: { drainSeconds: 0.2 } },
     environment: { NODEKEEP_SHELF__WORD: 'from the environment' },
   })
   t.teardown(() => node.stop())
@@ -136,6 +140,20 @@ test('a restore is applied by the start, and requests have sessions of its users
   t.equal(answer.status, 200)
   t.match(await answer.json(), { user: { uuid: user.uuid, username: user.username } })
   t.equal((await trial.fetch('/api/system/plugins', { as: user.uuid })).status, 200)
+})
+
+test('a plugin that stops on a trial answers its open requests', async (t) => {
+  const { node, trials, data } = await nodeWithTrials(t, {}, false)
+  const { user } = await node.signIn('owner')
+  const { DatabaseSync, backup } = await import('node:sqlite')
+  using state = new DatabaseSync(join(node.dataFolder, 'state.sqlite'), { readOnly: true })
+  await backup(state, join(data, 'state.sqlite'))
+  await using trial = await trials.start({ data })
+  const never = trial.fetch('/shelf/never')
+  await until(() => existsSync(join(data, 'waits')))
+  const path = '/api/system/plugins/shelf/disable'
+  t.equal((await trial.fetch(path, { method: 'POST', as: user.uuid })).status, 200)
+  t.equal((await never).status, 503)
 })
 
 test('the data and the folders of the running node are refused', async (t) => {
