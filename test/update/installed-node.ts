@@ -89,9 +89,17 @@ export class InstalledNode {
     return { PATH: process.env.PATH, HOME: join(this.folder, 'home') }
   }
 
-  /** Starts the supervisor of the release in use. */
-  start(command = join(this.releases, 'current/bin/nodekeep')): void {
-    this.#supervisor.start(command, ['supervise'])
+  /** Starts the supervisor of the release in use, or by another command. */
+  start(
+    command = join(this.releases, 'current/bin/nodekeep'),
+    args: readonly string[] = ['supervise'],
+  ): void {
+    this.#supervisor.start(command, args)
+  }
+
+  /** Waits until the supervisor has ended by itself. Returns its exit code, or the signal. */
+  ended(): ReturnType<SupervisorProcess['ended']> {
+    return this.#supervisor.ended()
   }
 
   /** Ends the supervisor with a signal, and waits until it and its node have ended. */

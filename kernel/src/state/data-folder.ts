@@ -20,7 +20,7 @@ export function preparePrivateFile(folder: string, name: string): string {
   return path
 }
 
-/** Makes a folder in the data folder that only the node's user may enter, whatever the mode of the data folder. */
+/** Makes a folder that only the account of the node may enter, whatever the mode of an existing one was. */
 export function makePrivateFolder(path: string): void {
   makeFolder(path)
   chmodSync(path, 0o700)

@@ -1,5 +1,4 @@
 import {
-  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -10,6 +9,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { messageOf } from '../errors/thrown.ts'
+import { makePrivateFolder } from '../state/data-folder.ts'
 import { isThere } from '../state/durable-file.ts'
 import { syncFolder } from '../state/sync-folder.ts'
 
@@ -29,9 +29,9 @@ export class ReleaseFolder {
   /** The absolute path, without symbolic links. */
   readonly path: string
 
-  /** Makes the folder, if it is not there. */
+  /** Makes the folder, if it is not there. Whoever may write into it may change the release that runs, so it gets the mode 0700. */
   constructor(path: string) {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makePrivateFolder(path)
     this.path = realpathSync(path)
   }
 
