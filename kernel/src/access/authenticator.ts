@@ -1,6 +1,6 @@
 import type { AuthenticatedUser, SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
-import { isLive } from '../sessions/session-life.ts'
+import { endOf, isLive } from '../sessions/session-life.ts'
 import { isTokenForm, tokenHash } from '../sessions/token.ts'
 import type { UserCache } from '../sessions/user-sessions.ts'
 import type { UserAccount, UserAccounts } from '../users/user-accounts.ts'
@@ -83,19 +83,24 @@ export class Authenticator implements UserCache {
    *
    * @param ids the ids of the sessions
    * @param touchMs milliseconds of age from which on the time of last use is written
-   * @returns the ids of those that have not ended; none when the user is disabled or not admitted
+   * @returns the ids of those that have not ended, each with the time when it ends if it is not used again, in milliseconds since
+   * 1970; none when the user is disabled or not admitted
    */
-  async liveAmong(userUuid: string, ids: ReadonlySet<string>, touchMs: number): Promise<ReadonlySet<string>> {
+  async liveAmong(
+    userUuid: string,
+    ids: ReadonlySet<string>,
+    touchMs: number,
+  ): Promise<ReadonlyMap<string, number>> {
+    const ends = new Map<string, number>()
     const account = await this.#accounts.get(userUuid)
-    if (account === null || !this.#mayUse(account)) return new Set()
+    if (account === null || !this.#mayUse(account)) return ends
     const now = Date.now()
-    const live = (await this.#sessions.listByUser(userUuid)).filter(
-      (session) => ids.has(session.id) && isLive(session, this.#idleDays, now),
-    )
-    for (const { lastUsedAt, tokenHash } of live) {
-      if (now - lastUsedAt.getTime() >= touchMs) await this.#touch(tokenHash, now)
+    for (const session of await this.#sessions.listByUser(userUuid)) {
+      if (!ids.has(session.id) || !isLive(session, this.#idleDays, now)) continue
+      ends.set(session.id, endOf(session, this.#idleDays))
+      if (now - session.lastUsedAt.getTime() >= touchMs) await this.#touch(session.tokenHash, now)
     }
-    return new Set(live.map(({ id }) => id))
+    return ends
   }
 
   /** Removes a user from the cache, after a session was revoked or the user was changed. */

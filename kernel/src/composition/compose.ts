@@ -106,7 +106,12 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
         }),
     ),
     sessionWatch: single(
-      ({ authenticator, eventBus, log }) => new SessionWatch({ authenticator, events: eventBus.scope(log) }),
+      ({ authenticator, database, eventBus, log }) =>
+        new SessionWatch({
+          authenticator,
+          storeVersion: () => database.foreignVersion(),
+          events: eventBus.scope(log),
+        }),
     ),
     userSessions: single(createUserSessions),
     administration: single(createAdministration),

@@ -24,9 +24,18 @@ interface OpenRequest {
 
 interface SessionWatchParts {
   readonly authenticator: UserCache & {
-    /** Returns which sessions of a user have not ended, and writes the time of last use of those not used for `touchMs`. */
-    liveAmong(userUuid: string, ids: ReadonlySet<string>, touchMs: number): Promise<ReadonlySet<string>>
+    /**
+     * Returns which sessions of a user have not ended and when they do, in milliseconds since 1970. It writes the time of last use
+     * of those not used for `touchMs`.
+     */
+    liveAmong(
+      userUuid: string,
+      ids: ReadonlySet<string>,
+      touchMs: number,
+    ): Promise<ReadonlyMap<string, number>>
   }
+  /** Returns a number that changes whenever another process has changed the sessions or the users. */
+  readonly storeVersion: () => Promise<number>
   readonly events: EventBus
   /**
    * Milliseconds between two checks, 3,000 by default. With the time for the closing handshake, WebSockets then end
@@ -37,13 +46,17 @@ interface SessionWatchParts {
 
 /**
  * Ends WebSockets that outlive their session. A request is checked when it begins, but its response or its WebSocket may
- * last for days. The sessions of open requests are therefore looked up every few seconds. When one has ended, its
- * WebSockets are closed and plugins get the event `SessionsEnded`, also when another process ended it. Uploads go on.
+ * last for days. Every few seconds, the sessions of open requests are therefore looked up if one of them may have ended since:
+ * by another process, or by its age. When one has ended, its WebSockets are closed and plugins get the event `SessionsEnded`.
+ * Uploads go on. This process announces the sessions that it ends itself.
  */
 export class SessionWatch {
   readonly #parts: SessionWatchParts
   /** The latest request of each connection: the earlier responses end before it. */
   readonly #latest = new Map<Duplex, OpenRequest>()
+  /** The time from which on a session may have ended by its age, in milliseconds since 1970. */
+  #mayEndAt = 0
+  #storeVersion: number | null = null
 
   constructor(parts: SessionWatchParts) {
     this.#parts = parts
@@ -56,6 +69,7 @@ export class SessionWatch {
     { uuid: userUuid, sessionId }: Pick<AuthenticatedUser, 'uuid' | 'sessionId'>,
   ): void {
     const { socket } = request
+    this.#mayEndAt = 0
     if (!this.#latest.has(socket)) socket.once('close', () => this.#latest.delete(socket))
     this.#latest.set(socket, { request, response, sessionId, userUuid })
   }
@@ -84,6 +98,12 @@ export class SessionWatch {
   }
 
   async #checkAll(): Promise<void> {
+    const version = await this.#parts.storeVersion().catch(() => null)
+    const now = Date.now()
+    if (version !== null && version === this.#storeVersion && now < this.#mayEndAt) return
+    this.#storeVersion = version
+    // The time of last use is written by then.
+    this.#mayEndAt = now + touchMs
     const ended = await this.#endedAmong(this.#open())
     endWebSockets(ended)
     for (const userUuid of new Set(ended.map((request) => request.userUuid))) {
@@ -112,9 +132,10 @@ export class SessionWatch {
     let checked = 0
     for (const [userUuid, requests] of Map.groupBy(open, (request) => request.userUuid)) {
       const ids = new Set(requests.map(({ sessionId }) => sessionId))
-      // Sessions whose lookup fails count as live.
-      const live = await this.#parts.authenticator.liveAmong(userUuid, ids, touchMs).catch(() => ids)
-      ended.push(...requests.filter(({ sessionId }) => !live.has(sessionId)))
+      const live = await this.#parts.authenticator.liveAmong(userUuid, ids, touchMs).catch(() => null)
+      // Sessions whose lookup fails count as live until the next check.
+      this.#mayEndAt = Math.min(this.#mayEndAt, ...(live?.values() ?? [0]))
+      if (live !== null) ended.push(...requests.filter(({ sessionId }) => !live.has(sessionId)))
       checked += 1
       if (checked % batchSize === 0) await setImmediate()
     }

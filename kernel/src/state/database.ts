@@ -109,6 +109,11 @@ export class StateDatabase {
     return retryWhileBusy(() => this.#exclusively(run), this.#busyTimeoutMs)
   }
 
+  /** Returns a number that changes whenever another connection has changed the database, such as one of another process. */
+  async foreignVersion(): Promise<number> {
+    return this.use((sql) => Number(sql.get('PRAGMA data_version')?.data_version))
+  }
+
   /** Tells whether the database answers and its file is still in its place. It never waits for a lock. */
   async isConnected(): Promise<boolean> {
     try {

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import { definePlugin, SessionsEnded } from '@nodekeep/plugin-sdk'
 import t, { test } from 'tap'
 import { Admission } from '../../src/access/admission.ts'
@@ -102,8 +101,9 @@ test('the node cuts a WebSocket whose client does not close', async (t) => {
   t.pass('the connection ended')
 })
 
-test('the watch looks up only the users of open answers', async (t) => {
-  const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
+test('the watch looks up only the users of open answers, and only if a session may have ended', async (t) => {
+  const folder = await createDataFolder(t)
+  const database = await openStateDatabase(folder, databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
   const table = createSessionTable(database)
@@ -118,18 +118,31 @@ test('the watch looks up only the users of open answers', async (t) => {
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
-  const watch = new SessionWatch({ authenticator, events, intervalMs: 20 })
+  let checks = 0
+  const storeVersion = () => {
+    checks += 1
+    return database.foreignVersion()
+  }
+  const watch = new SessionWatch({ authenticator, storeVersion, events, intervalMs: 20 })
+  const someChecks = async () => {
+    const before = checks
+    await until(() => checks >= before + 3)
+  }
   const issue = async (account: Parameters<typeof accounts.ensure>[0]) => {
     const { uuid } = await accounts.ensure(account)
     const newSession = { userUuid: uuid, label: '', expiryDays: 1 }
     const { record } = await database.transaction((sql) => issueSession(sql, newSession))
     return { uuid, sessionId: record.id }
   }
-  const [quick, slow] = [await issue(ada), await issue(bob)]
-
+  const quick = await issue(ada)
+  const open = new Map([
+    ['/bob', await issue(bob)],
+    ['/eve', await issue(eve)],
+  ])
   const server = createServer((request, response) => {
-    watch.began(request, response, request.url === '/quick' ? quick : slow)
-    if (request.url === '/quick') response.end('quick')
+    const user = open.get(request.url ?? '')
+    watch.began(request, response, user ?? quick)
+    if (user === undefined) response.end('quick')
     else response.write('slow')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -137,20 +150,65 @@ test('the watch looks up only the users of open answers', async (t) => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   t.equal(await (await fetch(`${url}/quick`)).text(), 'quick')
   const abort = new AbortController()
-  const answer = await fetch(`${url}/slow`, { signal: abort.signal })
+  const answers = await Promise.all(
+    [...open.keys()].map((path) => fetch(url + path, { signal: abort.signal })),
+  )
+  const ended: string[] = []
+  t.teardown(events.on(SessionsEnded, ({ userUuid }) => void ended.push(userUuid)))
+  const uuidOf = (path: string) => open.get(path)?.uuid ?? ''
 
-  const ended = new Promise<string>((resolve) => {
-    events.on(SessionsEnded, ({ userUuid }) => resolve(userUuid))
-  })
   t.teardown(watch.start())
-  await until(() => lookups.length >= 3)
-  t.same([...new Set(lookups)], [slow.uuid])
-  await table.revokeAll(slow.uuid)
-  t.equal(await ended, slow.uuid)
+  await someChecks()
+  t.same(new Set(lookups), new Set([uuidOf('/bob'), uuidOf('/eve')]))
   lookups.length = 0
-  await delay(100)
+  await someChecks()
+  t.same(lookups, [], 'nothing has changed')
+
+  changeState(folder, 'DELETE FROM sessions WHERE user_uuid = ?', uuidOf('/bob'))
+  await until(() => ended.length > 0)
+  t.same(ended, [uuidOf('/bob')], 'another process has ended a session')
+
+  changeState(
+    folder,
+    `UPDATE sessions SET expires_at = ${Date.now() + 200} WHERE user_uuid = ?`,
+    uuidOf('/eve'),
+  )
+  await until(() => ended.length > 1)
+  t.same(ended.slice(1), [uuidOf('/eve')], 'a session has expired')
+  lookups.length = 0
+  await someChecks()
   t.same(lookups, [], 'the watch does not look up users again whose sessions have ended')
   abort.abort()
-  // An unreferenced body may be collected with its connection, so the body is used here.
+  // An unreferenced body may be collected with its connection, so the bodies are used here.
+  for (const answer of answers) await t.rejects(answer.text())
+})
+
+test('a look-up that fails is repeated at the next check', async (t) => {
+  const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
+  let lookups = 0
+  const authenticator = {
+    forget: () => {},
+    liveAmong: async () => {
+      lookups += 1
+      if (lookups === 1) throw new Error('The database is locked.')
+      return new Map()
+    },
+  }
+  const watch = new SessionWatch({ authenticator, storeVersion: async () => 1, events, intervalMs: 20 })
+  const server = createServer((request, response) => {
+    watch.began(request, response, { uuid: 'user', sessionId: 'session' })
+    response.write('slow')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const abort = new AbortController()
+  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, abort)
+  const ended = new Promise<string>((resolve) =>
+    events.on(SessionsEnded, ({ userUuid }) => resolve(userUuid)),
+  )
+  t.teardown(watch.start())
+  t.equal(await ended, 'user')
+  t.equal(lookups, 2)
+  abort.abort()
   await t.rejects(answer.text())
 })
