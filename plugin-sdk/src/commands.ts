@@ -21,7 +21,7 @@ export interface ProgressLine {
   end(): void
 }
 
-/** What a command prints. Every command of a plugin has the option `--json`. */
+/** The output of a command. Every command of a plugin has the option `--json`. */
 export interface CommandOutput {
   /** Prints lines for people, with `--json` on the error stream. Control characters are escaped. */
   lines(...lines: readonly string[]): void

@@ -59,7 +59,7 @@ class Disk {
     this.set(to, entry)
   }
 
-  /** What a power cut would take from the way to a path. */
+  /** Returns the losses by a power cut on the way to a path. */
   lostAbove(path: string): string[] {
     const lost: string[] = []
     for (let at = path; at !== '/'; at = dirname(at)) {
@@ -68,7 +68,7 @@ class Disk {
     return lost
   }
 
-  /** What a power cut would take from a path, from what is in it, and from the way to it. */
+  /** Returns the losses by a power cut at a path, in it, and on the way to it. */
   lostOf(path: string): string[] {
     const lost = this.lostAbove(path)
     const inside = (at: string, entry: Entry | undefined) => {
@@ -164,7 +164,7 @@ test('a power cut takes nothing of a backup, of a planned restore and of one tha
     const inside = (at: string) => [...(disk.at(at)?.names?.keys() ?? [])].map((name) => join(at, name))
     const restores = [join(data, 'restore'), join(data, 'files/.nodekeep/restore')].flatMap(inside)
     const fresh = restores.map((one) => join(one, 'new')).filter((one) => disk.at(one) !== undefined)
-    // What the node itself has not brought to the disk is not the matter of a restore.
+    // Files that the node itself has not synced do not concern a restore.
     const previous = restores
       .flatMap((one) => inside(join(one, 'previous')))
       .flatMap((one) => [one, ...(one.endsWith('identity') ? inside(one) : [])])

@@ -89,7 +89,7 @@ async function treeOf(call: Caller): Promise<(Entry & { hash?: string })[]> {
   return found.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** A path of exactly so many bytes. */
+/** A path of an exact number of bytes. */
 function longPath(bytes: number): string {
   let path = ''
   while (bytes - path.length > 202) path += `/${'d'.repeat(200)}`

@@ -13,7 +13,7 @@ import { makeTree, treeBytes } from './fixtures/backup-tree.ts'
 
 const program = fileURLToPath(new URL('./fixtures/backup-archive.ts', import.meta.url))
 
-/** What a run of our side says. */
+/** The figures of a run of our side. */
 interface Run {
   readonly seconds: number
   readonly memory: number
@@ -145,7 +145,7 @@ const gate: Bench = {
   },
 }
 
-/** What clients notice of a backup. */
+/** The effects of a backup on clients. */
 interface Noticed {
   /** The latencies of `GET /health`, in milliseconds, in their order. */
   readonly health: readonly number[]

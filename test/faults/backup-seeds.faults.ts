@@ -32,7 +32,7 @@ interface Made {
   readonly identity: string | null
 }
 
-/** What happens to a restore. Each tells whether the node must have the former data then, that of the backup, or either. */
+/** An event during a restore. Each tells whether the node must have the former data then, that of the backup, or either. */
 type Happening = (dataFolder: string, made: Made, round: Round) => Promise<'refused' | 'restored' | 'either'>
 
 const isFlipped: Happening = async (dataFolder, { archive, identity }, { random, log }) => {
@@ -263,7 +263,7 @@ function assertSame(found: Tree, expected: Tree, message: string): void {
   }
 }
 
-/** What was in the data folder before the restore: what is kept of it, by its former paths. */
+/** The kept part of the data folder from before the restore, by its former paths. */
 function previousIn(all: Tree): Tree {
   const previous: Tree = new Map()
   for (const [path, file] of all) {

@@ -12,7 +12,7 @@ import type { Fault, Round } from './fault.ts'
 
 const run = promisify(execFile)
 
-/** What differs between two machines that build the same commit. */
+/** The differences between two machines that build the same commit. */
 interface Machine {
   readonly folder: string
   readonly umask: string

@@ -74,12 +74,12 @@ export class SyncedDevice {
     this.#output += '(killed)\n'
   }
 
-  /** What the client has printed. */
+  /** The output of the client so far. */
   get output(): string {
     return this.#output
   }
 
-  /** What the client that runs says. `isIdle` is true if both sides are the same. */
+  /** The status of the client that runs. `isIdle` is true if both sides are the same. */
   async status(): Promise<{ readonly isIdle?: boolean }> {
     this.#checkRuns()
     const text = await readFile(join(this.folder, '.nodekeep-sync/status.json'), 'utf8').catch(() => '{}')

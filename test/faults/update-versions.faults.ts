@@ -13,7 +13,7 @@ import { ask, type SignedInUser, type UserView, VersionClient } from './version-
 /** Changes in each of the four phases, of all clients together. */
 const changesPerPhase = 10_000
 const clientCount = 4
-/** A change of a user, such as another name, comes after so many changes of files and tokens. */
+/** Changes of files and tokens before each change of a user, such as another name. */
 const changesPerUserChange = 50
 
 /** The users that only the owner changes. */

@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What a client saw that polled while something happened. */
+/** The results of a client that polled while something happened. */
 export interface Seen {
   /** The errors of connections, and answers with other codes than 200. */
   readonly failures: readonly string[]

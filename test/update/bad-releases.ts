@@ -8,7 +8,7 @@ interface BadRelease {
   /** The fault, as the end of a sentence about the release. */
   readonly name: string
   readonly change: ReleaseChange
-  /** What becomes of it: `refused` before the former version stops, and otherwise the result in the history. */
+  /** The outcome: `refused` before the former version stops, and otherwise the result in the history. */
   readonly result: 'refused' | 'failed' | 'went back'
   /** Matches the reason in the history. */
   readonly reason: RegExp

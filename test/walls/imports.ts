@@ -17,7 +17,7 @@ const sources: Record<PackageKind, readonly string[]> = {
   client: [],
 }
 
-/** What the check of one import needs to know. */
+/** The facts that the check of one import needs. */
 interface House {
   readonly packages: readonly Package[]
   /** The entries of the SDK that browser code may import. */

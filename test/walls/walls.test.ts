@@ -275,6 +275,19 @@ test('files are named after what is in them', async (t) => {
   bites(t, { 'kernel/src/camelCase.ts': '' }, /camelCase\.ts: name it in lower-case/)
 })
 
+test('comments begin with their subject', async (t) => {
+  const source = 'kernel/src/comments.ts'
+  bites(t, { [source]: '/** What the node does. */\n' }, /comments\.ts:1: .* not with "What"/)
+  bites(t, { [source]: '\n/**\n * The same for users.\n */\n' }, /comments\.ts:3: .* not with "The same"/)
+  bites(t, { [source]: 'await null\n  // So many bytes are read.\nexport {}\n' }, /:2: .* not with "So many"/)
+  const sound = [
+    '// The start waits for everything.',
+    '// That takes a second.',
+    '/** Whatever. Who knows? */',
+  ]
+  t.strictSame(checkWalls(house(t, { [source]: sound.join('\n') })), [])
+})
+
 test('no document offers a real wallet as the owner', async (t) => {
   const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
   bites(

@@ -1,4 +1,5 @@
 import { checkCircles } from './circles.ts'
+import { checkComments } from './comments.ts'
 import { checkDocumentation } from './documentation.ts'
 import { checkFileNames } from './file-names.ts'
 import { checkImports } from './imports.ts'
@@ -27,6 +28,10 @@ export function checkWalls(root: string): string[] {
     ...checkSampleWallets(root),
     ...checkDocumentation(packages, program),
     ...checkUnusedExports(packages, program),
+    ...checkComments(
+      root,
+      program.files.map(({ file }) => file),
+    ),
     ...checkFileNames(program.files.map(({ file }) => file)),
   ])
 }

@@ -9,7 +9,7 @@ const preset = fileURLToPath(new URL('../../config/default.json', import.meta.ur
 /** A node of the default bundle in a process of its own. */
 interface ClaimableNode {
   readonly url: URL
-  /** What the node printed at its start. */
+  /** The output of the node at its start. */
   readonly banner: string
   stop(): Promise<void>
 }

@@ -273,7 +273,7 @@ t.test('a user sees own devices, and nothing of the owner', { skip: needsChromiu
   t.strictSame(faults, [])
 })
 
-/** What the routes of `updatePlugin` answer. */
+/** The answers of the routes of `updatePlugin`. */
 function updateState() {
   return {
     version: '0.1.0',

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { adoptDatabase } from './adopt-database.ts'
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface AdoptionOrder {
   readonly file: string
   readonly moment: number

@@ -11,7 +11,7 @@ export interface PluginStep extends Step {
   readonly plugin: string
 }
 
-/** What became of a database. The reasons are for people. */
+/** The result for a database. The reasons are for people. */
 export type Adoption =
   /** It fits this version, and has the steps of plugins. */
   | { readonly kind: 'adopted'; readonly steps: readonly PluginStep[] }

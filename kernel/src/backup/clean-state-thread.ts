@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { cleanState } from './clean-state.ts'
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface CleaningOrder {
   readonly from: string
   readonly to: string

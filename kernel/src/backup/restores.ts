@@ -45,7 +45,7 @@ export function isRestorePlanned(dataFolder: string): boolean {
   return existsSync(planFile(dataFolder))
 }
 
-/** What is installed on this machine, as far as the configuration enables it. */
+/** The installed kernel and plugins, as far as the configuration enables them. */
 interface InstalledNode {
   /** The version of the kernel. */
   readonly version: string

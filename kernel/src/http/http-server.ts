@@ -39,10 +39,10 @@ const backlog = 4096
 /** A request that is in work for less than this is not waited for, in milliseconds. */
 const settledMs = 300
 
-/** When the server closes, a connection has so many milliseconds for its first request. */
+/** Milliseconds that a connection has for its first request when the server closes. */
 const firstRequestMs = 500
 
-/** When the server closes, a client that is refused has so many milliseconds to receive the answer. */
+/** Milliseconds that a refused client has to receive the answer when the server closes. */
 const refusalMs = 500
 
 /** A listening server of the node. It hands each request to the plugin that the route table names. */

@@ -14,7 +14,7 @@ export interface CommandDeclaration {
 export interface ManifestCommands {
   /** The module that defines what they do, as a path within the package. */
   readonly entry: string
-  /** The same module as TypeScript, if the manifest names it. */
+  /** The module as TypeScript, if the manifest names it. */
   readonly source: string | null
   readonly declarations: readonly CommandDeclaration[]
 }

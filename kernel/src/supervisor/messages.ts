@@ -3,7 +3,7 @@
  * another one. So a message and its fields keep their meaning, and a receiver ignores what it does not know.
  */
 
-/** What the supervisor tells the node. */
+/** A message of the supervisor to the node. */
 export type FromSupervisor =
   /** The first message. The node waits for it. */
   | {
@@ -24,7 +24,7 @@ export type FromSupervisor =
   /** Ends the node. It may wait for requests that run before it stops to listen. */
   | { readonly nodekeep: 'stop'; readonly patienceMs: number }
 
-/** What the node tells the supervisor. */
+/** A message of the node to the supervisor. */
 export type ToSupervisor =
   | {
       readonly nodekeep: 'on trial'

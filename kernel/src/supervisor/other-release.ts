@@ -4,7 +4,7 @@ import { type ReleaseFolder, readManifest } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 import { type Change, readHistory } from './supervisor-state.ts'
 
-/** What a supervisor that was started from another release than the one in use works with. */
+/** The parts that a supervisor needs if it was started from another release than the one in use. */
 interface OtherReleaseParts {
   readonly folder: ReleaseFolder
   readonly changes: ReleaseChanges

@@ -13,7 +13,7 @@ import { type Change, changeOf, type SupervisorState } from './supervisor-state.
 import { passTrial } from './trial.ts'
 import { WayBack } from './way-back.ts'
 
-/** What changes of the release work with. */
+/** The parts that changes of the release need. */
 interface ReleaseChangesParts {
   readonly folder: ReleaseFolder
   readonly state: SupervisorState

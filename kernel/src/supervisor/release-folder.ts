@@ -29,7 +29,7 @@ export class ReleaseFolder {
   /** The absolute path, without symbolic links. */
   readonly path: string
 
-  /** Makes the folder, if it is not there. Whoever may write into it may change the release that runs, so it gets the mode 0700. */
+  /** Makes the folder, if it is not there. An account that may write into it may change the release that runs, so it gets the mode 0700. */
   constructor(path: string) {
     makePrivateFolder(path)
     this.path = realpathSync(path)

@@ -8,7 +8,7 @@ import type { ReleaseFolder } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 import type { Change } from './supervisor-state.ts'
 
-/** What a supervisor needs to run a node. */
+/** The parts that a supervisor needs to run a node. */
 interface SupervisorParts {
   readonly folder: ReleaseFolder
   readonly changes: ReleaseChanges

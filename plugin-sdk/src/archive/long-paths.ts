@@ -30,7 +30,7 @@ export async function emptyFolder(folder: string): Promise<void> {
     } catch (error) {
       const { code, path } = error as NodeJS.ErrnoException
       if (code !== 'ENAMETOOLONG' || path === undefined) throw error
-      // What is too deep goes up, where its path is short enough.
+      // An entry that is too deep moves up, where its path is short enough.
       await rename(halves(path)[0], join(folder, randomUUID()))
       return await emptyFolder(folder)
     }

@@ -35,7 +35,7 @@ export interface OverlayConnection {
   readonly serverName: string | null
 }
 
-/** What a node does for its network. */
+/** The abilities that a node offers its network. */
 export interface OverlayNode {
   /** Whether the node ends TLS itself: the network then passes each ClientHello for the node's names on. */
   readonly endsTls: boolean

@@ -83,9 +83,9 @@ export interface StorageDriverCopyOptions extends Omit<StorageDriverWriteOptions
 
 /** A read-only view of all files of a driver at one moment. */
 export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'list' | 'open'> {
-  /** What the snapshot leaves out. None if it is left out itself. */
+  /** The entries that the snapshot leaves out. Default: none. */
   readonly omitted?: readonly BackupOmission[]
-  /** See `changed` of {@link StorageSnapshot}. None if it is left out. */
+  /** See `changed` of {@link StorageSnapshot}. Default: none. */
   readonly changed?: readonly string[]
   /** See `link` of {@link StorageSnapshot}. It is left out if the driver keeps no plain files. */
   link?(path: string, to: string): Promise<boolean>

@@ -153,7 +153,7 @@ export interface StorageCapabilities {
 
 /** A consistent, read-only view of a backend at one moment. */
 export interface StorageSnapshot {
-  /** What the storage contains and the snapshot does not, such as symbolic links, by path. It is complete from the start. */
+  /** The entries that only the storage contains, such as symbolic links, by path. The list is complete from the start. */
   readonly omitted: readonly BackupOmission[]
   /**
    * The paths of files that another program changed in place while they were read from this snapshot, such as files with

@@ -10,7 +10,7 @@ export type HeadParser<T> = (bytes: Buffer) => { readonly value: T; readonly len
 
 /** The limits of a head. */
 export interface HeadLimits {
-  /** The head must be within so many bytes. */
+  /** Maximum length of the head, in bytes. */
   readonly maxBytes: number
   /** Milliseconds for the whole head to arrive. Without it, the head may come at any time. */
   readonly withinMs?: number

@@ -10,7 +10,7 @@ import { Tree } from './reading/tree.ts'
 /** Changes wait for the links that are still missing. If these were made in this time, they are few. In milliseconds. */
 const maxLastPassMs = 50
 
-/** Changes beside the linking may be so many that there are always more. Then they have to wait. */
+/** Changes may come faster than they are linked again. Then they have to wait. */
 const maxPasses = 8
 
 /**

@@ -42,7 +42,7 @@ const defaultMetadataMs = 120_000
 /** The share of a download in the whole work, of which unpacking is the rest. */
 const transferShare = 0.7
 
-/** What one call has verified. */
+/** The verified facts of one call. */
 interface Verified {
   /** `null` if no release for this machine was published. */
   readonly index: ReleaseIndex | null

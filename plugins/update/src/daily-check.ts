@@ -1,6 +1,6 @@
 const dayMs = 24 * 60 * 60_000
-/** At the earliest so long after a start. */
-const settledMs = 60_000
+/** Time between a start and the earliest check, in milliseconds. */
+const quietStartMs = 60_000
 /** Nodes that start at the same time, as after a power cut, ask at different times. */
 const jitterMs = 60 * 60_000
 
@@ -13,7 +13,7 @@ const jitterMs = 60 * 60_000
 export function nextCheckIn(triedAt: Date | null, now: Date, random: () => number): number {
   const sinceMs = triedAt === null ? dayMs : now.getTime() - triedAt.getTime()
   const leftMs = sinceMs < 0 ? 0 : Math.max(0, dayMs - sinceMs)
-  return settledMs + leftMs + Math.floor(random() * jitterMs)
+  return quietStartMs + leftMs + Math.floor(random() * jitterMs)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { HealthCheck } from '@nodekeep/plugin-sdk'
 import type { RecordFile } from './state/update-record.ts'
 import { askedFor, type Updates } from './updates.ts'
 
-/** A source may be out of reach for so long, in milliseconds, before the owner has to know. */
+/** Time for which a source may be out of reach before the owner has to know, in milliseconds. */
 const patienceMs = 3 * 24 * 60 * 60_000
 
 /**

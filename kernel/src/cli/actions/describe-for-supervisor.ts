@@ -16,7 +16,7 @@ export interface SuperviseOptions extends ConfigurationOptions {
   readonly release?: string
 }
 
-/** What the supervisor has to know. It has no code for the configuration itself, since it stays small. */
+/** The facts that the supervisor needs. It has no code for the configuration itself, since it stays small. */
 export interface SupervisorDescription {
   readonly data: string
   readonly host: string

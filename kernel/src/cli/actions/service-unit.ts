@@ -12,7 +12,7 @@ export interface ServicePlaces {
 
 export const unitFile = '/etc/systemd/system/nodekeep.service'
 
-/** What belongs to the service and is outside of its data: the launcher, and the release that starts first. */
+/** The folder of the service outside of its data: the launcher, and the release that starts first. */
 export const serviceFolder = '/usr/local/lib/nodekeep'
 
 export const defaultService: Omit<ServicePlaces, 'releases'> = {

@@ -60,7 +60,7 @@ function findBlocked({ kernel }: Configuration, records: PluginRecords): void {
   for (const [id, reason] of wiring.order().blocked) records.get(id)?.blocked(reason)
 }
 
-/** What a check of the configuration finds, with one line for each problem. */
+/** The result of a check of the configuration, with one line for each problem. */
 interface Findings {
   readonly problems: readonly string[]
   /** Those of the problems that a start survives, since they are about optional plugins. */

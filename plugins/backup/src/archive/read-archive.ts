@@ -25,7 +25,7 @@ interface ReadOptions {
   readonly onProgress?: (share: number) => void
 }
 
-/** What may be unpacked, and where. */
+/** The limits of unpacking, and its destination. */
 interface UnpackOptions {
   /** Bytes that may come out of the archive, with headers. A small file can hold terabytes. */
   readonly maxBytes: number

@@ -109,7 +109,7 @@ async function beginning(file: string): Promise<PublicHeader & { readonly bytes:
     }
     if (entry.size > maxHeaderBytes) throw new ArchiveError(`has a ${ownNames.header} that is too large`)
     const bytes = Buffer.concat(await Array.fromAsync(entry.content))
-    // What follows may be of a newer format, which this version does not know.
+    // The rest may have a newer format, which this version does not know.
     read = { bytes, header: parseHeader(bytes) }
   }
   throw new ArchiveError(`is cut short: it has only a ${ownNames.header}`)

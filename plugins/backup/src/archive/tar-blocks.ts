@@ -1,6 +1,6 @@
 import { Header, Pax } from 'tar'
 
-/** What a header of tar tells of an entry. */
+/** The facts of an entry in its header of tar. */
 export interface TarHead {
   readonly path: string
   readonly type: 'file' | 'directory'

@@ -4,7 +4,7 @@ import { type BackupHeader, backupFormat } from './backup-header.ts'
 import { type ArchiveSource, readAhead } from './read-sources.ts'
 import { checkRecipient } from './recovery-key.ts'
 
-/** What an archive is made of. */
+/** The content of an archive. */
 interface ArchiveContent {
   readonly header: Omit<BackupHeader, 'format'>
   /** Files may come without the folders above them. */

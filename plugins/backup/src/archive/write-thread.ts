@@ -18,7 +18,7 @@ const headerBytes = Buffer.from(`${JSON.stringify(header, null, 2)}\n`)
 const moment = new Date(header.created)
 
 /**
- * The archive is synced after each of so many bytes. A single sync at its end would have hundreds of mebibytes to bring to the disk,
+ * The number of bytes between two syncs of the archive. A single sync at its end would have hundreds of mebibytes to bring to the disk,
  * and the durable writes of clients would wait for that.
  */
 const bytesBetweenSyncs = 8 * 1024 * 1024

@@ -35,7 +35,7 @@ interface MakerParts extends DescribedNode {
   readonly limits?: SnapshotLimits
 }
 
-/** The free space is looked at again after so many bytes. */
+/** Bytes after which the free space is checked again. */
 const bytesBetweenLooks = 8 * 1024 * 1024
 
 /** Makes backups, one at a time. */

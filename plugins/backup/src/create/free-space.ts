@@ -9,7 +9,7 @@ const spared = 64 * 1024 * 1024
 
 /**
  * @param purpose what needs the space, for the message
- * @throws NodekeepError INSUFFICIENT_STORAGE if so many bytes do not fit on the disk of a folder
+ * @throws NodekeepError INSUFFICIENT_STORAGE if these bytes do not fit on the disk of a folder
  */
 export async function requireFreeSpace(folder: string, bytes: number, purpose = 'a backup'): Promise<void> {
   const { bavail, blocks, bsize } = await statfs(folder)

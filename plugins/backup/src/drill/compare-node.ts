@@ -4,7 +4,7 @@ import type { TrialNode } from '@nodekeep/plugin-sdk'
 import { type ManifestEntry, manifestEntries } from '../archive/manifest.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
 
-/** What a backup says about its moment, and a node that was started on it. */
+/** A backup with the facts of its moment, and a node that was started on it. */
 interface Comparison {
   readonly trial: Pick<TrialNode, 'fetch'>
   /** The path of the unpacked manifest. */
@@ -28,7 +28,7 @@ export interface ComparedMount {
   readonly archived: string | null
 }
 
-/** What was compared. */
+/** The numbers of things that were compared. */
 export interface ComparedNode {
   readonly users: number
   readonly files: number
@@ -131,7 +131,7 @@ async function canSignIn({ trial, signal }: Comparison, uuid: string): Promise<b
   return answer.ok && body.user?.authenticated === true
 }
 
-/** What each user must see, by their uuids. Each file and folder takes some 300 bytes of memory. */
+/** The files that each user must see, by their uuids. Each file and folder takes some 300 bytes of memory. */
 async function treesOf({ manifest, mounts, sample: rule }: Comparison): Promise<Map<string, UserTree>> {
   const trees = new Map<string, UserTree>()
   const sample = rule && new Sample(rule)

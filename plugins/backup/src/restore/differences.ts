@@ -18,7 +18,7 @@ interface ChangedUser {
   readonly restored: KnownUser
 }
 
-/** What a restore would change, for the person who decides. */
+/** The changes that a restore would make, for the person who decides. */
 export interface RestoreDifferences {
   /** Names of users whom only the backup has. */
   readonly addedUsers: Excerpt<string>

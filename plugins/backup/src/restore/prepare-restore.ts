@@ -14,7 +14,7 @@ import { restoredIdentity } from './restored-identity.ts'
 import { type HasBackend, restoredStorages } from './restored-storages.ts'
 import { checkLayout, isUserFolder, usersIn } from './unpacked-layout.ts'
 
-/** What a person wants to restore, and how. */
+/** The request of a person: the backup, and how to restore it. */
 interface RestoreRequest {
   readonly file: string
   /** Secret halves of recovery keys. */
@@ -38,7 +38,7 @@ interface RestoreParts {
   readonly hasBackend: HasBackend
 }
 
-/** What needs space, in messages. */
+/** The purpose of the space, in messages. */
 const purpose = 'this restore'
 
 /** How often the free space is looked at, in milliseconds. */
@@ -142,7 +142,7 @@ async function unpack(
   const disks = new Map<number, string>()
   for (const path of [unpacked, ...placed.map(({ fresh }) => fresh)]) disks.set((await stat(path)).dev, path)
   const onDisks = (look: (path: string) => Promise<void>) => Promise.all([...disks.values()].map(look))
-  // What an archive holds is hardly smaller than itself. Which of several disks gets how much of it shows when it is unpacked.
+  // The content of an archive is hardly smaller than the archive. Only unpacking shows how much of it goes to which disk.
   const size = sample?.maxBytes ?? (await bytesOfBackup(file))
   await onDisks((path) => requireFreeSpace(path, disks.size === 1 ? size : 0, purpose))
   let maxBytes = 0

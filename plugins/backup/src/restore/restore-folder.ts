@@ -14,7 +14,7 @@ import { lockRestores } from './restore-lock.ts'
  */
 type RestoreState = 'unpacking' | 'ready' | 'planned' | 'applied'
 
-/** What `restore.json` tells of a restore. */
+/** The content of `restore.json`. */
 interface RestoreRecord {
   readonly format: 1
   readonly state: RestoreState

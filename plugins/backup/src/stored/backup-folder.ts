@@ -34,7 +34,7 @@ export class BackupFolder {
   readonly path: string
   readonly #onUnreadable: OnUnreadable
   readonly #unreadable = new Set<string>()
-  /** What was read from archives, by name and time of change. */
+  /** The facts that were read from archives, by name and time of change. */
   readonly #known = new Map<string, StoredBackup>()
 
   constructor(path: string, onUnreadable: OnUnreadable = () => {}) {

@@ -7,7 +7,7 @@ import { each, expectedTree, file, folder, header, tree } from './fixtures/sourc
 
 const maxBytes = 2 ** 30
 
-/** What the folder has. */
+/** The entries of the folder. */
 const entries = [folder('files/empty'), file('files/ada/a', 'alpha'), file('files/ada/b/c', 'gamma')]
 
 /** A folder that another program has put back. Only that of an archive has checksums. */

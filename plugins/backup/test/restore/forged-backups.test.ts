@@ -152,7 +152,7 @@ test('a name with the wallet of somebody else is shown before a restore', async 
     changedUsers: only({ present, restored: renamed }),
     owner: { present, restored: renamed },
   })
-  // The same name in another account.
+  // Another account has the name.
   const other = crypto.randomUUID()
   t.match(await preview(`UPDATE users SET uuid = '${other}', wallet = '${stranger}'`), {
     addedUsers: only(username),
@@ -201,7 +201,7 @@ test('a backup of a newer version is refused, with both versions, before anythin
     409,
   )
 
-  // What was only added, and the state of a plugin that this node does not have, do no harm.
+  // Additions, and the state of a plugin that this node does not have, do no harm.
   const harmless = [
     [kernelStep('expand'), newer],
     [pluginStep('files', 'expand'), newerPlugin('files')],

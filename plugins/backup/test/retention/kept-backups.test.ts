@@ -50,7 +50,7 @@ test('a later look never misses a backup that an earlier one deleted', async () 
       const all = moments.map((created) => ({ created })).sort((a, b) => +b.created - +a.created)
       const kept = keptBackups(all, keep)
       const left = all.filter((backup) => kept.has(backup))
-      // What is left is kept again, so a second look deletes nothing.
+      // The kept backups are kept again, so a second run deletes nothing.
       return keptBackups(left, keep).size === left.length
     }),
   )

@@ -42,7 +42,7 @@ export interface EngineParts {
   readonly onStatus?: (status: SyncStatus) => void
 }
 
-/** What a client does at the moment. */
+/** The activity of a client at the moment. */
 export interface SyncStatus {
   readonly isConnected: boolean
   readonly isPaused: boolean

@@ -26,7 +26,7 @@ interface Position {
 }
 
 /**
- * What the device knows for good: the common states, the files of the node as they were seen last, and the changes that it must
+ * The knowledge of the device that survives a restart: the common states, the files of the node as they were seen last, and the changes that it must
  * still look at. It is a database, and all of it is in memory too. After a crash, the newest records may be missing. That is
  * safe: the device then compares the contents. Each change is in the database before it is in memory, so a full disk does not
  * part them. It then fails with SyncFailure `unavailable`.
@@ -297,7 +297,7 @@ export class SyncState {
   }
 }
 
-/** What to tell about results of SQLite that say nothing about the database itself: https://www.sqlite.org/rescode.html */
+/** Messages for results of SQLite that say nothing about the database itself: https://www.sqlite.org/rescode.html */
 const storageFailures: Readonly<Record<number, string>> = {
   8: 'The disk is read-only',
   10: 'The disk has an error',

@@ -4,7 +4,7 @@ export interface Block {
   readonly size: number
 }
 
-/** What a file contains: its SHA-256, in hexadecimal, its bytes, and its blocks in order. An empty file has no block. */
+/** The content of a file: its SHA-256, in hexadecimal, its bytes, and its blocks in order. An empty file has no block. */
 export interface Content {
   readonly sha256: string
   readonly size: number

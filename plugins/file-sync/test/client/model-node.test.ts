@@ -24,7 +24,7 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never
 
-/** What both nodes offer, with their own revisions. */
+/** The operations that both nodes offer, with their own revisions. */
 interface Subject {
   /** The revision of the file at a path now. */
   revisionAt(path: string): Promise<string | null>

@@ -155,7 +155,7 @@ export class ExternalChanges {
       if (signal.aborted || !this.#isFollowed(followed)) return
       if (followed.comparison === null) {
         followed.comparison = await this.#comparisonOf(followed)
-        // What changes from now on differs from a complete index, whenever the comparison comes to it.
+        // Changes from now on differ from a complete index, whenever the comparison comes to them.
         if (await followed.comparison?.hasAll()) followed.begun.resolve()
       }
       await followed.comparison?.run()

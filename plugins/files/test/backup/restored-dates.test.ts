@@ -40,7 +40,7 @@ async function* chunks(text: string): AsyncIterable<Uint8Array> {
   yield Buffer.from(text)
 }
 
-/** What people see of each file, without what a restore may change. */
+/** The facts that people see of each file, except those that a restore may change. */
 async function datesOf(
   files: FilesService,
   user: Parameters<FilesService['for']>[0],

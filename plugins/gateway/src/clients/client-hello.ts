@@ -1,6 +1,6 @@
 import type { HeadParser } from '@nodekeep/plugin-sdk/tunnel'
 
-/** What a client says when it begins TLS. */
+/** The first message of a client of TLS. */
 export interface ClientHello {
   /** The name of the server (RFC 6066, section 3), in lower case; `null` without one. */
   readonly serverName: string | null
@@ -112,7 +112,7 @@ class Reader {
     return this.#take(length).readUIntBE(0, length)
   }
 
-  /** Reads a vector whose length has so many bytes. */
+  /** Reads a vector whose length takes a number of bytes. */
   vector(lengthBytes: number): Reader {
     return new Reader(this.#take(this.integer(lengthBytes)))
   }

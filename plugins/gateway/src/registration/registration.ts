@@ -7,7 +7,7 @@ import { type SignedRequest, verifySignedRequest } from './signed-request.ts'
 import { isReserved, parseSubdomain } from './subdomain.ts'
 import type { UsedProofs } from './used-proofs.ts'
 
-/** What the registration has to know of the gateway. */
+/** The parts of the gateway that the registration needs. */
 interface RegistrationParts {
   readonly names: RegisteredNames
   readonly proofs: UsedProofs
@@ -33,7 +33,7 @@ interface Registered {
   readonly url: string
 }
 
-/** What everybody may know of a name. */
+/** The public facts of a name. */
 interface NameStatus {
   readonly subdomain: string
   /** Whether no other node can have the name: a node has it, or it is reserved. */

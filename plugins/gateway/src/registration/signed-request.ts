@@ -20,7 +20,7 @@ export interface SignedRequest {
   readonly body: Uint8Array | null
 }
 
-/** What a signed request proves. */
+/** The facts that a signed request proves. */
 export interface RequestProof {
   /** The node whose key signed the request. */
   readonly nodeId: string

@@ -49,7 +49,7 @@ export class RecordedChanges {
   }
 
   /**
-   * Begins a recording. A path is noted when its change is applied: whoever looks at a path meanwhile finds it in the next
+   * Begins a recording. A path is noted when its change is applied: a reader of the path meanwhile finds it in the next
    * `take`, and during a halt nothing is missing.
    */
   record(): Recording {

@@ -3,7 +3,7 @@ import { storageIdName } from '../watching/storage-id.ts'
 import { undoReplacement } from './replacement.ts'
 import type { Store } from './store.ts'
 
-/** What is not unfinished work. */
+/** Names that are no unfinished work. */
 const kept: ReadonlySet<string> = new Set([lockName, storageIdName, restoreFolderName])
 
 /**

@@ -116,7 +116,7 @@ export async function linkTree(
   if (failures.length > 0) throw failures[0]
 }
 
-/** What became of an entry: a link, an empty folder, or nothing, for a reason. Null: it is gone, or its copy is there already. */
+/** The result for an entry: a link, an empty folder, or nothing, for a reason. Null: it is gone, or its copy is there already. */
 type LinkOutcome = 'file' | 'directory' | { readonly why: string } | null
 
 /** Links a file into a copy of its folder, or makes the copy of a folder in it. Leaves out what a reader would not find. */

@@ -4,7 +4,7 @@ import { shownName } from '../folders/stored-names.ts'
 /** Milliseconds between two hints to look everywhere: the system may lose events, and tells nothing of other machines. */
 const everywhereMs = 60 * 60_000
 
-/** The same while the system has no watches left. */
+/** Milliseconds between these hints while the system has no watches left. */
 const withoutWatchesMs = 10 * 60_000
 
 /** Milliseconds that the begin of a watch takes at most. What was not watched by then is looked at again once it is. */

@@ -23,7 +23,7 @@ interface HandedUpdate extends BegunUpdate {
   readonly servedAt: string | null
 }
 
-/** What the plugin remembers over restarts and ways back, so it is a file and no row of a database. */
+/** The memory of the plugin. It survives restarts and ways back, so it is a file and no row of a database. */
 export interface UpdateRecord {
   /** When the source last answered. */
   readonly checkedAt: string | null

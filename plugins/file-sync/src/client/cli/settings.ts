@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
-/** What the command keeps for a person. The file is for them alone, because it has tokens. */
+/** The settings that the command keeps for a person. The file is for them alone, because it has tokens. */
 interface Settings {
   /** Tokens by the origin of the node. */
   readonly tokens: Readonly<Record<string, string>>

@@ -2,7 +2,7 @@ import type { SyncStatus } from '../sync-engine.ts'
 
 type State = Pick<SyncStatus, 'isConnected' | 'isIdle' | 'isPaused' | 'open' | 'heldDeletions' | 'trouble'>
 
-/** What a client does, in a few words. */
+/** Returns the activity of a client, in a few words. */
 export function stateText({ isConnected, isPaused, isIdle, open, heldDeletions }: State): string {
   if (isPaused) return 'paused'
   if (!isConnected) return 'not connected'

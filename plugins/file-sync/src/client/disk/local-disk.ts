@@ -86,7 +86,7 @@ export class LocalDisk implements Disk {
     const own = join(root, ownFolder)
     const incoming = join(own, 'incoming')
     await mkdir(own, { recursive: true, mode: 0o700 })
-    // What a killed client was about to place.
+    // A killed client may have left unfinished files.
     await rm(incoming, { recursive: true, force: true })
     await mkdir(incoming, { mode: 0o700 })
     await mkdir(join(own, 'trash'), { recursive: true, mode: 0o700 })

@@ -139,7 +139,7 @@ export class Devices {
   }
 }
 
-/** Whether a device was away for so long that changes may be unknown that it has not seen. */
+/** Whether a device was away for too long: the journal may have deleted changes that it has not seen. */
 export function wasAway({ seenAt }: Device): boolean {
   return Date.now() - seenAt.getTime() > awayMs
 }

@@ -125,7 +125,7 @@ class Play {
       else this.#time.after(this.#random() * 3000, () => device.cut())
       device.isOnline = true
     }
-    // What no device had was lost with the node.
+    // Contents that no device had were lost with the node.
     const kept = new Set([...contentsOf(this.#node), ...this.#devices.flatMap(contentsOn)])
     for (const content of lost) if (!kept.has(content)) this.#wanted.delete(content)
   }

@@ -21,7 +21,7 @@ export function createQuietWorld({ latency = 200 }: { readonly latency?: number 
   const devices: ModelDevice[] = []
   return {
     ...world,
-    /** What the devices did, such as `one: upload /a`. */
+    /** The steps of the devices, such as `one: upload /a`. */
     steps,
     /** Adds a device that runs. */
     device(name = 'one'): ModelDevice {

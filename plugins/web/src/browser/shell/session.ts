@@ -42,7 +42,7 @@ function endPresence(): void {
 export async function loadSession(): Promise<void> {
   const { user } = await (await get('/whoami')).json()
   if (!user.authenticated) {
-    // What the person typed stays while they sign in again.
+    // The text that the person typed stays while they sign in again.
     if (session.value) void askToSignIn()
     else session.value = null
     return

@@ -1,6 +1,6 @@
 import type { FunctionComponent } from 'preact'
 
-/** What a way to sign in gets. */
+/** The properties of a way to sign in. */
 interface SignInProps {
   /** Whether a sign-in in this way is running. */
   readonly working: boolean

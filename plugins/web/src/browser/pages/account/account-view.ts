@@ -15,7 +15,7 @@ import { Tokens } from './tokens.ts'
 
 const text = texts.account
 
-/** Who the person is, how they sign in, and everything that is signed in as them. */
+/** Shows the person, their ways to sign in, and everything that is signed in as them. */
 export function AccountView({ page }: { page: PageContext }): VNode {
   const { wallet, owner } = page.user
   const username = useSignal(page.user.username)

@@ -14,7 +14,7 @@ import { archiveAddress, contentAddress, pathIn } from './paths.ts'
 import type { Tasks } from './tasks.ts'
 import { upload } from './upload.ts'
 
-/** What a person can do in the folder that is shown. */
+/** The actions of a person in the folder that is shown. */
 export class EntryActions {
   /** The list of the entries. It gets the focus after an action. */
   readonly rows: { current: HTMLElement | null } = { current: null }

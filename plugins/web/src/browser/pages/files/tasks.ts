@@ -5,7 +5,7 @@ import { texts } from '../../texts.ts'
 import { numberedName } from './names.ts'
 import { folderOf, nameOf, pathIn } from './paths.ts'
 
-/** What to do if something is at the destination already. */
+/** The way to go on if something is at the destination already. */
 export type IfExists = 'ask' | 'replace' | 'keepBoth' | 'skip'
 
 /** One attempt of a work. */
@@ -21,7 +21,7 @@ export interface Attempt {
 
 /** A change of files that may take long: an upload, a move, a copy or a deletion. */
 export interface Work {
-  /** What is done, for people. */
+  /** The task in words, for people. */
   readonly title: string
   /** The destination. */
   readonly path: string

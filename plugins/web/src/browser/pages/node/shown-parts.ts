@@ -10,7 +10,7 @@ import { PluginsPart } from './parts/plugins.ts'
 import { UpdatePart } from './parts/update.ts'
 import { UsersPart } from './parts/users.ts'
 
-/** What a part gets. */
+/** The properties of a part. */
 interface PartProps {
   readonly page: PageContext
   /** Called when plugins were enabled or disabled, since parts come and go with them. */

@@ -8,7 +8,7 @@ import { newKey, readKey } from './ethereum-key.ts'
 import { sealKey } from './sealed-key.ts'
 import { storedKey, storeKey } from './stored-key.ts'
 
-/** Shorter passwords are guessed too soon by whoever copies the storage of the browser. */
+/** A thief of the storage of the browser guesses shorter passwords too soon. */
 const minPasswordLength = 10
 
 interface NewKeyFormProps {

@@ -19,7 +19,7 @@ interface Person {
   readonly wallet: string
 }
 
-/** What a restore would change: the answer of `POST /api/backup/restore`. */
+/** The changes that a restore would make: the answer of `POST /api/backup/restore`. */
 interface Comparison {
   readonly prepared: string
   readonly replaces: string | null
@@ -125,7 +125,7 @@ export function RestoreDialog({ page, filename, isOtherPlanned, onClose }: Resto
   <//>`
 }
 
-/** What the restore would change. It takes the focus, since the form before it is gone. */
+/** Shows the changes that the restore would make. It takes the focus, since the form before it is gone. */
 function Changes({ comparison }: { comparison: Comparison }): VNode {
   const element = useRef<HTMLUListElement>(null)
   useEffect(() => element.current?.focus(), [])
