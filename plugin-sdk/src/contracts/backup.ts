@@ -79,7 +79,7 @@ export interface BackupParticipant {
    * Does everything that can happen before the moment, such as listing files, while changes go on. `take` fixes the state: see
    * {@link PreparedSnapshot}. A prepared participant may wait for slower ones, so it keeps up with the changes meanwhile.
    *
-   * @param signal aborted when the participant takes too long, or when the backup is cancelled, until the snapshot is taken
+   * @param signal aborted when the participant takes too long, or when the backup is canceled, until the snapshot is taken
    */
   prepare(signal: AbortSignal): Promise<PreparedSnapshot<BackupSnapshot>>
 }

@@ -21,9 +21,9 @@ export const configuration = Type.Object({
     Type.Object(
       {
         last: count('The newest backups.'),
-        daily: count('The newest backup of each of so many days.'),
-        weekly: count('The newest backup of each of so many weeks, from Monday on.'),
-        monthly: count('The newest backup of each of so many months.'),
+        daily: count('Number of days whose newest backup stays.'),
+        weekly: count('Number of weeks, from Monday on, whose newest backup stays.'),
+        monthly: count('Number of months whose newest backup stays.'),
       },
       {
         description:
