@@ -19,6 +19,28 @@ export interface ManifestEntry {
   readonly changed?: true
 }
 
+/** The facts of an entry that its line repeats. */
+type ListedEntry = Pick<ManifestEntry, 'path' | 'type' | 'size'> & {
+  readonly modified: Date
+  readonly created?: Date | undefined
+}
+
+/** Returns the line for an entry. `sha256` counts for files only. */
+export function manifestEntry(
+  { path, type, size, modified, created }: ListedEntry,
+  { sha256, changed = false }: { readonly sha256?: string; readonly changed?: boolean },
+): ManifestEntry {
+  return {
+    path,
+    type,
+    size,
+    modified: modified.toISOString(),
+    ...(created && created.getTime() !== modified.getTime() && { created: created.toISOString() }),
+    ...(type === 'file' && sha256 !== undefined && { sha256 }),
+    ...(changed && { changed }),
+  }
+}
+
 const opening = '{"format":1,"entries":[\n'
 const closing = ']}\n'
 

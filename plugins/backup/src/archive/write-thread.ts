@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { type ArchiveFailure, archiveFailure, EntryTree } from '@nodekeep/plugin-sdk/archive'
 import { maxEntries, ownNames } from './backup-header.ts'
 import { gzipMembers, storedMember } from './gzip-members.ts'
-import { type ManifestEntry, ManifestWriter } from './manifest.ts'
+import { ManifestWriter, manifestEntry } from './manifest.ts'
 import { shortTarHeader, tarEnd, tarHeader, tarPadding } from './tar-blocks.ts'
 import type { EntryHead, FromWriter, ToWriter, WriteSettings } from './write-protocol.ts'
 
@@ -96,7 +96,7 @@ async function* tarOfEverything(): AsyncGenerator<Uint8Array, void, undefined> {
       yield content
       if (ends === null) continue
       yield tarPadding(entry.head.size)
-      manifest.add(manifestEntry(entry.head, entry.hash.digest('hex'), ends.changed))
+      manifest.add(manifestEntry(entry.head, { sha256: entry.hash.digest('hex'), changed: ends.changed }))
       entry = null
     }
     send({ kind: 'free', memory: index })
@@ -120,23 +120,7 @@ function* ownEntry(
     yield chunk
   }
   yield tarPadding(size)
-  manifest?.add(manifestEntry(head, hash.digest('hex'), false))
-}
-
-function manifestEntry(
-  { path, type, size, modified, created }: EntryHead,
-  sha256: string,
-  changed: boolean,
-): ManifestEntry {
-  return {
-    path,
-    type,
-    size,
-    modified: modified.toISOString(),
-    ...(created && created.getTime() !== modified.getTime() && { created: created.toISOString() }),
-    ...(type === 'file' && { sha256 }),
-    ...(changed && { changed }),
-  }
+  manifest?.add(manifestEntry(head, { sha256: hash.digest('hex') }))
 }
 
 /** The batches, until the main thread says that there are no more. */

@@ -6,7 +6,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { archiveFailure, EntryTree, withShortPath } from '@nodekeep/plugin-sdk/archive'
 import { backupFormat, maxEntries, ownNames } from '../archive/backup-header.ts'
 import { inTime, type Patience } from '../archive/in-time.ts'
-import { type ManifestEntry, ManifestWriter } from '../archive/manifest.ts'
+import { ManifestWriter, manifestEntry } from '../archive/manifest.ts'
 import type { NodeContent, NodeEntry } from '../create/archive-content.ts'
 import { requireFreeSpace } from '../create/free-space.ts'
 
@@ -52,7 +52,7 @@ export async function writeView(
         await requireFreeSpace(root, entry.size)
         await copy(entry, at, patience)
       }
-      manifest.add(listed(entry))
+      manifest.add(manifestEntry(entry, { changed: entry.changed() }))
     }
     tree.add(ownNames.manifest, 'file')
     await requireFreeSpace(root, manifest.manifestBytes)
@@ -67,17 +67,6 @@ export async function writeView(
     throw new NodekeepError(failure.code, `The view of the moment ${why}.`, { cause: error })
   } finally {
     parents.close()
-  }
-}
-
-function listed({ path, type, size, modified, created, changed }: NodeEntry): ManifestEntry {
-  return {
-    path,
-    type,
-    size,
-    modified: modified.toISOString(),
-    ...(created && created.getTime() !== modified.getTime() && { created: created.toISOString() }),
-    ...(changed() && { changed: true }),
   }
 }
 
