@@ -81,7 +81,7 @@ export interface RunningNode {
   /** Resolves with the reason when a plugin asks to start the node again. Stop it then, and end with `exitCodes.restart`. */
   readonly restartRequested: Promise<string>
   /** Serves until no request is in work, such as an upload. Answers that stream do not count. */
-  settle(patienceMs: number, signal: AbortSignal): Promise<void>
+  waitForRequests(patienceMs: number, signal: AbortSignal): Promise<void>
   /**
    * Lets requests finish, stops every plugin, and unlocks the data folder. A second call waits for the first.
    *
@@ -250,7 +250,7 @@ async function boot(
       hasPages: () => cradle.routeTable.find('GET', '/') !== null,
       issueSession: issue,
       plugins: describePlugins,
-      settle: (patienceMs, signal) => httpServer.settle(patienceMs, signal),
+      waitForRequests: (patienceMs, signal) => httpServer.waitForRequests(patienceMs, signal),
       restartRequested: cradle.nodeControl.restartRequested,
       stop,
     }

@@ -37,7 +37,7 @@ interface HttpServerOptions {
 const backlog = 4096
 
 /** A request that is in work for less than this is not waited for, in milliseconds. */
-const settledMs = 300
+const briefMs = 300
 
 /** Milliseconds that a connection has for its first request when the server closes. */
 const firstRequestMs = 500
@@ -130,10 +130,10 @@ export class HttpServer {
    * Waits, while the server goes on, until no request is in work for longer than a moment: its body arrives, or its answer has not
    * begun. So uploads count, and answers that stream do not.
    */
-  async settle(patienceMs: number, signal: AbortSignal): Promise<void> {
+  async waitForRequests(patienceMs: number, signal: AbortSignal): Promise<void> {
     const until = performance.now() + patienceMs
     while (performance.now() < until && !signal.aborted) {
-      const inWork = [...this.#connections.values()].some((connection) => connection.workMs > settledMs)
+      const inWork = [...this.#connections.values()].some((connection) => connection.workMs > briefMs)
       if (!inWork) return
       await delay(50, undefined, { signal }).catch(() => {})
     }

@@ -131,13 +131,13 @@ export class NodeProcess {
   async watch(limitMs: number): Promise<void> {
     await this.serving
     const everyMs = limitMs / 6
-    let looked = performance.now()
-    this.#lastSign = looked
+    let checkedAt = performance.now()
+    this.#lastSign = checkedAt
     const timer = setInterval(() => {
       const now = performance.now()
       // When this process has been standing still itself, such as on a machine that was suspended, nothing is known.
-      if (now - looked > 2 * everyMs) this.#lastSign = now
-      looked = now
+      if (now - checkedAt > 2 * everyMs) this.#lastSign = now
+      checkedAt = now
       if (now - this.#lastSign > limitMs) {
         this.#isHanging = true
         this.kill()

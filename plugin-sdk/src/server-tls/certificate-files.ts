@@ -10,7 +10,7 @@ export interface CertificateFilesOptions {
   /** The absolute path of the private key. */
   readonly key: string
   readonly log: Log
-  /** Milliseconds between two looks at the files. */
+  /** Milliseconds between two checks of the files. */
   readonly pollMs?: number
 }
 
@@ -23,10 +23,10 @@ export class CertificateFiles {
   readonly #timer: NodeJS.Timeout
   #current: ServerCertificate | null = null
   #problem: string | null = null
-  /** The states of the files at the last look, and when they were last read. */
+  /** The states of the files at the last check, and when they were last read. */
   #seen: string | null = null
   #read: string | null = null
-  #looking: Promise<void> | null = null
+  #checking: Promise<void> | null = null
 
   /** Reads the files. It never rejects: {@link problem} tells why they are not in use. */
   static async open(options: CertificateFilesOptions): Promise<CertificateFiles> {
@@ -38,8 +38,8 @@ export class CertificateFiles {
   private constructor(options: CertificateFilesOptions) {
     this.#options = options
     this.#timer = setInterval(() => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null
+      this.#checking ??= this.#check().finally(() => {
+        this.#checking = null
       })
     }, options.pollMs ?? 5000).unref()
   }
@@ -54,14 +54,14 @@ export class CertificateFiles {
     return this.#problem
   }
 
-  /** Looks at the files no more. */
+  /** Ends the checks. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#looking
+    await this.#checking
   }
 
-  /** Reads changed files when they stood still from one look to the next: a program may replace both, one after the other. */
-  async #look(): Promise<void> {
+  /** Reads changed files when they stood still from one check to the next: a program may replace both, one after the other. */
+  async #check(): Promise<void> {
     const state = await this.#state()
     if (state === this.#seen && state !== this.#read) await this.#load(state)
     this.#seen = state

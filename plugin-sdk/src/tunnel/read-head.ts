@@ -30,7 +30,7 @@ export function readHead<T>(
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   let bytes: Buffer = Buffer.alloc(0)
   const fail = (error: Error) => {
-    settle()
+    stopReading()
     reject(error)
   }
   const read = () => {
@@ -39,7 +39,7 @@ export function readHead<T>(
         bytes = bytes.length === 0 ? piece : Buffer.concat([bytes, piece])
         const head = parse(bytes)
         if (head !== null) {
-          settle()
+          stopReading()
           if (head.length < bytes.length) stream.unshift(bytes.subarray(head.length))
           resolve(head.value)
           return
@@ -56,7 +56,7 @@ export function readHead<T>(
   const closed = () => fail(new Error('The connection was closed before it had begun.'))
   const late = () => fail(new Error(`The connection said nothing useful for ${(withinMs ?? 0) / 1000} s.`))
   const timer = withinMs === undefined ? undefined : setTimeout(late, withinMs)
-  const settle = () => {
+  const stopReading = () => {
     clearTimeout(timer)
     stream.off('readable', read).off('end', closed).off('close', closed).off('error', fail)
   }

@@ -17,7 +17,7 @@ import { StagedBlocks } from './server/uploads/staged-blocks.ts'
 import { uploadRoutes } from './server/uploads/upload-routes.ts'
 import { Uploads } from './server/uploads/uploads.ts'
 
-/** Milliseconds between two looks at all connections. */
+/** Milliseconds between two checks of all connections. */
 const lookMs = 30_000
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -80,13 +80,13 @@ export default definePlugin({
         for (const id of connections.deviceIds()) devices.see(id)
         tidy()
       }, dayMs).unref()
-      const look = setInterval(() => {
-        connections.look()
+      const checks = setInterval(() => {
+        connections.check()
         kept.tell()
       }, lookMs).unref()
       onStop(() => {
         clearInterval(daily)
-        clearInterval(look)
+        clearInterval(checks)
       })
     })
 

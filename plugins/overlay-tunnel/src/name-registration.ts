@@ -50,14 +50,14 @@ export class NameRegistration {
   }
 
   /** Registers the name until it is registered or the session is over, and gives former names back. It never rejects. */
-  async settle(session: WelcomeSession, signal: AbortSignal): Promise<void> {
+  async ensureName(session: WelcomeSession, signal: AbortSignal): Promise<void> {
     const { firstRetryMs = usualRetryMs } = this.#parts
     if (session.isLed) this.#notBefore = Number.NEGATIVE_INFINITY
     for (let pauseMs = firstRetryMs; ; pauseMs = Math.min(pauseMs * 2, longestRetryMs)) {
       await delay(Math.max(0, this.#notBefore - performance.now()), undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       try {
-        await this.#settle(session, signal)
+        await this.#bringUpToDate(session, signal)
         this.#failure.over()
         this.#tell(null, session)
         return
@@ -72,7 +72,7 @@ export class NameRegistration {
     }
   }
 
-  async #settle(session: WelcomeSession, signal: AbortSignal): Promise<void> {
+  async #bringUpToDate(session: WelcomeSession, signal: AbortSignal): Promise<void> {
     const { name, state, log } = this.#parts
     const key = `names at ${session.gatewayId}`
     const asked = (await state.get<string[]>(key)) ?? []

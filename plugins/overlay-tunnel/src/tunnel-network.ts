@@ -56,7 +56,7 @@ export class TunnelNetwork implements OverlayNetwork {
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       const beganAt = performance.now()
       const over = new AbortController()
-      let settled: Promise<void> | undefined
+      let naming: Promise<void> | undefined
       const onChange = () => node.statusChanged()
       const session = new GatewaySession({
         route,
@@ -71,14 +71,14 @@ export class TunnelNetwork implements OverlayNetwork {
             log.error({ err }, 'The id of the gateway could not be stored. The next start meets it anew.')
           })
           const isLed = name !== null && session.urls.includes(name.origin)
-          settled = registration.settle({ route, gatewayId: id, isLed, onChange }, over.signal)
+          naming = registration.ensureName({ route, gatewayId: id, isLed, onChange }, over.signal)
         },
         onChange,
       })
       this.#session = session
       const end = await session.run(signal)
       over.abort()
-      await settled
+      await naming
       this.#session = null
       if (session.wasWelcome) node.statusChanged()
       if (signal.aborted) break

@@ -66,7 +66,7 @@ export default definePlugin({
       }
       if (source?.isConfigured !== true) return
       const triedAt = () => (file.record.triedAt === null ? null : new Date(file.record.triedAt))
-      endChecks = everyDay(triedAt, () => updates.lookDaily(config.automatic))
+      endChecks = everyDay(triedAt, () => updates.checkDaily(config.automatic))
     })
     context.onStop(() => endChecks())
 

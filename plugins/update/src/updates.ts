@@ -91,7 +91,7 @@ export class Updates {
    */
   async check(): Promise<CheckResult> {
     if (this.#step !== null) throw this.#busy()
-    const found = await this.#look()
+    const found = await this.#findNewer()
     return {
       updateAvailable: found !== null,
       latestVersion: found?.version ?? this.#parts.info.version,
@@ -117,7 +117,7 @@ export class Updates {
     this.#step = { text: 'Looking for a new version', percent: 0 }
     let release: Release | null = null
     try {
-      release = await this.#look()
+      release = await this.#findNewer()
       if (release === null) {
         this.#step = null
         return {
@@ -141,7 +141,7 @@ export class Updates {
    *
    * @param automatic whether to install one, unless it did not work here before, or there would be no way back
    */
-  async lookDaily(automatic: boolean): Promise<void> {
+  async checkDaily(automatic: boolean): Promise<void> {
     const { log, file, signal } = this.#parts
     if (this.#step !== null) return
     try {
@@ -241,7 +241,7 @@ export class Updates {
     return left === undefined ? null : (left.reason ?? '')
   }
 
-  async #look(): Promise<Release | null> {
+  async #findNewer(): Promise<Release | null> {
     this.#checking ??= this.#ask().finally(() => {
       this.#checking = null
     })

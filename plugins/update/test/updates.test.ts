@@ -202,39 +202,39 @@ test('a node that cannot install says what to do instead', async (t) => {
 
 test('the daily check installs only if it may, and never again what has failed on trial', async (t) => {
   const { updates, source, releases, start } = await updatesSubject(t)
-  await updates.lookDaily(false)
+  await updates.checkDaily(false)
   t.equal(updates.newer?.version, '1.1.0')
   t.same(releases.asked, [])
   releases.found = { problems: [], warnings: [], wayBack: false }
-  await updates.lookDaily(true)
+  await updates.checkDaily(true)
   t.same(releases.asked, [], 'no way back')
   t.match(updates.progress, /no way back/)
   releases.found = { problems: [], warnings: [], wayBack: true }
-  await updates.lookDaily(true)
+  await updates.checkDaily(true)
   t.same(releases.asked, [], 'a person decides')
   source.newest = { version: '1.1.1', notes: '' }
   releases.attempts = [attempt('1.0.0', '1.1.1', 'failed', 'It did not start.')]
-  await updates.lookDaily(true)
+  await updates.checkDaily(true)
   t.same(releases.asked, [], 'it has failed on trial')
   source.newest = { version: '1.2.0', notes: '' }
   source.before = () => {
     throw new NodekeepError('UPSTREAM_ERROR', 'The source cannot be reached.')
   }
-  await updates.lookDaily(true)
+  await updates.checkDaily(true)
   source.before = () => {}
   const sources = await start('1.0.0', 'sources')
-  await sources.updates.lookDaily(true)
+  await sources.updates.checkDaily(true)
   t.same(releases.asked, [], 'this node cannot install')
   source.amid = () => {
     throw new NodekeepError('INSUFFICIENT_STORAGE', 'The disk is full.')
   }
-  await updates.lookDaily(true)
+  await updates.checkDaily(true)
   source.amid = () => {}
   releases.attempts = [{ ...attempt('1.0.0', '1.2.0', 'failed', 'The disk was full.'), failedOnTrial: false }]
   t.match(updates.progress, /The disk is full/)
-  await updates.lookDaily(true)
+  await updates.checkDaily(true)
   t.same(releases.asked, ['change to /new/1.2.0 within 1000'], 'a full disk is no fault of the version')
-  await updates.lookDaily(true)
+  await updates.checkDaily(true)
   t.equal(releases.asked.length, 1, 'an update runs')
 })
 

@@ -93,7 +93,7 @@ async function stopNode(
 ): Promise<void> {
   const patienceMs = supervisor?.patienceMs() ?? 0
   if (supervisor === null || patienceMs === 0) return node.stop()
-  await node.settle(patienceMs, supervisor.impatient)
+  await node.waitForRequests(patienceMs, supervisor.impatient)
   await node.stop(drainOfChangeMs)
 }
 

@@ -36,7 +36,7 @@ interface MakerParts extends DescribedNode {
 }
 
 /** Bytes after which the free space is checked again. */
-const bytesBetweenLooks = 8 * 1024 * 1024
+const bytesBetweenChecks = 8 * 1024 * 1024
 
 /** Makes backups, one at a time. */
 export class BackupMaker {
@@ -90,7 +90,7 @@ export class BackupMaker {
     const signal = AbortSignal.any([callersSignal, full.signal])
     await using snapshot = await takeNodeSnapshot(participants, signal, limits)
     const content = await contentOf(snapshot, this.#parts)
-    let looked = 0
+    let checked = 0
     const written = await writeArchive(file, {
       ...content,
       recipients: [...recipients, ...moreRecipients],
@@ -99,8 +99,8 @@ export class BackupMaker {
       onProgress: ({ entries, bytes }) => {
         const share = this.#lastBytes === null ? null : Math.min(1, bytes / Math.max(1, this.#lastBytes))
         this.#progress = { step: 'writing', startedAt, entries, bytes, share }
-        if (bytes - looked < bytesBetweenLooks) return
-        looked = bytes
+        if (bytes - checked < bytesBetweenChecks) return
+        checked = bytes
         requireFreeSpace(folder.path, 0).catch((error) => full.abort(error))
       },
     })

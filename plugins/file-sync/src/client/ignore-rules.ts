@@ -9,8 +9,8 @@ export const ignoreFile = '/.nodekeepignore'
 const mostBytes = 1024 * 1024
 
 /** Reads the rules from the disk. Without the file, there are none. */
-export async function readIgnoreFile(disk: Pick<Disk, 'look' | 'read'>): Promise<string> {
-  const entry = await disk.look(ignoreFile)
+export async function readIgnoreFile(disk: Pick<Disk, 'stat' | 'read'>): Promise<string> {
+  const entry = await disk.stat(ignoreFile)
   if (entry?.type !== 'file' || entry.size > mostBytes) return ''
   const content = await disk.read(ignoreFile, entry)
   try {

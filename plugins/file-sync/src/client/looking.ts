@@ -12,7 +12,7 @@ export async function lookLocally(view: SyncView, disk: Disk, path: string): Pro
     found.set(each, isFit ? entry : { type: 'other', reason: 'The node cannot have this name.' })
     return isFit
   }
-  const entry = path === '/' ? null : await disk.look(path)
+  const entry = path === '/' ? null : await disk.stat(path)
   const isFolder = path === '/' || (entry !== null && take(path, entry) && entry.type === 'directory')
   if (isFolder) await gather(path, (each) => disk.list(each), take)
   const paths = new Set([...view.local.within(path), ...found.keys()])
@@ -30,7 +30,7 @@ export async function lookRemotely(view: SyncView, remote: Remote, path: string)
   using look = view.lookRemotely()
   const { state } = view
   const found = new Map<string, RemoteEntry>()
-  const entry = await remote.look(path)
+  const entry = await remote.stat(path)
   if (entry !== null) found.set(path, entry)
   if (entry?.type === 'directory') await gatherRemote(remote, path, found)
   const paths = new Set([path, ...state.remote.within(path), ...found.keys()])

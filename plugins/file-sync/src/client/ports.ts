@@ -60,7 +60,7 @@ export interface Remote {
    */
   confirm(): Promise<void>
   /** `null` if nothing is there. */
-  look(path: string): Promise<RemoteEntry | null>
+  stat(path: string): Promise<RemoteEntry | null>
   /** Lists a folder, by name. `null` if it is none. */
   list(folder: string): Promise<ReadonlyMap<string, RemoteEntry> | null>
   /** The SHA-256 of files in hexadecimal, `null` for a file that has another revision by now. */
@@ -111,7 +111,7 @@ export interface Disk {
   /** Why the disk cannot have a name; `null` if it can. */
   unfitName(name: string): string | null
   /** `null` if nothing is there. */
-  look(path: string): Promise<LocalEntry | null>
+  stat(path: string): Promise<LocalEntry | null>
   /** Lists a folder, by name. `null` if it is none. */
   list(folder: string): Promise<ReadonlyMap<string, LocalEntry> | null>
   /** Calls the listener with paths that may have changed; `/` stands for everything. */

@@ -140,7 +140,7 @@ async function movedFrom(
   const source = file.moveIdentity === '' ? undefined : state.pathOfMove(file.moveIdentity)
   if (source === undefined || source === path || view.isBusy(source)) return null
   // The file may have been seen at its new path before it is missed at the former one.
-  if (view.local.get(source) !== undefined && (await disk.look(source)) === null) view.setLocal(source, null)
+  if (view.local.get(source) !== undefined && (await disk.stat(source)) === null) view.setLocal(source, null)
   const [common, there] = [state.common.get(source), state.remote.get(source)]
   if (view.local.get(source) || view.isBusy(source)) return null
   if (common?.type !== 'file' || common.isStale || there?.type !== 'file') return null
@@ -256,7 +256,7 @@ async function removeLocal({ view, disk }: StepParts, path: string): Promise<voi
 
 async function removeRemote({ view, disk, remote }: StepParts, path: string): Promise<void> {
   const [local, there] = [view.local.get(path), view.state.remote.get(path)]
-  const now = await disk.look(path)
+  const now = await disk.stat(path)
   if (now?.type !== local?.type) throw changed(`${path} is on the disk again.`)
   const revision = there?.type === 'file' ? there.revision : null
   await writing(view, [path], () => remote.remove(path, revision))

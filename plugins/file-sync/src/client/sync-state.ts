@@ -111,7 +111,7 @@ export class SyncState {
     }
   }
 
-  /** Records that a local file and a file of the node have the same content. Its former offers are then settled. */
+  /** Records that a local file and a file of the node have the same content. Its former offers are then over. */
   setSame(path: string, sha256: string, remote: RemoteFileEntry, local: LocalFileEntry | null): void {
     this.together(() => {
       // The node may have something else by now.

@@ -79,7 +79,7 @@ async function realSubject(token: string): Promise<Subject> {
   const ended = remote.follow({}, onMessage, end.signal)
   await Promise.race([begun.promise, ended])
   const revisionAt = async (each: string) => {
-    const entry = await remote.look(each)
+    const entry = await remote.stat(each)
     return entry?.type === 'file' ? entry.revision : null
   }
   return {
@@ -125,7 +125,7 @@ function modelSubject(): Subject {
   })
   return {
     revisionAt: async (each) => {
-      const entry = model.look(each)
+      const entry = model.stat(each)
       return entry?.type === 'file' ? entry.revision : null
     },
     async perform(step, content, revision) {
@@ -178,7 +178,7 @@ async function performReal(remote: NodeRemote, step: Operation, text: string, re
       return 'file'
     case 'read': {
       const file = { type: 'file', size: bytes.length, modified: 0, revision: revision ?? 'wrong' } as const
-      const entry = await remote.look(step.path)
+      const entry = await remote.stat(step.path)
       return textOf(
         remote.read(step.path, entry?.type === 'file' ? { ...file, size: entry.size } : file, null),
       )

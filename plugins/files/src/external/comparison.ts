@@ -208,7 +208,7 @@ export class Comparison {
     const userUuid = this.#userUuid
     try {
       await this.#catchUp()
-      const paths = await this.#settled(locked)
+      const paths = await this.#readable(locked)
       const found = await Promise.all(
         paths.map(async (path) => [path, await mounts.entryAt(userUuid, path)] as const),
       )
@@ -239,15 +239,15 @@ export class Comparison {
   }
 
   /** Leaves out the paths of unfinished copies, and for the next run those with changes that cannot be read yet. */
-  async #settled(paths: readonly UserPath[]): Promise<readonly UserPath[]> {
+  async #readable(paths: readonly UserPath[]): Promise<readonly UserPath[]> {
     const { journal } = this.#parts
     const unread = await journal.unread(this.#userUuid, this.#tree.seq)
     const copies = (await journal.stagedMoves()).filter(({ userUuid }) => userUuid === this.#userUuid)
     return paths.filter((path) => {
       if (copies.some((copy) => isWithin(path, copy.path))) return false
-      const isSettled = !unread.some((change) => overlaps(change, path))
-      if (!isSettled) this.#left.add(path)
-      return isSettled
+      const isReadable = !unread.some((change) => overlaps(change, path))
+      if (!isReadable) this.#left.add(path)
+      return isReadable
     })
   }
 

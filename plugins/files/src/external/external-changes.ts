@@ -43,7 +43,7 @@ interface Followed {
   notBefore: number
   /** Whether the last run failed. */
   hasFailed: boolean
-  /** Settles when nothing is missed any more: the index was complete, or the first run has ended. */
+  /** Resolves when nothing is missed any more: the index was complete, or the first run has ended. */
   readonly begun: PromiseWithResolvers<void>
 }
 

@@ -12,7 +12,7 @@ interface PendingMove {
 }
 
 /** The facts of one user that are not in the tables of their own yet. */
-interface Unsettled {
+interface PendingFacts {
   /** The paths of copies that do not have their final name yet. */
   readonly staged: Set<string>
   readonly moves: PendingMove[]
@@ -27,7 +27,7 @@ interface Unsettled {
 export class JournalMoment {
   readonly #connection: DatabaseSync
   #created: StatementSync
-  readonly #users = new Map<string, Unsettled>()
+  readonly #users = new Map<string, PendingFacts>()
 
   constructor(file: string) {
     this.#connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
@@ -42,7 +42,7 @@ export class JournalMoment {
   }
 
   /**
-   * Reads what was not settled at the moment. Call it before the moment is asked for anything.
+   * Reads the facts that were pending at the moment. Call it before the moment is asked for anything.
    *
    * @throws the reason of the signal
    */
@@ -117,7 +117,7 @@ export class JournalMoment {
     return createdIf(row && createdDateOf(row), file) ?? createdIf(written, file)
   }
 
-  #of(userUuid: string): Unsettled {
+  #of(userUuid: string): PendingFacts {
     const known = this.#users.get(userUuid) ?? { staged: new Set(), moves: [], writes: new Map() }
     this.#users.set(userUuid, known)
     return known

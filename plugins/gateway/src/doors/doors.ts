@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NodeSession } from '../tunnels/node-session.ts'
-import { FairPlaces } from './fair-places.ts'
+import { FairSlots } from './fair-slots.ts'
 import { knock } from './knock.ts'
 
 interface DoorsParts {
@@ -26,7 +26,7 @@ export class Doors {
   readonly #parts: Required<DoorsParts>
   readonly #watched = new Map<NodeSession, AbortController>()
   /** By the addresses of the nodes: nodes that let each test run out of time do not hold up those of others. */
-  readonly #places = new FairPlaces(maxTests)
+  readonly #slots = new FairSlots(maxTests)
 
   constructor(parts: DoorsParts) {
     this.#parts = { ...usualTimes, ...parts }
@@ -62,7 +62,7 @@ export class Doors {
 
   /** @returns why the door is closed, `null` if it is open */
   async #test(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
-    const leave = await this.#places.take(session.process.addressGroup)
+    const leave = await this.#slots.take(session.process.addressGroup)
     try {
       if (signal.aborted) return null
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(knockMs)])

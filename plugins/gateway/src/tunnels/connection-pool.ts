@@ -57,14 +57,14 @@ export class ConnectionPool {
       return socket
     }
     const { promise, resolve } = Promise.withResolvers<TLSSocket | null>()
-    const settle = (found: TLSSocket | null) => {
-      this.#waiting.delete(settle)
+    const answer = (found: TLSSocket | null) => {
+      this.#waiting.delete(answer)
       resolve(found)
     }
-    const giveUp = () => settle(null)
+    const giveUp = () => answer(null)
     const timer = setTimeout(giveUp, this.#parts.patienceMs)
     client.once('close', giveUp)
-    this.#waiting.add(settle)
+    this.#waiting.add(answer)
     this.#replenish()
     const found = await promise
     clearTimeout(timer)
@@ -86,7 +86,7 @@ export class ConnectionPool {
       release()
       socket.destroy()
     }
-    for (const settle of this.#waiting) settle(null)
+    for (const answer of this.#waiting) answer(null)
   }
 
   #keep(socket: TLSSocket): void {

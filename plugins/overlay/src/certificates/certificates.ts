@@ -22,7 +22,7 @@ interface CertificateOptions {
 interface CertificateTimes {
   /** The time for a handshake. */
   readonly handshakeMs: number
-  /** The time between two looks at the files. */
+  /** The time between two checks of the files. */
   readonly pollMs: number
   /** The pause after the first order that failed. */
   readonly retryMs: number

@@ -35,7 +35,7 @@ export function endTls(
     })
     const cut = () => socket.destroy()
     const timer = setTimeout(cut, handshakeMs)
-    const settle = (client: ClientConnection | null) => {
+    const finish = (client: ClientConnection | null) => {
       clearTimeout(timer)
       signal.removeEventListener('abort', cut)
       socket.off('end', cut)
@@ -43,13 +43,13 @@ export function endTls(
     }
     signal.addEventListener('abort', cut)
     socket.on('error', () => {})
-    socket.once('close', () => settle(null))
+    socket.once('close', () => finish(null))
     // The connections of a tunnel end each direction by itself, so the end of the client does not close them.
     socket.once('end', cut)
     socket.once('secure', () => {
       // The authority has seen the certificate by now, which was all (RFC 8737, section 3).
       if (isChallenge) socket.end()
-      else settle({ socket, remoteAddress, remotePort, encrypted: true, serverName: nameOf(socket) })
+      else finish({ socket, remoteAddress, remotePort, encrypted: true, serverName: nameOf(socket) })
     })
     if (signal.aborted || raw.destroyed) cut()
   })

@@ -110,7 +110,7 @@ export class LocalDisk implements Disk {
     return isUnfit ? `Windows cannot have the name "${name}".` : null
   }
 
-  async look(path: string): Promise<LocalEntry | null> {
+  async stat(path: string): Promise<LocalEntry | null> {
     return withDisk(path, async () => {
       if (await this.#isBehindLink(path)) return { type: 'other', reason: 'A symbolic link leads there.' }
       // Another spelling of the name would be found, too.

@@ -65,7 +65,7 @@ export class NodeRemote implements Remote {
     return this.#pings.ping()
   }
 
-  async look(path: string): Promise<RemoteEntry | null> {
+  async stat(path: string): Promise<RemoteEntry | null> {
     const answer = await this.#requests.send('/stat', { query: { path } }).catch(nullIfGone)
     if (answer === null) return null
     const entry = (await reach(answer.url, () => answer.json())) as ListedEntry

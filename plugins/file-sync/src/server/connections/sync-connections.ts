@@ -68,8 +68,8 @@ export class SyncConnections {
     return this.#all().flatMap(({ deviceId }) => deviceId ?? [])
   }
 
-  /** Looks whether all clients are alive, and whether anything has changed that nothing announces, such as a mount. */
-  look(): void {
+  /** Checks whether all clients are alive, and whether anything has changed that nothing announces, such as a mount. */
+  check(): void {
     for (const connection of this.#all()) {
       connection.beat()
       connection.notice()

@@ -121,7 +121,7 @@ export class BackgroundIndex {
   }
 
   /** Hashes a file, or all files of a folder. */
-  async #look(userUuid: string, path: string): Promise<void> {
+  async #indexTree(userUuid: string, path: string): Promise<void> {
     const entry = await this.#parts.files.for({ uuid: userUuid }).stat(path).catch(nullIfUnreachable)
     if (entry?.type === 'directory') await this.#walk(userUuid, path)
     else if (entry !== null) await this.#hash(userUuid, entry)
@@ -147,7 +147,7 @@ export class BackgroundIndex {
     if (op !== 'move' || source === undefined) return
     await index.moveTree(userUuid, source, path)
     // Files that moved before they were hashed are not in the index.
-    await this.#look(userUuid, path)
+    await this.#indexTree(userUuid, path)
   }
 
   /** Hashes a file, no faster than the bound. */

@@ -90,11 +90,11 @@ class Revisions {
 
   /** The revision at a path; null if no file is there, undefined if its mount does not answer. */
   async of(path: string): Promise<string | null | undefined> {
-    if (!this.#known.has(path)) this.#known.set(path, await this.#look(path))
+    if (!this.#known.has(path)) this.#known.set(path, await this.#revisionAt(path))
     return this.#known.get(path)
   }
 
-  async #look(path: string): Promise<string | null | undefined> {
+  async #revisionAt(path: string): Promise<string | null | undefined> {
     try {
       const { type, revision } = await this.#files.stat(path)
       return type === 'file' ? revision : null

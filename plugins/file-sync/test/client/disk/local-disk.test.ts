@@ -90,7 +90,7 @@ t.test('a folder that became a symbolic link leads nowhere', async (t) => {
   await rename(join(folder, 'photos'), join(elsewhere, 'photos'))
   await symlink(join(elsewhere, 'photos'), join(folder, 'photos'))
   for (const path of ['/photos/a', '/photos/gone', '/photos/é'])
-    t.match(await disk.look(path), { type: 'other', reason: /symbolic link/ })
+    t.match(await disk.stat(path), { type: 'other', reason: /symbolic link/ })
   const changed = { name: 'SyncFailure', kind: 'changed' }
   await t.rejects(disk.trash('/photos/a', file), changed)
   await t.rejects(disk.move('/photos/a', '/b', file), changed)
@@ -116,7 +116,7 @@ t.test('a file that cannot be looked at does not hide others', async (t) => {
 })
 
 async function fileAt(disk: LocalDisk, path: string): Promise<LocalFileEntry> {
-  const entry = await disk.look(path)
+  const entry = await disk.stat(path)
   if (entry?.type !== 'file') throw new SyncFailure('changed', `${path} is no file.`)
   return entry
 }

@@ -215,7 +215,7 @@ export class ModelDevice {
         ping()
         return pong.promise
       },
-      look: (path) => this.#request(process, () => node.look(path)),
+      stat: (path) => this.#request(process, () => node.stat(path)),
       list: (folder) => this.#request(process, () => node.list(folder)),
       hash: (path, revision) => this.#request(process, () => node.hash(path, revision)),
       read: (path, { revision }) => {
@@ -267,7 +267,7 @@ export class ModelDevice {
       nameKey: (name) => disk.key(name),
       unfitName: (name) =>
         !disk.isCaseSensitive && name.endsWith('.') ? 'No name ends with a dot here.' : null,
-      look: (path) => at(() => disk.look(path)),
+      stat: (path) => at(() => disk.stat(path)),
       list: (folder) => at(() => disk.list(folder)),
       watch: (listener, signal) => {
         const { time, random, faults } = this.#world
@@ -322,7 +322,7 @@ export class ModelDevice {
 
   /** Nothing goes from the node as long as the disk has it. */
   #checkRemoval(path: string, type: 'file' | 'directory'): void {
-    if (this.disk.isThere && this.disk.look(path)?.type === type)
+    if (this.disk.isThere && this.disk.stat(path)?.type === type)
       throw new Error(`${this.name} removes ${path} from the node, but has it on its disk`)
   }
 }

@@ -43,7 +43,7 @@ export class ModelDisk {
   }
 
   /** The entry at a path with exactly this spelling. */
-  look(path: string): LocalEntry | null {
+  stat(path: string): LocalEntry | null {
     const node = this.find(path)
     return node === undefined || node.path !== path ? null : entryOf(node)
   }
@@ -93,7 +93,7 @@ export class ModelDisk {
     if (this.find(destination)) throw changed(`${destination} exists`)
     this.#makeFolders(destination)
     this.rename(path, destination)
-    const entry = this.look(destination)
+    const entry = this.stat(destination)
     if (entry === null) throw changed(`${destination} is gone`)
     return entry
   }

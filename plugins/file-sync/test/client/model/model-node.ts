@@ -42,7 +42,7 @@ export class ModelNode {
     return this.#journal
   }
 
-  look(path: string): RemoteEntry | null {
+  stat(path: string): RemoteEntry | null {
     const node = this.nodes.get(path)
     return node === undefined ? null : entryOf(node)
   }

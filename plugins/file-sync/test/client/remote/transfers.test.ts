@@ -17,7 +17,7 @@ t.test('a download that is cut off goes on where it was', async (t) => {
   await put(user, '/large', bytes)
   const network = await createNetwork(t, () => node)
   const remote = new NodeRemote({ url: network.url, token: user.token, deviceName: 'laptop' })
-  const entry = await remote.look('/large')
+  const entry = await remote.stat('/large')
   if (entry?.type !== 'file') throw new Error('The file is not there.')
   network.cutAnswersAfter(1_000_000, 2)
   const chunks = await Array.fromAsync(remote.read('/large', entry, null))
@@ -88,7 +88,7 @@ t.test('files of every size are uploaded, whatever their time', async (t) => {
     for (const modified of [-1000, 1e18]) {
       const path = `/${size} ${modified}`
       const written = await remote.write(path, { ...contentOf(Buffer.alloc(size)), modified }, null)
-      t.match(await remote.look(path), { type: 'file', size, revision: written.revision })
+      t.match(await remote.stat(path), { type: 'file', size, revision: written.revision })
     }
   }
 })
@@ -105,11 +105,11 @@ t.test('an entry of a node with an impossible size or time is refused', async (t
   t.teardown(() => server.close())
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   const remote = new NodeRemote({ url, token: 'token', deviceName: 'laptop' })
-  t.match(await remote.look('/file'), { type: 'file', size: 1 })
+  t.match(await remote.stat('/file'), { type: 'file', size: 1 })
   const bad = [{ size: -1 }, { size: 1e300 }, { size: 0.5 }, { size: null }, { modified: 'never' }]
   for (const wrong of bad) {
     entry = { ...good, ...wrong }
-    await t.rejects(remote.look('/file'), { name: 'SyncFailure' }, JSON.stringify(wrong))
+    await t.rejects(remote.stat('/file'), { name: 'SyncFailure' }, JSON.stringify(wrong))
   }
 })
 

@@ -4,10 +4,10 @@ interface Group {
 }
 
 /**
- * A number of places for tests, shared by groups. A group has at most half of them, and free places go to the groups in turn: a
+ * A number of slots for tests, shared by groups. A group has at most half of them, and free slots go to the groups in turn: a
  * group whose tests take long delays only itself.
  */
-export class FairPlaces {
+export class FairSlots {
   readonly #most: number
   readonly #groups = new Map<string, Group>()
   #taken = 0
@@ -16,7 +16,7 @@ export class FairPlaces {
     this.#most = most
   }
 
-  /** Waits for a place. Returns the function that gives it back. */
+  /** Waits for a slot. Returns the function that gives it back. */
   async take(name: string): Promise<() => void> {
     const group = this.#groups.get(name) ?? { taken: 0, waiting: [] }
     this.#groups.set(name, group)
