@@ -51,7 +51,7 @@ import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { releaseForDeletions } from '../state/disk-reserve.ts'
-import { createLeases } from '../state/leases.ts'
+import { KernelLeases } from '../state/leases.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
@@ -79,7 +79,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
 
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
-    leases: single(({ database }) => createLeases(database)),
+    leases: single(({ database }) => new KernelLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
     releases: single(({ supervisor, configuration }) => new KernelReleases(supervisor, configuration.files)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),

@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunct
 import type { prettyFactory } from 'pino-pretty'
 import { messageOf, stackOf, withCauses } from '../errors/thrown.ts'
 import type { LogFormat, LogLevel } from './levels.ts'
-import { createSecrets, type Secrets } from './secrets.ts'
+import { Secrets } from './secrets.ts'
 
 /** Options of a logger. */
 export interface LoggerOptions {
@@ -24,7 +24,7 @@ export interface LoggerOptions {
  * Errors under the key `err` are written with their causes.
  */
 export function createLogger(options: LoggerOptions = {}): Logger {
-  const { level = 'info', format = 'auto', secrets = createSecrets() } = options
+  const { level = 'info', format = 'auto', secrets = new Secrets() } = options
   const terminal = options.destination === undefined && process.stdout.isTTY === true
   const destination = options.destination ?? pino.destination({ fd: 1, sync: true })
   const print =

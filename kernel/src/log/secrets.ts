@@ -4,30 +4,25 @@ export const secretMark = '[secret]'
 /** Shorter values are not replaced: they would also hide ordinary words. */
 export const minSecretLength = 6
 
-/** Knows the secrets of this process and removes them from text. */
-export interface Secrets {
+/** Knows the secrets of this process and removes them from text. The names and forms of secrets apply at once. */
+export class Secrets {
+  readonly #forms = new Set<string>()
+  #pattern: RegExp | undefined
+
   /**
    * Replaces the value from now on wherever it appears: literally, within JSON, in JSON within JSON, or in a URL. Values
    * of fewer than 6 characters are ignored.
    */
-  add(value: string): void
+  add(value: string): void {
+    if (value.length < minSecretLength) return
+    const before = this.#forms.size
+    for (const form of formsOf(value)) this.#forms.add(form)
+    if (this.#forms.size > before) this.#pattern = compile(this.#forms)
+  }
+
   /** Removes added values, tokens of the node, credentials in URLs, and fields with the name of a secret. */
-  scrub(text: string): string
-}
-
-/** Creates a collection without values. The names and forms of secrets apply at once. */
-export function createSecrets(): Secrets {
-  const forms = new Set<string>()
-  let pattern: RegExp | undefined
-
-  return {
-    add(value) {
-      if (value.length < minSecretLength) return
-      const before = forms.size
-      for (const form of formsOf(value)) forms.add(form)
-      if (forms.size > before) pattern = compile(forms)
-    },
-    scrub: (text) => scrubShapes(pattern ? text.replace(pattern, secretMark) : text),
+  scrub(text: string): string {
+    return scrubShapes(this.#pattern ? text.replace(this.#pattern, secretMark) : text)
   }
 }
 

@@ -2,12 +2,6 @@ import type { HeldLease, Lease } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from './database.ts'
 import type { Sql } from './sql.ts'
 
-/** The kernel's leases, and their end. */
-export interface KernelLeases extends Lease {
-  /** Releases all leases that are held. Nothing can be acquired afterwards. */
-  close(): Promise<void>
-}
-
 /** One acquired lease. The fence tells its holder from all others. */
 interface Grant {
   readonly name: string
@@ -15,31 +9,37 @@ interface Grant {
   readonly durationMs: number
 }
 
-/** Makes leases over a table of the state database: mutual exclusion between all processes that open it. */
-export function createLeases(database: StateDatabase): KernelLeases {
-  const held = new Set<HeldLease>()
-  let closed = false
+/** Leases over a table of the state database: mutual exclusion between all processes that open it. */
+export class KernelLeases implements Lease {
+  readonly #database: StateDatabase
+  readonly #held = new Set<HeldLease>()
+  #isClosed = false
 
-  return {
-    async acquire(name, seconds) {
-      if (typeof name !== 'string' || name === '')
-        throw new TypeError('A lease needs a name, such as "backup".')
-      if (!(seconds > 0) || seconds > 86_400) {
-        throw new RangeError(`A lease lasts more than 0 and at most 86400 seconds, not ${seconds}.`)
-      }
-      if (closed) throw new Error('The node is stopping; no lease can be acquired.')
-      const durationMs = seconds * 1000
-      const fence = await take(database, name, durationMs)
-      if (fence === null) return null
-      const lease = holdLease(database, { name, fence, durationMs }, () => held.delete(lease))
-      held.add(lease)
-      if (closed) await lease.release()
-      return lease
-    },
-    async close() {
-      closed = true
-      await Promise.all([...held].map((lease) => lease.release()))
-    },
+  constructor(database: StateDatabase) {
+    this.#database = database
+  }
+
+  async acquire(name: string, seconds: number): Promise<HeldLease | null> {
+    if (typeof name !== 'string' || name === '')
+      throw new TypeError('A lease needs a name, such as "backup".')
+    if (!(seconds > 0) || seconds > 86_400) {
+      throw new RangeError(`A lease lasts more than 0 and at most 86400 seconds, not ${seconds}.`)
+    }
+    if (this.#isClosed) throw new Error('The node is stopping; no lease can be acquired.')
+    const durationMs = seconds * 1000
+    const fence = await take(this.#database, name, durationMs)
+    if (fence === null) return null
+    const grant = { name, fence, durationMs }
+    const lease: HeldLease = new RenewedLease(this.#database, grant, () => this.#held.delete(lease))
+    this.#held.add(lease)
+    if (this.#isClosed) await lease.release()
+    return lease
+  }
+
+  /** Releases all leases that are held. Nothing can be acquired afterwards. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#held].map((lease) => lease.release()))
   }
 }
 
@@ -60,53 +60,74 @@ async function take(database: StateDatabase, name: string, durationMs: number): 
 }
 
 /**
- * Renews the lease three times in its duration until it is released or lost.
+ * A lease that is renewed three times in its duration until it is released or lost.
  *
  * It is lost when another holder took it, and also when no renewal succeeded in time: another holder may have it then.
- *
- * @param onEnd called once, when the lease is released or lost
  */
-function holdLease(database: StateDatabase, grant: Grant, onEnd: () => void): HeldLease {
-  const controller = new AbortController()
-  let ended = false
-  let deadline = setTimeout(lose, grant.durationMs).unref()
-  const renewal = setInterval(renew, grant.durationMs / 3).unref()
+class RenewedLease implements HeldLease {
+  readonly #database: StateDatabase
+  readonly #grant: Grant
+  readonly #onEnd: () => void
+  readonly #controller = new AbortController()
+  readonly #renewal: NodeJS.Timeout
+  #deadline: NodeJS.Timeout
+  #hasEnded = false
 
-  function end(): void {
-    ended = true
-    clearInterval(renewal)
-    clearTimeout(deadline)
-    onEnd()
+  /** @param onEnd called once, when the lease is released or lost */
+  constructor(database: StateDatabase, grant: Grant, onEnd: () => void) {
+    this.#database = database
+    this.#grant = grant
+    this.#onEnd = onEnd
+    this.#renewal = setInterval(() => this.#renew(), grant.durationMs / 3).unref()
+    this.#deadline = this.#loseLater()
   }
 
-  function lose(): void {
-    if (ended) return
-    end()
-    controller.abort(new Error(`The lease "${grant.name}" is lost.`))
+  get fence(): number {
+    return this.#grant.fence
   }
 
-  function renew(): void {
-    const renewed = database.use((sql) => ended || setExpiry(sql, grant, Date.now() + grant.durationMs))
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  async release(): Promise<void> {
+    if (this.#hasEnded) return
+    this.#end()
+    await this.#database.use((sql) => setExpiry(sql, this.#grant, 0))
+  }
+
+  #end(): void {
+    this.#hasEnded = true
+    clearInterval(this.#renewal)
+    clearTimeout(this.#deadline)
+    this.#onEnd()
+  }
+
+  #loseLater(): NodeJS.Timeout {
+    return setTimeout(() => this.#lose(), this.#grant.durationMs).unref()
+  }
+
+  #lose(): void {
+    if (this.#hasEnded) return
+    this.#end()
+    this.#controller.abort(new Error(`The lease "${this.#grant.name}" is lost.`))
+  }
+
+  #renew(): void {
+    const { durationMs } = this.#grant
+    const renewed = this.#database.use(
+      (sql) => this.#hasEnded || setExpiry(sql, this.#grant, Date.now() + durationMs),
+    )
     renewed.then(
       (isOurs) => {
-        if (!isOurs) return lose()
-        if (ended) return
-        clearTimeout(deadline)
-        deadline = setTimeout(lose, grant.durationMs).unref()
+        if (!isOurs) return this.#lose()
+        if (this.#hasEnded) return
+        clearTimeout(this.#deadline)
+        this.#deadline = this.#loseLater()
       },
       // The next renewal tries again; the deadline decides.
       () => {},
     )
-  }
-
-  return {
-    fence: grant.fence,
-    signal: controller.signal,
-    async release() {
-      if (ended) return
-      end()
-      await database.use((sql) => setExpiry(sql, grant, 0))
-    },
   }
 }
 

@@ -6,7 +6,7 @@ import { type Plugin, parseWallet, type User } from '@nodekeep/plugin-sdk'
 import { loadConfiguration } from '../configuration/configuration.ts'
 import type { LogLevel } from '../log/levels.ts'
 import { createLogger } from '../log/logger.ts'
-import { createSecrets } from '../log/secrets.ts'
+import { Secrets } from '../log/secrets.ts'
 import { type RunningNode, startNode } from '../node.ts'
 import type { PluginDescription } from '../plugins/describe-plugin.ts'
 
@@ -79,7 +79,7 @@ async function boot(options: TestNodeOptions, data: string): Promise<RunningNode
     workingDirectory: options.folder ?? process.cwd(),
     inline: { ...options.config, auth: { admission: 'open', ...(options.config?.auth ?? {}) } },
   })
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   const { onLog } = options
   const log = createLogger({
     level: options.logLevel ?? (onLog === undefined ? 'silent' : 'info'),

@@ -4,11 +4,11 @@ import { promisify } from 'node:util'
 import Fastify from 'fastify'
 import { test } from 'tap'
 import { createLogger, type LoggerOptions } from '../../src/log/logger.ts'
-import { createSecrets } from '../../src/log/secrets.ts'
+import { Secrets } from '../../src/log/secrets.ts'
 
 function capture(options: LoggerOptions = {}) {
   const lines: string[] = []
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   const log = createLogger({ secrets, ...options, destination: { write: (line) => lines.push(line) } })
   return { log, lines, secrets, last: () => JSON.parse(lines.at(-1) ?? '') as Record<string, unknown> }
 }

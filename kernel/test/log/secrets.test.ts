@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
-import { createSecrets, minSecretLength } from '../../src/log/secrets.ts'
+import { minSecretLength, Secrets } from '../../src/log/secrets.ts'
 
 test('the scrubber ignores short values', async (t) => {
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   secrets.add('')
   secrets.add('x'.repeat(minSecretLength - 1))
   t.equal(secrets.scrub('xxxxx and some text'), 'xxxxx and some text')
@@ -13,14 +13,14 @@ test('the scrubber ignores short values', async (t) => {
 })
 
 test('the scrubber replaces a secret that contains another as a whole', async (t) => {
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   secrets.add('secret-1')
   secrets.add('my secret-1 of two')
   t.equal(secrets.scrub('(my secret-1 of two) (secret-1)'), '([secret]) ([secret])')
 })
 
 test('the scrubber takes special characters of regular expressions literally', async (t) => {
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   secrets.add('.*+?^$()|[]{}\\/-')
   secrets.add('[a-z]+')
   t.equal(secrets.scrub('abc .*+?^$()|[]{}\\/- abc [a-z]+'), 'abc [secret] abc [secret]')
@@ -32,7 +32,7 @@ test('a line without its secrets is valid JSON', async (t) => {
   const secret = fc.string({ unit: 'binary', minLength: 5, maxLength: 30 }).map((text) => `§${text}`)
   fc.assert(
     fc.property(secret, fc.string(), fc.string(), (value, before, after) => {
-      const secrets = createSecrets()
+      const secrets = new Secrets()
       secrets.add(value)
       const log = createLogger({ secrets, destination: { write: (line) => lines.push(line) } })
       const text = `${before}${value}${after}`
@@ -47,7 +47,7 @@ test('a line without its secrets is valid JSON', async (t) => {
 })
 
 test('the scrubber does not change ordinary lines', async (t) => {
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   secrets.add('a-secret-value')
   const lines = [
     '{"level":"info","req":{"method":"GET","url":"/api/files/stat?path=/token/a&b=1"},"msg":"request completed"}',

@@ -1,13 +1,13 @@
 import { type Test, test } from 'tap'
 import { openStateDatabase } from '../../src/state/database.ts'
-import { createLeases } from '../../src/state/leases.ts'
+import { KernelLeases } from '../../src/state/leases.ts'
 import { stateTables } from '../../src/state/schema.ts'
 import { startChild } from './fixtures/child.ts'
 import { until } from './fixtures/until.ts'
 
 async function open(t: Test, folder = t.testdir()) {
   const database = await openStateDatabase(folder, stateTables)
-  const leases = createLeases(database)
+  const leases = new KernelLeases(database)
   t.teardown(async () => {
     await leases.close()
     await database.close()
@@ -73,7 +73,7 @@ test('a close releases held leases and refuses new ones', async (t) => {
   await leases.close()
   t.notOk(lease?.signal.aborted, 'released, not lost')
   await t.rejects(leases.acquire('backup', 60), /stopping/)
-  const others = createLeases(database)
+  const others = new KernelLeases(database)
   t.ok(await others.acquire('backup', 60))
   await others.close()
 })

@@ -5,7 +5,7 @@ import { createRestores } from '../../composition/create-restores.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
 import { createLogger } from '../../log/logger.ts'
-import { createSecrets } from '../../log/secrets.ts'
+import { Secrets } from '../../log/secrets.ts'
 import { PluginFailure } from '../../plugins/failure.ts'
 import { importPlugin } from '../../plugins/import-plugin.ts'
 import type { PluginManifest } from '../../plugins/locate-plugin.ts'
@@ -36,7 +36,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     process.once(signal, () => aborted.abort(new Error('The command was interrupted.')))
   }
   const { data } = configuration.kernel
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   for (const secret of configuration.secretValues()) secrets.add(secret)
   const label = `nodekeep ${entry.id} ${name}`
   const restores = createRestores(configuration)

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors/thrown.ts'
 import { watchEventLoop } from '../../faults/event-loop-watch.ts'
 import { takeInheritedSocket } from '../../http/inherited-socket.ts'
 import { createLogger } from '../../log/logger.ts'
-import { createSecrets } from '../../log/secrets.ts'
+import { Secrets } from '../../log/secrets.ts'
 import { exitCodes, type RunningNode, startNode } from '../../node.ts'
 import { BootFailure } from '../../plugins/boot-failure.ts'
 import { makePrivateFolder } from '../../state/data-folder.ts'
@@ -61,7 +61,7 @@ async function boot(options: StartOptions, stopSignals: StopSignals, signal: Abo
       : null
   const configuration = await (options.configuredByParent ? askParent(signal) : readConfiguration(options))
   const { level, format } = configuration.kernel.log
-  const secrets = createSecrets()
+  const secrets = new Secrets()
   const log = createLogger({ level, format, secrets })
   const watch = watchEventLoop({
     log,

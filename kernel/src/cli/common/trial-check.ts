@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { createLogger } from '../../log/logger.ts'
-import { createSecrets } from '../../log/secrets.ts'
+import { Secrets } from '../../log/secrets.ts'
 import { startOnTrial } from '../../node.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
@@ -19,7 +19,7 @@ export async function checkByTrial(options: ConfigurationOptions): Promise<strin
   const data = await mkdtemp(join(tmpdir(), 'nodekeep-check-'))
   try {
     const warnings: string[] = []
-    const secrets = createSecrets()
+    const secrets = new Secrets()
     const destination = {
       write: (line: string) => void warnings.push((JSON.parse(line) as { msg: string }).msg),
     }
