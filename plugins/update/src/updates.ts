@@ -330,7 +330,7 @@ export class Updates {
     if (this.#parts.signal.aborted) return
     this.#step = null
     await this.settle().catch((err) =>
-      this.#parts.log.error({ err, version }, 'The end of an update is unknown.'),
+      this.#parts.log.error({ err, version }, 'It could not be found out how the last update ended.'),
     )
   }
 

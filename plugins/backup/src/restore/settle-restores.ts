@@ -25,6 +25,6 @@ export async function settleRestores({ folders, restored, log }: SettleParts): P
   } catch (err) {
     // A command that prepares a restore now removes the others itself.
     if (isNodekeepError(err) && err.code === 'CONFLICT') return
-    log.warn({ err }, 'What earlier restores have left could not be removed. The next start tries again.')
+    log.warn({ err }, 'The remains of earlier restores could not be removed. The next start tries again.')
   }
 }
