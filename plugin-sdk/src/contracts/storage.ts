@@ -21,7 +21,7 @@ export interface StorageEntry {
   readonly created: Date
   /**
    * Changes with every write of a file, and is never used for another content, also after a restart. Compare it for
-   * equality only. Visible ASCII without `"`. It means nothing for a directory.
+   * equality only. Visible ASCII without `"`, at least one character. A directory has one too, which means nothing.
    */
   readonly revision: string
 }

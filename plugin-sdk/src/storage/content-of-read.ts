@@ -116,13 +116,19 @@ export function rangeOfBytes(bytes: Uint8Array, skipped: number, length: number)
   return bytes.subarray(skipped, skipped + length)
 }
 
-/** The content of a read whose bytes are all in memory. Until they are taken, the signal ends it. */
+/** The largest chunk of a content that is in memory, in bytes. */
+const maxChunk = 256 * 1024
+
+/** The content of a read whose bytes are all in memory. The signal ends it before each chunk. */
 export async function* contentOfBytes(
   bytes: Uint8Array,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   signal.throwIfAborted()
-  if (bytes.length > 0) yield bytes
+  for (let start = 0; start < bytes.length; start += maxChunk) {
+    signal.throwIfAborted()
+    yield bytes.subarray(start, start + maxChunk)
+  }
 }
 
 /** The fault of a driver that leaves out the first requested bytes. */

@@ -43,6 +43,27 @@ test('A driver that prepares its snapshots passes the suite', async (t) => {
   )
 })
 
+test('A driver that gives the whole file in one piece passes the suite', async (t) => {
+  const outcomes = await runSuite((add) =>
+    storageConformance(
+      add,
+      harnessOf(() => {
+        const driver = new PaperDriver()
+        const open: PaperDriver['open'] = async (path) => ({
+          entry: await driver.stat(path),
+          content: Uint8Array.from(driver.files.get(path)?.bytes ?? []),
+          start: 0,
+        })
+        return Object.assign(driver, { open })
+      }),
+    ),
+  )
+  t.strictSame(
+    outcomes.filter(({ outcome }) => outcome === 'failed'),
+    [],
+  )
+})
+
 type Fault = readonly [
   fault: string,
   check: RegExp,
