@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import tap, { test } from 'tap'
+import { createTestNode } from '../../src/testing/create-test-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 // It runs many commands, one after the other. On a busy machine, they take longer than the default.
@@ -224,6 +225,26 @@ export default definePlugin({ id: 'third', setup() { throw new Error('no disk') 
     code: 1,
     stderr: /"third" .*failed \(setup\): no disk/,
   })
+})
+
+test('config check --deep leaves the folders of storages alone, also while a node uses them', async (t) => {
+  const folder = await commandFolder(t)
+  const root = join(folder.path, 'disk')
+  const plugins = { files: true, 'storage-local': true }
+  await folder.configure({ plugins, 'storage-local': { root } })
+  t.match(await folder.run('config', 'check', '--deep'), { code: 0, stdout: /A trial start succeeded/ })
+  t.notOk(existsSync(root))
+
+  const node = await createTestNode({ config: { plugins, 'storage-local': { root } } })
+  t.teardown(() => node.stop())
+  t.match(await folder.run('config', 'check', '--deep'), { code: 0, stdout: /A trial start succeeded/ })
+
+  await folder.configure({
+    plugins: { ...plugins, second: { from: 'storage-local' } },
+    'storage-local': { root },
+    second: { root },
+  })
+  t.match(await folder.run('config', 'check', '--deep'), { code: 1, stderr: /Two storages cannot share/ })
 })
 
 test('config schema is a JSON Schema that accepts a valid file and finds mistakes', async (t) => {

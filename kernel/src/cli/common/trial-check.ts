@@ -1,16 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, parse, relative, sep } from 'node:path'
+import { type Configuration, loadConfiguration } from '../../configuration/configuration.ts'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { createLogger } from '../../log/logger.ts'
 import { Secrets } from '../../log/secrets.ts'
 import { startOnTrial } from '../../node.ts'
+import { findPluginFolders } from '../../plugins/plugin-folders.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
 /**
  * Starts a node on trial with an empty temporary data folder, and stops it. That finds what no look at the configuration can:
- * mounts without a backend, names and routes that two plugins want, and plugins that fail in their setup.
+ * mounts without a backend, names and routes that two plugins want, and plugins that fail in their setup. The data of the node
+ * and the folders of its plugins stay as they are, and a running node may use them meanwhile.
  *
  * @returns the warnings of the start
  * @throws ConfigurationError, or BootFailure, with what would fail
@@ -24,7 +27,7 @@ export async function checkByTrial(options: ConfigurationOptions): Promise<strin
       write: (line: string) => void warnings.push((JSON.parse(line) as { msg: string }).msg),
     }
     const log = createLogger({ level: 'warn', format: 'json', secrets, destination })
-    const configuration = await readConfiguration({ ...options, data })
+    const configuration = await movedInto(data, await readConfiguration({ ...options, data }))
     const trial = await startOnTrial({ configuration, log, secrets }, null)
     const failed = trial.plugins().filter(({ state }) => state === 'failed' || state === 'degraded')
     await trial.stop()
@@ -39,4 +42,15 @@ export async function checkByTrial(options: ConfigurationOptions): Promise<strin
   } finally {
     await rm(data, { recursive: true, force: true })
   }
+}
+
+/** Moves the folders of plugins that are elsewhere into the data folder. Those that are the same stay the same. */
+async function movedInto(data: string, configuration: Configuration): Promise<Configuration> {
+  const values: Record<string, Record<string, string>> = {}
+  for (const { section, key, path } of await findPluginFolders(configuration)) {
+    if (path.startsWith(data + sep)) continue
+    const moved = join(data, 'elsewhere', relative(parse(path).root, path))
+    values[section] = { ...values[section], [key]: moved }
+  }
+  return loadConfiguration(configuration.sourcesWith(values))
 }
