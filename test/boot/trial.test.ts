@@ -31,11 +31,10 @@ async function startTrial(t: Test, port: number, configuration: Readonly<Record<
   return { node, socket }
 }
 
-async function get(socketPath: string, path: string): Promise<number> {
+async function get(socketPath: string, path: string): Promise<{ status: number; body: string }> {
   const sent = request({ socketPath, path, agent: false, headers: { host: 'localhost' } }).end()
   const [response] = await once(sent, 'response')
-  response.resume()
-  return response.statusCode
+  return { status: response.statusCode, body: await text(response) }
 }
 
 async function refusesConnections(port: number): Promise<boolean> {
@@ -52,7 +51,7 @@ test('a node on trial serves its parent only, and everybody once it is admitted'
   const port = await freePort()
   const { node, socket } = await startTrial(t, port)
   t.equal(statSync(socket).mode & 0o077, 0, 'no other user can open the socket')
-  t.equal(await get(socket, '/health'), 200)
+  t.equal((await get(socket, '/health')).status, 200)
   t.ok(await refusesConnections(port))
   t.notOk(node.log().some(({ msg }) => msg === 'serving'))
 
@@ -64,6 +63,14 @@ test('a node on trial serves its parent only, and everybody once it is admitted'
   node.child.kill('SIGTERM')
   t.match(await node.end, { code: 0 })
   t.notOk(existsSync(socket))
+})
+
+test('a node on trial looks at its health anew each time', async (t) => {
+  const { node, socket } = await startTrial(t, 0, { plugins: fromFixtures(['counts-looks'], true) })
+  for (const looks of ['1', '2', '3'])
+    t.match(JSON.parse((await get(socket, '/health')).body), { status: 'ok', ipfs: looks })
+  node.child.kill('SIGTERM')
+  t.match(await node.end, { code: 0 })
 })
 
 test('a trial that got its owner by the command line shows no claim code when it is admitted', async (t) => {
