@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { test } from 'tap'
-
-const defaultBundle = fileURLToPath(new URL('../../config/default.json', import.meta.url))
+import { type Test, test } from 'tap'
+import { configurations } from './fixtures/all-plugins.ts'
 
 interface Operation {
   readonly operationId: string
@@ -16,8 +14,8 @@ interface Document extends Record<string, unknown> {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-test('the document of the default bundle describes every body and every answer', async (t) => {
-  const node = await createTestNode({ config: { extends: defaultBundle } })
+async function documentOf(t: Test, config: Readonly<Record<string, unknown>>): Promise<Document> {
+  const node = await createTestNode({ config })
   t.teardown(() => node.stop())
   const user = await node.signIn()
   const document = (await (await user.fetch('/openapi.json')).json()) as Document
@@ -32,7 +30,16 @@ test('the document of the default bundle describes every body and every answer',
       t.ok(responses[200]?.content, `${name} has a schema of its answer`)
     }
   }
-  const { paths } = document
+  return document
+}
+
+test('the document of a gateway describes every body and every answer', async (t) => {
+  const { paths } = await documentOf(t, configurations.gateway)
+  t.ok(paths['/api/gateway/register']?.post?.requestBody)
+})
+
+test('the document of a node describes every body and every answer', async (t) => {
+  const { paths } = await documentOf(t, configurations.node)
   t.same(Object.keys(paths['/write']?.post?.requestBody?.content ?? {}), ['multipart/form-data'])
   t.same(Object.keys(paths['/write']?.put?.requestBody?.content ?? {}), ['application/octet-stream'])
   t.ok(paths['/read']?.get?.responses[206])

@@ -1,61 +1,110 @@
-import { fileURLToPath } from 'node:url'
+import { readdirSync } from 'node:fs'
 import { createTestNode, type TestNode } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
+import { configurations } from './fixtures/all-plugins.ts'
 
-/** Every route of the default bundle that answers without a session. Add a route here only on purpose. */
-const publicRoutes = [
-  'GET /',
-  'GET /api/web/sign-in',
-  'GET /auth/siwe/nonce',
-  'GET /health',
-  'GET /web/{file}',
-  'GET /whoami',
-  'POST /auth/code/account',
-  'POST /auth/{provider}',
-]
+type Reasons = Readonly<Record<string, string>>
 
-const defaultBundle = fileURLToPath(new URL('../../config/default.json', import.meta.url))
+/** The public routes of the kernel and of `login-siwe`, which all nodes have, with their reasons. */
+const ofAll: Reasons = {
+  'GET /auth/siwe/nonce':
+    'A client that is about to sign in has no session yet. Requests are limited for each address.',
+  'GET /health': 'Load balancers and supervisors call it. It contains no data of users.',
+  'GET /whoami': 'It tells a client whether it is signed in.',
+  'POST /auth/{provider}': 'Clients sign in here. Requests are limited for each address.',
+}
+
+const pages = 'People sign in on this page.'
+const signed = 'A node proves its key by the signature of the request. Requests are limited for each address.'
+
+/** Every route that answers without a session. Add a route here only on purpose. */
+const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
+  node: {
+    ...ofAll,
+    'GET /': pages,
+    'GET /api/overlay/door/{nonce}':
+      'A gateway asks whether this node answers at its public address. The answer is a signature of the question.',
+    'GET /api/web/sign-in': pages,
+    'GET /web/{file}': pages,
+    'POST /auth/code/account':
+      'A client that signs in has no session yet. Tries are limited for each address.',
+  },
+  gateway: {
+    ...ofAll,
+    'DELETE /api/gateway/register/{subdomain}': signed,
+    'GET /api/gateway/status/{subdomain}':
+      'It tells whether a name is free, and whether its node is connected. It names nobody.',
+    'POST /api/gateway/register': signed,
+  },
+}
 
 interface Described {
   readonly paths: Record<string, Record<string, { readonly security?: unknown }>>
 }
 
-/** Returns all routes of a node: those of the OpenAPI document, and those of plugins that the document omits. */
-async function routesOf(node: TestNode): Promise<{ all: string[]; declaredPublic: string[] }> {
-  const owner = await node.signIn('owner')
-  const { paths } = (await (await owner.fetch('/openapi.json')).json()) as Described
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { security }]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      open: security === undefined,
-    })),
-  )
-  const declared = node.plugins().flatMap(({ routes }) =>
-    routes.map(({ method, path, access }) => ({
-      name: `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
-      open: access === 'public',
-    })),
-  )
-  const routes = [...operations, ...declared.filter(({ name }) => !name.startsWith('HEAD '))]
-  return {
-    all: [...new Set(routes.map(({ name }) => name))].sort(),
-    declaredPublic: [...new Set(routes.filter(({ open }) => open).map(({ name }) => name))].sort(),
-  }
+interface Route {
+  readonly name: string
+  readonly open: boolean
+  /** Known of the routes of plugins only. */
+  readonly reason?: string | null
 }
 
-test('every route of the default bundle requires a session, except the listed ones', async (t) => {
-  const node = await createTestNode({ config: { extends: defaultBundle } })
-  t.teardown(() => node.stop())
-  const { all, declaredPublic } = await routesOf(node)
-  t.ok(all.length > 10, `${all.length} routes`)
-  t.same(declaredPublic, publicRoutes, 'the routes that are declared public')
+/** Returns all routes of a node: those of plugins, and those of the OpenAPI document, which has the kernel's as well. */
+async function routesOf(node: TestNode): Promise<Map<string, Route>> {
+  const owner = await node.signIn('owner')
+  const { paths } = (await (await owner.fetch('/openapi.json')).json()) as Described
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(
+      ([method, { security }]): Route => ({
+        name: `${method.toUpperCase()} ${path}`,
+        open: security === undefined,
+      }),
+    ),
+  )
+  const declared = node.plugins().flatMap(({ routes }) =>
+    routes.map(
+      ({ method, path, access, publicReason }): Route => ({
+        name: `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+        open: access === 'public',
+        reason: publicReason,
+      }),
+    ),
+  )
+  const routes = [...described, ...declared.filter(({ name }) => !name.startsWith('HEAD '))]
+  return new Map(routes.map((route) => [route.name, route]))
+}
 
-  const answering = []
-  for (const route of all) {
-    const [method = '', path = ''] = route.split(' ')
-    const answer = await node.fetch(path.replaceAll(/\{[^}]*\}/g, 'x'), { method })
-    if (answer.status !== 401) answering.push(route)
-    await answer.body?.cancel()
-  }
-  t.same(answering, publicRoutes, 'the routes that answer without a session')
+const seen = new Set<string>()
+
+for (const [name, config] of Object.entries(configurations)) {
+  const reasons = publicRoutes[name as keyof typeof configurations]
+  test(`every route of a ${name} requires a session, except the listed ones`, async (t) => {
+    const node = await createTestNode({ config })
+    t.teardown(() => node.stop())
+    for (const { id, state } of node.plugins()) {
+      t.equal(state, 'active', id)
+      seen.add(id)
+    }
+    const routes = await routesOf(node)
+    t.ok(routes.size > 10, `${routes.size} routes`)
+    const open = [...routes.values()].filter((route) => route.open)
+    t.same(open.map((route) => route.name).sort(), Object.keys(reasons).sort())
+    for (const route of open)
+      if (route.reason !== undefined) t.equal(route.reason, reasons[route.name], route.name)
+
+    const answering = []
+    for (const route of routes.keys()) {
+      const [method = '', path = ''] = route.split(' ')
+      const answer = await node.fetch(path.replaceAll(/\{[^}]*\}/g, 'x'), { method })
+      // The gateway answers 401, too, if a request lacks a signature.
+      if (answer.status !== 401 || reasons[route] === signed) answering.push(route)
+      await answer.body?.cancel()
+    }
+    t.same(answering.sort(), Object.keys(reasons).sort(), 'the routes that answer without a session')
+  })
+}
+
+test('the routes of all plugins of the repository were seen', async (t) => {
+  const plugins = readdirSync(new URL('../../plugins', import.meta.url))
+  t.same([...seen].sort(), plugins.sort())
 })
