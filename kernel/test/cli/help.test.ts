@@ -2,6 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
+/** All commands that print a list or a state. */
+const printing = [
+  'config check',
+  'config print',
+  'plugins list',
+  'session list',
+  'status',
+  'token list',
+  'token scopes',
+  'user list',
+]
+
 test('every command has a help page that names its options', async (t) => {
   const folder = await commandFolder(t)
   const pages: readonly (readonly [string, readonly RegExp[]])[] = [
@@ -20,8 +32,8 @@ test('every command has a help page that names its options', async (t) => {
     ],
     ['config', [/print/, /check .*without\s+starting/s, /schema .*JSON Schema/]],
     ['config print', [/--config/, /secrets are hidden/]],
-    ['plugins list', [/--json/]],
-    ['session list', [/--json/, /--user/]],
+    ['session list', [/--user/]],
+    ...printing.map((command) => [command, [/--json/]] as const),
   ]
   const outcomes = await Promise.all(
     pages.map(async ([command]) => folder.run(...command.split(' ').filter(Boolean), '--help')),

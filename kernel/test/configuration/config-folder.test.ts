@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '../../..')
 
 test('the presets are valid and put the data below the working directory', async (t) => {
   const workingDirectory = t.testdir()
-  for (const name of ['default.json', 'minimal.json']) {
+  for (const name of ['default.json', 'gateway.json', 'minimal.json']) {
     const file = join(root, 'config', name)
     const configuration = await loadConfiguration({ file, environment: {}, flags: {}, workingDirectory })
     t.equal(configuration.kernel.data, join(workingDirectory, 'data'), name)
