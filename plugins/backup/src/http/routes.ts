@@ -1,6 +1,7 @@
 import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import { sendOwnFile } from '@nodekeep/plugin-sdk/send-own-file'
 import type { Backups } from '../backups.ts'
+import { logSecurityEvent } from '../security-event.ts'
 import type { BackupFolder } from '../stored/backup-folder.ts'
 import type { BackupStatus } from './status.ts'
 import { backupStatus } from './status.ts'
@@ -73,6 +74,8 @@ export function backupRoutes(app: RoutesApp, { backups, folder, status }: RouteP
   app.get('/download/:filename', { schema: download, config }, async (request, reply) => {
     const { filename } = request.params
     const file = await folder.find(filename)
+    if (request.method === 'GET')
+      logSecurityEvent(request, 'backup-downloaded', 'A backup is downloaded.', { filename })
     return sendOwnFile(request, reply, file, { type: 'application/gzip', saveAs: filename })
   })
 
@@ -83,7 +86,9 @@ export function backupRoutes(app: RoutesApp, { backups, folder, status }: RouteP
     response: { 200: Type.Object({ success: Type.Boolean() }) },
   }
   app.delete('/:filename', { schema: remove, config }, async (request) => {
-    await folder.remove(request.params.filename)
+    const { filename } = request.params
+    await folder.remove(filename)
+    logSecurityEvent(request, 'backup-deleted', 'A backup was deleted.', { filename })
     return { success: true }
   })
 }

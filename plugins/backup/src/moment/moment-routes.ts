@@ -1,4 +1,5 @@
 import { clientSignal, EventStream, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { logSecurityEvent } from '../security-event.ts'
 import type { Moments } from './moments.ts'
 
 const config = { access: 'owner', scope: 'backup', answersLate: true } as const
@@ -33,9 +34,10 @@ export function momentRoutes(app: RoutesApp, moments: Moments): void {
     const left = clientSignal(reply)
     const stream = new EventStream(reply, heartbeatMs)
     try {
-      await moments.lend({ copies: request.query.copies ?? false, signal: left }, (path) =>
-        stream.send(JSON.stringify({ path }), { event: 'moment' }),
-      )
+      await moments.lend({ copies: request.query.copies ?? false, signal: left }, (path) => {
+        logSecurityEvent(request, 'backup-lent', 'The whole node at one moment is lent to a program.')
+        stream.send(JSON.stringify({ path }), { event: 'moment' })
+      })
     } catch (error) {
       stream.endWithFailure(error, request, left)
       return reply

@@ -7,6 +7,7 @@ import {
   type StorageBackend,
   Type,
 } from '@nodekeep/plugin-sdk'
+import { logSecurityEvent } from '../security-event.ts'
 import type { BackupFolder } from '../stored/backup-folder.ts'
 import { maxListed } from './differences.ts'
 import { cancelRestore, planRestore } from './plan-restore.ts'
@@ -100,7 +101,8 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
     response: { 200: answer },
   }
   const config = { access: 'owner', scope: 'backup', answersLate: true } as const
-  app.post('/restore', { schema, config }, async ({ body }) => {
+  app.post('/restore', { schema, config }, async (request) => {
+    const { body } = request
     if (body.restart && !control.supervised) {
       throw new NodekeepError(
         'CONFLICT',
@@ -113,6 +115,10 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
       throw parts.signal.aborted ? stopping() : error
     })
     const replaces = body.confirm ? await planRestore(folder, { folders, restores }) : null
+    if (body.confirm)
+      logSecurityEvent(request, 'restore-planned', 'The next start restores a backup.', {
+        filename: folder.record.backup,
+      })
     const { moment, differences } = folder.record
     if (differences === undefined) throw new Error('A restore that is ready has no differences.')
     if (body.confirm && body.restart) control.restart(`The backup ${folder.record.backup} is restored.`)
@@ -137,11 +143,17 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
       }),
     },
   }
-  app.delete('/restore', { schema: remove, config: { access: 'owner', scope: 'backup' } }, async () => {
-    await parts.settled
-    using _lock = folders.lock()
-    return { success: true, backup: await cancelRestore({ folders, restores }) }
-  })
+  app.delete(
+    '/restore',
+    { schema: remove, config: { access: 'owner', scope: 'backup' } },
+    async (request) => {
+      await parts.settled
+      using _lock = folders.lock()
+      const backup = await cancelRestore({ folders, restores })
+      logSecurityEvent(request, 'restore-canceled', 'A restore was taken back.', { filename: backup })
+      return { success: true, backup }
+    },
+  )
 }
 
 function stopping(): NodekeepError {

@@ -1,0 +1,21 @@
+import { userOf } from '@nodekeep/plugin-sdk'
+
+type Request = Parameters<typeof userOf>[0] & {
+  readonly ip: string
+  readonly log: { info(fields: object, message: string): void }
+}
+
+/**
+ * Logs a security event at the level `info`, with the address of the client and the user. SECURITY.md lists the events.
+ *
+ * @param details further fields, such as the name of the backup
+ */
+export function logSecurityEvent(
+  request: Request,
+  event: 'backup-downloaded' | 'backup-deleted' | 'backup-lent' | 'restore-planned' | 'restore-canceled',
+  message: string,
+  details: Readonly<Record<string, unknown>> = {},
+): void {
+  const { username: user, uuid: userUuid } = userOf(request)
+  request.log.info({ event, ip: request.ip, user, userUuid, ...details }, message)
+}
