@@ -21,7 +21,10 @@ export interface ProgressLine {
   end(): void
 }
 
-/** The output of a command. Every command of a plugin has the option `--json`. */
+/**
+ * The output of a command. Every command of a plugin has the option `--json`. Call one of `table` and `state`, once: with
+ * `--json`, each call prints a JSON value of its own.
+ */
 export interface CommandOutput {
   /** Prints lines for people, with `--json` on the error stream. Control characters are escaped. */
   lines(...lines: readonly string[]): void
