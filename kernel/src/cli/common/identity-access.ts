@@ -101,7 +101,7 @@ function existing(owner: UserAccount | null): UserAccount {
   if (owner !== null) return owner
   throw new NodekeepError(
     'NOT_FOUND',
-    'The node has no owner yet. Give your wallet address with --wallet, set "auth.owner", or sign in with the claim code.',
+    'The node has no owner yet. Run "nodekeep session create --wallet YOUR_WALLET_ADDRESS", set "auth.owner", or sign in with the claim code.',
   )
 }
 
