@@ -31,14 +31,20 @@ const entrySchema = jsonSchema(pluginSchema)
 
 /**
  * Expands the short forms of a layer's plugins, so that `true` or `false` in a later layer switches a plugin and keeps
- * the keys that an earlier layer sets.
+ * the keys that an earlier layer sets. A layer that removes a plugin also removes its section.
  */
 export function expandPlugins(layer: Tree): Tree {
   const plugins = childOf(layer, 'plugins')
   if (layer.kind !== 'branch' || plugins?.kind !== 'branch') return layer
   const expanded = [...plugins.entries].map(([id, entry]) => [id, expand(entry)] as const)
   const entries = new Map(layer.entries).set('plugins', { ...plugins, entries: new Map(expanded) })
+  for (const [id, entry] of plugins.entries)
+    if (isNull(entry) && !entries.has(id) && !reservedNames.has(id)) entries.set(id, entry)
   return { ...layer, entries }
+}
+
+function isNull(tree: Tree): boolean {
+  return tree.kind === 'leaf' && tree.value === null
 }
 
 function expand(entry: Tree): Tree {

@@ -73,6 +73,35 @@ test('null removes what an earlier layer sets', async (t) => {
   configuration.refuseUnknownSections([])
 })
 
+test('null removes a plugin of a preset together with its section', async (t) => {
+  const preset = '{ "plugins": { "ai": true, "wasm": true, "server": true }, "ai": { "limit": 1 } }'
+  const removed = (rest: string) =>
+    load(t.testdir(), {
+      files: {
+        'node.json': `{ "extends": "a.json", "plugins": { "ai": null, "server": null }, "server": { "port": 1 }${rest} }`,
+        'a.json': preset,
+      },
+    })
+  const configuration = await removed('')
+  t.strictSame(
+    configuration.plugins.map(({ id }) => id),
+    ['wasm'],
+  )
+  t.equal(configuration.kernel.server.port, 1, 'a section of the kernel stays')
+  configuration.refuseUnknownSections([])
+  const contradiction = await removed(', "ai": { "limit": 2 }')
+  t.match(await problemsOf(() => contradiction.refuseUnknownSections([])), [
+    /^ai \(node\.json:1\) is not a known/,
+  ])
+  const ids = async (plugins: string) => {
+    const files = { 'node.json': `{ "extends": "nodekeep:default", "plugins": { ${plugins} } }` }
+    const without = await load(t.testdir(), { files })
+    without.refuseUnknownSections([])
+    return without.plugins.map(({ id }) => id)
+  }
+  for (const id of await ids('')) t.notOk((await ids(`"${id}": null`)).includes(id), id)
+})
+
 test('a relative data folder is relative to the file that sets it', async (t) => {
   const folder = t.testdir()
   const files = { 'node.json': '{ "extends": "sub/a.json" }', 'sub/a.json': '{ "data": "./mine" }' }
