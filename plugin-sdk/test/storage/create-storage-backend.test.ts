@@ -235,6 +235,25 @@ test('a reading whose loop never began is closed with the backend, and so is the
   t.equal(open, 0)
 })
 
+test('a closed backend wins over an aborted signal, and that over everything else', async (t) => {
+  const backend = createStorageBackend(new PaperDriver())
+  await backend.write('/file', chunks(Buffer.from('x')))
+  const reason = new Error('left')
+  const signal = AbortSignal.abort(reason)
+  const calls = () => [
+    backend.read('/none', { signal }),
+    backend.read('/file', { start: 9, signal }),
+    backend.write('/', chunks(Buffer.from('x')), { signal }),
+    backend.write('/file/below', chunks(Buffer.from('x')), { ifAbsent: true, signal }),
+    backend.copy?.('/', '/file', { signal }),
+    backend.prepareSnapshot?.(signal),
+    backend.probe(signal),
+  ]
+  for (const call of calls()) await t.rejects(call as Promise<unknown>, { message: reason.message })
+  await backend.close()
+  for (const call of calls()) await t.rejects(call as Promise<unknown>, { code: 'SERVICE_UNAVAILABLE' })
+})
+
 test('a range that no file can have reaches no driver', async (t) => {
   const asked: unknown[] = []
   const backend = backendWith({
