@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
 import { type Journal, openJournal } from '../../src/journal/journal.ts'
 import { journalFile, temporaryJournal, version } from './fixtures/temporary-journal.ts'
@@ -108,6 +109,28 @@ test('changes that a reader still needs are kept until it releases them', async 
   await journal.keep('ada', 'index', seqs[7] ?? 0)
   await forgotten(journal, 'ada', (seqs[7] ?? 0) - 1)
   t.equal((await journal.read('ada', seqs[7] ?? 0)).length, 2)
+})
+
+test('a reader that has not called for a year is forgotten', async (t) => {
+  const file = await journalFile(t)
+  const first = await openJournal(file)
+  const seqs = await write(first, 'ada', 10)
+  await first.keep('ada', 'gone', seqs[1] ?? 0)
+  await first.keep('ada', 'late', seqs[5] ?? 0)
+  await first.close()
+  const connection = new DatabaseSync(file)
+  for (const [reader, days] of [
+    ['gone', 366],
+    ['late', 364],
+  ] as const)
+    connection
+      .prepare('UPDATE kept SET at = ? WHERE reader = ?')
+      .run(Date.now() - days * 24 * 60 * 60 * 1000, reader)
+  connection.close()
+
+  const journal = await temporaryJournal(t, { file, keepDays: 0, keepNewest: 1 })
+  await forgotten(journal, 'ada', (seqs[5] ?? 0) - 1)
+  t.equal((await journal.read('ada', seqs[5] ?? 0)).length, 4)
 })
 
 test('an erased user is in no page of the files, not even in a free one', async (t) => {
