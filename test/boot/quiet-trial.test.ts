@@ -35,7 +35,7 @@ async function dataWithDueWork(t: Test): Promise<{ folder: string; user: string 
   return { folder, user: ada.user.uuid }
 }
 
-/** Changes with every start. */
+/** The files that every start changes. */
 const ofStarts = ['lock', 'state-copies']
 
 /** Everything in a data folder: the rows of databases, and other files with their times. */
