@@ -27,25 +27,24 @@ export const peekClientHello: HeadParser<ClientHello | null> = (bytes) => {
   return message === null ? null : { value: parseHello(new Reader(message)), length: 0 }
 }
 
-/** Returns the first handshake message without its header, `null` if its end is missing. */
+/**
+ * Returns the first handshake message without its header, `null` if its end is missing. It runs for each piece that arrives, so it
+ * copies each byte at most once: a client may send thousands of records of one byte.
+ */
 function readMessage(bytes: Buffer): Buffer | null {
-  const fragments: Buffer[] = []
+  const message = Buffer.allocUnsafe(bytes.length)
   let got = 0
   for (let at = 0; at + 5 <= bytes.length; ) {
     const length = bytes.readUInt16BE(at + 3)
     if (bytes[at] !== handshakeRecord || bytes[at + 1] !== 3 || length === 0 || length > maxRecordBytes)
       throw malformed()
-    const fragment = bytes.subarray(at + 5, at + 5 + length)
-    fragments.push(fragment)
-    got += fragment.length
+    got += bytes.copy(message, got, at + 5, at + 5 + length)
     at += 5 + length
-    const first = fragments[0]?.[0]
-    if (first !== undefined && first !== clientHello) throw malformed()
+    if (got > 0 && message[0] !== clientHello) throw malformed()
     if (got < 4) continue
-    const message = fragments.length === 1 ? fragment : Buffer.concat(fragments)
     const end = 4 + message.readUIntBE(1, 3)
     if (end > maxClientHelloBytes) throw malformed()
-    if (message.length >= end) return message.subarray(4, end)
+    if (got >= end) return message.subarray(4, end)
   }
   return null
 }

@@ -79,6 +79,17 @@ test('whatever a client sends, the answer is a hello, a refusal, or a wait', asy
   )
 })
 
+test('a hello in records of one byte that arrive one after the other costs little', (t) => {
+  const message = Buffer.alloc(2700)
+  message.writeUIntBE(0x01_00_3f_ff, 0, 4)
+  const bytes = inRecords(Buffer.concat([Buffer.alloc(5), message]), 1)
+  const before = process.cpuUsage()
+  for (let end = 6; end <= bytes.length; end += 6) peekClientHello(bytes.subarray(0, end))
+  const { user } = process.cpuUsage(before)
+  t.ok(user < 5_000_000, `${user / 1000} ms of the processor`)
+  t.end()
+})
+
 test('a name that is no host name is refused', async (t) => {
   const hello = await helloOf({ servername: 'me.example.org' })
   const at = hello.indexOf('me.example.org')
