@@ -1,5 +1,4 @@
 import { hash, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { type NodeIdentity, readWithin } from '@nodekeep/plugin-sdk'
 import { createSignatureSync } from 'http-message-sig'
@@ -65,8 +64,12 @@ export async function askGateway(
       },
       signal: inTime,
     })
+    const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    asking.on('response', resolve).on('error', reject)
+    // Without a listener, Node drops the connection after such an answer, and tells nobody.
+    asking.on('upgrade', ({ statusCode: status = 0 }) => reject(new GatewayRefusal(status, statusOnly(status))))
     asking.end(text)
-    const [response] = (await once(asking, 'response')) as [IncomingMessage]
+    const response = await answered
     const answer = String(await readWithin(response, maxAnswerBytes))
     const { statusCode: status = 0 } = response
     if (status !== 200) throw new GatewayRefusal(status, reasonOf(answer, status))
@@ -88,5 +91,9 @@ function reasonOf(answer: string, status: number): string {
   }
   return typeof message === 'string'
     ? message.slice(0, reasonLength)
-    : `It answered with the status ${status}.`
+    : statusOnly(status)
+}
+
+function statusOnly(status: number): string {
+  return `It answered with the status ${status}.`
 }

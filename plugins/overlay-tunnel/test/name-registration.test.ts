@@ -139,6 +139,12 @@ for (const [what, answer, reason] of [
     /It answered with the status 500\./,
   ],
   ['answers too much', (response) => response.end('x'.repeat(10_000)), /longer than 4096 bytes/],
+  [
+    'changes the protocol',
+    ({ socket }) =>
+      socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+    /It answered with the status 101\./,
+  ],
   ['hangs up', (response) => response.destroy(), /socket hang up|ECONNRESET/],
 ] as readonly [string, (response: ServerResponse) => void, RegExp][]) {
   test(`a gateway that ${what} leaves the node without a name for a while`, async (t) => {

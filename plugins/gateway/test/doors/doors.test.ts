@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { doorStatement, type GatewayMessage } from '@nodekeep/plugin-sdk/tunnel'
 import { type Test, test } from 'tap'
 import { Doors } from '../../src/doors/doors.ts'
@@ -63,6 +63,32 @@ test('a door that closes or opens is told', async (t) => {
   door.isOpen = false
   while (door.told.length < 3) await door.tested.promise
   t.match(door.told, [{ open: false }, { open: true }, { open: false }])
+})
+
+test('a node that changes the protocol in its answers holds no tests up', async (t) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {})
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const doors = new Doors({ dial: async () => connect({ host: '127.0.0.1', port }).on('error', () => {}) })
+  const reasons: (string | null)[] = []
+  const all = Promise.withResolvers<void>()
+  const session = {
+    process: { nodeId: '', addressGroup: '192.0.2.1' },
+    answeredAt: new Map(),
+    send(message: GatewayMessage) {
+      if (message.type === 'door') reasons.push(message.reason)
+      if (reasons.length === 20) all.resolve()
+    },
+  } as unknown as NodeSession
+  t.teardown(() => doors.forget(session))
+  const urls = Array.from({ length: 20 }, (_, at) => `http://127.0.0.1:${at + 1}`)
+  doors.watch(session, urls)
+  await all.promise
+  t.same(new Set(reasons), new Set(['The answer has the status 101.']))
 })
 
 test('nodes that let tests run out of time do not hold up the nodes of other addresses', async (t) => {

@@ -107,6 +107,8 @@ test('servers that answer otherwise prove nothing, and cost little', async (t) =
     'JSON that is no object': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnull'),
     'no HTTP': (socket) => socket.end('hello\r\n\r\n'),
     'an error': (socket) => socket.end('HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n'),
+    'a change of the protocol': (socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
     nothing: (socket) => socket.end(),
     'a body without an end': (socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n')
