@@ -34,7 +34,7 @@ export class ConnectionPool {
     return this.#waiting.size
   }
 
-  /** Takes a connection that the node has opened. One that nobody asked for is closed. */
+  /** Takes a connection that the node has opened. One that nobody needs is closed: its client may have left meanwhile. */
   add(socket: TLSSocket): void {
     if (this.#asked === 0) {
       socket.destroy()
@@ -43,7 +43,7 @@ export class ConnectionPool {
     this.#asked -= 1
     if (this.#asked === 0) clearTimeout(this.#askAgain)
     const [next] = this.#waiting
-    if (next === undefined) this.#keep(socket)
+    if (next === undefined) this.giveBack(socket)
     else next(socket)
   }
 
@@ -72,7 +72,7 @@ export class ConnectionPool {
     return found
   }
 
-  /** Gives a connection back that was not used. */
+  /** Keeps a connection without a client as a spare one, or closes it. */
   giveBack(socket: TLSSocket): void {
     if (!this.#isClosed && this.#spares.size < this.#parts.spares) this.#keep(socket)
     else socket.destroy()
