@@ -26,6 +26,9 @@ interface GatewaySessionParts {
   readonly onChange: () => void
 }
 
+/** Lines about the doors of the node within a minute. More would let a gateway fill the disk of the log. */
+const doorLinesPerMinute = 30
+
 /** How a session ended. */
 interface SessionEnd {
   /** A sentence for the log. */
@@ -43,6 +46,8 @@ export class GatewaySession {
   #hasWarned = false
   #wasWelcome = false
   #isStopping = false
+  /** The lines about doors since a time of the monotonic clock. */
+  #doorLines = { count: 0, since: Number.NEGATIVE_INFINITY }
 
   constructor(parts: GatewaySessionParts) {
     this.#parts = parts
@@ -113,6 +118,12 @@ export class GatewaySession {
             reason: `The gateway does not take the node in: ${message.reason}`,
             retryMs: message.retrySeconds * 1000,
           })
+        } else if (message.type === 'replaced') {
+          channel.close()
+          end({
+            reason: 'Another process with the key of this node has taken its place at the gateway.',
+            retryMs: 0,
+          })
         } else this.#note(message)
         if (message.type === 'welcome' && !this.#wasWelcome) {
           this.#wasWelcome = true
@@ -146,20 +157,30 @@ export class GatewaySession {
         if (!this.#doors.has(message.url)) return
         if (this.#doors.get(message.url) === message.open) return
         this.#doors.set(message.url, message.open)
-        if (message.open) log.info({ url: message.url }, `Clients reach the node at ${message.url}.`)
-        else
-          log.warn({ url: message.url }, `Clients do not reach the node at ${message.url}: ${message.reason}`)
-        break
-      case 'replaced':
-        log.warn('Another process with the key of this node has taken its place at the gateway.')
+        this.#logDoor(message)
         break
       case 'stopping':
+        if (this.#isStopping) return
         this.#isStopping = true
         log.info('The gateway stops. The node connects again when the gateway is back.')
         break
     }
     onChange()
   }
+
+  /** The gateway decides how often it says that a door has opened or closed. */
+  #logDoor({ url, open, reason }: Extract<GatewayMessage, { readonly type: 'door' }>): void {
+    const { log } = this.#parts
+    const now = performance.now()
+    if (now - this.#doorLines.since > 60_000) this.#doorLines = { count: 0, since: now }
+    this.#doorLines.count += 1
+    if (this.#doorLines.count > doorLinesPerMinute + 1) return
+    if (this.#doorLines.count > doorLinesPerMinute)
+      log.warn('The addresses of the node open and close all the time. That is not logged for up to a minute.')
+    else if (open) log.info({ url }, `Clients reach the node at ${url}.`)
+    else log.warn({ url }, `Clients do not reach the node at ${url}: ${reason}`)
+  }
+
   /** Warns once, since the gateway decides how often it sends such URLs. */
   #warnOf(foreign: readonly string[]): void {
     const [url] = foreign

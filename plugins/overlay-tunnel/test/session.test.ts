@@ -130,6 +130,26 @@ test('a door that is closed is told in the log, and the node is not connected', 
   t.ok(log.some(({ level, msg }) => level === 'warn' && /do not reach.*Nobody answers in time/.test(msg)))
 })
 
+test('a gateway cannot fill the log of the node', async (t) => {
+  const { gateway, network, log } = await join(t)
+  const control = await gateway.control(1)
+  while (!network.status().connected) await new Promise(setImmediate)
+  const url = `http://127.0.0.1:${gateway.publicPort}`
+  const before = log.length
+  for (let at = 0; at < 500; at += 1) {
+    control.send({ type: 'door', url, open: false, reason: 'x'.repeat(500) })
+    control.send({ type: 'door', url, open: true, reason: null })
+    control.send({ type: 'stopping' })
+  }
+  control.send({ type: 'welcome', port: 17, urls: [] })
+  while (network.status().allocatedPort !== 17) await new Promise(setImmediate)
+  t.ok(log.length - before < 100, `${log.length - before} lines`)
+  t.ok(log.some(({ msg }) => /not logged for/.test(msg)))
+  for (let at = 0; at < 10; at += 1) control.send({ type: 'replaced' })
+  await gateway.control(2)
+  t.equal(log.filter(({ msg }) => /has taken its place/.test(msg)).length, 1)
+})
+
 test('a gateway cannot make up addresses of the node', async (t) => {
   const { gateway, network, log } = await join(t, { name: 'me.example.org:8443' })
   const control = await gateway.control(1)
