@@ -29,6 +29,27 @@ test('connections of nodes to the API count as connections of their address', as
   t.equal(await firstEnd(node, 10, () => ({ purpose: 'api' })), '', 'one beyond the limit is closed')
 })
 
+test('nodes that come again and again do not fill the log of the gateway', async (t) => {
+  const gateway = await startGateway(t, { gateway: { ports: { host: '127.0.0.1', range: '' } } })
+  const node = await rawNode(t, gateway.controlPort)
+  const mark = gateway.log.mark
+  for (let at = 0; at < 130; at += 1) {
+    const visit = node.open(newProcess())
+    await visit.port
+    visit.close()
+    await visit.end
+  }
+  await gateway.log.line(/are not logged for up to a minute/, mark)
+  const lines = gateway.log.fields('node', mark).length
+  t.ok(lines <= 100, `${lines} lines`)
+
+  const other = (await rawNode(t, gateway.controlPort, '127.0.0.3')).open(newProcess())
+  await other.port
+  other.close()
+  await gateway.log.line(/^The node was lost/, mark + lines)
+  t.pass('nodes of other addresses are logged')
+})
+
 test('a node that comes once does not keep its port from others, and one that is connected does', async (t) => {
   const first = await freePorts(2)
   const gateway = await startGateway(t, {

@@ -17,6 +17,7 @@ import { dialAsClient } from './doors/dial-as-client.ts'
 import { Doors } from './doors/doors.ts'
 import { NodePorts } from './ports/node-ports.ts'
 import type { PortTable } from './ports/port-table.ts'
+import { NodeLog } from './tunnels/node-log.ts'
 import type { NodeSession } from './tunnels/node-session.ts'
 import { Nodes, refuse } from './tunnels/nodes.ts'
 import { type NodeConnection, TunnelServer } from './tunnels/tunnel-server.ts'
@@ -57,6 +58,7 @@ export class Gateway {
       names,
       httpsPort: () => https.publicPort ?? this.#https.address?.port ?? https.port,
     })
+    const nodeLog = new NodeLog(log)
     this.#nodes = new Nodes({
       allowed: config.nodes,
       maxNodes: limits.nodes,
@@ -68,7 +70,7 @@ export class Gateway {
         idleMs,
         bytesPerSecond: limits.bytesPerSecond ?? null,
       },
-      log,
+      nodeLog,
       onArrival: (session) => this.#welcome(session),
       onDeparture: (session) => {
         this.#doors.forget(session)
@@ -119,6 +121,7 @@ export class Gateway {
             present: () => this.#nodes.ids,
             listener,
             route: (visit, nodeId, port) => router.routePort(visit, nodeId, port),
+            nodeLog,
             log,
           })
     this.#doors = new Doors({
@@ -215,7 +218,7 @@ export class Gateway {
 
   async #welcome(session: NodeSession): Promise<void> {
     const { nodeId } = session.process
-    const port = (await this.#ports?.portOf(nodeId)) ?? 0
+    const port = (await this.#ports?.portOf(session.process)) ?? 0
     if (this.#nodes.find(nodeId) !== session) return
     const urls = this.#addresses.urlsOf(session.process, port)
     session.send({ type: 'welcome', port, urls })

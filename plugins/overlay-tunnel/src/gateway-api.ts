@@ -67,7 +67,9 @@ export async function askGateway(
     const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     asking.on('response', resolve).on('error', reject)
     // Without a listener, Node drops the connection after such an answer, and tells nobody.
-    asking.on('upgrade', ({ statusCode: status = 0 }) => reject(new GatewayRefusal(status, statusOnly(status))))
+    asking.on('upgrade', ({ statusCode: status = 0 }) =>
+      reject(new GatewayRefusal(status, statusOnly(status))),
+    )
     asking.end(text)
     const response = await answered
     const answer = String(await readWithin(response, maxAnswerBytes))
@@ -89,9 +91,7 @@ function reasonOf(answer: string, status: number): string {
   } catch {
     // It is no node that answers.
   }
-  return typeof message === 'string'
-    ? message.slice(0, reasonLength)
-    : statusOnly(status)
+  return typeof message === 'string' ? message.slice(0, reasonLength) : statusOnly(status)
 }
 
 function statusOnly(status: number): string {

@@ -176,7 +176,9 @@ export class GatewaySession {
     this.#doorLines.count += 1
     if (this.#doorLines.count > doorLinesPerMinute + 1) return
     if (this.#doorLines.count > doorLinesPerMinute)
-      log.warn('The addresses of the node open and close all the time. That is not logged for up to a minute.')
+      log.warn(
+        'The addresses of the node open and close all the time. That is not logged for up to a minute.',
+      )
     else if (open) log.info({ url }, `Clients reach the node at ${url}.`)
     else log.warn({ url }, `Clients do not reach the node at ${url}: ${reason}`)
   }

@@ -1,5 +1,6 @@
 import type { Log } from '@nodekeep/plugin-sdk'
 import { type ListenerParts, PublicListener, type Visit } from '../connections/public-listener.ts'
+import type { LoggedNode, NodeLog } from '../tunnels/node-log.ts'
 import type { PortTable } from './port-table.ts'
 
 interface NodePortsParts {
@@ -10,6 +11,7 @@ interface NodePortsParts {
   readonly present: () => readonly string[]
   readonly listener: ListenerParts
   readonly route: (visit: Visit, nodeId: string, port: number) => Promise<void>
+  readonly nodeLog: NodeLog
   readonly log: Log
 }
 
@@ -32,26 +34,33 @@ export class NodePorts {
 
   /** Opens the ports that were allocated before. */
   async openAll(): Promise<void> {
-    await Promise.all(this.#parts.table.all().map(({ port, node }) => this.#listen(port, node)))
+    const opening = this.#parts.table.all().map(async ({ port, node }) => {
+      const err = await this.#listen(port, node)
+      if (err !== null) this.#parts.log.warn({ err, port, node }, unusable(port))
+    })
+    await Promise.all(opening)
   }
 
   /** Returns the port of a node, and opens it if needed; 0 if there is none for it. */
-  async portOf(node: string): Promise<number> {
-    const { table, present, log } = this.#parts
+  async portOf(node: LoggedNode): Promise<number> {
+    const { table, present, nodeLog } = this.#parts
+    const { nodeId } = node
     const inUse = new Set<number>()
     for (;;) {
-      const wasKnown = table.has(node)
-      const port = table.allocate(node, inUse, present)
+      const wasKnown = table.has(nodeId)
+      const port = table.allocate(nodeId, inUse, present)
       if (port === null) {
-        log.warn({ node }, 'All ports of "gateway.ports.range" are taken, so the node gets none.')
+        nodeLog.write('warn', node, 'All ports of "gateway.ports.range" are taken, so the node gets none.')
         return 0
       }
-      if (this.#open.get(port)?.node === node) return port
+      if (this.#open.get(port)?.node === nodeId) return port
       // A port of a node that stayed away for long may have been given to this one.
       this.#open.get(port)?.listener.close()
-      if (await this.#listen(port, node)) return port
+      const err = await this.#listen(port, nodeId)
+      if (err === null) return port
+      nodeLog.write('warn', node, unusable(port), { err, port })
       if (wasKnown) return 0
-      table.release(node)
+      table.release(nodeId)
       inUse.add(port)
     }
   }
@@ -76,19 +85,20 @@ export class NodePorts {
     this.#open.clear()
   }
 
-  async #listen(port: number, node: string): Promise<boolean> {
-    const { host, listener: parts, route, log } = this.#parts
+  /** @returns why the port cannot be opened, `null` if it is open */
+  async #listen(port: number, node: string): Promise<unknown> {
+    const { host, listener: parts, route } = this.#parts
     const listener = new PublicListener(parts, (visit) => route(visit, node, port))
     try {
       await listener.listen(host, port)
     } catch (err) {
-      log.warn(
-        { err, port, node },
-        `Port ${port} is allocated to a node, but the gateway cannot listen on it.`,
-      )
-      return false
+      return err
     }
     this.#open.set(port, { node, listener })
-    return true
+    return null
   }
+}
+
+function unusable(port: number): string {
+  return `Port ${port} is allocated to a node, but the gateway cannot listen on it.`
 }

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Log } from '@nodekeep/plugin-sdk'
 import {
   type ClientLine,
   ControlChannel,
@@ -12,6 +11,7 @@ import {
 import { ByteRate } from '../connections/byte-rate.ts'
 import { cut, relay } from '../connections/relay.ts'
 import { ConnectionPool } from './connection-pool.ts'
+import type { NodeLog } from './node-log.ts'
 
 /** The process of a node, as its control connection introduces it. */
 export interface NodeProcess {
@@ -34,7 +34,7 @@ export interface NodeSessionParts {
   readonly idleMs: number
   /** All connections of the node together; `null` without a limit. */
   readonly bytesPerSecond: number | null
-  readonly log: Log
+  readonly nodeLog: NodeLog
   /** The node takes no clients any more. */
   readonly onEnd: () => void
 }
@@ -67,7 +67,7 @@ export class NodeSession {
       // It leaves. Its clients may finish.
       onMessage: () => this.#close(),
       onEnd: (reason) => {
-        parts.log.info({ node: parts.process.nodeId }, `The node was lost. ${reason}`)
+        parts.nodeLog.write('info', parts.process, `The node was lost. ${reason}`)
         this.end()
       },
     })

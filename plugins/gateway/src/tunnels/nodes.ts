@@ -1,7 +1,8 @@
 import type { TLSSocket } from 'node:tls'
-import { KeyedLock, type Log } from '@nodekeep/plugin-sdk'
+import { KeyedLock } from '@nodekeep/plugin-sdk'
 import { type GatewayMessage, writeLine } from '@nodekeep/plugin-sdk/tunnel'
 import { closeWith } from '../connections/close-with.ts'
+import type { NodeLog } from './node-log.ts'
 import { type NodeProcess, NodeSession, type NodeSessionParts } from './node-session.ts'
 
 interface NodesParts {
@@ -14,7 +15,7 @@ interface NodesParts {
     NodeSessionParts,
     'spares' | 'maxConnections' | 'helloMs' | 'idleMs' | 'bytesPerSecond'
   >
-  readonly log: Log
+  readonly nodeLog: NodeLog
   /** A node has connected. */
   readonly onArrival: (session: NodeSession) => Promise<void>
   /** A node does not take clients any more. */
@@ -70,7 +71,7 @@ export class Nodes {
 
   async #arrive(socket: TLSSocket, process: NodeProcess): Promise<void> {
     const { nodeId, instance } = process
-    const { allowed, onArrival, log } = this.#parts
+    const { allowed, onArrival, nodeLog } = this.#parts
     if (allowed.length > 0 && !allowed.includes(nodeId)) {
       refuse(socket, `The operator of the gateway has to add ${nodeId} to "gateway.nodes".`)
       return
@@ -81,7 +82,7 @@ export class Nodes {
       present.end()
     } else if (present !== undefined) {
       if (await present.answersWithin(claimMs)) {
-        log.warn({ node: nodeId }, 'A second process with the key of a connected node was refused.')
+        nodeLog.write('warn', process, 'A second process with the key of a connected node was refused.')
         refuse(
           socket,
           'Another process with the same node key is connected. Give each node a data folder and a key of its own.',
@@ -99,7 +100,7 @@ export class Nodes {
     try {
       await onArrival(session)
     } catch (err) {
-      log.error({ err, node: nodeId }, 'A node cannot be taken in.')
+      nodeLog.write('error', process, 'A node cannot be taken in.', { err })
       session.end({
         type: 'refused',
         reason: 'The gateway has a fault, which its log describes.',
@@ -109,7 +110,7 @@ export class Nodes {
   }
 
   #begin(socket: TLSSocket, process: NodeProcess): NodeSession | null {
-    const { maxNodes, maxNodesPerAddress, log, onDeparture } = this.#parts
+    const { maxNodes, maxNodesPerAddress, nodeLog, onDeparture } = this.#parts
     if (this.#sessions.size >= maxNodes) return null
     const { addressGroup, nodeId } = process
     const near = this.#sessions.values().filter((one) => one.process.addressGroup === addressGroup)
@@ -117,7 +118,7 @@ export class Nodes {
     const session: NodeSession = new NodeSession(socket, {
       process,
       ...this.#parts.session,
-      log,
+      nodeLog,
       onEnd: () => {
         this.#sessions.delete(nodeId)
         onDeparture(session)
