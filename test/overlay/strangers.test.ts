@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { FirstLine } from '@nodekeep/plugin-sdk/tunnel'
 import { test } from 'tap'
 import { freePorts } from '../free-ports.ts'
@@ -48,6 +50,29 @@ test('nodes that come again and again do not fill the log of the gateway', async
   other.close()
   await gateway.log.line(/^The node was lost/, mark + lines)
   t.pass('nodes of other addresses are logged')
+})
+
+test('a gateway that cannot write to its disk for a while takes nodes as before afterwards', async (t) => {
+  const gateway = await startGateway(t)
+  const node = await rawNode(t, gateway.controlPort)
+  const first = node.open(newProcess())
+  const port = await first.port
+  const other = new DatabaseSync(join(gateway.node.dataFolder, 'plugins', 'gateway', 'ports.sqlite'))
+  t.teardown(() => other.close())
+  // Every write fails while another connection has the database for itself.
+  other.exec('BEGIN IMMEDIATE')
+  first.close()
+  await gateway.log.line(/^The node was lost/)
+  await gateway.log.line(/^The time for which nodes have been connected cannot be stored/)
+  other.exec('ROLLBACK')
+
+  const mark = gateway.log.mark
+  const second = node.open(newProcess())
+  t.equal(await second.port, port)
+  second.close()
+  await gateway.log.line(/^The node was lost/, mark)
+  t.equal(await node.open(newProcess()).port, port)
+  t.same(gateway.log.messages('error').length, 1)
 })
 
 test('a node that comes once does not keep its port from others, and one that is connected does', async (t) => {

@@ -74,7 +74,7 @@ export class Gateway {
       onArrival: (session) => this.#welcome(session),
       onDeparture: (session) => {
         this.#doors.forget(session)
-        this.#ports?.left(session.process.nodeId)
+        this.#ports?.left(session.process)
       },
     })
     const handshakes = new OpenConnections({

@@ -28,8 +28,7 @@ export class NodePorts {
 
   constructor(parts: NodePortsParts) {
     this.#parts = parts
-    const { table, present } = parts
-    this.#notes = setInterval(() => table.note(present()), noteMs).unref()
+    this.#notes = setInterval(() => this.#note(parts.present()), noteMs).unref()
   }
 
   /** Opens the ports that were allocated before. */
@@ -71,18 +70,31 @@ export class NodePorts {
   }
 
   /** A node does not take clients any more. */
-  left(node: string): void {
-    if (!this.#isClosed) this.#parts.table.note([node])
+  left(node: LoggedNode): void {
+    if (!this.#isClosed) this.#note([node.nodeId], node)
   }
 
   /** Closes the ports. Nodes that are connected now count as connected up to now. */
   close(): void {
-    const { table, present } = this.#parts
     this.#isClosed = true
     clearInterval(this.#notes)
-    table.note(present())
+    this.#note(this.#parts.present())
     for (const { listener } of this.#open.values()) listener.close()
     this.#open.clear()
+  }
+
+  /** @param left the node that causes it; without it, the gateway does */
+  #note(nodes: readonly string[], left?: LoggedNode): void {
+    const { table, log, nodeLog } = this.#parts
+    try {
+      table.note(nodes)
+    } catch (err) {
+      // The disk may be full. The gateway goes on.
+      const message =
+        'The time for which nodes have been connected cannot be stored. They may lose their ports sooner.'
+      if (left === undefined) log.error({ err }, message)
+      else nodeLog.write('error', left, message, { err })
+    }
   }
 
   /** @returns why the port cannot be opened, `null` if it is open */

@@ -64,12 +64,12 @@ export class PortTable {
 
   /** Notes that nodes are still connected since they arrived, or since the last note. */
   note(present: readonly string[], now = Date.now()): void {
-    const note = this.#database.prepare(
-      'UPDATE ports SET stayed = stayed + ? - seen, seen = ? WHERE node = ?',
-    )
-    this.#database.exec('BEGIN')
-    for (const node of present) note.run(now, now, node)
-    this.#database.exec('COMMIT')
+    // One statement, since a transaction that fails would stay open.
+    this.#database
+      .prepare(
+        'UPDATE ports SET stayed = stayed + ? - seen, seen = ? WHERE node IN (SELECT value FROM json_each(?))',
+      )
+      .run(now, now, JSON.stringify(present))
   }
 
   /** Whether a node has a port. */
