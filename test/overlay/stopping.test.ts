@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { test } from 'tap'
 import { ask } from './fixtures/http-client.ts'
+import { newProcess, rawNode } from './fixtures/raw-node.ts'
 import { streams } from './fixtures/streams.ts'
 import { startGateway, startTunnelNode } from './fixtures/tunnel.ts'
 
@@ -34,6 +35,16 @@ test('a gateway that stops lets clients finish, and tells its nodes', async (t) 
   await t.rejects(ask(gateway.firstPort, '/health'), { code: 'ECONNREFUSED' }, 'it takes no new clients')
   t.equal(await finish(), bytes, 'the download is whole')
   await stopped
+})
+
+test('a gateway that has stopped takes no node in whose handshake was on its way', async (t) => {
+  const gateway = await startGateway(t, { gateway: { ports: { host: '127.0.0.1', range: '' } } })
+  const late = Promise.withResolvers<void>()
+  const node = (await rawNode(t, gateway.controlPort)).open(newProcess(), late.promise)
+  await node.begun
+  await gateway.node.stop()
+  late.resolve()
+  t.equal(await node.end, '', 'the connection is closed')
 })
 
 test('a gateway that stops cuts clients that do not finish in time', async (t) => {

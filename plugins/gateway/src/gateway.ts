@@ -36,6 +36,8 @@ interface GatewayParts {
 export class Gateway {
   readonly #parts: GatewayParts
   readonly #clients: OpenConnections
+  /** Connections of nodes that have not been taken in yet. */
+  readonly #handshakes: OpenConnections
   readonly #addresses: Addresses
   readonly #nodes: Nodes
   readonly #doors: Doors
@@ -77,12 +79,12 @@ export class Gateway {
         this.#ports?.left(session.process)
       },
     })
-    const handshakes = new OpenConnections({
+    this.#handshakes = new OpenConnections({
       inAll: limits.handshakes,
       perAddress: limits.handshakesPerAddress,
     })
     const onConnection = (connection: NodeConnection) => this.#takeConnection(connection)
-    const tunnel = new TunnelServer({ tls, helloMs, handshakes, log, onConnection })
+    const tunnel = new TunnelServer({ tls, helloMs, handshakes: this.#handshakes, log, onConnection })
     const router = new ClientRouter({
       addresses: this.#addresses,
       nodes: this.#nodes,
@@ -181,6 +183,7 @@ export class Gateway {
     this.#ports?.close()
     this.#nodes.tellAll({ type: 'stopping' })
     await this.#clients.drain(this.#parts.config.drainSeconds * 1000)
+    await this.#handshakes.drain(0)
     this.#nodes.end()
     this.#parts.portTable?.close()
   }
