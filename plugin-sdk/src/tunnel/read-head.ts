@@ -38,13 +38,13 @@ export function readHead<T>(
       for (let piece = stream.read(); piece !== null; piece = stream.read()) {
         bytes = bytes.length === 0 ? piece : Buffer.concat([bytes, piece])
         const head = parse(bytes)
-        if (head !== null) {
+        if (head !== null && head.length <= maxBytes) {
           stopReading()
           if (head.length < bytes.length) stream.unshift(bytes.subarray(head.length))
           resolve(head.value)
           return
         }
-        if (bytes.length >= maxBytes) {
+        if (head !== null || bytes.length >= maxBytes) {
           fail(new Error(`The connection did not begin as it should within ${maxBytes} bytes.`))
           return
         }

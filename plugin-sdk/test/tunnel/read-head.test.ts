@@ -91,6 +91,8 @@ test('after the head, a pipe gets every byte and the end', async (t) => {
 test('a head that is too long, too late, cut short or refused fails', async (t) => {
   const long = streamOf([Buffer.alloc(50), Buffer.alloc(50)], false)
   await t.rejects(readHead(long, headLine, { maxBytes: 100 }), /within 100 bytes/)
+  const atOnce = streamOf([Buffer.from(`${'x'.repeat(100)}\n`)], false)
+  await t.rejects(readHead(atOnce, headLine, { maxBytes: 100 }), /within 100 bytes/)
 
   const late = streamOf([Buffer.from('{')], false)
   await t.rejects(readHead(late, headLine, { maxBytes: 100, withinMs: 20 }), /nothing useful for 0.02 s/)
