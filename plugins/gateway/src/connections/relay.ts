@@ -8,28 +8,39 @@ interface RelayLimits {
   readonly idleMs: number
   /** `null` without a limit. */
   readonly rate: ByteRate | null
+  /** The same time for a connection that is left alone: the other one is closed, and all of its bytes have been passed on. */
+  readonly closingMs?: number
 }
+
+/** A slow reader needs some time until the system takes further bytes. */
+const usualClosingMs = 60_000
 
 /**
  * Joins two connections until both have ended: bytes, backpressure and the end of each direction pass from one to the other. When
  * one of them is cut, so is the other, and a client without TLS of its own sees a reset: a body that is cut short must not look
  * like a whole one.
  */
-export function relay(client: Socket, node: Socket, { idleMs, rate }: RelayLimits): void {
+export function relay(
+  client: Socket,
+  node: Socket,
+  { idleMs, rate, closingMs = Math.min(idleMs, usualClosingMs) }: RelayLimits,
+): void {
   client.setTimeout(idleMs, () => cut(client))
   node.setTimeout(idleMs, () => cut(node))
-  follow(client, node, rate)
-  follow(node, client, rate)
+  follow(client, node, rate, closingMs)
+  follow(node, client, rate, closingMs)
 }
 
-function follow(source: Socket, sink: Socket, rate: ByteRate | null): void {
+function follow(source: Socket, sink: Socket, rate: ByteRate | null, closingMs: number): void {
   passChunks(source, sink, rate)
   source.once('end', () => sink.end())
   // A failure also closes the connection.
   source.on('error', () => {})
   const close = () => {
     const isWhole = source.errored === null && source.readableEnded && source.writableFinished
-    if (!isWhole) cut(sink)
+    // Node neither completes nor fails the writes to a client of TLS that has said its end and then reset its connection.
+    if (isWhole) sink.setTimeout(closingMs)
+    else cut(sink)
   }
   source.once('close', close)
   if (source.destroyed) close()

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect as connectTls, TLSSocket } from 'node:tls'
 import { type Test, test } from 'tap'
 import { cut, relay } from '../../src/connections/relay.ts'
+import { someCertificate } from '../fixtures/some-certificate.ts'
 
 /** Two ends of a TCP connection. */
 async function pair(t: Test): Promise<[near: Socket, far: Socket]> {
@@ -94,4 +96,24 @@ test('a side that does not read slows the other one down', async (t) => {
 test('a connection without any byte for long is cut', async (t) => {
   const { client, node } = await relayed(t, 100)
   t.same(await Promise.all([outcomeOf(client), outcomeOf(node)]), ['ECONNRESET', 'ECONNRESET'])
+})
+
+test('a client of TLS that resets its connection at a bad moment does not keep it', async (t) => {
+  const [client, one] = await pair(t)
+  const [node, other] = await pair(t)
+  const inner = new TLSSocket(one, { isServer: true, ...(await someCertificate(t)) })
+  relay(inner, other, { idleMs: 60_000, rate: null, closingMs: 100 })
+  const closed = new Promise((resolve) => inner.once('close', resolve))
+  // Neither the connection nor its time limit keeps the process alive.
+  const alive = setInterval(() => {}, 60_000)
+  t.teardown(() => clearInterval(alive))
+  node.on('error', () => {}).once('end', () => node.end('answer'))
+  node.resume()
+  const secure = connectTls({ socket: client, rejectUnauthorized: false }).on('error', () => {})
+  await once(secure, 'secureConnect')
+  // While the question is being read, Node takes the reset for a regular end, and then neither completes nor fails any write.
+  inner.once('data', () => client.resetAndDestroy())
+  secure.write('question')
+  await closed
+  t.ok(one.destroyed)
 })

@@ -7,10 +7,9 @@ import {
   type Socket,
 } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
-import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, Identity, type IdentityCertificate } from '@nodekeep/plugin-sdk'
 import t, { type Test, test } from 'tap'
 import { AddressProof } from '../../src/registration/address-proof.ts'
+import { someCertificate } from '../fixtures/some-certificate.ts'
 import { startDoorNode } from './fixtures/door-node.ts'
 import { createSigningNode } from './fixtures/signing-node.ts'
 
@@ -69,19 +68,6 @@ test('a name of a private network is not connected to', async (t) => {
   await t.rejects(proof.prove(url, 'a node'), { code: 'VALIDATION_ERROR' })
   t.same(dialed, [])
 })
-
-/** Returns a certificate and its key. */
-async function someCertificate(t: Test): Promise<IdentityCertificate> {
-  const made = Promise.withResolvers<IdentityCertificate>()
-  const plugin = definePlugin({
-    id: 'certified',
-    requires: { identity: Identity },
-    setup: ({ identity }) => void identity.certificate().then(made.resolve, made.reject),
-  })
-  const node = await createTestNode({ plugins: [plugin] })
-  t.teardown(() => node.stop())
-  return made.promise
-}
 
 async function listen(t: Test, server: Server): Promise<number> {
   const open = new Set<Socket>()
