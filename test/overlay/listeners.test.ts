@@ -109,7 +109,7 @@ test('a client that asks for no name gets no node', async (t) => {
   t.match(await endOf(socket), /^HTTP\/1\.1 404 /)
 })
 
-test('one address has so many connections, and no more', async (t) => {
+test('one address has a limited number of connections', async (t) => {
   const limits = { connectionsPerAddress: 3 }
   const gateway = await startGateway(t, { gateway: { limits } })
   const node = await startTunnelNode(t, gateway, { plugins: [streams] })
@@ -133,7 +133,7 @@ test('one address has so many connections, and no more', async (t) => {
   for (const socket of sockets) socket.destroy()
 })
 
-test('a node has so many clients, and the next one is told to come later', async (t) => {
+test('a node has a limited number of clients, and the next one is told to come later', async (t) => {
   const gateway = await startGateway(t, { gateway: { limits: { connectionsPerNode: 2 } } })
   const node = await startTunnelNode(t, gateway, { plugins: [streams] })
   await node.log.line(/^Clients reach/)

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { addressGroup } from '@nodekeep/plugin-sdk'
-import { cut } from './relay.ts'
+import { cut } from './cut.ts'
 
 interface ConnectionLimits {
   readonly inAll: number

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import type { ByteRate } from './byte-rate.ts'
-import { reset } from './reset.ts'
+import { cut } from './cut.ts'
 
 interface RelayLimits {
   /** The time without any byte after which both connections are cut, in milliseconds. */
@@ -74,10 +73,4 @@ function passChunks(source: Socket, sink: Socket, rate: ByteRate | null): void {
   sink.on('drain', resume)
   source.pause()
   resume()
-}
-
-/** Closes a connection in such a way that the other side does not take it for a regular end, where the protocol can tell. */
-export function cut(socket: Socket): void {
-  if (socket instanceof TLSSocket) socket.destroy()
-  else reset(socket)
 }

@@ -9,7 +9,8 @@ import {
   writeLine,
 } from '@nodekeep/plugin-sdk/tunnel'
 import { ByteRate } from '../connections/byte-rate.ts'
-import { cut, relay } from '../connections/relay.ts'
+import { cut } from '../connections/cut.ts'
+import { relay } from '../connections/relay.ts'
 import { ConnectionPool } from './connection-pool.ts'
 import type { NodeLog } from './node-log.ts'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import { type Test, test } from 'tap'
-import { cut, relay } from '../../src/connections/relay.ts'
+import { relay } from '../../src/connections/relay.ts'
 import { someCertificate } from '../fixtures/some-certificate.ts'
 
 /** Two ends of a TCP connection. */
@@ -62,15 +62,6 @@ test('a reset on one side is a reset on the other one', async (t) => {
     ends[from].resetAndDestroy()
     t.equal(await outcome, 'ECONNRESET', `by the ${from}`)
   }
-})
-
-test('a connection that is cut while its end is sent is closed', async (t) => {
-  const [near, far] = await pair(t)
-  const closed = once(near, 'close')
-  near.end()
-  cut(near)
-  await closed
-  t.equal(await outcomeOf(far), 'end')
 })
 
 test('a side that does not read slows the other one down', async (t) => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
-import { reset } from '../../src/connections/reset.ts'
+import { cut } from '../../src/connections/cut.ts'
 
 /** A connection, and how its other side sees its end: an error's code, or `end`. */
 async function connection(t: Test): Promise<{ near: Socket; outcome: Promise<string>; far: Socket }> {
@@ -25,7 +25,7 @@ test('a connection in use is reset', async (t) => {
   near.write('half')
   await once(far, 'data')
   const closed = once(near, 'close')
-  reset(near)
+  cut(near)
   await closed
   t.equal(await outcome, 'ECONNRESET')
 })
@@ -35,7 +35,7 @@ test('a connection whose last bytes wait for their reader is reset', async (t) =
   near.end(Buffer.alloc(50_000_000))
   await once(far, 'readable')
   const closed = once(near, 'close')
-  reset(near)
+  cut(near)
   await closed
   far.resume()
   t.equal(await outcome, 'ECONNRESET')
@@ -51,7 +51,7 @@ for (const [when, wait] of Object.entries({
     near.end('whole')
     const closed = once(near, 'close')
     await wait()
-    reset(near)
+    cut(near)
     await closed
     t.equal(await outcome, 'end')
   })
