@@ -200,6 +200,13 @@ test('a server that stands still or trickles is given up', async (t) => {
   t.strictSame(readdirSync(target), [])
 })
 
+test('a server that changes the protocol is given up', async (t) => {
+  const { server, found } = await tufSubject(t)
+  server.behave = (_path, { socket }) =>
+    socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n') === true
+  await t.rejects(found(), { code: 'UPSTREAM_ERROR', message: /the status 101/ })
+})
+
 test('many root keys, each of which comes just in time, do not hold a check forever', async (t) => {
   const { server, found } = await tufSubject(t, { metadataMs: 300 })
   server.behave = (path, response) => {

@@ -48,6 +48,8 @@ export class RepositoryFiles implements Disposable {
     const { userAgent, pace } = this.#options
     const headers = { 'user-agent': userAgent, 'accept-encoding': 'identity' }
     const request = (isTls ? getTls : get)(url, { agent: this.#agent, headers, signal })
+    // Without a listener, Node drops the connection after such an answer, and tells nobody.
+    request.on('upgrade', (response) => request.emit('response', response))
     const late = setTimeout(() => request.destroy(tooSlow()), pace.idleMs)
     try {
       const [response] = await once(request, 'response')
