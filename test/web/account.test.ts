@@ -12,6 +12,7 @@ import { startTalkingModel } from './fixtures/talking-model.ts'
 import { workThrough } from './fixtures/work-through.ts'
 
 t.setTimeout(300_000)
+t.jobs = 3
 
 const phone = { width: 360, height: 740 }
 const script = '<img src=x onerror="window.__xss = true">'
@@ -45,8 +46,13 @@ async function openTab(t: Test, browser: Browser, options: BrowserContextOptions
   }
 }
 
-/** A browser that finds the node by a name of a network. Pages at such an address have no WebCrypto and no clipboard. */
-const startBrowser = (t: Test) => startChromium(t, '--host-resolver-rules=MAP nas.test 127.0.0.1')
+let browser: ReturnType<typeof startChromium> | undefined
+
+/** The browser finds the node by a name of a network. Pages at such an address have no WebCrypto and no clipboard. */
+function startBrowser(): Promise<Browser> {
+  browser ??= startChromium(t, '--host-resolver-rules=MAP nas.test 127.0.0.1')
+  return browser
+}
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
@@ -71,7 +77,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
   const node = await startClaimableNode(t, join(folder, 'data'), '0', {
     NODEKEEP_AI_OPENAI__BASE_URL: baseURL,
   })
-  const browser = await startBrowser(t)
+  const browser = await startBrowser()
   const home = node.url.origin
   const elsewhere = `http://localhost:${node.url.port}`
   const keyFile = join(folder, 'wallet.key')
@@ -235,28 +241,29 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
   })
 
   await end()
+})
 
-  await t.test('a key is made at a plain-HTTP name of a network', async (t) => {
-    const plugins = { 'login-siwe': true, web: true }
-    const config = { plugins, server: { hostnames: ['nas.test'] } }
-    const other = await createTestNode({ config, folder: import.meta.dirname })
-    t.teardown(() => other.stop())
-    await other.signIn('owner')
-    const { page, end } = await openTab(t, browser, { viewport: phone })
-    await page.goto(`http://nas.test:${other.url.port}`)
-    t.strictSame(await page.evaluate('[isSecureContext, crypto.subtle === undefined]'), [false, true])
-    await press(page, 'Create a key')
-    await page.getByLabel('New password').fill(password)
-    await page.getByLabel('Repeat the password').fill(password)
-    await press(page, 'Create a key')
-    const { address } = new Wallet(await page.getByLabel('Your key').inputValue())
-    await page.getByText(address).waitFor()
-    t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0)
-    t.equal(await page.getByText('I have a sign-in code').count(), 0, 'the provider is not loaded')
-    await press(page, 'I have stored it. Sign in')
-    t.equal((await whoIsSignedIn(page)).wallet, address)
-    await openAccount(page)
-    t.equal(await page.getByRole('button', { name: 'Make a sign-in code' }).count(), 0)
-    await end()
-  })
+t.test('a key is made at a plain-HTTP name of a network', { skip: needsChromium }, async (t) => {
+  const browser = await startBrowser()
+  const plugins = { 'login-siwe': true, web: true }
+  const config = { plugins, server: { hostnames: ['nas.test'] } }
+  const other = await createTestNode({ config, folder: import.meta.dirname })
+  t.teardown(() => other.stop())
+  await other.signIn('owner')
+  const { page, end } = await openTab(t, browser, { viewport: phone })
+  await page.goto(`http://nas.test:${other.url.port}`)
+  t.strictSame(await page.evaluate('[isSecureContext, crypto.subtle === undefined]'), [false, true])
+  await press(page, 'Create a key')
+  await page.getByLabel('New password').fill(password)
+  await page.getByLabel('Repeat the password').fill(password)
+  await press(page, 'Create a key')
+  const { address } = new Wallet(await page.getByLabel('Your key').inputValue())
+  await page.getByText(address).waitFor()
+  t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0)
+  t.equal(await page.getByText('I have a sign-in code').count(), 0, 'the provider is not loaded')
+  await press(page, 'I have stored it. Sign in')
+  t.equal((await whoIsSignedIn(page)).wallet, address)
+  await openAccount(page)
+  t.equal(await page.getByRole('button', { name: 'Make a sign-in code' }).count(), 0)
+  await end()
 })

@@ -28,11 +28,18 @@ async function startChatNode(t: Test, baseURL?: string): Promise<TestNode> {
   return node
 }
 
-/** Starts a node with a model, and opens the page of chats. */
-async function openChat(t: Test) {
-  if (browser === null) throw new Error('Chromium is missing.')
+async function startModelAndNode() {
   const { baseURL, nextTalk } = await startTalkingModel(t)
-  const node = await startChatNode(t, baseURL)
+  return { nextTalk, node: await startChatNode(t, baseURL) }
+}
+
+let shared: ReturnType<typeof startModelAndNode> | undefined
+
+/** Opens the page of chats for a new person. All share a node and its model. */
+async function openChat() {
+  if (browser === null) throw new Error('Chromium is missing.')
+  shared ??= startModelAndNode()
+  const { nextTalk, node } = await shared
   const tab = await openSignedInTab(browser, node, await node.signIn())
   await tab.page.getByRole('link', { name: 'Chat' }).click()
   await tab.page.getByLabel('Model').waitFor()
@@ -68,7 +75,7 @@ t.test(
   'a conversation is streamed, shown as markdown and kept as a file',
   { skip: needsChromium },
   async (t) => {
-    const { page, context, user, faults, nextTalk } = await openChat(t)
+    const { page, context, user, faults, nextTalk } = await openChat()
     t.equal(await page.locator('header nav a[aria-current=page]').textContent(), 'Chat')
     const foreign: string[] = []
     context.on('request', (request) => {
@@ -167,7 +174,7 @@ t.test(
 )
 
 t.test('a reply can be stopped, fail and be asked for again', { skip: needsChromium }, async (t) => {
-  const { page, context, user, faults, nextTalk } = await openChat(t)
+  const { page, context, user, faults, nextTalk } = await openChat()
   await say(page, 'Tell me a story')
   const first = await nextTalk()
   first.say('Once upon')
@@ -241,7 +248,7 @@ t.test('a reply can be stopped, fail and be asked for again', { skip: needsChrom
 })
 
 t.test('two tabs do not overwrite each other', { skip: needsChromium }, async (t) => {
-  const { page, context, user, faults, nextTalk } = await openChat(t)
+  const { page, context, user, faults, nextTalk } = await openChat()
   const kept = page.waitForResponse((answer) => answer.request().postData()?.includes('First.') ?? false)
   await say(page, 'Shared')
   await answer(nextTalk, 'First.')
@@ -268,7 +275,7 @@ t.test('two tabs do not overwrite each other', { skip: needsChromium }, async (t
 })
 
 t.test('the view stays where the person reads, on a phone too', { skip: needsChromium }, async (t) => {
-  const { page, faults, nextTalk } = await openChat(t)
+  const { page, faults, nextTalk } = await openChat()
   await page.setViewportSize({ width: 360, height: 740 })
   await say(page, 'A long text')
   const talk = await nextTalk()

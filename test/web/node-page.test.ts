@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, Type, Updates, userOf, WebPages } from '@nodekeep/plugin-sdk'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 
@@ -14,10 +14,8 @@ const folder = import.meta.dirname
 const markup = '<img src=x onerror="window.__xss = 1">'
 const pageTitle = '<img src=x onerror="__xss = 1">'
 
-let browser: Browser
-t.before(async () => {
-  if (needsChromium === false) browser = await startChromium(t)
-})
+t.jobs = 3
+const browser = needsChromium ? null : await startChromium(t)
 
 /** A tab in which a user is signed in. */
 interface Scene {
@@ -33,6 +31,7 @@ interface Scene {
 }
 
 async function openNodePage(t: Test, node: TestNode, user: TestUser): Promise<Scene> {
+  if (browser === null) throw new Error('Chromium is missing.')
   const context = await browser.newContext({ acceptDownloads: true, viewport: { width: 1000, height: 1600 } })
   t.teardown(() => context.close())
   context.setDefaultTimeout(timeout)

@@ -12,6 +12,9 @@ import { addWallet } from './wallet.ts'
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
 t.setTimeout(300_000)
+t.jobs = 3
+
+const browser = needsChromium ? null : await startChromium(t)
 
 interface Scene {
   readonly page: Page
@@ -20,7 +23,9 @@ interface Scene {
 }
 
 async function openTab(t: Test, withWallet: boolean): Promise<Scene> {
-  const context = await (await startChromium(t)).newContext({ acceptDownloads: true })
+  if (browser === null) throw new Error('Chromium is missing.')
+  const context = await browser.newContext({ acceptDownloads: true })
+  t.teardown(() => context.close())
   context.setDefaultTimeout(timeout)
   if (withWallet) await addWallet(context)
   const page = await context.newPage()

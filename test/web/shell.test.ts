@@ -29,7 +29,7 @@ export default (element, page) => {
   page.onPlace((place) => window.heard.push(place))
 }`
 
-t.test('the first page', { skip: needsChromium }, async (t) => {
+t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
   const plugins = {
     files: true,
     'storage-local': true,
@@ -52,7 +52,7 @@ t.test('the first page', { skip: needsChromium }, async (t) => {
     return tab
   }
 
-  await t.test('a page hears of its own places only', async (t) => {
+  t.test('a page hears of its own places only', async (t) => {
     const { page, context, user } = await openTab(browser)
     await put(user, '/deep/deeper/a.txt')
     await page.getByRole('link', { name: 'deep' }).click()
@@ -72,7 +72,7 @@ t.test('the first page', { skip: needsChromium }, async (t) => {
     await context.close()
   })
 
-  await t.test('a proxy that answers for a node that is away', async (t) => {
+  t.test('a proxy that answers for a node that is away', async (t) => {
     const { page, context, user } = await openTab(browser)
     await put(user, '/deep/deeper/a.txt')
     await page.getByRole('link', { name: 'deep' }).waitFor()
@@ -93,7 +93,7 @@ t.test('the first page', { skip: needsChromium }, async (t) => {
     await context.close()
   })
 
-  await t.test('nothing of a person is sent with the session of somebody else', async (t) => {
+  t.test('nothing of a person is sent with the session of somebody else', async (t) => {
     const { page, context, faults } = await openTab(browser)
     const { address } = await addWallet(context)
     await page.reload()
@@ -116,7 +116,7 @@ t.test('the first page', { skip: needsChromium }, async (t) => {
     await context.close()
   })
 
-  await t.test('a sign-out ends the session in all tabs', async () => {
+  t.test('a sign-out ends the session in all tabs', async () => {
     const { page, context } = await openTab(browser)
     const other = await context.newPage()
     await other.goto(node.url.href)
@@ -126,7 +126,7 @@ t.test('the first page', { skip: needsChromium }, async (t) => {
     await context.close()
   })
 
-  await t.test('a wallet that does not answer, and a failure below the way that failed', async (t) => {
+  t.test('a wallet that does not answer, and a failure below the way that failed', async (t) => {
     const context = await browser.newContext({ viewport: { width: 360, height: 500 } })
     context.setDefaultTimeout(60_000)
     await context.addInitScript('window.ethereum = { request: () => new Promise(() => {}) }')
