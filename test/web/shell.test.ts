@@ -7,6 +7,9 @@ import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { addWallet } from './wallet.ts'
 
 t.setTimeout(300_000)
+t.jobs = 3
+
+const browser = needsChromium ? null : await startChromium(t)
 
 /** Two pages, one of which has the beginning of the other one's name. Each writes its name and the places that it hears of. */
 function placePages(folder: string) {
@@ -44,7 +47,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
   })
   t.teardown(() => node.stop())
   await node.signIn('owner')
-  const browser = await startChromium(t)
+  if (browser === null) return
   const openTab = async (browser: Browser) => {
     const ada = await node.signIn()
     const tab = await openSignedInTab(browser, node, ada)
@@ -143,6 +146,47 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.ok(y > 0 && y + height <= 500, `the reason is in view: ${y}`)
     await context.close()
   })
+})
+
+t.test('a page whose plugin stops says so, and keeps what was typed', { skip: needsChromium }, async (t) => {
+  const optional = { required: false }
+  const plugins = { ai: optional, files: optional, 'storage-local': optional, web: true }
+  const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const turn = async (id: string, action: string) => {
+    const answer = await owner.fetch(`/api/system/plugins/${id}/${action}`, { method: 'POST' })
+    t.equal(answer.status, 200)
+  }
+  if (browser === null) return
+  const { page, faults } = await openSignedInTab(browser, node, await node.signIn())
+  const told = 'This part of the node is not running. The owner of the node can start it.'
+  const open = (name: string) => page.getByRole('link', { name, exact: true }).click()
+
+  await open('Chat')
+  await page.getByText('No model answers').waitFor()
+  await page.getByLabel('Message', { exact: true }).fill('typed')
+  await turn('ai', 'disable')
+  await page.getByRole('button', { name: 'Look again' }).click()
+  await page.getByRole('alert').getByText(told).waitFor()
+  t.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'typed')
+
+  await open('Files')
+  await page.getByText('This folder is empty').waitFor()
+  await page.getByRole('button', { name: 'New folder' }).click()
+  await page.getByLabel('Name of the folder').fill('typed')
+  await turn('files', 'disable')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('dialog').getByText(told).waitFor()
+  await turn('files', 'enable')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('row').getByRole('link', { name: 'typed' }).waitFor()
+  await turn('files', 'disable')
+  const file = { name: 'late.txt', mimeType: 'text/plain', buffer: Buffer.from('late') }
+  await page.locator('input[type=file]').first().setInputFiles(file)
+  await page.getByRole('listitem').getByText(told).waitFor()
+  t.equal(await page.getByText(/\/(api|write|mkdir)/).count(), 0, 'nothing shows a path of the API')
+  t.strictSame(faults, [])
 })
 
 async function put(user: TestUser, path: string): Promise<void> {

@@ -24,7 +24,8 @@ export interface PageContext {
    *
    * If the session has ended, the person is asked to sign in again over the page, and the request is sent again. It resolves to
    * the answer 401 if the person does not. If the node does not answer, a GET waits until it does, and other requests reject with
-   * a TypeError. A body that is a stream cannot be sent again. Once {@link signedOut} is aborted, requests reject with an
+   * a TypeError. If the plugin of the route is not running, it resolves to an answer 503 with a message for people. A body that is
+   * a stream cannot be sent again. Once {@link signedOut} is aborted, requests reject with an
    * AbortError, so that none is sent with the session of somebody else.
    */
   fetch(path: string, init?: RequestInit): Promise<Response>

@@ -13,10 +13,14 @@ export const texts = {
     signOutText: 'Something still runs, such as an upload or a reply. It is canceled if you sign out.',
     signedOut: 'You are signed out.',
     loading: 'Loading …',
-    noPage: 'There is no page at this address.',
+    noPage: 'There is no page at this address. The plugin that it needs may be disabled.',
     noPages: 'This node has no pages for you.',
     pageFailed: (title: string) => `The page "${title}" cannot be shown. Reload to try again.`,
     requestFailed: 'The node did not answer. Try again.',
+    notRunning: (isOwner: boolean) =>
+      isOwner
+        ? 'This part of the node is not running. You can start it on the page "Node", under "Plugins".'
+        : 'This part of the node is not running. The owner of the node can start it.',
   },
   node: {
     parts: 'Parts of the node',

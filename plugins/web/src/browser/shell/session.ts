@@ -1,6 +1,7 @@
 import type { PageUser } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
+import { texts } from '../texts.ts'
 import { askNode, nodeAnswers } from './connection.ts'
 
 /** A page in the navigation. */
@@ -58,10 +59,10 @@ export async function loadSession(): Promise<void> {
 }
 
 /** Asks the node, until it answers. */
-export async function get(path: string): Promise<Response> {
+export async function get(path: string, method = 'GET'): Promise<Response> {
   for (;;) {
     try {
-      return await askNode(path, { cache: 'no-store' })
+      return await askNode(path, { method, cache: 'no-store' })
     } catch {
       await nodeAnswers()
     }
@@ -126,6 +127,18 @@ export async function sessionFetch(
       return null
     })
     if (answer === null) continue
+    if (answer.status === 404 && !(await isRoute(path))) return notRunning()
     if (answer.status !== 401 || !(await askToSignIn())) return answer
   }
+}
+
+/** Whether the node has a route for a path. It answers 405 if there is one, since no route takes OPTIONS. */
+async function isRoute(path: string): Promise<boolean> {
+  return (await get(path, 'OPTIONS')).status !== 404
+}
+
+/** The answer to a request whose route is gone with its plugin. It is not 404, since nobody knows whether something is there. */
+function notRunning(): Response {
+  const message = texts.shell.notRunning(session.value?.user.owner === true)
+  return Response.json({ error: true, message, code: 'SERVICE_UNAVAILABLE' }, { status: 503 })
 }

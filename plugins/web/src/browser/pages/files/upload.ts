@@ -22,7 +22,11 @@ export function upload(page: PageContext, path: string, file: File, maxFileSize:
       }
       const asks = file.size >= asksFirst && !attempt.replaces
       if (asks && (await statOf(page, attempt.path)) !== null) return new Refusal(412, '')
-      return attempt.signal.aborted ? null : send(file, attempt)
+      if (attempt.signal.aborted) return null
+      const refusal = await send(file, attempt)
+      // If the plugin of the files is not running, this says so.
+      if (refusal?.status === 404) await statOf(page, attempt.path)
+      return refusal
     },
     async isDone(at) {
       const entry = await statOf(page, at)
