@@ -300,6 +300,38 @@ t.test('the view stays where the person reads, on a phone too', { skip: needsChr
   t.strictSame(faults, [])
 })
 
+t.test('a hostile reply does not hold up the page', { skip: needsChromium }, async (t) => {
+  const { page, context, user, faults, nextTalk } = await openChat()
+  const cdp = await context.newCDPSession(page)
+  await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const cpuMs = async () => {
+    const { metrics } = await cdp.send('Performance.getMetrics')
+    return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
+  }
+  await page.setViewportSize({ width: 360, height: 740 })
+  await say(page, 'Be hostile')
+  const talk = await nextTalk()
+  const start = await cpuMs()
+  for (const piece of ['a_', '_a_']) talk.say(`${piece.repeat(16_000)}\n\n`)
+  talk.say(`\`\`\`${'language'.repeat(100)}\ncode\n\`\`\`\n\nthe last`)
+  talk.end()
+  await page.getByRole('article').last().getByText('the last').waitFor()
+  await button(page, 'Send').waitFor()
+  const took = (await cpuMs()) - start
+  t.ok(took < 500, `${Math.round(took)} ms of CPU time of the page`)
+  t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+  await button(page, 'Copy').click({ trial: true })
+
+  const content = JSON.stringify({
+    messages: [{ role: 'assistant', content: '', model: { type: 'script' } }],
+  })
+  const written = await user.fetch('/write?path=/chats/no.json', { method: 'PUT', body: content })
+  t.equal(written.status, 200)
+  await page.evaluate("location.hash = '#/chat/no.json'")
+  await page.getByText('This file is not a conversation.').waitFor()
+  t.strictSame(faults, [])
+})
+
 t.test('without a model, the page says how to add one', { skip: needsChromium }, async (t) => {
   if (browser === null) return
   const node = await startChatNode(t)

@@ -139,8 +139,9 @@ function chatIn(text: string): StoredChat {
   throw new Error(texts.chat.notChat)
 }
 
-function isMessage({ role, content }: Message): boolean {
-  return ['system', 'user', 'assistant'].includes(role) && typeof content === 'string'
+function isMessage({ role, content, model = '' }: Message): boolean {
+  const isRole = ['system', 'user', 'assistant'].includes(role)
+  return isRole && typeof content === 'string' && typeof model === 'string'
 }
 
 function today(): string {

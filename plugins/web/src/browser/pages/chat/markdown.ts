@@ -1,11 +1,14 @@
-import { lexer, type MarkedToken, type Token, type Tokens } from 'marked'
+import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { CodeBlock } from './code-block.ts'
 
-/** Longer texts are shown as they are: some need time that grows with the square of their length. */
+/** Longer texts are shown as they are. */
 const longestText = 100_000
+
+/** Longer paragraphs are shown as they are: the time for the marks in some grows with the square of their length. */
+const longestParagraph = 10_000
 
 /** Deeper parts are shown as they are. */
 const deepest = 20
@@ -19,12 +22,20 @@ export function Markdown({ text }: { text: string }): VNode {
 export function tokensOf(text: string): Token[] {
   if (text.length <= longestText) {
     try {
-      return lexer(text, { gfm: true, breaks: true })
+      return new BoundedLexer({ gfm: true, breaks: true }).lex(text)
     } catch {
       // The lexer calls itself for each level, and a text may have too many.
     }
   }
   return [{ type: 'html', raw: text, text, block: true, pre: false } satisfies Tokens.HTML]
+}
+
+class BoundedLexer extends Lexer {
+  override inlineTokens(text: string, tokens: Token[] = []): Token[] {
+    if (text.length <= longestParagraph) return super.inlineTokens(text, tokens)
+    tokens.push({ type: 'text', raw: text, text, escaped: false } satisfies Tokens.Text)
+    return tokens
+  }
 }
 
 /** Makes elements of blocks. */
