@@ -20,6 +20,25 @@ interface PageFile {
 const compress = promisify(gzip)
 
 /**
+ * Scripts, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
+ * blobs, for previews, and pictures data, for the icons of wallets.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' blob: data:",
+  "media-src 'self' blob:",
+  "font-src 'self'",
+  'frame-src blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+/**
  * Sends files of pages. Each is read and compressed at its first request and kept in memory, so pages should be small. Its entity
  * tag is of its content: packages have the same times in all versions.
  */
@@ -41,6 +60,8 @@ export class PageFiles {
     const { type, etag, bytes, gzipped } = await this.#file(join(folder, ...namesOf(path)))
     reply.headers({
       'cache-control': 'no-cache',
+      // For all: a document among the files of a page, or a worker, is as bounded as the first page.
+      'content-security-policy': policy,
       'cross-origin-resource-policy': 'same-origin',
       etag,
       'referrer-policy': 'no-referrer',

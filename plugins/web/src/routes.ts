@@ -11,25 +11,6 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { PageFiles } from './page-files.ts'
 
-/**
- * Scripts, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
- * blobs, for previews, and pictures data, for the icons of wallets.
- */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' blob: data:",
-  "media-src 'self' blob:",
-  "font-src 'self'",
-  'frame-src blob:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ')
-
 const PageList = Type.Object({
   owner: Type.Boolean({ description: 'Whether the caller is the owner of the node.' }),
   pages: Type.Array(
@@ -65,10 +46,9 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
     tags: ['web'],
     response: { 200: anyFile },
   })
-  app.get('/', { config: opened, schema: sent('Show the pages', 'showPages') }, (request, reply) => {
-    reply.header('content-security-policy', policy)
-    return files.send(request, reply, shell, 'index.html')
-  })
+  app.get('/', { config: opened, schema: sent('Show the pages', 'showPages') }, (request, reply) =>
+    files.send(request, reply, shell, 'index.html'),
+  )
   app.get(
     '/web/:file',
     {

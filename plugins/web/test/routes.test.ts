@@ -40,6 +40,7 @@ t.test('the first page allows only files of the node', async (t) => {
   for (const file of ['shell.js', 'shell.css', 'icon.svg']) {
     const { status, headers } = await node.fetch(`/web/${file}`)
     t.strictSame([status, headers.get('x-content-type-options')], [200, 'nosniff'])
+    t.equal(headers.get('content-security-policy'), policy)
   }
   t.equal((await node.fetch('/', { method: 'HEAD' })).status, 200)
 })
