@@ -30,6 +30,7 @@ export default (element, page) => {
   text.textContent = page.place
   element.append(text)
   page.onPlace((place) => window.heard.push(place))
+  if (page.place === '/secret') page.notice('A secret failed.', 'error')
 }`
 
 t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
@@ -119,13 +120,18 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await context.close()
   })
 
-  t.test('a sign-out ends the session in all tabs', async () => {
+  t.test('a sign-out ends the session in all tabs, and leaves nothing there', async (t) => {
     const { page, context } = await openTab(browser)
+    await page.evaluate("sessionStorage.setItem('chat', 'secret')")
+    await page.evaluate("location.hash = '#/note/secret'")
+    await page.getByText('A secret failed.').waitFor()
     const other = await context.newPage()
     await other.goto(node.url.href)
     await other.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
-    await page.getByText('This folder is empty').waitFor({ state: 'detached' })
+    await page.getByText('secret').waitFor({ state: 'detached' })
+    t.notMatch(page.url(), 'secret')
+    t.equal(await page.evaluate('sessionStorage.length'), 0)
     await context.close()
   })
 

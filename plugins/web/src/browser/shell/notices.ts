@@ -31,6 +31,11 @@ function remove(id: number): void {
   shown.value = shown.value.filter((other) => other.id !== id)
 }
 
+/** Removes all texts. */
+export function clearNotices(): void {
+  shown.value = []
+}
+
 /** The texts that are shown now. Programs that read the screen aloud read each new one. */
 export function Notices(): VNode {
   return html`<div class="notices" role="status">

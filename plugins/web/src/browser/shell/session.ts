@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
 import { texts } from '../texts.ts'
 import { askNode, nodeAnswers } from './connection.ts'
+import { clearNotices } from './notices.ts'
 
 /** A page in the navigation. */
 export interface ShownPage {
@@ -34,9 +35,17 @@ export function signedOut(): AbortSignal {
   return presence.signal
 }
 
+/** Ends what goes on, and removes what the next person would see of this one: notices, drafts, and the names in the address. */
 function endPresence(): void {
   presence.abort()
   presence = new AbortController()
+  clearNotices()
+  location.replace('#/')
+  try {
+    sessionStorage.clear()
+  } catch {
+    // The person may have switched off the storage.
+  }
 }
 
 /** Asks the node who is signed in. */
