@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,7 +27,7 @@ interface Scene {
 }
 
 t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
-  const plugins = { files: true, 'storage-local': true, web: true }
+  const plugins = { files: true, 'file-sync': true, 'storage-local': true, web: true }
   const config = { plugins, storage: { maxFileSize } }
   const node = await createTestNode({ config, folder: import.meta.dirname })
   t.teardown(() => node.stop())
@@ -339,6 +340,48 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByText('(2/3)').waitFor()
     t.equal(writes, 4, 'a connection that was lost is followed by another attempt')
     t.equal(await contentOf(ada, '/cut.txt'), 'cut')
+  })
+
+  test('an upload that broke off goes on with the blocks that are missing', async (t, scene) => {
+    const { page, ada, chooser } = scene
+    const content = randomBytes(5_000_000)
+    const folder = t.testdir({ 'large.bin': content, 'old.bin': content.subarray(1, 2_500_000) })
+    await put(ada, '/old.bin', 'old')
+    const sent: string[] = []
+    await page.route('**/write?*', (route) => route.abort())
+    await page.route('**/api/sync/uploads/**', (route) => {
+      const request = route.request()
+      const [, block] = /\/blocks\/(\w+)$/.exec(request.url()) ?? []
+      if (block === undefined) return route.continue()
+      sent.push(block)
+      return sent.length % 2 === 0 ? route.abort() : route.continue()
+    })
+    await chooser.setInputFiles(join(folder, 'large.bin'))
+    await page.getByText('(1/1)').waitFor()
+    t.ok(Buffer.from(await (await ada.fetch('/read?path=/large.bin')).arrayBuffer()).equals(content))
+    const { modified } = await statOf(ada, '/large.bin')
+    t.ok(Math.abs(Date.parse(modified) - (await stat(join(folder, 'large.bin'))).mtimeMs) < 2000)
+    // Of three blocks, two were sent again, because each second request fails.
+    t.strictSame([sent.length, new Set(sent).size], [5, 3])
+
+    await chooser.setInputFiles(join(folder, 'old.bin'))
+    await page.getByRole('button', { name: 'Replace: old.bin' }).click()
+    await page.getByText('(2/2)').waitFor()
+    const replaced = await (await ada.fetch('/read?path=/old.bin')).arrayBuffer()
+    t.ok(Buffer.from(replaced).equals(content.subarray(1, 2_500_000)))
+
+    // A node without the plugin gets the file as a whole.
+    await page.unrouteAll()
+    const isBlocks = ({ pathname }: URL) => pathname.startsWith('/api/sync/')
+    await page.route(isBlocks, (route) => route.fulfill({ status: 404, json: { message: 'gone' } }))
+    await page.route('**/write?*', (route) => route.abort(), { times: 1 })
+    await chooser.setInputFiles({
+      name: 'whole.bin',
+      mimeType: 'any/type',
+      buffer: content.subarray(0, 1_000_000),
+    })
+    await page.getByText('(3/3)').waitFor()
+    t.equal((await statOf(ada, '/whole.bin')).size, 1_000_000)
   })
 
   test('a folder of 10,000 entries is soon there, and stays smooth', async (t, { page, ada, grid }) => {

@@ -58,17 +58,25 @@ export function newFolder(page: PageContext, path: string): Work {
   }
 }
 
+/** What the node tells about a path. */
+interface PathState {
+  /** Bytes; 0 for a folder. */
+  readonly size: number
+  readonly modified: string
+  /** The entity tag of a file without its quotes; `null` for a folder. */
+  readonly revision: string | null
+}
+
 /**
- * Asks the node about a path. Resolves to `null` if nothing is there. A folder has the size 0.
+ * Asks the node about a path. Resolves to `null` if nothing is there.
  *
  * @throws Refusal
  */
-export async function statOf(
-  page: PageContext,
-  path: string,
-): Promise<{ readonly size: number; readonly modified: string } | null> {
+export async function statOf(page: PageContext, path: string): Promise<PathState | null> {
   const answer = await page.fetch(`/stat?path=${encodeURIComponent(path)}`)
-  return answer.status === 404 ? null : (await accepted(answer)).json()
+  if (answer.status === 404) return null
+  const { size, modified } = (await (await accepted(answer)).json()) as PathState
+  return { size, modified, revision: answer.headers.get('etag')?.replaceAll('"', '') ?? null }
 }
 
 function transfer(

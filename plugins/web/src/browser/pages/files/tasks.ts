@@ -55,7 +55,7 @@ export interface Task {
 /** The tasks of a kind that run at a time. */
 const atOnce = 3
 
-/** The attempts of a task whose connection breaks while the node answers others. */
+/** The attempts of a task whose connection breaks while the node answers others, and that get no further than before. */
 const mostAttempts = 5
 
 /** Milliseconds after which a quiet task is shown. */
@@ -190,6 +190,7 @@ export class Tasks {
     const { state, work } = task
     let path = work.path
     let number = 1
+    let furthest = 0
     for (let losses = 0; losses < mostAttempts; ) {
       this.#set(task, { is: 'running', percent: null })
       const refusal = await work.attempt({
@@ -197,6 +198,8 @@ export class Tasks {
         replaces: task.ifExists === 'replace',
         signal,
         progress: (percent) => {
+          if (percent > furthest) losses = 0
+          furthest = Math.max(furthest, percent)
           if (state.value.is === 'running') state.value = { is: 'running', percent }
         },
       })

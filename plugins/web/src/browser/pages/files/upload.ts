@@ -2,6 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { bytesText } from '../../bytes-text.ts'
 import { isOfProxy, Refusal, refusalOf } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
+import { BlockUpload, mostInBlocks } from './block-upload.ts'
 import { statOf } from './entry-works.ts'
 import { nameOf } from './paths.ts'
 import type { Attempt, Work } from './tasks.ts'
@@ -9,8 +10,12 @@ import type { Attempt, Work } from './tasks.ts'
 /** Bytes from which on an upload first asks whether something is there, because its answer would come late. */
 const asksFirst = 1_000_000
 
-/** The upload of a file to a path. The time of the file is kept, where the storage can. */
+/**
+ * The upload of a file to a path. The time of the file is kept, where the storage can. If the connection breaks, the next attempts
+ * send the file in blocks, if the node can: a whole file needs no second copy on the node, and need not be read twice.
+ */
 export function upload(page: PageContext, path: string, file: File, maxFileSize: number): Work {
+  let blocks: BlockUpload | null = null
   return {
     title: nameOf(path),
     path,
@@ -20,10 +25,15 @@ export function upload(page: PageContext, path: string, file: File, maxFileSize:
       if (file.size > maxFileSize) {
         return new Refusal(413, texts.files.tooLarge(bytesText(file.size), bytesText(maxFileSize)))
       }
-      const asks = file.size >= asksFirst && !attempt.replaces
-      if (asks && (await statOf(page, attempt.path)) !== null) return new Refusal(412, '')
+      const isLarge = file.size >= asksFirst
+      const there = isLarge ? await statOf(page, attempt.path) : null
+      if (there !== null && !attempt.replaces) return new Refusal(412, '')
       if (attempt.signal.aborted) return null
+      const inBlocks = await blocks?.attempt(attempt, there?.revision ?? null)
+      if (inBlocks !== undefined && inBlocks !== 'unavailable') return inBlocks
       const refusal = await send(file, attempt)
+      const canContinue = isLarge && file.size <= mostInBlocks && inBlocks !== 'unavailable'
+      if (refusal?.status === 0 && canContinue) blocks = new BlockUpload(page, file)
       // If the plugin of the files is not running, this says so.
       if (refusal?.status === 404) await statOf(page, attempt.path)
       return refusal
