@@ -278,6 +278,10 @@ t.test('the view stays where the person reads, on a phone too', { skip: needsChr
   const { page, faults, nextTalk } = await openChat()
   await page.setViewportSize({ width: 360, height: 740 })
   await say(page, 'A long text')
+  const own = page.getByRole('article', { name: 'You' })
+  await own.getByText('A long text').waitFor()
+  const { width = 0 } = (await own.boundingBox()) ?? {}
+  t.ok(width > 250, 'an own message has the width of the screen')
   const talk = await nextTalk()
   talk.say('line\n\n'.repeat(100))
   await untilTrue(page, "document.querySelectorAll('article p').length > 100")

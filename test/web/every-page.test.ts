@@ -5,6 +5,7 @@ import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
+import { startTalkingModel } from './fixtures/talking-model.ts'
 import { addWallet } from './wallet.ts'
 
 t.setTimeout(300_000)
@@ -20,6 +21,17 @@ const shownFiles = {
   '/Recipes/Lentil soup.txt': 'Lentils, carrots, leek, a bay leaf.\n',
   '/Letters/2026-11 landlord.txt': 'Dear Ms. Lindt,\n',
   '/Budget 2026.csv': 'month,rent,food\nJanuary,840,310\n',
+  '/chats/2026-11-20 Apple cake.json': JSON.stringify({
+    messages: [
+      { role: 'user', content: 'How long does an apple cake bake?' },
+      {
+        role: 'assistant',
+        content:
+          'About **40 minutes** at 180 °C. It is done when a wooden stick comes out clean:\n\n1. Heat the oven first.\n2. Put the cake on the lower rack.\n3. Let it cool for ten minutes.\n\n```sh\nsleep 40m && echo "Cake!"\n```',
+        model: 'openai/gpt-small',
+      },
+    ],
+  }),
   '/To do.txt': '- renew the passport\n- water the plants\n',
 }
 
@@ -30,7 +42,9 @@ t.test(
   'each page is accessible, light and dark, on a desktop and on a phone',
   { skip: needsChromium },
   async (t) => {
-    const node = await startClaimableNode(t, t.testdir({}), '0')
+    const { baseURL } = await startTalkingModel(t)
+    const model = { NODEKEEP_AI_OPENAI__BASE_URL: baseURL }
+    const node = await startClaimableNode(t, t.testdir({}), '0', model)
     const context = await (await startChromium(t)).newContext({ reducedMotion: 'reduce' })
     context.setDefaultTimeout(60_000)
     await addWallet(context)
@@ -39,8 +53,8 @@ t.test(
     page.on('pageerror', ({ message }) => faults.push(message))
 
     /** Looks at the page in each window and scheme. */
-    const inspect = async (name: string) => {
-      for (const [kind, size] of Object.entries(windows)) {
+    const inspect = async (name: string, sizes: Partial<typeof windows> = windows) => {
+      for (const [kind, size] of Object.entries(sizes)) {
         await page.setViewportSize(size)
         for (const colorScheme of schemes) {
           await page.emulateMedia({ colorScheme })
@@ -69,12 +83,20 @@ t.test(
       "fetch('/api/web/pages').then((answer) => answer.json()).then(({ pages }) => pages.map(({ name }) => name))",
     )) as string[]
     t.ok(names.length > 0)
-    for (const name of names) {
-      await page.goto(new URL(`/#/${name}`, node.url).href)
+    const open = async (place: string) => {
+      await page.setViewportSize(windows.desktop)
+      await page.goto(new URL(`/#/${place}`, node.url).href)
       await page.reload()
       await page.locator('main .page > *').first().waitFor()
       await untilTrue(page, "!document.querySelector('.page').textContent.includes('Loading')")
+    }
+    for (const name of names) {
+      await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
+    }
+    for (const part of ['plugins', 'users', 'backups', 'update', 'overlay', 'devices']) {
+      await open(`node/${part}`)
+      await inspect(`node-${part}`, { phone: windows.phone })
     }
     t.strictSame(faults, [])
   },

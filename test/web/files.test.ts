@@ -117,7 +117,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     const folder = t.testdir(Object.fromEntries(names.map((name) => [name, 'new'])))
     await Promise.all(names.map((name) => put(ada, `/${name}`, 'old')))
     await chooser.setInputFiles(names.map((name) => join(folder, name)))
-    await page.getByText('For 5, something of this name is there already.').waitFor()
+    await page.getByText('5 of these names are taken already.').waitFor()
     await page.getByRole('button', { name: 'Skip: a.txt' }).click()
     await page.getByRole('button', { name: 'Replace: b.txt' }).click()
     await page.getByText('(1/5)').waitFor()

@@ -365,7 +365,7 @@ t.test(
     state.wayBack = { version: '0.1.0', until, problems: [] }
     await page.context().setOffline(false)
     await page.getByText('Version 9.0.0 runs now.').waitFor()
-    await page.getByText('These pages are still those of before.').waitFor()
+    await page.getByText('These pages are still those of the former version.').waitFor()
     await page.getByText('0.1.0 → 9.0.0').first().waitFor()
 
     await button(page, 'Go back to 0.1.0').click()

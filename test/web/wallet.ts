@@ -11,7 +11,7 @@ export async function addWallet(context: BrowserContext): Promise<Wallet> {
   })
   await context.addInitScript(`
     const provider = { request: ({ method, params = [] }) => window.callTestWallet(method, params) }
-    const info = { uuid: '350670db-19fa-4704-a166-e52e178b59d2', name: 'Test Wallet', icon: 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>', rdns: 'test.wallet' }
+    const info = { uuid: '350670db-19fa-4704-a166-e52e178b59d2', name: 'Test Wallet', icon: 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle cx="4.5" cy="4.5" r="4" fill="orange"/></svg>', rdns: 'test.wallet' }
     const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }))
     addEventListener('eip6963:requestProvider', announce)
     announce()

@@ -167,7 +167,7 @@ export const texts = {
       checked: (date: string) => `Last checked on ${date}.`,
       unchecked: 'Nothing was checked yet.',
       problem: (problem: string) => `The last check failed: ${problem}`,
-      automatic: 'New versions are installed by themselves.',
+      automatic: 'The node installs new versions by itself.',
       check: 'Check for updates',
       found: (version: string) => `Version ${version} is available.`,
       upToDate: 'No newer version was found.',
@@ -181,7 +181,7 @@ export const texts = {
       progress: 'Progress of the update',
       arrived: (version: string) => `Version ${version} runs now.`,
       reloadText: (version: string) =>
-        `The node runs version ${version} now. These pages are still those of before.`,
+        `The node runs version ${version} now. These pages are still those of the former version.`,
       reload: 'Reload the pages',
       ended: { failed: 'The update failed', 'went back': 'The node went back' } as Readonly<
         Record<string, string>
@@ -246,7 +246,7 @@ export const texts = {
     declined: 'You declined in your wallet. Nothing happened.',
     walletFailed: (reason: string) => `Your wallet refused: ${reason}`,
     noWallet:
-      'This browser has no wallet. To use one, install the extension of an Ethereum wallet, such as MetaMask or Rabby, and reload this page. Or open this page in the browser of a wallet on your phone.',
+      'A wallet is a program that keeps a key for you and signs in with it. This browser has no wallet. To use one, install the extension of an Ethereum wallet, such as MetaMask or Rabby, and reload this page. Or open this page in the browser of a wallet on your phone.',
     commandTitle: 'On the machine of the node',
     command:
       'With access to the machine, you need no wallet in a browser. This command makes a session for curl and scripts:',
@@ -303,9 +303,7 @@ export const texts = {
     tasks: 'Uploads and changes',
     allDone: 'Everything is done.',
     thereAlready: (tasks: number) =>
-      tasks === 1
-        ? 'Something of this name is there already.'
-        : `For ${tasks}, something of this name is there already.`,
+      tasks === 1 ? 'Something of this name is there already.' : `${tasks} of these names are taken already.`,
     moreTasks: (tasks: number) => `${tasks.toLocaleString()} more`,
     clear: 'Clear',
     cancelAll: 'Cancel all',
@@ -346,7 +344,8 @@ export const texts = {
     save: 'Save as a file',
     key: {
       title: 'Without a wallet',
-      intro: 'You need nothing else: this browser can keep a key for you. A password protects it.',
+      intro:
+        'New here? This browser can make a key for you and keep it, protected by a password. You need nothing else.',
       create: 'Create a key',
       import: 'Import a key',
       importAndSignIn: 'Import and sign in',
@@ -475,7 +474,7 @@ export const texts = {
   },
   wasm: {
     title: 'WebAssembly',
-    hint: 'Choose a module among your files. You see its functions and can call them, or run it if it is a program.',
+    hint: 'A WebAssembly module is a small program in one file, which runs on any machine. Choose one among your files. You see its functions and can call them, or run the whole program.',
     choose: 'Choose a module',
     chooseOther: 'Choose another module',
     noFunctions: 'This module has no functions that can be called with numbers.',

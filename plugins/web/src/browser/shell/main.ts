@@ -1,4 +1,5 @@
 import { render, type VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { ask, Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
@@ -36,11 +37,16 @@ function skip(event: Event): void {
 
 function Header(): VNode {
   const current = session.value
+  const links = useRef<HTMLElement>(null)
+  // On a phone, the navigation may be wider than the screen.
+  useEffect(() => {
+    links.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [shownPage.value])
   return html`<header>
     <a class="product" href="#/">${texts.product}</a>
     ${
       current &&
-      html`<nav aria-label=${texts.shell.navigation}>
+      html`<nav aria-label=${texts.shell.navigation} ref=${links}>
           ${current.pages.map(
             ({ name, title }) =>
               html`<a key=${name} href=${`#/${encodeURIComponent(name)}`} aria-current=${name === shownPage.value?.name ? 'page' : undefined}>${title}</a>`,

@@ -55,7 +55,7 @@ export const BrowserWallets: SignInMethod = ({ working, run, signIn }) => {
   return html`<section>
     <h2>${texts.signIn.walletTitle}</h2>
     ${found.map(
-      (wallet) => html`<p key=${wallet.id}>
+      (wallet) => html`<p key=${wallet.id} class="choices">
         <button type="button" class="main" disabled=${working} onClick=${() => start(wallet)}>
           ${wallet.icon && html`<img src=${wallet.icon} alt="" width="20" height="20" />`}
           ${texts.signIn.with(wallet.name)}
