@@ -1,5 +1,5 @@
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
-import type { Page } from 'playwright-core'
+import type { Page, Response } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
@@ -340,8 +340,11 @@ t.test('without a model, the page says how to add one', { skip: needsChromium },
   if (browser === null) return
   const node = await startChatNode(t)
   const { page, faults } = await openSignedInTab(browser, node, await node.signIn())
+  await page.clock.install()
   await page.getByRole('link', { name: 'Chat' }).click()
   await page.getByRole('heading', { name: 'No model answers' }).waitFor()
-  await button(page, 'Look again').click()
+  const isModels = (answer: Response) => answer.url().endsWith('/api/ai/models')
+  await Promise.all([page.waitForResponse(isModels), button(page, 'Look again').click()])
+  await Promise.all([page.waitForResponse(isModels), page.clock.fastForward(15_000)])
   t.strictSame(faults, [])
 })

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
 const preset = fileURLToPath(new URL('../../config/default.json', import.meta.url))
 
-/** A node of the default bundle in a process of its own. */
+/** A node in a process of its own. */
 interface ClaimableNode {
   readonly url: URL
   /** The output of the node at its start. */
@@ -20,12 +20,14 @@ interface ClaimableNode {
  * @param folder an empty folder, or that of the node before
  * @param port 0 for any
  * @param further more variables of the environment
+ * @param config the file of the configuration. Default: the default bundle
  */
 export async function startClaimableNode(
   t: Test,
   folder: string,
   port: string,
   further: Readonly<Record<string, string>> = {},
+  config = preset,
 ): Promise<ClaimableNode> {
   const { PATH, XDG_CACHE_HOME } = process.env
   const args = [
@@ -33,15 +35,17 @@ export async function startClaimableNode(
     cli,
     'start',
     '--config',
-    preset,
+    config,
     '--data',
     folder,
     '--port',
     port,
   ]
+  // A provider of models may be slow to answer, since other tests use both processors.
+  const bundled = { NODEKEEP_BACKUP__DRILL: 'false', NODEKEEP_AI__MODELS__WAIT_MS: '30000' }
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: { PATH, XDG_CACHE_HOME, NODEKEEP_BACKUP__DRILL: 'false', ...further },
+    env: { PATH, XDG_CACHE_HOME, ...(config === preset && bundled), ...further },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'close')

@@ -32,9 +32,13 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
   const node = await createTestNode({ config, folder: import.meta.dirname })
   t.teardown(() => node.stop())
   const browser = await startChromium(t)
-  const test = (name: string, run: (t: Test, scene: Scene) => Promise<void>) =>
+  type Prepare = (ada: TestUser) => Promise<void>
+  /** @param prepare makes the files that are there before the page is opened */
+  const test = (name: string, run: (t: Test, scene: Scene) => Promise<void>, prepare?: Prepare) =>
     t.test(name, async (t) => {
-      const { scene, faults } = await openFiles(t, node, browser)
+      const ada = await node.signIn()
+      await prepare?.(ada)
+      const { scene, faults } = await openFiles(t, node, browser, ada)
       await run(t, scene)
       t.equal(await scene.page.evaluate('window.__xss'), undefined, 'nothing that was stored has run')
       t.strictSame(faults, [])
@@ -384,18 +388,22 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal((await statOf(ada, '/whole.bin')).size, 1_000_000)
   })
 
-  test('a folder of 10,000 entries is soon there, and stays smooth', async (t, { page, ada, grid }) => {
-    const many = join(node.dataFolder, 'files', ada.user.uuid, 'many')
+  const makeMany = async ({ user }: TestUser) => {
+    const many = join(node.dataFolder, 'files', user.uuid, 'many')
     await mkdir(many, { recursive: true })
     for (let i = 0; i < 10_000; i += 1) writeFileSync(join(many, `file ${i}.txt`), '')
-    const cdp = await page.context().newCDPSession(page)
-    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
-    const cpuMs = async () => {
-      const { metrics } = await cdp.send('Performance.getMetrics')
-      return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
-    }
-    const start = await cpuMs()
-    const shownMs = await page.evaluate<number>(`new Promise((resolve) => {
+  }
+  test(
+    'a folder of 10,000 entries is soon there, and stays smooth',
+    async (t, { page, grid }) => {
+      const cdp = await page.context().newCDPSession(page)
+      await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
+      const cpuMs = async () => {
+        const { metrics } = await cdp.send('Performance.getMetrics')
+        return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
+      }
+      const start = await cpuMs()
+      const shownMs = await page.evaluate<number>(`new Promise((resolve) => {
       const start = performance.now()
       const look = () => document.querySelector('.body .row') && document.querySelector('.rows[aria-rowcount="10001"]')
         ? requestAnimationFrame(() => resolve(performance.now() - start))
@@ -403,23 +411,25 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       location.hash = '#/files/many'
       look()
     })`)
-    const openCpu = (await cpuMs()) - start
-    t.comment(
-      `Shown after ${Math.round(shownMs)} ms, with ${Math.round(openCpu)} ms of CPU time of the page.`,
-    )
-    await grid.focus()
-    await grid.press('End')
-    await row(page, 'file 9999.txt').waitFor()
-    const from = await cpuMs()
-    await grid.press('Control+a')
-    for (let i = 0; i < 20; i += 1) await grid.press('Control+PageUp')
-    const keyMs = ((await cpuMs()) - from) / 21
-    t.comment(`A key takes ${Math.round(keyMs)} ms of CPU time.`)
-    await page.getByText('10,000 of 10,000 selected').waitFor()
-    t.ok((await page.getByRole('row').count()) < 100)
-    t.ok(openCpu < 2000)
-    t.ok(keyMs < 100)
-  })
+      const openCpu = (await cpuMs()) - start
+      t.comment(
+        `Shown after ${Math.round(shownMs)} ms, with ${Math.round(openCpu)} ms of CPU time of the page.`,
+      )
+      await grid.focus()
+      await grid.press('End')
+      await row(page, 'file 9999.txt').waitFor()
+      const from = await cpuMs()
+      await grid.press('Control+a')
+      for (let i = 0; i < 20; i += 1) await grid.press('Control+PageUp')
+      const keyMs = ((await cpuMs()) - from) / 21
+      t.comment(`A key takes ${Math.round(keyMs)} ms of CPU time.`)
+      await page.getByText('10,000 of 10,000 selected').waitFor()
+      t.ok((await page.getByRole('row').count()) < 100)
+      t.ok(openCpu < 2000)
+      t.ok(keyMs < 100)
+    },
+    makeMany,
+  )
 
   test('everything has its place on a phone', async (t, { page, ada }) => {
     await page.setViewportSize({ width: 360, height: 640 })
@@ -436,13 +446,13 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
   })
 })
 
-/** Opens the files of a new person in a context of their own, and collects the faults of scripts. */
+/** Opens the files of a person in a context of their own, and collects the faults of scripts. */
 async function openFiles(
   t: Test,
   node: TestNode,
   browser: Browser,
+  ada: TestUser,
 ): Promise<{ readonly scene: Scene; readonly faults: readonly string[] }> {
-  const ada = await node.signIn()
   const context = await browser.newContext({ locale: 'en-US' })
   context.setDefaultTimeout(timeout)
   await context.addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])
@@ -454,7 +464,7 @@ async function openFiles(
   })
   t.teardown(() => context.close())
   await page.goto(node.url.href)
-  await page.getByText('This folder is empty').waitFor()
+  await page.getByText(/^This folder is empty|^\d+ entr/).waitFor()
   const chooser = page.locator('input[type=file]').first()
   return { scene: { page, ada, grid: page.getByRole('grid'), chooser }, faults }
 }

@@ -137,9 +137,11 @@ t.test(
 )
 
 t.test('a node that goes away and comes back loses nothing', { skip: needsChromium }, async (t) => {
-  const folder = t.testdir({ data: {}, 'late.txt': 'late' })
-  const data = join(folder, 'data')
-  const first = await startClaimableNode(t, data, '0')
+  const config = JSON.stringify({ extends: 'nodekeep:minimal', plugins: { web: true } })
+  const folder = t.testdir({ data: {}, 'late.txt': 'late', 'nodekeep.json': config })
+  const start = (port: string) =>
+    startClaimableNode(t, join(folder, 'data'), port, {}, join(folder, 'nodekeep.json'))
+  const first = await start('0')
   const { page, faults } = await openTab(t, true)
   await page.goto(/\S+#claim=\S+/.exec(first.banner)?.[0] ?? '')
   await signIn(page)
@@ -152,7 +154,7 @@ t.test('a node that goes away and comes back loses nothing', { skip: needsChromi
   await page.getByText('Waiting for the node').waitFor()
   t.equal(await page.getByLabel('Name of the folder').inputValue(), 'typed')
 
-  await startClaimableNode(t, data, first.url.port)
+  await start(first.url.port)
   await row(page, 'late.txt').waitFor({ state: 'attached' })
   await page.getByText('The node does not answer').waitFor({ state: 'detached' })
   t.equal(await page.getByLabel('Name of the folder').inputValue(), 'typed')

@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
 import { ChatList } from './chat-list.ts'
@@ -22,7 +22,14 @@ export function ChatView({ chats, page }: { chats: Chats; page: PageContext }): 
   </section>`
 }
 
+/** Milliseconds after which the page asks for models again, if there are none. */
+const pauseMs = 10_000
+
 function NoModels({ chats }: { chats: Chats }): VNode {
+  useEffect(() => {
+    const timer = setTimeout(() => void chats.loadModels(), pauseMs)
+    return () => clearTimeout(timer)
+  }, [chats.models.value])
   return html`<section class="no-models">
     <h2>${texts.chat.noModels}</h2>
     <ul>${texts.chat.howToAdd.map((way) => html`<li>${way}</li>`)}</ul>
