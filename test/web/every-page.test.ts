@@ -52,11 +52,15 @@ t.test(
     const faults: string[] = []
     page.on('pageerror', ({ message }) => faults.push(message))
 
-    /** Looks at the page in each window and scheme. */
-    const inspect = async (name: string, sizes: Partial<typeof windows> = windows) => {
+    /** Looks at the page in windows and schemes. */
+    const inspect = async (
+      name: string,
+      sizes: Partial<typeof windows> = windows,
+      shown: readonly (typeof schemes)[number][] = schemes,
+    ) => {
       for (const [kind, size] of Object.entries(sizes)) {
         await page.setViewportSize(size)
-        for (const colorScheme of schemes) {
+        for (const colorScheme of shown) {
           await page.emulateMedia({ colorScheme })
           t.strictSame(
             await seriousFindings(page),
@@ -96,7 +100,7 @@ t.test(
     }
     for (const part of ['plugins', 'users', 'backups', 'update', 'overlay', 'devices']) {
       await open(`node/${part}`)
-      await inspect(`node-${part}`, { phone: windows.phone })
+      await inspect(`node-${part}`, { phone: windows.phone }, ['dark'])
     }
     t.strictSame(faults, [])
   },
