@@ -498,23 +498,28 @@ async function statOf(
   return (await user.fetch(`/stat?path=${encodeURIComponent(path)}`)).json() as never
 }
 
-/** A video of an empty picture, which the browser records. */
+/** A video of a picture that changes, which the browser records. */
 async function video(page: Page): Promise<Buffer> {
   const bytes = await page.evaluate<number[]>(`new Promise((resolve) => {
     const canvas = document.createElement('canvas')
     const context = canvas.getContext('2d')
     const recorder = new MediaRecorder(canvas.captureStream(), { mimeType: 'video/webm' })
+    const pieces = []
+    let frames = 0
+    let firstRecorded = Infinity
     const draw = () => {
-      context.fillRect(0, 0, 9, 9)
-      if (recorder.state === 'recording') requestAnimationFrame(draw)
+      frames += 1
+      context.fillRect(0, 0, frames, frames)
+      if (frames > firstRecorded + 20) recorder.stop()
+      else requestAnimationFrame(draw)
     }
-    recorder.ondataavailable = async ({ data }) => {
-      if (data.size === 0) return
-      recorder.ondataavailable = null
-      recorder.stop()
-      resolve([...new Uint8Array(await data.arrayBuffer())])
+    // It begins with a frame.
+    recorder.onstart = () => {
+      firstRecorded = frames
     }
-    recorder.start(100)
+    recorder.ondataavailable = ({ data }) => pieces.push(data)
+    recorder.onstop = async () => resolve([...new Uint8Array(await new Blob(pieces).arrayBuffer())])
+    recorder.start()
     draw()
   })`)
   return Buffer.from(bytes)
