@@ -31,7 +31,7 @@ export function backupHealth(parts: HealthParts): HealthCheck {
       const due = schedule?.after(last === null ? startedAt : new Date(last.at)) ?? null
       if (due !== null && Date.now() - due.getTime() > patienceMs) return { ok: false, state: 'late' }
       if (targets.areBehind) return { ok: false, state: 'incomplete' }
-      if (last === null) return { ok: true, state: 'none' }
+      if (last === null) return { ok: true, state: 'no-backup-yet' }
       if (isRehearsed !== null && !(await isRehearsed())) return { ok: true, state: 'unrehearsed' }
       return { ok: true, state: 'available' }
     },

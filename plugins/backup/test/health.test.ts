@@ -15,8 +15,8 @@ test('the health check tells a failed, a late and an incomplete backup', async (
     problem,
   })
   for (const [what, last, schedule, areBehind, expected] of [
-    ['none yet', null, null, false, { ok: true, state: 'none' }],
-    ['none yet, and the first is not due', null, hourly, false, { ok: true, state: 'none' }],
+    ['none yet', null, null, false, { ok: true, state: 'no-backup-yet' }],
+    ['none yet, and the first is not due', null, hourly, false, { ok: true, state: 'no-backup-yet' }],
     ['a good one', attempt(1, null), null, false, { ok: true, state: 'available' }],
     ['an old one without a schedule', attempt(9999, null), null, false, { ok: true, state: 'available' }],
     ['a failed one', attempt(1, 'The disk is full.'), null, false, { ok: false, state: 'failed' }],
