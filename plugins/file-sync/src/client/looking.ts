@@ -1,5 +1,6 @@
 import type { Disk, LocalEntry, Remote, RemoteEntry } from './ports.ts'
 import { folderOf, foldersAbove, inFolder, isSyncPath } from './sync-paths.ts'
+import { mostCharacters, mostEntries, tooManyEntries } from './sync-state.ts'
 import type { SyncView } from './sync-view.ts'
 
 /** Looks at a path of the disk, and at everything below it. */
@@ -57,13 +58,17 @@ export async function listRemotely(remote: Remote): Promise<Map<string, RemoteEn
 }
 
 async function gatherRemote(remote: Remote, path: string, found: Map<string, RemoteEntry>): Promise<void> {
+  let characters = 0
   await gather(
     path,
     (each) => remote.list(each),
     (each, child) => {
       // A path that leads out of the folder comes only from a hostile node.
-      if (isSyncPath(each)) found.set(each, child)
-      return found.has(each)
+      if (!isSyncPath(each)) return false
+      found.set(each, child)
+      characters += each.length
+      if (found.size > mostEntries || characters > mostCharacters) throw tooManyEntries()
+      return true
     },
   )
 }

@@ -4,9 +4,15 @@ import { folderOf } from './sync-paths.ts'
 export class PathTree<T> {
   readonly #values = new Map<string, T>()
   readonly #children = new Map<string, Set<string>>()
+  #characters = 0
 
   get size(): number {
     return this.#values.size
+  }
+
+  /** Characters of all paths. */
+  get characters(): number {
+    return this.#characters
   }
 
   get(path: string): T | undefined {
@@ -14,6 +20,7 @@ export class PathTree<T> {
   }
 
   set(path: string, value: T): void {
+    if (!this.#values.has(path)) this.#characters += path.length
     this.#values.set(path, value)
     for (let child = path; child !== '/'; child = folderOf(child)) {
       const folder = folderOf(child)
@@ -26,6 +33,7 @@ export class PathTree<T> {
 
   delete(path: string): boolean {
     const isKnown = this.#values.delete(path)
+    if (isKnown) this.#characters -= path.length
     for (let child = path; child !== '/' && !this.#values.has(child) && !this.#children.has(child); ) {
       const folder = folderOf(child)
       const siblings = this.#children.get(folder)
@@ -39,6 +47,7 @@ export class PathTree<T> {
 
   clear(): void {
     this.#values.clear()
+    this.#characters = 0
     this.#children.clear()
   }
 

@@ -81,6 +81,8 @@ export interface Remote {
   remove(path: string, revision: string | null): Promise<void>
   /** Moves a file with this revision to a path where nothing is. Returns its revision there, which some storages change. */
   move(source: string, destination: string, revision: string): Promise<string>
+  /** Lets all requests that wait for the node fail with `unavailable`, and those that follow. */
+  stop(): void
 }
 
 /** A file of the disk that is open for reading. */
@@ -118,8 +120,11 @@ export interface Disk {
   watch(listener: (paths: readonly string[]) => void, signal: AbortSignal): Promise<void>
   /** Opens a file with this identity. */
   read(path: string, file: LocalFileEntry): Promise<LocalContent>
-  /** Stores content durably. */
-  receive(content: AsyncIterable<Uint8Array>, modified: number): Promise<Incoming>
+  /** Stores the content of a file durably. It fails as soon as the disk would be full. */
+  receive(
+    content: AsyncIterable<Uint8Array>,
+    file: Pick<RemoteFileEntry, 'size' | 'modified'>,
+  ): Promise<Incoming>
   /**
    * Gives content its place, durably, and makes missing folders above it. The file there must have the identity; for `null`,
    * nothing may be there.

@@ -184,7 +184,7 @@ async function download({ view, disk, remote }: StepParts, path: string): Promis
   const former = replaced === null ? null : await disk.read(path, replaced)
   let incoming: Incoming
   try {
-    incoming = await disk.receive(remote.read(path, file, former), file.modified)
+    incoming = await disk.receive(remote.read(path, file, former), file)
   } finally {
     await former?.close()
   }
@@ -286,7 +286,7 @@ async function copyRemoteAside(
 ): Promise<void> {
   const file = remoteFile(view, path)
   const aside = conflictPath(path, deviceName, clock.now(), (each) => view.isTaken(each))
-  const incoming = await disk.receive(remote.read(path, file, null), file.modified)
+  const incoming = await disk.receive(remote.read(path, file, null), file)
   try {
     const entry = await disk.place(incoming, aside, null)
     view.setLocal(aside, { ...entry, sha256: incoming.sha256 })

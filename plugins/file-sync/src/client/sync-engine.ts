@@ -20,11 +20,26 @@ const lookEverywhereMs = 60 * 60_000
 const firstPauseMs = 500
 const longestPauseMs = 60_000
 
+/** A connection that lasts for fewer milliseconds is a failed attempt: a node could begin anew with each. */
+const shortConnectionMs = 5000
+
+/** Paths of the node to look at, from which on changes are not acknowledged. The node then sends no more of them. */
+const mostLooks = 10_000
+
 /**
  * Milliseconds for which a file must be missing here before it is removed from the node. Programs that save a file may remove it for
  * a moment, and a file that moved may be missed at its former path before it is seen at the new one.
  */
 const removalPauseMs = 1000
+
+/** The looks at one side. */
+class Looks {
+  readonly running = new Set<string>()
+  /** Paths that wait, because looks at them failed. */
+  readonly postponed = new Set<string>()
+  /** Failed looks at a path in a row. */
+  readonly failures = new Map<string, number>()
+}
 
 /** The parts of an engine. */
 export interface EngineParts {
@@ -70,8 +85,10 @@ export class SyncEngine {
   readonly #guard: DeletionGuard
   /** Failed attempts of a path in a row. */
   readonly #attempts = new Map<string, number>()
-  readonly #lookingLocally = new Set<string>()
-  readonly #lookingRemotely = new Set<string>()
+  readonly #localLooks = new Looks()
+  readonly #remoteLooks = new Looks()
+  /** Acknowledges the last changes. `null` if that is done. */
+  #ack: (() => void) | null = null
   readonly #end = new AbortController()
   #isConnected = false
   #head = 0
@@ -84,6 +101,8 @@ export class SyncEngine {
   #confirmedLooks = 0
   #confirming: Promise<void> | null = null
   #isListing = false
+  /** Failed listings in a row. */
+  #failedLists = 0
   #isScanned = false
   #isPaused = false
   #isRetrying = false
@@ -183,21 +202,17 @@ export class SyncEngine {
     const { state, remote, clock } = this.#parts
     const { signal } = this.#end
     for (let attempts = 0; !signal.aborted; attempts += 1) {
+      const begun = clock.now()
       const device = state.setting('device')
       const hello = { ...(device !== undefined && { device }), ...state.position }
       try {
-        await remote.follow(
-          hello,
-          (message, ack) => {
-            if (message.type === 'welcome') attempts = 0
-            this.#receive(message, ack)
-          },
-          signal,
-        )
+        await remote.follow(hello, (message, ack) => this.#receive(message, ack), signal)
       } catch (error) {
         this.#note(error)
       }
+      if (this.#isConnected && clock.now() - begun >= shortConnectionMs) attempts = 0
       this.#isConnected = false
+      this.#ack = null
       this.#tell()
       await clock.sleep(this.#pauseAfter(attempts), signal)
     }
@@ -226,7 +241,7 @@ export class SyncEngine {
         const paths = message.changes.flatMap((change) => this.#changedPaths(change))
         this.view.expectRemoteChanges(message.cursor, paths)
         this.#head = message.head
-        ack(message.cursor)
+        this.#ack = () => ack(message.cursor)
         break
       }
       case 'waiting':
@@ -264,6 +279,7 @@ export class SyncEngine {
 
   /** Begins as much work as may run at a time. */
   #proceed(): void {
+    this.#acknowledge()
     while (this.#running < mostSteps && !this.#end.signal.aborted) {
       const work = this.#nextWork()
       if (work === null) break
@@ -279,26 +295,33 @@ export class SyncEngine {
     this.#tell()
   }
 
+  #acknowledge(): void {
+    const ack = this.#ack
+    if (ack === null || this.#parts.state.looks.size >= mostLooks) return
+    this.#ack = null
+    ack()
+  }
+
   #nextWork(): (() => Promise<void>) | null {
     const { view } = this
     const { state } = this.#parts
     for (const path of view.localLooks) {
-      if (isBeside(path, this.#lookingLocally)) continue
+      if (!mayLook(path, this.#localLooks)) continue
       view.localLooks.delete(path)
-      return () => this.#look(path, this.#lookingLocally, () => this.#lookLocally(path))
+      return () => this.#look(path, this.#localLooks, () => this.#lookLocally(path))
     }
     if (!this.#isConnected || this.#isListing) return null
     if (!state.isListed) return this.#running === 0 ? () => this.#list() : null
     for (const path of state.looks) {
-      if (isBeside(path, this.#lookingRemotely)) continue
-      return () => this.#look(path, this.#lookingRemotely, () => this.#lookRemotely(path))
+      if (!mayLook(path, this.#remoteLooks)) continue
+      return () => this.#look(path, this.#remoteLooks, () => this.#lookRemotely(path))
     }
     if (!this.#isScanned || this.#isPaused) return null
     return this.#nextStep() ?? (this.#isLooking ? null : this.#nextRemoval())
   }
 
   get #isLooking(): boolean {
-    return this.#lookingLocally.size + this.#lookingRemotely.size > 0
+    return this.#localLooks.running.size + this.#remoteLooks.running.size > 0
   }
 
   #nextStep(): (() => Promise<void>) | null {
@@ -322,9 +345,10 @@ export class SyncEngine {
    */
   #waitsForLooks(path: string, { do: what }: Step): boolean {
     if (!this.#isLooking) return false
-    if (isBeside(path, this.#lookingLocally) || isBeside(path, this.#lookingRemotely)) return true
-    if (what === 'upload' || what === 'makeRemoteFolder') return this.#lookingLocally.size > 0
-    if (what === 'download' || what === 'makeLocalFolder') return this.#lookingRemotely.size > 0
+    const [local, remote] = [this.#localLooks.running, this.#remoteLooks.running]
+    if (isBeside(path, local) || isBeside(path, remote)) return true
+    if (what === 'upload' || what === 'makeRemoteFolder') return local.size > 0
+    if (what === 'download' || what === 'makeLocalFolder') return remote.size > 0
     return true
   }
 
@@ -389,6 +413,7 @@ export class SyncEngine {
       }
       await makeStep({ ...this.#parts, view }, path, step)
       this.#attempts.delete(path)
+      view.later.delete(path)
       this.#trouble = null
       this.#parts.onStep?.(path, step.do)
       // One situation may take several steps.
@@ -444,21 +469,36 @@ export class SyncEngine {
     }
   }
 
-  async #look(path: string, running: Set<string>, look: () => Promise<void>): Promise<void> {
-    running.add(path)
+  async #look(path: string, looks: Looks, look: () => Promise<void>): Promise<void> {
+    looks.running.add(path)
     try {
       await look()
+      looks.failures.delete(path)
     } catch (error) {
       this.#note(error)
       const { kind, message } = error as SyncFailure
-      if (running === this.#lookingLocally) {
+      if (looks === this.#localLooks) {
         this.view.localLooks.add(path)
         if (kind === 'refused') this.#trouble = message
       } else if (kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
-      await this.#parts.clock.sleep(firstPauseMs, this.#end.signal)
+      this.#postponeLook(path, looks)
     } finally {
-      running.delete(path)
+      looks.running.delete(path)
     }
+  }
+
+  /** Lets a path wait at which a look failed. Other paths need not wait for it. */
+  #postponeLook(path: string, { postponed, failures }: Looks): void {
+    const count = failures.get(path) ?? 0
+    failures.set(path, count + 1)
+    postponed.add(path)
+    this.#parts.clock
+      .sleep(this.#pauseAfter(count), this.#end.signal)
+      .then(() => {
+        postponed.delete(path)
+        this.#proceed()
+      })
+      .catch((error: unknown) => this.#fail(error))
   }
 
   async #lookLocally(path: string): Promise<void> {
@@ -485,10 +525,12 @@ export class SyncEngine {
       if (this.#resets !== resets) return
       this.#looks += 1
       state.setListing(listing)
+      this.#failedLists = 0
       view.touchAll()
     } catch (error) {
       this.#note(error)
-      await clock.sleep(firstPauseMs, this.#end.signal)
+      await clock.sleep(this.#pauseAfter(this.#failedLists), this.#end.signal)
+      this.#failedLists += 1
     } finally {
       this.#isListing = false
     }
@@ -552,12 +594,18 @@ export class SyncEngine {
 
   #stop(): void {
     this.#end.abort()
+    // A node may never answer. What was cut off is found out at the next start, as after a power failure.
+    this.#parts.remote.stop()
     if (this.#running === 0) this.#ended.resolve()
   }
 
   #tell(): void {
     if (this.#parts.onStatus) this.#parts.onStatus(this.status)
   }
+}
+
+function mayLook(path: string, { running, postponed }: Looks): boolean {
+  return !postponed.has(path) && !isBeside(path, running)
 }
 
 /** Whether something that is being made at other paths meets a path. */

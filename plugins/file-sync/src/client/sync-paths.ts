@@ -39,10 +39,19 @@ export function isWithin(path: string, folder: string): boolean {
  */
 export function isSyncPath(path: string): boolean {
   if (!path.startsWith('/') || path.length > 4096 || path !== path.normalize('NFC')) return false
-  return path.slice(1).split('/').every(isName) && !isWithin(path.toLowerCase(), ownFolder)
+  const names = path.slice(1).split('/')
+  return names.every(isName) && folded(names[0] ?? '') !== nameOf(ownFolder)
+}
+
+/** The form that a name has in common with all other spellings that some disk takes for it. HFS+ ignores invisible characters. */
+export function folded(name: string): string {
+  return name
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toUpperCase()
+    .toLowerCase()
 }
 
 function isName(name: string): boolean {
   if (name === '' || name === '.' || name === '..') return false
-  return !/[\0\\]/.test(name) && name.isWellFormed() && new TextEncoder().encode(name).length <= 255
+  return !/[\0\\]/.test(name) && name.isWellFormed() && Buffer.byteLength(name) <= 255
 }

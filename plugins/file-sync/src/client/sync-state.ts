@@ -19,6 +19,21 @@ type Common =
 /** An entry of the node, and the SHA-256 of a file once it is known. */
 export type RemoteRecord = RemoteEntry & { readonly sha256?: string }
 
+/**
+ * The most files and folders of a node, and characters of their paths. Both sides are in memory, and a node that is hostile could
+ * list them without end.
+ */
+export const mostEntries = 1_000_000
+export const mostCharacters = 256 * 1024 ** 2
+
+/** The failure for a node that lists more. */
+export function tooManyEntries(): SyncFailure {
+  return new SyncFailure(
+    'stop',
+    `The node lists more than ${mostEntries.toLocaleString('en')} files and folders, or too long paths. A client cannot sync more.`,
+  )
+}
+
 /** Where the device stands in the journal of the node. */
 interface Position {
   readonly epoch: string
@@ -106,6 +121,8 @@ export class SyncState {
       this.#run('DELETE FROM remote WHERE path = ?', path)
       this.remote.delete(path)
     } else {
+      const { size, characters } = this.remote
+      if (size >= mostEntries || characters > mostCharacters) throw tooManyEntries()
       this.#run('INSERT OR REPLACE INTO remote VALUES (?, ?)', path, JSON.stringify(entry))
       this.remote.set(path, entry)
     }

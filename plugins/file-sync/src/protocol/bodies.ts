@@ -7,6 +7,9 @@ export const mostHashes = 1000
 /** Blocks of one file. */
 export const mostBlocks = 32_768
 
+/** Characters of a revision. */
+export const longestRevision = 200
+
 const path = Type.String({
   minLength: 1,
   maxLength: 4096,
@@ -14,7 +17,7 @@ const path = Type.String({
 })
 const revision = Type.String({
   minLength: 1,
-  maxLength: 200,
+  maxLength: longestRevision,
   description: 'The entity tag of the file, without its quotes.',
 })
 export const sha256 = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 in hexadecimal.' })
@@ -69,7 +72,11 @@ export const newUpload = Type.Object(
       Type.String({ format: 'date-time', description: 'The time of modification that the file gets.' }),
     ),
     ifRevision: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'The revision of the file to replace.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: longestRevision,
+        description: 'The revision of the file to replace.',
+      }),
     ),
     ifAbsent: Type.Optional(Type.Literal(true, { description: 'Nothing may be at the path.' })),
   },

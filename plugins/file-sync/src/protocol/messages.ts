@@ -17,6 +17,9 @@ export const mostChanges = 1000
 /** Bytes of a message with changes, unless a single change is larger. */
 export const largestChanges = 256 * 1024
 
+/** Bytes of any message of the node. */
+export const longestServerMessage = 1024 * 1024
+
 const cursor = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,

@@ -300,6 +300,123 @@ t.test('a listing during which the node was restored does not count', async (t) 
   t.ok(treeOn(one).includes('/restored: wanted'))
 })
 
+t.test('a file whose revision is another one at each look is tried ever more rarely', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  node.put('/a', 'any', 1)
+  const [look, read] = [node.stat.bind(node), node.read.bind(node)]
+  let [looks, reads] = [0, 0]
+  Object.assign(node, {
+    stat: (path: string) => {
+      looks += 1
+      const entry = look(path)
+      const isLie = path === '/a' && entry?.type === 'file'
+      return isLie ? { ...entry, revision: `never the same ${looks}` } : entry
+    },
+    read: (path: string, revision: string) => {
+      if (path !== '/a') return read(path, revision)
+      reads += 1
+      throw new SyncFailure('changed', 'The file has another revision.')
+    },
+  })
+  node.record('write', '/a')
+  node.write('/b', 'beside', 1, null)
+  await pass(600_000)
+  t.ok(reads > 5, `${reads} reads`)
+  t.ok(reads < 30, `${reads} reads`)
+  t.ok(looks < 60, `${looks} looks`)
+  t.strictSame(treeOn(one), ['/b: beside'])
+})
+
+t.test('a path of the node that cannot be looked at holds nothing else up', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/gone', 'unwanted', 1)
+  await pass(soon)
+  const look = node.stat.bind(node)
+  let looks = 0
+  Object.assign(node, {
+    stat: (path: string) => {
+      if (path !== '/bad') return look(path)
+      looks += 1
+      throw new SyncFailure('unavailable', 'The mount does not answer.')
+    },
+  })
+  node.record('write', '/bad')
+  await pass(soon)
+  node.write('/b', 'beside', 1, null)
+  one.disk.write('/c', 'of the disk', 1)
+  one.disk.drop('/gone')
+  await pass(600_000)
+  t.strictSame(treeOn(one), ['/b: beside', '/c: of the disk'])
+  t.strictSame(treeOf(node), treeOn(one))
+  t.match(one.engine?.status, { isIdle: false, trouble: 'The mount does not answer.' })
+  t.ok(looks < 30, `${looks} looks`)
+})
+
+t.test('a node that ends each connection at once is asked ever more rarely', async (t) => {
+  const { node, time, pass, device } = createQuietWorld()
+  const follow = node.follow.bind(node)
+  let [connections, lists] = [0, 0]
+  const list = node.list.bind(node)
+  const one = device()
+  Object.assign(node, {
+    list: (folder: string) => {
+      lists += 1
+      return list(folder)
+    },
+    follow: (...args: Parameters<typeof follow>) => {
+      connections += 1
+      time.after(1000, () => one.cut())
+      return follow({}, args[1])
+    },
+  })
+  one.cut()
+  await pass(600_000)
+  t.ok(connections > 5, `${connections} connections`)
+  t.ok(connections < 30, `${connections} connections`)
+  t.ok(lists <= connections + 1, `${lists} listings`)
+})
+
+t.test('a listing that fails is tried ever more rarely', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const list = node.list.bind(node)
+  let lists = 0
+  Object.assign(node, {
+    list: () => {
+      lists += 1
+      throw new SyncFailure('unavailable', 'The mount does not answer.')
+    },
+  })
+  node.put('/a', 'any', 1)
+  const one = device()
+  await pass(600_000)
+  t.ok(lists < 30, `${lists} listings`)
+  Object.assign(node, { list })
+  await pass(60_000)
+  t.strictSame(treeOn(one), ['/a: any'])
+})
+
+t.test('many files that are gone from the node wait for the person', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  for (let count = 0; count < 6; count += 1) one.disk.write(`/${count}`, 'wanted', 1)
+  await pass(soon)
+  for (let count = 0; count < 6; count += 1) {
+    node.drop(`/${count}`)
+    // In place of some files, the node has folders.
+    if (count < 2) node.nodes.set(`/${count}`, { type: 'directory' })
+    node.record(count < 2 ? 'mkdir' : 'delete', `/${count}`)
+  }
+  await pass(60_000)
+  t.equal(treeOn(one).length, 6)
+  t.equal(one.engine?.status.heldDeletions, 6)
+  one.engine?.confirmDeletions()
+  await pass(soon)
+  t.strictSame([...one.disk.nodes.keys()], ['/0', '/1'])
+})
+
 /** The next call takes effect, but its answer is lost. */
 function loseAnswer(node: ModelNode, call: 'write' | 'move'): void {
   const original = node[call].bind(node) as (...args: unknown[]) => unknown

@@ -21,6 +21,8 @@ t.test('a path of the node that leads out of the folder, or into that of the cli
     '/.nodekeep-sync',
     '/.nodekeep-sync/state.sqlite',
     '/.Nodekeep-Sync/trash',
+    '/.nodekeep-\u017fync/state.sqlite',
+    '/.node\u200ckeep-sync/state.sqlite',
   ]) {
     t.notOk(isSyncPath(path), JSON.stringify(path))
   }

@@ -13,12 +13,13 @@ import {
   rm,
   rmdir,
   stat,
+  statfs,
   unlink,
   writeFile,
 } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Disk, Incoming, LocalContent, LocalEntry, LocalFileEntry } from '../ports.ts'
+import type { Disk, Incoming, LocalContent, LocalEntry, LocalFileEntry, RemoteFileEntry } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { folderOf, foldersAbove, inFolder, nameOf, ownFolder } from '../sync-paths.ts'
 import { hasCode, withDisk } from './disk-failures.ts'
@@ -33,13 +34,19 @@ const timeStepMs = 20
 /** Entries of a folder that are looked at together. */
 const together = 32
 
+/** Bytes of the disk that downloads leave free: a node that is hostile could fill it. */
+const leftFree = 64 * 1024 * 1024
+
+/** Bytes of a download after which the disk is looked at again, because others fill it too. */
+const lookBytes = 16 * 1024 * 1024
+
 /** Days for which removed files stay in the trash. */
 const trashDays = 30
 
 const noLinks = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
 
 /** Names that Windows cannot have: https://learn.microsoft.com/windows/win32/fileio/naming-a-file */
-const unfitOnWindows = /[<>:"|?*\p{Cc}]|[. ]$|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/iu
+const unfitOnWindows = /[<>:"|?*\p{Cc}]|[. ]$|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)|^nodeke~\d/iu
 
 /** The synced folder on the disk of the machine. */
 export class LocalDisk implements Disk {
@@ -151,17 +158,25 @@ export class LocalDisk implements Disk {
     return withDisk(path, () => openContent(this.#real(path), file))
   }
 
-  async receive(content: AsyncIterable<Uint8Array>, modified: number): Promise<Incoming> {
+  async receive(
+    content: AsyncIterable<Uint8Array>,
+    { size: announced, modified }: Pick<RemoteFileEntry, 'size' | 'modified'>,
+  ): Promise<Incoming> {
     return withDisk('An incoming file', async () => {
+      await this.#checkRoom(announced)
       const file = join(this.#incoming, randomUUID())
       const hash = createHash('sha256')
       let size = 0
+      let looked = 0
       const handle = await open(file, 'wx')
       try {
         for await (const chunk of content) {
           hash.update(chunk)
           size += chunk.length
           await handle.writeFile(chunk)
+          if (size - looked < lookBytes) continue
+          looked = size
+          await this.#checkRoom(0)
         }
         await handle.utimes(modified / 1000, modified / 1000)
         await handle.sync()
@@ -366,6 +381,12 @@ export class LocalDisk implements Disk {
     for (const each of [...foldersAbove(path), path])
       real = join(real, this.#spellings.get(each) ?? nameOf(each))
     return real
+  }
+
+  async #checkRoom(bytes: number): Promise<void> {
+    const { bavail, bsize } = await statfs(this.#incoming)
+    if (bavail * bsize >= bytes + leftFree) return
+    throw new SyncFailure('unavailable', 'The disk is full. Downloads leave 64 MiB of it free.')
   }
 
   /** Removes what is older than 30 days from the trash, at most once a day. */

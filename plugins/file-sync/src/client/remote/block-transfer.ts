@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { Static } from 'typebox'
+import { committedUpload, contentAnswer, uploadAnswer } from '../../protocol/bodies.ts'
 import { type Content, ContentBlocks } from '../../protocol/content-blocks.ts'
 import type { LocalContent, RemoteFileEntry } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
@@ -7,23 +9,11 @@ import { NodeFailure, type NodeRequests } from './node-requests.ts'
 /** Times that an upload is completed anew, because blocks on the node were gone. */
 const mostCommits = 3
 
-interface Upload {
-  readonly id: string
-  readonly missing: readonly number[]
-}
-
 /** Cuts a file of the disk into blocks. */
 async function blocksOf(content: LocalContent): Promise<Content> {
   const blocks = new ContentBlocks(content.size, () => createHash('sha256'))
   for await (const chunk of content.read()) blocks.add(chunk)
   return blocks.end()
-}
-
-/** The file that the node has made from its blocks. */
-interface CommittedFile {
-  readonly size: number
-  readonly revision: string
-  readonly modified: string
 }
 
 /**
@@ -37,7 +27,7 @@ export async function uploadBlocks(
   content: LocalContent,
   modified: string,
   revision: string | null,
-): Promise<CommittedFile> {
+): Promise<Static<typeof committedUpload>> {
   const { sha256, size, blocks } = await blocksOf(content)
   if (sha256 !== content.sha256) throw new SyncFailure('changed', `${path} changes while it is read.`)
   const starts: number[] = []
@@ -49,8 +39,8 @@ export async function uploadBlocks(
   const condition = revision === null ? { ifAbsent: true } : { ifRevision: revision }
   const body = { path, size, sha256, modified, blocks, ...condition }
   for (let commits = 1; ; commits += 1) {
-    const upload = await requests.ask<Upload>('/api/sync/uploads', { method: 'POST', json: body })
-    for (const index of upload.missing) {
+    const upload = await requests.ask('/api/sync/uploads', uploadAnswer, { method: 'POST', json: body })
+    for (const index of new Set(upload.missing)) {
       const [block, at] = [blocks[index], starts[index]]
       if (block === undefined || at === undefined)
         throw new SyncFailure('refused', 'The node asks for a block that is none.')
@@ -62,7 +52,7 @@ export async function uploadBlocks(
     }
     try {
       const url = `/api/sync/uploads/${encodeURIComponent(upload.id)}/commit`
-      return await requests.ask<CommittedFile>(url, { method: 'POST' })
+      return await requests.ask(url, committedUpload, { method: 'POST' })
     } catch (error) {
       const lacksBlocks = error instanceof NodeFailure && error.status === 422
       if (!lacksBlocks || commits === mostCommits) throw error
@@ -82,10 +72,12 @@ interface Part {
 export async function partsOf(
   requests: NodeRequests,
   path: string,
-  { revision }: RemoteFileEntry,
+  { revision, size: wanted }: RemoteFileEntry,
   former: LocalContent,
 ): Promise<Part[]> {
-  const content = await requests.ask<Content>('/api/sync/blocks', { query: { path, revision } })
+  const content = await requests.ask('/api/sync/blocks', contentAnswer, { query: { path, revision } })
+  if (content.blocks.reduce((sum, { size }) => sum + size, 0) !== wanted)
+    throw new SyncFailure('unavailable', `The node told blocks that are not those of ${path}.`)
   const known = new Map<string, number>()
   let at = 0
   for (const { sha256, size } of (await blocksOf(former)).blocks) {

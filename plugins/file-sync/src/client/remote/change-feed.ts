@@ -1,5 +1,7 @@
+import { type RawData, WebSocket } from 'ws'
 import {
   type ClientMessage,
+  longestServerMessage,
   protocolVersion,
   readServerMessage,
   type ServerMessage,
@@ -7,8 +9,14 @@ import {
 import { SyncFailure } from '../sync-failure.ts'
 import type { NodeAccess } from './node-requests.ts'
 
-/** Milliseconds between two pings. A connection that brings nothing for twice this time is dead. */
+/** Milliseconds between two pings, and until the handshake must be over. A connection that does not answer a ping is dead. */
 const pingMs = 30_000
+
+/** Messages between two pings. A node sends at most 20 messages with changes per second. */
+const mostMessages = 1000
+
+/** Milliseconds for the node to close its side, too. */
+const closeMs = 1000
 
 /** An error that the node has sent before it closed the connection. */
 export class FeedError extends SyncFailure {
@@ -49,6 +57,36 @@ export class FeedPings {
 }
 
 /**
+ * Bounds the messages of a node, which may be hostile. It says welcome once and sends at most one reset: if its journal begins anew
+ * later, the client connects again. It sends changes one message at a time.
+ */
+class MessageBounds {
+  #left = mostMessages
+  readonly #seen = new Set<string>()
+  #isAcknowledged = true
+
+  /** Called with each ping. */
+  renew(): void {
+    this.#left = mostMessages
+  }
+
+  /** @throws SyncFailure `unavailable` for a message that is one too many */
+  take(type: ServerMessage['type'] | undefined): void {
+    this.#left -= 1
+    const isOnce = type === 'welcome' || type === 'reset'
+    const isEarly = type === 'changes' && !this.#isAcknowledged
+    if (this.#left < 0 || isEarly || (isOnce && this.#seen.has(type)))
+      throw new SyncFailure('unavailable', 'The node sent a message too many.')
+    if (isOnce) this.#seen.add(type)
+    if (type === 'changes') this.#isAcknowledged = false
+  }
+
+  acknowledge(): void {
+    this.#isAcknowledged = true
+  }
+}
+
+/**
  * Follows the changes of a node over a WebSocket. Resolves when the signal aborts.
  *
  * @throws FeedError if the node closes the connection with an error; SyncFailure `unavailable` if the connection is lost
@@ -62,33 +100,50 @@ export async function followChanges(
 ): Promise<void> {
   const address = new URL('/api/sync', url)
   address.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
-  // Node's WebSocket takes headers, unlike that of browsers.
-  const socket = new WebSocket(address, { headers: { authorization: `Bearer ${token}` } } as never)
+  // The WebSocket of Node has no bound for messages.
+  const socket = new WebSocket(address, {
+    headers: { authorization: `Bearer ${token}` },
+    maxPayload: longestServerMessage,
+    perMessageDeflate: false,
+    handshakeTimeout: pingMs,
+  })
   const say = (message: ClientMessage) =>
     socket.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message))
   const ended = Promise.withResolvers<void>()
-  let last = performance.now()
+  const bounds = new MessageBounds()
+  let isAnswered = true
   const pings = setInterval(() => {
-    if (performance.now() - last > 2 * pingMs) ended.reject(lost())
-    else feedPings.ping().catch(() => {})
+    if (!isAnswered) return ended.reject(lost())
+    isAnswered = socket.readyState !== WebSocket.OPEN
+    bounds.renew()
+    feedPings.ping().then(
+      () => {
+        isAnswered = true
+      },
+      () => {},
+    )
   }, pingMs)
-  socket.addEventListener('open', () => {
+  const ack = (cursor: number) => {
+    bounds.acknowledge()
+    say({ type: 'ack', cursor })
+  }
+  socket.on('open', () => {
     say({ type: 'hello', protocol: protocolVersion, ...hello })
     feedPings.begin(() => say({ type: 'ping' }))
   })
-  socket.addEventListener('message', ({ data }) => {
-    last = performance.now()
+  socket.on('message', (data: RawData) => {
     try {
-      const message = readServerMessage(String(data))
+      const message = read(String(data))
+      bounds.take(message?.type)
       if (message?.type === 'error') throw new FeedError(message.error.code, message.error.message)
       if (message?.type === 'pong') feedPings.pong()
-      else if (message !== null) onMessage(message, (cursor) => say({ type: 'ack', cursor }))
+      else if (message !== null) onMessage(message, ack)
     } catch (error) {
       ended.reject(error)
     }
   })
-  socket.addEventListener('error', () => ended.reject(lost()))
-  socket.addEventListener('close', () => ended.reject(lost()))
+  socket.on('error', () => ended.reject(lost()))
+  socket.on('close', () => ended.reject(lost()))
   const end = () => ended.resolve()
   signal.addEventListener('abort', end, { once: true })
   if (signal.aborted) end()
@@ -98,10 +153,20 @@ export async function followChanges(
     signal.removeEventListener('abort', end)
     clearInterval(pings)
     feedPings.end(lost())
+    socket.removeAllListeners('message')
     socket.close()
+    setTimeout(() => socket.terminate(), closeMs).unref()
   }
 
   function lost(): SyncFailure {
     return new SyncFailure('unavailable', `The connection to ${url.origin} is lost.`)
+  }
+}
+
+function read(text: string): ServerMessage | null {
+  try {
+    return readServerMessage(text)
+  } catch (error) {
+    throw new SyncFailure('unavailable', (error as Error).message, { cause: error })
   }
 }

@@ -1,6 +1,9 @@
+import { type Static, Type } from 'typebox'
+import { hashesAnswer, longestRevision } from '../../protocol/bodies.ts'
 import type { LocalContent, Remote, RemoteEntry, RemoteFileEntry } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { nameOf } from '../sync-paths.ts'
+import { mostEntries, tooManyEntries } from '../sync-state.ts'
 import { partsOf, uploadBlocks } from './block-transfer.ts'
 import { FeedError, FeedPings, followChanges } from './change-feed.ts'
 import { type NodeAccess, NodeFailure, NodeRequests, reach } from './node-requests.ts'
@@ -8,36 +11,51 @@ import { type NodeAccess, NodeFailure, NodeRequests, reach } from './node-reques
 /** Files up to this size are sent whole, in bytes. Larger ones are sent in blocks. */
 const mostWhole = 4 * 1024 * 1024
 
-/** Times that a download goes on after an interruption without a single byte in between. */
+/** Times that a download goes on after an interruption without progress in between. */
 const mostResumes = 3
+
+/** Progress of a download is at least this number of bytes in this number of milliseconds. */
+const leastBytes = 16 * 1024
+const leastBytesMs = 60_000
 
 const pageEntries = 5000
 
 /** The last millisecond since 1970 that RFC 3339 can write. Disks have later ones. */
 const latestTime = Date.parse('9999-12-31T23:59:59.999Z')
 
-interface ListedEntry {
-  readonly name: string
-  readonly type: 'file' | 'directory'
-  readonly size?: number
-  readonly revision?: string
-  readonly modified: string
-}
+/** An entry as `GET /stat` answers it. */
+const statAnswer = Type.Object({
+  type: Type.Union([Type.Literal('file'), Type.Literal('directory')]),
+  size: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  modified: Type.String({ maxLength: 40 }),
+})
+type Entry = Static<typeof statAnswer> & { readonly revision?: string }
 
-interface ListPage {
-  readonly entries: readonly ListedEntry[]
-  readonly cursor: string | null
-}
+/** A page of `GET /api/files/list`. */
+const listPage = Type.Object({
+  entries: Type.Array(
+    Type.Object({
+      ...statAnswer.properties,
+      name: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^/]+$' }),
+      revision: Type.Optional(Type.String({ maxLength: longestRevision })),
+    }),
+    { maxItems: pageEntries },
+  ),
+  cursor: Type.Union([Type.String({ maxLength: 400 }), Type.Null()]),
+})
 
 /** A node, over its HTTP API and its WebSocket. */
 export class NodeRemote implements Remote {
   readonly #access: NodeAccess
   readonly #requests: NodeRequests
   readonly #pings = new FeedPings()
+  readonly #now: () => number
 
-  constructor(access: NodeAccess) {
+  /** @param now milliseconds of a clock that nobody sets */
+  constructor(access: NodeAccess, now = () => performance.now()) {
     this.#access = access
     this.#requests = new NodeRequests(access)
+    this.#now = now
   }
 
   async follow(...[hello, onMessage, signal]: Parameters<Remote['follow']>): Promise<void> {
@@ -66,10 +84,10 @@ export class NodeRemote implements Remote {
   }
 
   async stat(path: string): Promise<RemoteEntry | null> {
-    const answer = await this.#requests.send('/stat', { query: { path } }).catch(nullIfGone)
-    if (answer === null) return null
-    const entry = (await reach(answer.url, () => answer.json())) as ListedEntry
-    return entryOf({ ...entry, revision: revisionOf(answer) })
+    const answer = await this.#requests
+      .askWithHead('/stat', statAnswer, { query: { path } })
+      .catch(nullIfGone)
+    return answer === null ? null : entryOf(path, { ...answer.body, revision: revisionOf(answer.head) })
   }
 
   async list(folder: string): Promise<ReadonlyMap<string, RemoteEntry> | null> {
@@ -81,18 +99,22 @@ export class NodeRemote implements Remote {
         limit: String(pageEntries),
         ...(cursor !== '' && { cursor }),
       }
-      const page: ListPage | null = await this.#requests
-        .ask<ListPage>('/api/files/list', { query })
+      const page: Static<typeof listPage> | null = await this.#requests
+        .ask('/api/files/list', listPage, { query })
         .catch(nullIfGone)
       if (page === null) return null
-      for (const entry of page.entries) found.set(entry.name, entryOf(entry))
+      const before = found.size
+      for (const entry of page.entries) found.set(entry.name, entryOf(entry.name, entry))
+      if (page.cursor !== null && found.size === before)
+        throw new SyncFailure('unavailable', `The node lists ${folder} without end.`)
+      if (found.size > mostEntries) throw tooManyEntries()
       cursor = page.cursor
     }
     return found
   }
 
   async hash(path: string, revision: string): Promise<string | null> {
-    const { hashes } = await this.#requests.ask<{ hashes: { sha256: string | null }[] }>('/api/sync/hashes', {
+    const { hashes } = await this.#requests.ask('/api/sync/hashes', hashesAnswer, {
       method: 'POST',
       json: { files: [{ path, revision }] },
     })
@@ -115,16 +137,17 @@ export class NodeRemote implements Remote {
     if (content.size > mostWhole) {
       const time = new Date(modified).toISOString()
       const file = await uploadBlocks(this.#requests, path, content, time, revision)
-      return fileEntryOf({ ...file, name: path })
+      return fileEntryOf(path, file)
     }
     const bytes = Buffer.concat(await Array.fromAsync(content.read()))
-    const answer = await this.#requests.send('/write', {
+    const head = await this.#requests.send('/write', {
       method: 'PUT',
       query: { path },
       headers: { 'x-oc-mtime': (modified / 1000).toFixed(3), ...conditionOf(revision) },
       bytes,
     })
-    return { type: 'file', size: bytes.length, modified, revision: revisionOf(answer) }
+    const time = new Date(modified).toISOString()
+    return fileEntryOf(path, { size: bytes.length, modified: time, revision: revisionOf(head) })
   }
 
   async makeFolder(path: string): Promise<void> {
@@ -143,9 +166,13 @@ export class NodeRemote implements Remote {
 
   async move(source: string, destination: string, revision: string): Promise<string> {
     const headers = { 'if-match': `"${revision}"`, 'if-none-match': '*' }
-    return revisionOf(
-      await this.#requests.send('/move', { method: 'POST', json: { source, destination }, headers }),
-    )
+    const json = { source, destination }
+    const head = await this.#requests.send('/move', { method: 'POST', json, headers })
+    return soundRevision(destination, revisionOf(head))
+  }
+
+  stop(): void {
+    this.#requests.stop()
   }
 
   /** Reads a part of a file. If the connection breaks, it goes on from there. */
@@ -156,15 +183,17 @@ export class NodeRemote implements Remote {
     end: number,
   ): AsyncIterable<Uint8Array> {
     let at = start
+    let failedAt = start
     for (let failures = 0; at < end || (size === 0 && failures === 0); ) {
       const range = start === 0 && end === size && at === 0 ? {} : { range: `bytes=${at}-${end - 1}` }
       try {
-        const answer = await this.#requests.send('/read', {
+        const answer = await this.#requests.open('/read', {
           query: { path },
           headers: { 'if-match': `"${revision}"`, ...range },
         })
-        if (answer.body === null || size === 0) return
+        if (answer.body === null || size === 0) return await answer.body?.cancel()
         const reader = answer.body.getReader()
+        let [markedAt, markedMs] = [at, this.#now()]
         try {
           for (;;) {
             const { done, value } = await reach(answer.url, () => reader.read())
@@ -172,7 +201,13 @@ export class NodeRemote implements Remote {
             if (at + value.length > end)
               throw new SyncFailure('unavailable', `The node sent too many bytes of ${path}.`)
             at += value.length
-            failures = 0
+            if (at - failedAt >= leastBytes) failures = 0
+            if (this.#now() - markedMs > leastBytesMs) {
+              if (at - markedAt < leastBytes)
+                throw new SyncFailure('unavailable', `The node sends ${path} too slowly.`)
+              markedAt = at
+              markedMs = this.#now()
+            }
             yield value
           }
         } finally {
@@ -181,6 +216,7 @@ export class NodeRemote implements Remote {
         if (at < end) throw new SyncFailure('unavailable', `The node sent too few bytes of ${path}.`)
       } catch (error) {
         failures += 1
+        failedAt = at
         if (!(error instanceof SyncFailure) || error.kind !== 'unavailable' || failures > mostResumes)
           throw error
       }
@@ -199,27 +235,29 @@ export class NodeRemote implements Remote {
   }
 }
 
-function entryOf(entry: ListedEntry): RemoteEntry {
-  return entry.type === 'directory' ? { type: 'directory' } : fileEntryOf(entry)
+function entryOf(path: string, entry: Entry): RemoteEntry {
+  return entry.type === 'directory' ? { type: 'directory' } : fileEntryOf(path, entry)
 }
 
 /** @throws SyncFailure `unavailable` if the node told something that no file has */
-function fileEntryOf({
-  size = 0,
-  revision = '',
-  modified,
-  name,
-}: Omit<ListedEntry, 'type'>): RemoteFileEntry {
+function fileEntryOf(
+  path: string,
+  { size = 0, revision = '', modified }: Omit<Entry, 'type'>,
+): RemoteFileEntry {
   const time = Date.parse(modified)
-  if (revision === '' || !Number.isSafeInteger(size) || size < 0 || Number.isNaN(time)) {
-    throw new SyncFailure('unavailable', `The node told no revision, size or time of ${nameOf(name)}.`)
-  }
-  return { type: 'file', size, revision, modified: time }
+  if (Number.isNaN(time)) throw new SyncFailure('unavailable', `The node told no time of ${nameOf(path)}.`)
+  return { type: 'file', size, revision: soundRevision(path, revision), modified: time }
+}
+
+/** @throws SyncFailure `unavailable` if the node told no revision, or none that it would take */
+function soundRevision(path: string, revision: string): string {
+  if (revision !== '' && revision.length <= longestRevision) return revision
+  throw new SyncFailure('unavailable', `The node told no revision of ${nameOf(path)}.`)
 }
 
 /** The entity tag of an answer, without its quotes. */
-function revisionOf(answer: Response): string {
-  return answer.headers.get('etag')?.slice(1, -1) ?? ''
+function revisionOf(head: Headers): string {
+  return head.get('etag')?.slice(1, -1) ?? ''
 }
 
 function conditionOf(revision: string | null): Record<string, string> {

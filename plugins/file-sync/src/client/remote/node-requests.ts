@@ -1,4 +1,7 @@
+import type { Static, TSchema } from 'typebox'
+import { Check } from 'typebox/schema'
 import { SyncFailure, type SyncFailureKind } from '../sync-failure.ts'
+import { readJson, readText } from './bounded-answers.ts'
 
 /** A node, and who asks it. */
 export interface NodeAccess {
@@ -32,6 +35,9 @@ const kinds: Readonly<Record<number, SyncFailureKind>> = {
 
 const endedToken = 'The node does not accept the token any more. Log in again with "nodekeep-sync login".'
 
+/** Characters of a message of the node that are kept for the person. */
+const longestMessage = 500
+
 /** A failure that the node has answered. */
 export class NodeFailure extends SyncFailure {
   readonly status: number
@@ -45,16 +51,22 @@ export class NodeFailure extends SyncFailure {
 /** Sends requests to a node. */
 export class NodeRequests {
   readonly #access: NodeAccess
+  readonly #end = new AbortController()
 
   constructor(access: NodeAccess) {
     this.#access = access
   }
 
+  /** Ends all requests. */
+  stop(): void {
+    this.#end.abort()
+  }
+
   /**
-   * @returns a successful answer
+   * @returns a successful answer; the caller reads its body
    * @throws NodeFailure for any other; SyncFailure `unavailable` if there is none
    */
-  async send(
+  async open(
     path: string,
     { method = 'GET', query = {}, headers = {}, json, bytes }: NodeRequest = {},
   ): Promise<Response> {
@@ -66,6 +78,7 @@ export class NodeRequests {
         method,
         // The token must not follow a node to another address.
         redirect: 'error',
+        signal: this.#end.signal,
         headers: {
           authorization: `Bearer ${this.#access.token}`,
           'x-nodekeep-device': this.#access.deviceName,
@@ -77,15 +90,43 @@ export class NodeRequests {
       }),
     )
     if (answer.ok) return answer
-    const text = await answer.text().catch(() => '')
+    const text = await readText(answer).catch(() => '')
     if (answer.status === 401) throw new NodeFailure(401, endedToken)
     throw new NodeFailure(answer.status, messageOf(text) ?? `The node answered ${answer.status}.`)
   }
 
-  /** Like `send`, and reads the JSON of the answer. */
-  async ask<T>(path: string, request: NodeRequest = {}): Promise<T> {
-    const answer = await this.send(path, request)
-    return reach(answer.url, () => answer.json() as Promise<T>)
+  /** Like `open`, for an answer whose body says no more than its head. Returns the head. */
+  async send(path: string, request: NodeRequest = {}): Promise<Headers> {
+    const answer = await this.open(path, request)
+    // Without the end of its answer, the connection could not be used again.
+    await reach(answer.url, () => readText(answer))
+    return answer.headers
+  }
+
+  /**
+   * Like `open`, and reads the JSON of the answer.
+   *
+   * @throws SyncFailure `unavailable` also if the answer is not as the schema says
+   */
+  async ask<Schema extends TSchema>(
+    path: string,
+    schema: Schema,
+    request: NodeRequest = {},
+  ): Promise<Static<Schema>> {
+    const { body } = await this.askWithHead(path, schema, request)
+    return body
+  }
+
+  /** Like `ask`, and returns the head of the answer too. */
+  async askWithHead<Schema extends TSchema>(
+    path: string,
+    schema: Schema,
+    request: NodeRequest = {},
+  ): Promise<{ readonly head: Headers; readonly body: Static<Schema> }> {
+    const answer = await this.open(path, request)
+    const body = await reach(answer.url, () => readJson(answer))
+    if (Check(schema, body)) return { head: answer.headers, body: body as Static<Schema> }
+    throw new SyncFailure('unavailable', `The answer of the node to ${path} is not valid.`)
   }
 }
 
@@ -103,7 +144,7 @@ export async function reach<T>(url: URL | string, work: () => Promise<T>): Promi
 function messageOf(text: string): string | null {
   try {
     const { message } = JSON.parse(text)
-    return typeof message === 'string' ? message : null
+    return typeof message === 'string' ? message.slice(0, longestMessage) : null
   } catch {
     return null
   }

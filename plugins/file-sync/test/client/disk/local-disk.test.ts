@@ -36,7 +36,7 @@ t.test('a file that a program writes to while it is replaced is rescued', async 
     program.postMessage('next')
     await once(program, 'message')
     const entry = await fileAt(disk, '/file.txt')
-    const incoming = await disk.receive(bytesOf('of the node'), 1000)
+    const incoming = await disk.receive(bytesOf('of the node'), { size: 1, modified: 1000 })
     const written = once(program, 'message')
     await disk.place(incoming, '/file.txt', entry)
     await written
@@ -68,7 +68,7 @@ t.test('what another program has put in place is neither replaced nor removed', 
   await writeFile(join(folder, 'a'), 'former')
   const former = await fileAt(disk, '/a')
   await writeFile(join(folder, 'a'), 'edited')
-  const incoming = await disk.receive(bytesOf('of the node'), 1000)
+  const incoming = await disk.receive(bytesOf('of the node'), { size: 1, modified: 1000 })
   const changed = { name: 'SyncFailure', kind: 'changed' }
   await t.rejects(disk.place(incoming, '/a', former), changed)
   await t.rejects(disk.place(incoming, '/a', null), changed)
@@ -94,7 +94,10 @@ t.test('a folder that became a symbolic link leads nowhere', async (t) => {
   const changed = { name: 'SyncFailure', kind: 'changed' }
   await t.rejects(disk.trash('/photos/a', file), changed)
   await t.rejects(disk.move('/photos/a', '/b', file), changed)
-  await t.rejects(disk.place(await disk.receive(bytesOf('new'), 1000), '/photos/a', file), changed)
+  await t.rejects(
+    disk.place(await disk.receive(bytesOf('new'), { size: 1, modified: 1000 }), '/photos/a', file),
+    changed,
+  )
   await t.rejects(disk.removeFolder('/photos/empty'), changed)
   t.strictSame((await readdir(join(elsewhere, 'photos'))).sort(), ['a', 'empty'])
   t.equal(await readFile(join(elsewhere, 'photos/a'), 'utf8'), 'kept')

@@ -236,6 +236,7 @@ export class ModelDevice {
       },
       move: (source, destination, revision) =>
         this.#request(process, () => node.move(source, destination, revision)),
+      stop: () => {},
     }
   }
 
@@ -293,7 +294,7 @@ export class ModelDevice {
           close: async () => {},
         }
       },
-      receive: async (content, modified): Promise<Incoming> => {
+      receive: async (content, { modified }): Promise<Incoming> => {
         const bytes = Buffer.concat(await Array.fromAsync(content))
         await at(full)
         const text = bytes.toString()
