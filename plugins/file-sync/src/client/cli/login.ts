@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { text } from 'node:stream/consumers'
-import { type NonceAnswer, siweCredentials } from '@nodekeep/login-siwe/client'
+import { siweCredentials } from '@nodekeep/login-siwe/client'
 import { Wallet } from 'ethers'
+import { type Static, type TSchema, Type } from 'typebox'
+import { Check } from 'typebox/schema'
+import { readJson } from '../remote/bounded-answers.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { nodeUrl } from './node-url.ts'
 import { changeSettings } from './settings.ts'
@@ -15,6 +18,20 @@ export interface LoginOptions {
   /** The code that a node without an owner prints. The wallet becomes its owner. */
   readonly claim?: string
 }
+
+/** The answers of a node that is asked for a token. A node may be hostile. */
+const tokenText = Type.String({ minLength: 1, maxLength: 1000 })
+const failure = Type.Object({ message: Type.String({ maxLength: 500 }) })
+const nonceAnswer = Type.Object({
+  nonce: Type.String(),
+  expires: Type.String(),
+  domain: Type.String(),
+  uri: Type.String(),
+  chainId: Type.Integer(),
+  statement: Type.String(),
+})
+const sessionAnswer = Type.Object({ sessionToken: tokenText })
+const tokenAnswer = Type.Object({ token: tokenText })
 
 /** Stores a token for a node, from the standard input or of a sign-in with a wallet. */
 export async function login({ node, key, claim }: LoginOptions): Promise<void> {
@@ -32,7 +49,7 @@ export async function login({ node, key, claim }: LoginOptions): Promise<void> {
       'Give a token on the standard input, or the key file of a wallet with --key.',
     )
   // The token is tried where sync uses it: it may have no other scope.
-  await ask(url, '/api/sync/devices', { token })
+  await ask(url, '/api/sync/devices', Type.Object({}), { token })
   await changeSettings((settings) => ({ ...settings, tokens: { ...settings.tokens, [url.origin]: token } }))
   console.log(`The token for ${url.origin} is stored.`)
 }
@@ -40,9 +57,16 @@ export async function login({ node, key, claim }: LoginOptions): Promise<void> {
 /** Signs in with a wallet, and creates a token that may do no more than sync. The session ends. */
 async function tokenOfWallet(url: URL, file: string, claim: string | undefined): Promise<string> {
   const wallet = await walletOf(file)
-  const nonce = await ask<NonceAnswer>(url, '/auth/siwe/nonce')
+  const nonce = await ask(url, '/auth/siwe/nonce', nonceAnswer)
+  // Another site would take the signature for a sign-in of its own.
+  if (nonce.domain !== url.host) {
+    throw new SyncFailure(
+      'stop',
+      `${url.origin} asks for a sign-in at ${nonce.domain.slice(0, 100)}, so nothing is signed. Give the address under which the node is known with --node.`,
+    )
+  }
   const credentials = await siweCredentials(nonce, wallet.address, (message) => wallet.signMessage(message))
-  const { sessionToken } = await ask<{ sessionToken: string }>(url, '/auth/siwe', {
+  const { sessionToken } = await ask(url, '/auth/siwe', sessionAnswer, {
     json: { ...credentials, claim },
   })
   const json = {
@@ -50,9 +74,9 @@ async function tokenOfWallet(url: URL, file: string, claim: string | undefined):
     scopes: ['files:read', 'files:write'],
     expiryDays: null,
   }
-  const { token } = await ask<{ token: string }>(url, '/api/account/tokens', { json, token: sessionToken })
-  await ask(url, '/auth/logout', { json: {}, token: sessionToken })
-  return token
+  const made = await ask(url, '/api/account/tokens', tokenAnswer, { json, token: sessionToken })
+  await ask(url, '/auth/logout', Type.Object({}), { json: {}, token: sessionToken })
+  return made.token
 }
 
 /** The errors of the library would show what is in the file. */
@@ -66,11 +90,12 @@ async function walletOf(file: string): Promise<Wallet> {
   }
 }
 
-async function ask<T>(
+async function ask<Schema extends TSchema>(
   url: URL,
   path: string,
+  schema: Schema,
   { json, token }: { json?: unknown; token?: string } = {},
-): Promise<T> {
+): Promise<Static<Schema>> {
   const answer = await fetch(new URL(path, url), {
     redirect: 'error',
     headers: {
@@ -81,9 +106,10 @@ async function ask<T>(
   }).catch((error: unknown) => {
     throw new SyncFailure('stop', `No node answers at ${url.origin}.`, { cause: error })
   })
-  const body = (await answer.json().catch(() => {
+  const body = await readJson(answer).catch(() => null)
+  const expected = answer.ok ? schema : failure
+  if (!Check(expected, body))
     throw new SyncFailure('stop', `${url.origin} does not answer as a node. Check the address.`)
-  })) as T & { message?: string }
-  if (!answer.ok) throw new SyncFailure('stop', `${url.origin}: ${body.message}`)
-  return body
+  if (!answer.ok) throw new SyncFailure('stop', `${url.origin}: ${(body as Static<typeof failure>).message}`)
+  return body as Static<Schema>
 }

@@ -1,10 +1,12 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Wallet } from 'ethers'
 import t from 'tap'
 import { login } from '../../../src/client/cli/login.ts'
 import { readStatus, StatusFile, setPaused } from '../../../src/client/cli/status-file.ts'
 import { printable, stateText, waitingText } from '../../../src/client/cli/status-text.ts'
 import { sync } from '../../../src/client/cli/sync.ts'
+import { startHostileNode } from '../fixtures/hostile-node.ts'
 import { temporaryFolder } from '../fixtures/synced-folders.ts'
 
 const status = {
@@ -34,6 +36,26 @@ t.test('wrong options are told, with advice', async (t) => {
   t.teardown(() => delete process.env.NODEKEEP_SYNC_TOKEN)
   for (const name of ['Büro', 'disk', ''])
     await t.rejects(sync(folder, { node, name }), { kind: 'stop', message: /no name for a device/ })
+})
+
+t.test('a wallet signs for no other site, and an answer that is none of a node is told', async (t) => {
+  const folder = await temporaryFolder(t)
+  const key = join(folder, 'wallet.key')
+  await writeFile(key, Wallet.createRandom().privateKey)
+  const node = await startHostileNode(t)
+  const nonce = { nonce: 'abcdefgh', expires: '', uri: node.url.origin, chainId: 1, statement: 'Sign in.' }
+  node.on('/auth/siwe/nonce', { ...nonce, domain: 'bank.example' })
+  const options = { node: node.url.href, key }
+  await t.rejects(login(options), { kind: 'stop', message: /asks for a sign-in at bank\.example/ })
+  node.on('/auth/siwe/nonce', { ...nonce, domain: node.url.host })
+  for (const answer of [{}, { sessionToken: 1 }, null]) {
+    node.on('/auth/siwe', (_request, outgoing) => outgoing.end(JSON.stringify(answer)))
+    await t.rejects(login(options), { kind: 'stop', message: /does not answer as a node/ })
+  }
+  t.same(
+    node.requests.filter((path) => !path.startsWith('/auth/siwe')),
+    [],
+  )
 })
 
 t.test('a client that waits for its person says so', async (t) => {
