@@ -62,9 +62,9 @@ async function status(folder: string | undefined, { json }: { readonly json?: bo
   if (json === true) return console.log(JSON.stringify(found, null, 2))
   if (found.length === 0) console.log('No folder has been synced.')
   for (const each of found) {
-    const { folder: path, node, isRunning, synced, problems } = each
+    const { folder: path, node, isRunning, isPaused, synced, problems } = each
     console.log(`${path} and ${node}: ${isRunning ? stateText(each) : 'not running'}, ${synced} synced`)
-    const waiting = isRunning ? waitingText(path, each) : null
+    const waiting = isRunning || isPaused ? waitingText(path, each) : null
     if (waiting !== null) console.log(`  ${printable(waiting)}`)
     for (const [problem, reason] of Object.entries(problems))
       console.log(`  Not synced: ${printable(`${problem}: ${reason}`)}`)

@@ -48,7 +48,7 @@ export async function readStatus(folder: string): Promise<PrintedStatus | null> 
   if (text === null) return null
   const status = parse(text)
   if (status === null) return null
-  return { ...status, isRunning: isAlive(status.pid) }
+  return { ...status, isRunning: isAlive(status.pid), isPaused: await isPaused(folder) }
 }
 
 /** Lets the client of a folder pause, or go on. It also holds for its next start. */
