@@ -34,7 +34,7 @@ export function conflictPath(
 
 /** Leaves out what some disk cannot have in a name. */
 function cleaned(device: string): string {
-  return shortened(device.replace(/[^\p{L}\p{N} _-]/gu, '').trim() || 'device', 60).normalize('NFC')
+  return shortened(device.replace(/[^\p{L}\p{N} _-]/gu, '').trim() || 'device', 60)
 }
 
 function shortened(text: string, most: number): string {

@@ -37,8 +37,7 @@ export async function makeStep(parts: StepParts, path: string, step: Step): Prom
       return adopt(view, path)
     case 'adoptRemote': {
       const file = remoteFile(view, path)
-      state.setSame(path, file.sha256 ?? '', file, null)
-      return view.touch(path)
+      return state.setSame(path, file.sha256 ?? '', file, null)
     }
     case 'compare':
       return compare(parts, path, step.sides)

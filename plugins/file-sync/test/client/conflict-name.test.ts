@@ -14,6 +14,12 @@ t.test('the name has the device and the time, and is free', async (t) => {
   )
 })
 
+t.test('the name has what every disk can have of the name of the device', async (t) => {
+  const nameOf = (device: string) => conflictPath('/a', device, now, () => false)
+  t.equal(nameOf('???'), '/a (conflict device 2026-11-23 140512)')
+  t.equal(nameOf('d'.repeat(100)), `/a (conflict ${'d'.repeat(60)} 2026-11-23 140512)`)
+})
+
 t.test('the name of a long name is not too long', async (t) => {
   const path = conflictPath(`/${'é'.repeat(125)}.txt`, 'laptop', now, () => false)
   t.ok(Buffer.byteLength(path) - 1 <= 255)

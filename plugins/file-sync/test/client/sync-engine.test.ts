@@ -398,6 +398,52 @@ t.test('a listing that fails is tried ever more rarely', async (t) => {
   t.strictSame(treeOn(one), ['/a: any'])
 })
 
+t.test(
+  'a folder that gives its name to a file of the node is uploaded whole, also without a watch',
+  async (t) => {
+    const { node, faults, pass, device } = createQuietWorld()
+    node.put('/a', 'of the node', 1)
+    faults.watch = 1
+    const one = device()
+    one.disk.write('/a/b', 'of the disk', 1)
+    await pass(60_000)
+    t.match(treeOf(node), [/^\/a \(conflict one .*\/b: of the disk$/, '/a: of the node'])
+    t.strictSame(treeOn(one), treeOf(node))
+  },
+)
+
+t.test('a folder that was removed on the node stays if something in it is not synced', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/.nodekeepignore', '*.tmp', 1)
+  one.disk.write('/folder/a', 'any', 1)
+  one.disk.write('/folder/b.tmp', 'ignored', 1)
+  await pass(soon)
+  node.drop('/folder')
+  node.record('delete', '/folder')
+  await pass(60_000)
+  t.strictSame(treeOn(one), ['/.nodekeepignore: *.tmp', '/folder/b.tmp: ignored'])
+  t.ok(node.nodes.has('/folder'), 'the node has it again')
+  t.match(one.engine?.status, { isIdle: true })
+})
+
+t.test('bytes that are not those of the size or hash that the node told are not stored', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const read = node.read.bind(node)
+  node.put('/conflict', 'yours', 1)
+  node.put('/new', 'other', 1)
+  Object.assign(node, { read: (path: string) => (path === '/conflict' ? 'liars' : 'too many') })
+  const one = device()
+  // Both versions are hashed first.
+  one.disk.write('/conflict', 'mine!', 1)
+  await pass(60_000)
+  t.match(treeOn(one), [/^\/conflict \(conflict one .*: mine!$/])
+  t.match(one.engine?.status.trouble, /other bytes/)
+  Object.assign(node, { read })
+  await pass(120_000)
+  t.match(treeOn(one), [/^\/conflict \(conflict one .*: mine!$/, '/conflict: yours', '/new: other'])
+})
+
 t.test('many files that are gone from the node wait for the person', async (t) => {
   const { node, pass, device } = createQuietWorld()
   const one = device()
