@@ -62,11 +62,13 @@ async function status(folder: string | undefined, { json }: { readonly json?: bo
   if (json === true) return console.log(JSON.stringify(found, null, 2))
   if (found.length === 0) console.log('No folder has been synced.')
   for (const each of found) {
-    const { folder: path, node, isRunning, isPaused, synced, problems } = each
+    const { folder: path, node, isRunning, isPaused, synced, problems, problemCount } = each
     console.log(`${path} and ${node}: ${isRunning ? stateText(each) : 'not running'}, ${synced} synced`)
     const waiting = isRunning || isPaused ? waitingText(path, each) : null
     if (waiting !== null) console.log(`  ${printable(waiting)}`)
     for (const [problem, reason] of Object.entries(problems))
       console.log(`  Not synced: ${printable(`${problem}: ${reason}`)}`)
+    const more = problemCount - Object.keys(problems).length
+    if (more > 0) console.log(`  Not synced: ${more} others`)
   }
 }

@@ -12,9 +12,14 @@ interface PrintedStatus extends Omit<SyncStatus, 'problems'> {
   readonly pid: number
   /** Whether the client runs. */
   readonly isRunning: boolean
-  /** Paths that are not synced, each with the reason. */
+  /** The first paths that are not synced, each with the reason. */
   readonly problems: Readonly<Record<string, string>>
+  /** Number of all paths that are not synced. */
+  readonly problemCount: number
 }
+
+/** Paths that the status names. A node can make that each file is one, and the status is written twice a second. */
+const mostProblems = 1000
 
 const statusFile = (folder: string) => join(folder, ownFolder, 'status.json')
 const pauseFile = (folder: string) => join(folder, ownFolder, 'paused')
@@ -31,8 +36,10 @@ export class StatusFile {
   }
 
   async write(status: SyncStatus): Promise<void> {
-    const [folder, node, problems] = [this.#folder, this.#node, Object.fromEntries(status.problems)]
-    const printed: PrintedStatus = { folder, node, pid: process.pid, isRunning: true, ...status, problems }
+    const { pid } = process
+    const [folder, node, problemCount] = [this.#folder, this.#node, status.problems.size]
+    const problems = Object.fromEntries(status.problems.entries().take(mostProblems))
+    const printed: PrintedStatus = { folder, node, pid, isRunning: true, ...status, problems, problemCount }
     const text = JSON.stringify(printed)
     if (text === this.#written) return
     const temporary = `${statusFile(folder)}.new`

@@ -75,8 +75,9 @@ class MessageBounds {
     this.#left -= 1
     const isOnce = type === 'welcome' || type === 'reset'
     const isEarly = type === 'changes' && !this.#isAcknowledged
-    if (this.#left < 0 || isEarly || (isOnce && this.#seen.has(type)))
-      throw new SyncFailure('unavailable', 'The node sent a message too many.')
+    if (isOnce && this.#seen.has(type)) throw new SyncFailure('unavailable', 'The node began anew.')
+    if (this.#left < 0 || isEarly)
+      throw new SyncFailure('unavailable', 'The node sent more messages than it may.')
     if (isOnce) this.#seen.add(type)
     if (type === 'changes') this.#isAcknowledged = false
   }

@@ -225,12 +225,13 @@ export class NodeRemote implements Remote {
 
   /** Finds out why there is no connection: a WebSocket does not tell the status of a refused request. */
   async #explain(error: unknown): Promise<never> {
-    await this.#requests.send('/api/sync/devices').catch((cause: unknown) => {
+    const answer = await this.#requests.open('/api/sync/devices').catch((cause: unknown) => {
       if (!(cause instanceof NodeFailure)) throw cause
       if (cause.status === 404)
         throw new SyncFailure('stop', `The node at ${this.#access.url.origin} has no plugin "file-sync".`)
       throw new SyncFailure([401, 403].includes(cause.status) ? 'stop' : 'unavailable', cause.message)
     })
+    await answer.body?.cancel()
     throw error
   }
 }
