@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
@@ -192,6 +194,44 @@ test('a file has as many blocks as the protocol allows', async (t) => {
   t.equal((await sendBlock(ada, body.id, sha256('9'), Buffer.from('9'))).status, 200)
   t.notOk((await send(ada, 'GET', `/api/sync/uploads/${body.id}`)).body.missing.includes(9))
   t.match(await beginUpload(ada, '/b', blocksOf(mostBlocks + 1)), { status: 400 })
+})
+
+test('a block that is longer than announced is refused before its end', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const bytes = randomBytes(1000)
+  const { body } = await beginUpload(ada, '/a', contentOf(bytes))
+  const endless = request(new URL(`/api/sync/uploads/${body.id}/blocks/${sha256(bytes)}`, node.url), {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${ada.token}` },
+  })
+  t.teardown(() => endless.destroy())
+  const answered = once(endless, 'response')
+  endless.write(Buffer.concat([bytes, bytes]))
+  const [{ statusCode }] = await answered
+  t.equal(statusCode, 400)
+  t.same(await stagedOf(node, ada), [])
+})
+
+test('blocks that arrive at the same time count together', async (t) => {
+  const node = await createSyncNode({ config: { 'file-sync': { stagedBytesPerUser: mebibyte } } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const [one, two] = [randomBytes(700_000), randomBytes(700_000)]
+  const whole = Buffer.concat([one, two])
+  const blocks = [one, two].map((bytes) => ({ sha256: sha256(bytes), size: bytes.length }))
+  const { body } = await beginUpload(ada, '/a', { sha256: sha256(whole), size: whole.length, blocks })
+  const slow = request(new URL(`/api/sync/uploads/${body.id}/blocks/${sha256(one)}`, node.url), {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${ada.token}`, 'content-length': one.length },
+  })
+  const answered = once(slow, 'response')
+  await new Promise((resolve) => slow.write(one.subarray(0, 350_000), resolve))
+  const { status } = await sendBlock(ada, body.id, sha256(two), two)
+  slow.end(one.subarray(350_000))
+  const [{ statusCode }] = await answered
+  t.same([status, statusCode].sort(), [200, 507], 'there is room for one of them')
 })
 
 test('uploads are bounded', async (t) => {
