@@ -40,6 +40,10 @@ const leftFree = 64 * 1024 * 1024
 /** Bytes of a download after which the disk is looked at again, because others fill it too. */
 const lookBytes = 16 * 1024 * 1024
 
+/** Milliseconds for which a look at the disk also holds for other small files, of this number of bytes at most. */
+const lookMs = 100
+const mostSmall = 1024 * 1024
+
 /** Days for which removed files stay in the trash. */
 const trashDays = 30
 
@@ -56,6 +60,8 @@ export class LocalDisk implements Disk {
   readonly #trash: string
   /** The day on which the trash was emptied last. */
   #emptied = ''
+  /** Until when small files need no look at the free bytes, as `performance.now()` tells it. */
+  #hasRoomUntil = 0
   readonly #isCaseSensitive: boolean
   readonly #device: bigint
   readonly #inode: bigint
@@ -384,8 +390,11 @@ export class LocalDisk implements Disk {
   }
 
   async #checkRoom(bytes: number): Promise<void> {
+    if (bytes <= mostSmall && performance.now() < this.#hasRoomUntil) return
     const { bavail, bsize } = await statfs(this.#incoming)
+    this.#hasRoomUntil = performance.now() + lookMs
     if (bavail * bsize >= bytes + leftFree) return
+    this.#hasRoomUntil = 0
     throw new SyncFailure('unavailable', 'The disk is full. Downloads leave 64 MiB of it free.')
   }
 
