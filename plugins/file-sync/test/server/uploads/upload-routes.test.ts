@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -194,6 +194,46 @@ test('a file has as many blocks as the protocol allows', async (t) => {
   t.equal((await sendBlock(ada, body.id, sha256('9'), Buffer.from('9'))).status, 200)
   t.notOk((await send(ada, 'GET', `/api/sync/uploads/${body.id}`)).body.missing.includes(9))
   t.match(await beginUpload(ada, '/b', blocksOf(mostBlocks + 1)), { status: 400 })
+})
+
+test('blocks come from the file to replace, in any order, and equal ones are named once', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const former = randomBytes(3 * mebibyte)
+  const parts = [...partsOf(former, contentOf(former))].map(({ bytes }) => bytes)
+  // Nobody has asked for the hashes of the file before.
+  const revision = await put(ada, '/a', former)
+  const [added, zeros] = [randomBytes(100_000), Buffer.alloc(100_000)]
+  const blocks = [zeros, ...parts.slice(1), ...parts.slice(0, 1), added, zeros]
+  const bytes = Buffer.concat(blocks)
+  const content = {
+    sha256: sha256(bytes),
+    size: bytes.length,
+    blocks: blocks.map((block) => ({ sha256: sha256(block), size: block.length })),
+  }
+  const { body } = await beginUpload(ada, '/a', content, { ifRevision: revision })
+  t.same(body.missing, [blocks.indexOf(zeros), blocks.indexOf(added)])
+  for (const block of [zeros, added]) await sendBlock(ada, body.id, sha256(block), block)
+  t.match(await send(ada, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 200 })
+  t.ok((await read(ada, '/a')).equals(bytes))
+})
+
+test('a file that a disk has damaged is no source of blocks any more', async (t) => {
+  const node = await createSyncNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const bytes = randomBytes(1000)
+  const revision = await put(ada, '/a', bytes)
+  await send(ada, 'POST', '/api/sync/hashes', { files: [{ path: '/a', revision }] })
+  const file = join(node.dataFolder, 'files', ada.user.uuid, 'a')
+  const { atime, mtime } = await stat(file)
+  await writeFile(file, randomBytes(1000), { flag: 'r+' })
+  await utimes(file, atime, mtime)
+  const { body } = await beginUpload(ada, '/b', contentOf(bytes))
+  t.same(body.missing, [])
+  t.match(await send(ada, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 422 })
+  t.match(await upload(ada, '/b', bytes), { status: 200, sent: 1000 })
 })
 
 test('a block that is longer than announced is refused before its end', async (t) => {
