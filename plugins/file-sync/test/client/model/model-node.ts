@@ -224,6 +224,11 @@ export class ModelNode {
 
   #send(session: Session): void {
     if (session.sent !== null) return
+    if (session.cursor < this.#oldest) {
+      session.cursor = this.#head
+      session.send({ type: 'reset', reason: 'expired', epoch: `epoch ${this.#epoch}`, head: this.#head })
+      return
+    }
     const changes = this.#journal.filter(({ seq }) => seq > session.cursor).slice(0, page)
     const cursor = changes.at(-1)?.seq
     if (cursor === undefined) return
