@@ -2,11 +2,12 @@ import type { ServerMessage } from '../protocol/messages.ts'
 import { DeletionGuard, type DeletionLimits } from './deletion-guard.ts'
 import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
 import { listRemotely, lookLocally, lookRemotely } from './looking.ts'
+import { PathTree } from './path-tree.ts'
 import type { Clock, Disk, Random, Remote } from './ports.ts'
 import type { Step } from './reconcile.ts'
 import { makeStep } from './stepping.ts'
 import { SyncFailure } from './sync-failure.ts'
-import { isSyncPath, isWithin } from './sync-paths.ts'
+import { foldersAbove, isSyncPath, isWithin } from './sync-paths.ts'
 import type { SyncState } from './sync-state.ts'
 import { isRemoval, SyncView } from './sync-view.ts'
 
@@ -36,7 +37,7 @@ const removalPauseMs = 1000
 class Looks {
   readonly running = new Set<string>()
   /** Paths that wait, because looks at them failed. */
-  readonly postponed = new Set<string>()
+  readonly postponed = new PathTree<true>()
   /** Failed looks at a path in a row. */
   readonly failures = new Map<string, number>()
 }
@@ -327,7 +328,7 @@ export class SyncEngine {
   #nextStep(): (() => Promise<void>) | null {
     const { view } = this
     for (const path of view.todo) {
-      if (view.isBusy(path)) continue
+      if (view.isBusy(path) || this.#isUnseen(path)) continue
       const step = view.stepFor(path)
       if (this.#waitsForLooks(path, step)) return null
       view.todo.delete(path)
@@ -352,6 +353,14 @@ export class SyncEngine {
     return true
   }
 
+  /** Whether a path waits for a look that failed. What is known of it may be old. */
+  #isUnseen(path: string): boolean {
+    return [this.#localLooks, this.#remoteLooks].some(
+      ({ postponed }) =>
+        [path, '/', ...foldersAbove(path)].some((each) => postponed.get(each)) || !postponed.isEmpty(path),
+    )
+  }
+
   #addRemoval(path: string, { do: what }: Step): void {
     const { state, clock } = this.#parts
     const isFile = state.common.get(path)?.type === 'file'
@@ -373,9 +382,9 @@ export class SyncEngine {
     const { view } = this
     const { removals } = view
     this.#heldDeletions = null
-    if (view.todo.size > 0) return null
+    for (const path of view.todo) if (!this.#isUnseen(path)) return null
     for (const [path, { isFile, isDue }] of removals) {
-      if (view.isBusy(path) || !isDue) continue
+      if (view.isBusy(path) || !isDue || this.#isUnseen(path)) continue
       const step = view.stepFor(path)
       if (!isRemoval(step)) {
         removals.delete(path)
@@ -491,7 +500,7 @@ export class SyncEngine {
   #postponeLook(path: string, { postponed, failures }: Looks): void {
     const count = failures.get(path) ?? 0
     failures.set(path, count + 1)
-    postponed.add(path)
+    postponed.set(path, true)
     this.#parts.clock
       .sleep(this.#pauseAfter(count), this.#end.signal)
       .then(() => {
@@ -605,7 +614,7 @@ export class SyncEngine {
 }
 
 function mayLook(path: string, { running, postponed }: Looks): boolean {
-  return !postponed.has(path) && !isBeside(path, running)
+  return postponed.get(path) === undefined && !isBeside(path, running)
 }
 
 /** Whether something that is being made at other paths meets a path. */

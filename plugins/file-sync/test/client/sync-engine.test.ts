@@ -355,6 +355,30 @@ t.test('a path of the node that cannot be looked at holds nothing else up', asyn
   t.ok(looks < 30, `${looks} looks`)
 })
 
+t.test('nothing is decided about a path of the node at which a look failed', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'unwanted', 1)
+  await pass(soon)
+  one.disk.rename('/a', '/b')
+  loseAnswer(node, 'move')
+  await untilNodeHas(node, pass, '/b')
+  one.disk.drop('/b')
+  const look = node.stat.bind(node)
+  let failures = 3
+  Object.assign(node, {
+    stat: (path: string) => {
+      if (path !== '/b' || failures === 0) return look(path)
+      failures -= 1
+      throw new SyncFailure('unavailable', 'The mount does not answer.')
+    },
+  })
+  await pass(60_000)
+  t.equal(failures, 0)
+  t.strictSame(treeOf(node), [])
+  t.strictSame(treeOn(one), [])
+})
+
 t.test('a node that ends each connection at once is asked ever more rarely', async (t) => {
   const { node, time, pass, device } = createQuietWorld()
   const follow = node.follow.bind(node)

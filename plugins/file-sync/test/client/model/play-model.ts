@@ -189,7 +189,7 @@ class Play {
       disk.drop(node.path)
       this.#time.after(this.#random() * 1500, () => {
         if (disk.isThere && disk.find(node.path) === undefined && !isBlocked(node.path))
-          disk.write(node.path, content, device.now)
+          disk.write(exact(device, node.path), content, device.now)
         else this.#wanted.delete(content)
       })
     }
