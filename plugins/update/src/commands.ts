@@ -86,7 +86,7 @@ export default defineCommands<UpdateConfiguration>({
       context.output.lines(
         `After the update to ${details.withoutWayBack}, there is no way back to ${version}.`,
       )
-    if (status.updateAvailable) context.output.lines('', status.releaseNotes.trim())
+    if (status.updateAvailable) context.output.lines('', ...linesOf(status.releaseNotes))
   },
 
   async check(context) {
@@ -96,7 +96,7 @@ export default defineCommands<UpdateConfiguration>({
       latestVersion: string
     }>(node, 'check')
     context.output.state({ 'update available': updateAvailable, newest: latestVersion })
-    if (updateAvailable) context.output.lines((await get<Status>(node, 'status')).releaseNotes.trim())
+    if (updateAvailable) context.output.lines(...linesOf((await get<Status>(node, 'status')).releaseNotes))
     const { obstacle } = await get<Details>(node, 'details')
     if (obstacle !== null) context.output.lines(obstacle)
   },
@@ -152,6 +152,11 @@ export default defineCommands<UpdateConfiguration>({
     )
   },
 })
+
+/** The terminal shows a line break within a line as an escape. */
+function linesOf(notes: string): string[] {
+  return notes.trim().split(/\r?\n/)
+}
 
 /** @throws Error that says what to do if no node runs */
 async function runningNode(
