@@ -259,12 +259,18 @@ test('an archive with anything but files and folders within it is refused, and l
 test('a list of releases that makes no sense is refused, although it is signed', async (t) => {
   const { repository, found } = await tufSubject(t)
   const entry = { version: '1.1.0', notes: '', archive: repository.archivePath('1.1.0') }
+  const listOf = (version: string) => ({
+    latest: version,
+    releases: [{ ...entry, version, archive: repository.archivePath(version) }],
+  })
   const lists: Record<string, unknown> = {
     'no JSON': '{',
     'no object': '[]',
     'no releases': { latest: '1.1.0' },
     'a latest release that is not listed': { latest: '1.2.0', releases: [entry] },
     'a version with a path': { latest: '../1', releases: [{ ...entry, version: '../1' }] },
+    'a version that cannot be compared': listOf('1.0.99999999999999999999'),
+    'a version with zeros before it': listOf('01.1.0'),
     'notes that are no text': { latest: '1.1.0', releases: [{ ...entry, notes: {} }] },
     'an archive for another machine': {
       latest: '1.1.0',

@@ -1,4 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import semver from 'semver'
 
 /** A release of the index. */
 interface IndexedRelease {
@@ -24,7 +25,7 @@ export function archivePath(version: string): string {
   return `${thisMachine}/nodekeep-${version}-${thisMachine}.tar.gz`
 }
 
-const versionForm = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/
+const versionForm = /^\d+\.\d+\.\d+$/
 
 /**
  * Reads an index, which is signed: `{ latest, releases: [{ version, notes, archive }] }`. An archive for another kind of machine is
@@ -38,7 +39,7 @@ export function readIndex(content: Buffer): ReleaseIndex {
   if (!Array.isArray(releases)) throw unusable('it lists no releases')
   for (const release of releases) {
     const { version, notes, archive } = (release ?? {}) as Record<string, unknown>
-    if (typeof version !== 'string' || !versionForm.test(version) || typeof notes !== 'string')
+    if (typeof version !== 'string' || !isVersion(version) || typeof notes !== 'string')
       throw unusable('a release has no version or no notes')
     if (archive !== archivePath(version)) throw unusable(`the release ${version} is not for ${thisMachine}`)
   }
@@ -46,6 +47,11 @@ export function readIndex(content: Buffer): ReleaseIndex {
   if (!known.some(({ version }) => version === latest))
     throw unusable('its latest release is not in the list')
   return { latest: String(latest), releases: known }
+}
+
+/** A version with numbers that are too large cannot be compared. */
+function isVersion(text: string): boolean {
+  return versionForm.test(text) && semver.valid(text) === text
 }
 
 function parsed(content: Buffer): Record<string, unknown> {

@@ -78,6 +78,8 @@ export class TrustedMetadata {
   async #keep(): Promise<void> {
     for (const name of await readdir(this.#copy)) {
       const content = await readFile(join(this.#copy, name))
+      // On a full disk, `tuf-js` leaves a part of a file.
+      if (parsed(content) === null) continue
       const former = await readIfPresent(join(this.#folder, name))
       if (former === null || !former.equals(content)) await writeDurably(join(this.#folder, name), content)
     }
