@@ -265,10 +265,11 @@ export class Updates {
   async #leave(): Promise<InstallResult> {
     const { releases, log, file } = this.#parts
     const way = await releases.wayBack()
-    if (way === null)
-      throw conflict(
-        'There is no way back: there is no former version, or its 72 hours are over, or it could not use the data.',
-      )
+    if (way === null) {
+      // A supervisor refuses, and says why.
+      if (releases.folder !== null) await releases.goBack(askedFor)
+      throw conflict('There is no way back: no supervisor runs this node, so it has no former version.')
+    }
     const problems = await releases.wayBackProblems()
     if (problems.length > 0)
       throw conflict(

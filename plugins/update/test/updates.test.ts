@@ -169,7 +169,12 @@ test('a way back days later is told', async (t) => {
 
 test('the owner goes back while the way is open', async (t) => {
   const { updates, releases, start } = await updatesSubject(t)
-  await t.rejects(updates.goBack(), { code: 'CONFLICT', message: /There is no way back/ })
+  releases.refusal = 'The way back was open for 72 hours.'
+  await t.rejects(
+    updates.goBack(),
+    { code: 'CONFLICT', message: releases.refusal },
+    'the supervisor says why',
+  )
   releases.way = { version: '0.9.0', until: new Date() }
   releases.refusal = 'The release changes already.'
   await t.rejects(updates.goBack(), { message: 'The release changes already.' })
@@ -188,7 +193,7 @@ test('the owner goes back while the way is open', async (t) => {
 })
 
 test('a node that cannot install says what to do instead', async (t) => {
-  const { source, start } = await updatesSubject(t)
+  const { source, releases, start } = await updatesSubject(t)
   const sources = await start('1.0.0', 'sources')
   await t.rejects(sources.updates.install(), { code: 'CONFLICT', message: /"git pull"/ })
   const packages = await start('1.0.0', 'packages')
@@ -198,6 +203,8 @@ test('a node that cannot install says what to do instead', async (t) => {
   await t.rejects(none.updates.install(), { code: 'CONFLICT', message: /update-tuf\.url/ })
   t.same(await none.updates.check(), { updateAvailable: false, latestVersion: '1.0.0' })
   t.same(await none.updates.history(), [])
+  releases.folder = null
+  await t.rejects(none.updates.goBack(), { code: 'CONFLICT', message: /no supervisor runs this node/ })
 })
 
 test('the daily check installs only if it may, and never again what has failed on trial', async (t) => {

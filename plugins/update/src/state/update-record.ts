@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Release } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type Release } from '@nodekeep/plugin-sdk'
 
 /** An update that was begun. Times are ISO 8601. */
 interface BegunUpdate {
@@ -89,6 +89,18 @@ export class RecordFile {
   }
 
   async #store(): Promise<void> {
+    try {
+      await this.#write()
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      if (code !== 'ENOSPC' && code !== 'EDQUOT') throw cause
+      const message =
+        'The disk is full, so the state of updates cannot be stored. Free some space, and try again.'
+      throw new NodekeepError('INSUFFICIENT_STORAGE', message, { cause })
+    }
+  }
+
+  async #write(): Promise<void> {
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 })
     const next = `${this.#file}.new`
     const handle = await open(next, 'w', 0o600)
