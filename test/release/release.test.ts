@@ -8,6 +8,7 @@ import { needsPrograms } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { root } from '../run/command.ts'
 import { wat } from '../wasm/wat.ts'
+import { serviceOf } from './installed-service.ts'
 import { packedForTest } from './pack.ts'
 import { buildRelease } from './release.ts'
 import { packRelease } from './release-archive.ts'
@@ -125,7 +126,8 @@ t.test('service install writes a service whose launcher runs the node', async (t
   for (const command of ['useradd ', 'systemctl daemon-reload', 'systemctl restart nodekeep']) {
     t.match(stdout, command)
   }
-  const unit = await readFile(at('etc/systemd/system/nodekeep.service'), 'utf8')
+  const service = await serviceOf(machine)
+  const { unit, data } = service
   t.equal(
     unit,
     await readFile(join(release, 'systemd/nodekeep.service'), 'utf8'),
@@ -142,20 +144,12 @@ t.test('service install writes a service whose launcher runs the node', async (t
   const configuration = at('etc/nodekeep/nodekeep.json')
   await writeFile(configuration, '{ "extends": "nodekeep:minimal" }')
   // The installed release stays in its place.
-  await run(at(`usr/local/lib/nodekeep/${name}/bin/nodekeep`), install, { env })
+  const installed = at(`usr/local/lib/nodekeep/${name}/bin/nodekeep`)
+  await run(installed, install, { env })
   t.match(await readFile(configuration, 'utf8'), 'minimal', 'it leaves a configuration as it is')
 
-  const values = (key: string) =>
-    [...unit.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value = '']) => value)
-  const data = at('var/lib/nodekeep')
-  const [launcher = '', ...args] = (values('ExecStart')[0] ?? '').split(' ').map(at)
-  const variables = values('Environment').map((line) => line.split('=', 2) as [string, string])
-  const node = spawn(launcher, args, {
-    env: {
-      ...env,
-      ...Object.fromEntries(variables.map(([name, path]) => [name, at(path)])),
-      NODEKEEP_SERVER__PORT: '0',
-    },
+  const node = spawn(service.launcher, service.args, {
+    env: { ...env, ...service.env, NODEKEEP_SERVER__PORT: '0' },
     cwd: machine,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -165,6 +159,12 @@ t.test('service install writes a service whose launcher runs the node', async (t
   t.equal(await realpath(join(data, 'releases/current')), at(`usr/local/lib/nodekeep/${name}`))
   node.kill('SIGTERM')
   t.same(await ended, [0, null])
+
+  const inData = [...install, '--config', '/var/lib/nodekeep/nodekeep.json']
+  await t.rejects(run(installed, inData, { env }), /root writes nothing into the folders of the node/)
+  t.notOk((await readdir(data)).some((file) => file.startsWith('nodekeep.json')))
+  await writeFile(join(data, 'nodekeep.json'), '{}')
+  await run(installed, inData, { env })
 
   t.match((await run(nodekeep, ['service', 'uninstall', '--root', machine], { env })).stdout, 'Removed')
   t.same(await readdir(at('usr/local/lib')), [])

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
-import { dirname, isAbsolute, join, normalize } from 'node:path'
+import { chmod, copyFile, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { isThere } from '../../state/durable-file.ts'
@@ -42,10 +42,19 @@ export async function install({ root, print, ...options }: InstallOptions): Prom
     )
   }
   const at = (path: string) => join(root, path)
+  refuseConfigurationOfNode(places, at)
   await forPeopleWithRights(async () => {
     await makeReadable(at(serviceFolder))
-    await copyRelease(folder, at(join(serviceFolder, `nodekeep-${version}`)))
-    await pointTo(`nodekeep-${version}`, at(join(serviceFolder, 'first')))
+    const first = at(join(serviceFolder, 'first'))
+    const release = `nodekeep-${version}`
+    const used = await targetsOf(
+      first,
+      at(join(places.releases, 'current')),
+      at(join(places.releases, 'former')),
+    )
+    await copyRelease(folder, at(join(serviceFolder, release)))
+    await pointTo(release, first)
+    await removeReleases(at(serviceFolder), [release, ...used])
     await replaceFile(at(join(serviceFolder, 'nodekeep-service')), 0o755, (draft) =>
       copyFile(launcher, draft),
     )
@@ -89,6 +98,17 @@ function refuseOtherSystems(): void {
   )
 }
 
+/** The node could put a link into the place of the file before root writes it. */
+function refuseConfigurationOfNode(
+  { config, data, releases }: ServicePlaces,
+  at: (path: string) => string,
+): void {
+  if (isThere(at(config)) || ![data, releases].some((folder) => isInside(config, folder))) return
+  throw new Error(
+    `There is no ${config}, and root writes nothing into the folders of the node. Write the file yourself, as the account of the node, or name one in another folder with --config.`,
+  )
+}
+
 function checked({ user, config, data, releases }: Omit<InstallOptions, 'root'>): ServicePlaces {
   if (!/^[a-z_][a-z0-9_-]*$/i.test(user)) throw new Error(`"${user}" is no name of an account.`)
   const path = (option: string, given: string) => {
@@ -126,6 +146,19 @@ async function copyRelease(from: string, to: string): Promise<void> {
   await run('chmod', '-R', 'u=rwX,go=rX', draft)
   await rm(to, { recursive: true, force: true })
   await rename(draft, to)
+}
+
+/** Returns the names that symbolic links lead to. Those in the folder of the node are not followed. */
+async function targetsOf(...links: readonly string[]): Promise<string[]> {
+  const targets = await Promise.all(links.map((link) => readlink(link).catch(() => link)))
+  return targets.map((target) => basename(target))
+}
+
+/** Removes the releases that neither the service nor a way back needs any more. */
+async function removeReleases(folder: string, kept: readonly string[]): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (/^nodekeep-\d/.test(name) && !kept.includes(name)) await rm(join(folder, name), { recursive: true })
+  }
 }
 
 async function makeReadable(folder: string): Promise<void> {
