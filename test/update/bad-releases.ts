@@ -26,6 +26,9 @@ function beforeStart(program: string): ReleaseChange {
     )
 }
 
+/** Makes a release that crashes at its start. */
+export const crashAtStart = beforeStart('process.exit(3)')
+
 /** Replaces a text in a file of a package. */
 function inPackage(file: string, text: string, by: string): ReleaseChange {
   return (folder) => patch(join(folder, 'node_modules/@nodekeep', file), [[text, by]])
@@ -39,7 +42,7 @@ const signInRoutes = 'kernel/dist/sign-in/sign-in-routes.js'
 export const badReleases: readonly BadRelease[] = [
   {
     name: 'crashes at its start',
-    change: beforeStart('process.exit(3)'),
+    change: crashAtStart,
     result: 'failed',
     reason: /^It ended with the code 3\.$/,
   },

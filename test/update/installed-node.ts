@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePort } from '../free-ports.ts'
+import { serviceOf } from '../release/installed-service.ts'
 import { pollDuring, type Seen } from '../supervisor/polling-client.ts'
 import { SupervisorProcess } from '../supervisor/supervisor-process.ts'
 import type { ReleaseServer } from './release-server.ts'
@@ -25,20 +26,26 @@ interface Answer<T> {
   readonly body: T
 }
 
+/** The wallet of the owner. */
+const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
+
 /** A node that was installed from an archive, as a person does it, and runs under its supervisor. */
 export class InstalledNode {
   readonly folder: string
   readonly releases: string
   readonly url: URL
   readonly #supervisor: SupervisorProcess
+  readonly #environment: NodeJS.ProcessEnv
   #token = ''
   readonly #accepted: string[] = []
   #writes = 0
 
-  private constructor(folder: string, port: number) {
+  /** @param variables those that select the configuration, in place of the working folder */
+  private constructor(folder: string, port: number, data: string, variables: NodeJS.ProcessEnv = {}) {
     this.folder = folder
-    this.releases = join(folder, 'data/releases')
+    this.releases = join(data, 'releases')
     this.url = new URL(`http://127.0.0.1:${port}`)
+    this.#environment = { PATH: process.env.PATH, HOME: join(folder, 'home'), ...variables }
     this.#supervisor = new SupervisorProcess(folder, this.#environment)
   }
 
@@ -49,24 +56,45 @@ export class InstalledNode {
    */
   static async install({ archive, url }: ReleaseServer, configuration: object = {}): Promise<InstalledNode> {
     const port = await freePort()
-    const node = new InstalledNode(await mkdtemp(join(tmpdir(), 'nodekeep-installed-')), port)
-    try {
-      await run('tar', ['-xzf', archive, '-C', node.folder])
-      const [unpacked = ''] = (await readdir(node.folder)).filter((name) => name.startsWith('nodekeep-'))
+    const folder = await mkdtemp(join(tmpdir(), 'nodekeep-installed-'))
+    const node = new InstalledNode(folder, port, join(folder, 'data'))
+    return node.#installed(async () => {
+      const release = await unpackRelease(archive, folder)
       const keys = { extends: 'nodekeep:default', data: './data', server: { port }, 'update-tuf': { url } }
-      await writeFile(join(node.folder, 'nodekeep.json'), JSON.stringify({ ...keys, ...configuration }))
-      await mkdir(join(node.folder, 'home'))
-      const command = join(node.folder, unpacked, 'bin/nodekeep')
-      node.start(command)
-      await node.answers()
-      const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
-      const args = ['session', 'create', '--wallet', wallet]
-      const { stdout } = await run(command, args, { cwd: node.folder, env: node.#environment })
-      node.#token = /nks_\S+/.exec(stdout)?.[0] ?? ''
-      return node
+      await writeFile(join(folder, 'nodekeep.json'), JSON.stringify({ ...keys, ...configuration }))
+      node.start(join(release, 'bin/nodekeep'))
+    })
+  }
+
+  /**
+   * Installs the archive of the server as a service on a machine, whose `/` is a folder, and signs the owner in. There is no
+   * systemd: this runs what the unit says.
+   */
+  static async installService({ archive, url }: ReleaseServer): Promise<InstalledNode> {
+    const port = await freePort()
+    const machine = await mkdtemp(join(tmpdir(), 'nodekeep-machine-'))
+    await installService(await unpackRelease(archive, join(machine, 'root')), machine)
+    const { env, data } = await serviceOf(machine)
+    const node = new InstalledNode(machine, port, data, env)
+    return node.#installed(async () => {
+      const keys = { extends: 'nodekeep:default', server: { port }, 'update-tuf': { url } }
+      await writeFile(env.NODEKEEP_CONFIG ?? '', JSON.stringify(keys))
+      await node.restartService()
+    })
+  }
+
+  /** Starts the node, and signs the owner in. */
+  async #installed(start: () => Promise<void>): Promise<this> {
+    try {
+      await mkdir(join(this.folder, 'home'))
+      await start()
+      await this.answers()
+      const stdout = await this.run('session', 'create', '--wallet', wallet)
+      this.#token = /nks_\S+/.exec(stdout)?.[0] ?? ''
+      return this
     } catch (error) {
-      await node.remove()
-      throw new Error(`The node could not be installed. It printed:\n${node.output}`, { cause: error })
+      await this.remove()
+      throw new Error(`The node could not be installed. It printed:\n${this.output}`, { cause: error })
     }
   }
 
@@ -85,16 +113,35 @@ export class InstalledNode {
     return this.#supervisor.pid
   }
 
-  get #environment(): NodeJS.ProcessEnv {
-    return { PATH: process.env.PATH, HOME: join(this.folder, 'home') }
-  }
-
   /** Starts the supervisor of the release in use, or by another command. */
   start(
     command = join(this.releases, 'current/bin/nodekeep'),
     args: readonly string[] = ['supervise'],
   ): void {
     this.#supervisor.start(command, args)
+  }
+
+  /** Runs a command of the release in use. Returns its output. */
+  async run(...args: readonly string[]): Promise<string> {
+    const command = join(this.releases, 'current/bin/nodekeep')
+    return (await run(command, args, { cwd: this.folder, env: this.#environment })).stdout
+  }
+
+  /** Unpacks an archive as root does. Returns the folder of the release. */
+  unpack(archive: string): Promise<string> {
+    return unpackRelease(archive, join(this.folder, 'root'))
+  }
+
+  /** Installs an unpacked release as the service. */
+  installService(release: string): Promise<void> {
+    return installService(release, this.folder)
+  }
+
+  /** Does what `systemctl restart` does. */
+  async restartService(): Promise<void> {
+    await this.end('SIGTERM')
+    const { launcher, args } = await serviceOf(this.folder)
+    this.start(launcher, args)
   }
 
   /** Waits until the supervisor has ended by itself. Returns its exit code, or the signal. */
@@ -191,4 +238,16 @@ export class InstalledNode {
       await writing
     }
   }
+}
+
+/** Unpacks the archive of a release into a folder. Returns the folder of the release. */
+async function unpackRelease(archive: string, into: string): Promise<string> {
+  await mkdir(into, { recursive: true })
+  const { stdout } = await run('tar', ['-xzvf', archive, '-C', into], { maxBuffer: 2 ** 24 })
+  return join(into, stdout.slice(0, stdout.indexOf('/')))
+}
+
+/** Installs a release as the service of a machine. */
+async function installService(release: string, machine: string): Promise<void> {
+  await run(join(release, 'bin/nodekeep'), ['service', 'install', '--root', machine])
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { packedForTest } from '../release/pack.ts'
 import { packRelease } from '../release/release-archive.ts'
@@ -11,6 +11,8 @@ import { SigningKey } from '../release/tuf/signing-key.ts'
 import { serveFolder } from '../release/tuf/static-server.ts'
 
 const run = promisify(execFile)
+
+const platform = `${process.platform}-${process.arch}`
 
 /** The first version that people install. */
 const firstVersion = '0.1.0'
@@ -24,8 +26,12 @@ export interface ReleaseServer {
   readonly url: string
   /** The archive of {@link firstVersion}, as people download it. It trusts in this repository. */
   readonly archive: string
-  /** Adds a newer release. It has the sources as they are, and the change. */
-  publish(version: string, change?: ReleaseChange): Promise<void>
+  /**
+   * Adds a newer release. It has the sources as they are, and the change.
+   *
+   * @returns the archive, as people download it
+   */
+  publish(version: string, change?: ReleaseChange): Promise<string>
   close(): Promise<void>
 }
 
@@ -54,18 +60,24 @@ export async function serveReleases(folder: string): Promise<ReleaseServer> {
       const release = join(folder, version)
       // The files of both are the same ones, so a change replaces a file and does not write into it.
       await run('cp', ['-al', built, release])
-      for (const name of ['release.json', 'node_modules/@nodekeep/kernel/package.json']) {
-        const content = JSON.parse(await readFile(join(release, name), 'utf8'))
-        await replaceContent(join(release, name), () => JSON.stringify({ ...content, version }))
-      }
+      await setVersion(release, version)
       await change?.(release)
       const into = join(folder, 'packed')
       await mkdir(into, { recursive: true })
       const file = await packRelease(release, into, 1)
       await addReleases(repository, [{ file, notes: (of) => `Notes of ${of}` }], [key])
       await Promise.all([release, file].map((path) => rm(path, { recursive: true })))
+      return join(repository.folder, 'targets', platform, basename(file))
     },
     close: () => server.close(),
+  }
+}
+
+/** Gives an unpacked release another version. */
+export async function setVersion(release: string, version: string): Promise<void> {
+  for (const name of ['release.json', 'node_modules/@nodekeep/kernel/package.json']) {
+    const content = JSON.parse(await readFile(join(release, name), 'utf8'))
+    await replaceContent(join(release, name), () => JSON.stringify({ ...content, version }))
   }
 }
 

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { crashAtStart } from './bad-releases.ts'
 import { expandDatabases, patch, staleTables } from './expanded-release.ts'
 import { InstalledNode } from './installed-node.ts'
-import { serveReleases } from './release-server.ts'
+import { serveReleases, setVersion } from './release-server.ts'
 import { UpdatePage } from './update-page.ts'
 
 // The packages are packed here outside of a full run.
@@ -25,6 +26,9 @@ t.teardown(() => node.remove())
 
 const data = join(node.folder, 'data')
 
+/** The archive of the version 0.2.0. */
+let newer = ''
+
 /** The configuration of `update` has a key that former versions do not know. */
 async function addKey(release: string): Promise<void> {
   await patch(join(release, 'node_modules/@nodekeep/update/dist/configuration.js'), [
@@ -35,7 +39,7 @@ async function addKey(release: string): Promise<void> {
 t.test('a node updates itself, and goes back with everything that was written', async (t) => {
   t.equal(await node.version(), '0.1.0')
   await node.write()
-  await server.publish('0.2.0', async (release) => {
+  newer = await server.publish('0.2.0', async (release) => {
     await expandDatabases(release)
     await addKey(release)
   })
@@ -92,3 +96,48 @@ t.test('a node updates itself, and goes back with everything that was written', 
   t.ok(accepted > 10, 'clients have written meanwhile')
   t.same(staleTables(data), [], 'triggers keep the tables of a version that does not run')
 })
+
+t.test(
+  'a newer release that root installs takes over the data of a service, and the way back works',
+  async (t) => {
+    const service = await InstalledNode.installService(server)
+    t.teardown(() => service.remove())
+    await service.run('user', 'add', '0x8617E340B3D01FA5F11F306F4090FD50E238070D', '--username', 'ada')
+    const users = async () => (await service.ask('/api/users')).body
+    const before = await users()
+    await service.write()
+    const restart = async (version: string) => {
+      await service.restartService()
+      await service.answers()
+      t.equal(await service.version(), version)
+      t.match(await service.lost(), { lost: [] })
+      t.same(await users(), before)
+    }
+
+    const unpacked = await service.unpack(newer)
+    const broken = `${unpacked}-broken`
+    await promisify(execFile)('cp', ['-al', unpacked, broken])
+    await setVersion(broken, '0.1.5')
+    await crashAtStart(broken)
+    await service.installService(broken)
+    await restart('0.1.0')
+    t.match(await service.attempt(1), { from: '0.1.0', to: '0.1.5', result: 'failed' })
+
+    await service.installService(unpacked)
+    await restart('0.2.0')
+    t.match(await service.attempt(2), { from: '0.1.0', to: '0.2.0', result: 'installed', reason: null })
+    t.same(staleTables(join(service.releases, '..')), [])
+    await service.write()
+    t.match(await service.ask('/api/update/back', { method: 'POST' }), { status: 200 })
+    t.match(await service.attempt(3), { from: '0.2.0', to: '0.1.0', result: 'went back' })
+    await service.write()
+    await restart('0.1.0')
+    t.match(service.output, 'Version 0.1.0 runs, since version 0.2.0 was left here before')
+    t.equal((await service.lost()).accepted, 3)
+
+    const installed = join(service.folder, 'usr/local/lib/nodekeep')
+    await service.installService(join(installed, 'first'))
+    const kept = await readdir(installed)
+    t.same(kept.sort(), ['first', 'nodekeep-0.1.0', 'nodekeep-0.2.0', 'nodekeep-service'])
+  },
+)
