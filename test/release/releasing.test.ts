@@ -72,3 +72,13 @@ t.test('the script for a public host publishes archives with the keys of its env
   t.match(stdout, 'Published linux-x64/nodekeep-1.1.0-linux-x64.tar.gz.')
   t.match(stdout, 'is in order.')
 })
+
+t.test('the script tells what is missing before it tests and builds', async (t) => {
+  const { NODE_OPTIONS: _, TUF_KEYS: __, ...env } = process.env
+  const publish = (args: string[], keys = {}) =>
+    promisify(execFile)(join(root, '.ci/publish'), args, { env: { ...env, ...keys } })
+  const keys = { TUF_KEYS: 'not read' }
+  await t.rejects(publish([], keys), { message: /Name the folder of the repository/ })
+  await t.rejects(publish([join(folder, 'repository')]), { message: /TUF_KEYS: It has the contents of/ })
+  await t.rejects(publish([join(folder, 'nowhere')], keys), { message: /nowhere has no repository/ })
+})
