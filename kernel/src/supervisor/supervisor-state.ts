@@ -60,9 +60,13 @@ const wayBackMs = 72 * 60 * 60 * 1000
 
 const keptAttempts = 100
 
-/** Returns the state in a folder for releases. */
+/**
+ * Returns the state in a folder for releases.
+ *
+ * @throws Error with one sentence that says what to do
+ */
 export function readState(releases: string): StoredState {
-  const stored = readIfPresent<StoredState>(stateFile(releases))
+  const stored = readStored(stateFile(releases))
   if (stored !== null && stored.format !== 1) {
     throw new Error(
       `A newer version of Nodekeep has written ${stateFile(releases)}. Start that version: ${join(releases, 'current/bin/nodekeep')} supervise`,
@@ -71,9 +75,24 @@ export function readState(releases: string): StoredState {
   return { format: 1, change: null, admission: null, ...stored }
 }
 
-/** Returns the attempts that are over, the newest last. */
+function readStored(file: string): StoredState | null {
+  try {
+    return readIfPresent<StoredState>(file)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    const remedy = 'Remove it, and start again. Then the release in use runs, without a way back.'
+    throw new Error(`The file ${file} is damaged. ${remedy}`, { cause: error })
+  }
+}
+
+/** Returns the attempts that are over, the newest last. A file that is damaged counts as none: it must not keep a node from running. */
 export function readHistory(releases: string): readonly StoredAttempt[] {
-  return readIfPresent<readonly StoredAttempt[]>(historyFile(releases)) ?? []
+  try {
+    return readIfPresent<readonly StoredAttempt[]>(historyFile(releases)) ?? []
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return []
+  }
 }
 
 /** The state of a supervisor. Each change of it is on the disk before the next step begins. */

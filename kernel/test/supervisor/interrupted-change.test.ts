@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -172,6 +173,21 @@ test('a supervisor keeps what a newer version has added to its files', async (t)
   const read = (name: string) => JSON.parse(readFileSync(join(releases, name), 'utf8'))
   t.same(read('state.json'), stored)
   t.match(read('history.json'), [attempt, { to: '2.0.0', result: 'failed' }])
+})
+
+test('a damaged file is named with what to do, and a damaged history is begun anew', async (t) => {
+  const { releases, begin } = dataFolder(t)
+  const file = join(releases, 'state.json')
+  for (const damaged of ['', '{"format":1,']) {
+    writeFileSync(file, damaged)
+    t.throws(begin, { message: new RegExp(`${file} is damaged. Remove it, and start again`) })
+  }
+  rmSync(file)
+  writeFileSync(join(releases, 'history.json'), '[{"from":')
+  const { state, changes } = begin()
+  state.end(changes.beginAt(join(releases, '2.0.0')), 'failed', 'A test wants it.')
+  t.match(readHistory(releases), [{ to: '2.0.0', result: 'failed' }])
+  t.equal(begin().state.change, null)
 })
 
 test('the way back is open for 72 hours, also after a clock was set back', async (t) => {
