@@ -64,7 +64,11 @@ test('a new version that does not work never reaches clients, and leaves no trac
   await node.post('/rows', { text: 'before' })
   const rows = await node.get<string[]>('/rows')
   for (const [version, behavior, reason] of [
-    ['2.0.0', 'fails', /^The node cannot start.*: "switchable" .*the new version is broken[^\n]*$/],
+    [
+      '2.0.0',
+      'fails',
+      /^The node cannot start.*: "switchable" .*the new version is broken at https:\/\/\[secret\]@[^\n]*$/,
+    ],
     ['2.0.1', 'unhealthy', /the check "switchable" says unhealthy/],
   ] as const) {
     const { length } = await node.history()
@@ -85,7 +89,8 @@ test('a plugin closes the way back only if a person says so', async (t) => {
   state.exec(due)
   state.close()
   await node.change('2.0.0', 'contracts')
-  const reason = /^Version 2\.0\.0 changes data .* version 1\.0\.0 cannot use \("1-short" of "switchable"\)/
+  const reason =
+    /^Version 2\.0\.0 changes data .* version 1\.0\.0 cannot use \("1-short" of "switchable"\).*supervise --again --without-way-back/
   t.match(await node.attempt(1), { to: '2.0.0', result: 'failed', reason })
   await node.runs('1.0.0')
   const erased = join(node.data, 'erased')

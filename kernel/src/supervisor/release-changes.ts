@@ -237,7 +237,7 @@ export class ReleaseChanges {
 function noWayBack({ from, to }: Change, contractions: readonly string[]): string {
   return (
     `Version ${to} changes data in a way that version ${from} cannot use (${contractions.join(', ')}), so there would be no way back. ` +
-    'Make a backup, then install it with "nodekeep update install --without-way-back".'
+    'Make a backup, then install it with "nodekeep update install --without-way-back". If you have unpacked it yourself, run its "bin/nodekeep supervise --again --without-way-back".'
   )
 }
 

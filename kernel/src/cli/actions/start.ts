@@ -29,10 +29,11 @@ export interface StartOptions extends ConfigurationOptions {
 /** Starts the node and runs it until a signal stops it, or until a plugin asks for a restart. */
 export async function start(options: StartOptions): Promise<void> {
   const stopSignals = listenForStop()
+  const secrets = new Secrets()
   const aborted = new AbortController()
   stopSignals.first.then(() => aborted.abort())
   try {
-    const { node, log, watch, supervisor } = await boot(options, stopSignals, aborted.signal)
+    const { node, log, watch, supervisor } = await boot(options, stopSignals, secrets, aborted.signal)
     growYoungGeneration()
     const reason = await Promise.race([stopSignals.first, node.restartRequested])
     log.info(
@@ -47,13 +48,14 @@ export async function start(options: StartOptions): Promise<void> {
     if (aborted.signal.aborted) process.exit(exitCodes.stopped)
     const isConfiguration = error instanceof ConfigurationError
     const reason = error instanceof BootFailure ? error.summary : messageOf(error)
-    await lastToParent({ nodekeep: 'cannot start', reason, isConfiguration })
+    // The history of updates shows the reason to all users.
+    await lastToParent({ nodekeep: 'cannot start', reason: secrets.scrub(reason), isConfiguration })
     fail(error, options.verbose === true)
     process.exit(exitCodes.cannotStart)
   }
 }
 
-async function boot(options: StartOptions, stopSignals: StopSignals, signal: AbortSignal) {
+async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Secrets, signal: AbortSignal) {
   const socket = takeInheritedSocket()
   const supervisor =
     options.supervised === true
@@ -61,7 +63,6 @@ async function boot(options: StartOptions, stopSignals: StopSignals, signal: Abo
       : null
   const configuration = await (options.configuredByParent ? askParent(signal) : readConfiguration(options))
   const { level, format } = configuration.kernel.log
-  const secrets = new Secrets()
   const log = createLogger({ level, format, secrets })
   const watch = watchEventLoop({
     log,
