@@ -227,8 +227,10 @@ export class Updates {
       await file.change({ handed: null, outcome: `The node went back to version ${last.to}. ${last.reason}` })
     } else if (handed !== null && last?.result !== 'running') {
       const reason = last?.to === handed.to ? last.reason : null
-      const outcome = `Version ${handed.to} did not work, so version ${info.version} runs again. ${reason ?? ''}`
-      await file.change({ handed: null, outcome: outcome.trim() })
+      const sentence = `Version ${handed.to} did not work, so version ${info.version} runs again. ${reason ?? ''}`
+      // A person may have started a third version in its first minutes.
+      const outcome = info.version === handed.from ? sentence.trim() : null
+      await file.change({ handed: null, outcome })
     }
     return false
   }

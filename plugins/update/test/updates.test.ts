@@ -155,6 +155,17 @@ test('a trial that failed is told by the version that runs again', async (t) => 
   t.equal(await again.updates.leftBecause('1.2.0'), null)
 })
 
+test('a version that a person has started instead of the new one does not blame the new one', async (t) => {
+  const { updates, releases, start } = await updatesSubject(t)
+  await updates.install()
+  t.equal(await (await start('1.1.0')).updates.settle(), true)
+  releases.attempts = [attempt('1.0.0', '1.1.0', 'installed'), attempt('1.1.0', '1.2.0', 'installed')]
+  const { updates: third, file } = await start('1.2.0')
+  t.equal(await third.settle(), false)
+  t.equal(third.progress, 'No update runs.')
+  t.equal(file.record.handed, null)
+})
+
 test('a way back days later is told', async (t) => {
   const { releases, start } = await updatesSubject(t)
   releases.attempts = [
