@@ -14,11 +14,11 @@ import semver from 'semver'
 import type { TargetFile, Updater } from 'tuf-js'
 import { archivePath, indexPath, type ReleaseIndex, readIndex } from './releases/release-index.ts'
 import { diskFull, explainFullDisk, requireSpace, unpackRelease } from './releases/unpack-release.ts'
-import { type Pace, slowestPace } from './transfer/pace.ts'
+import { type Pace, slowestPace, tooSlow } from './transfer/pace.ts'
 import { RepositoryFiles } from './transfer/repository-files.ts'
-import { TransferFailure } from './transfer/transfer-failure.ts'
+import { TransferFailure, transferProblem } from './transfer/transfer-failure.ts'
 import { MetadataFetcher } from './trust/metadata-fetcher.ts'
-import { sourceProblem, transferProblem, trustProblem } from './trust/trust-problem.ts'
+import { trustProblem } from './trust/trust-problem.ts'
 import { TrustedMetadata } from './trust/trusted-metadata.ts'
 
 interface TufSourceOptions {
@@ -101,7 +101,7 @@ export class TufSource implements UpdateSource {
       })
       onProgress(1)
     } catch (error) {
-      throw explainFullDisk(sourceProblem(error))
+      throw error instanceof TransferFailure ? transferProblem(error) : explainFullDisk(error)
     } finally {
       await rm(file, { force: true })
     }
@@ -142,11 +142,10 @@ export class TufSource implements UpdateSource {
       return { index: readIndex(await this.#readIndex(files, index, signal)), archive }
     } catch (error) {
       caller.throwIfAborted()
-      if (late.aborted)
-        throw transferProblem(new TransferFailure('is too slow', { code: 'UPSTREAM_TIMEOUT' }))
-      if (fetcher.failure instanceof TransferFailure) throw transferProblem(fetcher.failure)
+      const causes = [late.aborted ? tooSlow() : null, fetcher.failure, error]
+      const failure = causes.find((cause) => cause instanceof TransferFailure)
+      if (failure !== undefined) throw transferProblem(failure)
       if (error instanceof NodekeepError) throw error
-      if (error instanceof TransferFailure) throw transferProblem(error)
       // `tuf-js` tells of errors of the disk within its own.
       if (/ENOSPC|EDQUOT/.test(String(error))) throw diskFull(error)
       throw trustProblem(error)

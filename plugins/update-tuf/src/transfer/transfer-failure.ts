@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@nodekeep/plugin-sdk'
+import { type ErrorCode, NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** A file of the repository that could not be read. Its message is a predicate of the source: "cannot be reached (ECONNREFUSED)". */
 export class TransferFailure extends Error {
@@ -19,4 +19,12 @@ export class TransferFailure extends Error {
     this.code = code
     this.isMissing = isMissing
   }
+}
+
+/** Returns the error of a source that could not be read. */
+export function transferProblem(failure: TransferFailure): NodekeepError {
+  const remedy = 'Check update-tuf.url, or try again later.'
+  return new NodekeepError(failure.code, `The source of updates ${failure.message}. ${remedy}`, {
+    cause: failure,
+  })
 }

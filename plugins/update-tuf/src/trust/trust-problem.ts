@@ -1,13 +1,4 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { TransferFailure } from '../transfer/transfer-failure.ts'
-
-/** Returns the error of a source that could not be read. */
-export function transferProblem(failure: TransferFailure): NodekeepError {
-  const remedy = 'Check update-tuf.url, or try again later.'
-  return new NodekeepError(failure.code, `The source of updates ${failure.message}. ${remedy}`, {
-    cause: failure,
-  })
-}
 
 /**
  * Returns the error of a source whose metadata `tuf-js` refuses. Only the texts of its errors tell them apart: it puts the errors of
@@ -21,9 +12,4 @@ export function trustProblem(error: unknown): NodekeepError {
       ? 'The source of updates offers an older state than this node has seen, so nothing of it is used. Try again later.'
       : 'What the source of updates offers is not signed by its publisher, or was changed, so nothing of it is used. Check update-tuf.url, or try again later.'
   return new NodekeepError('UPSTREAM_ERROR', message, { cause: error })
-}
-
-/** Returns the error to throw for any failure of a call. */
-export function sourceProblem(error: unknown): unknown {
-  return error instanceof TransferFailure ? transferProblem(error) : error
 }
