@@ -55,6 +55,8 @@ ${writable}WorkingDirectory=${data}
 UMask=0077
 Restart=on-failure
 RestartSec=5
+# A node that takes too much memory is killed alone: its supervisor counts that, and goes back.
+OOMPolicy=continue
 KillMode=mixed
 TimeoutStopSec=60
 
