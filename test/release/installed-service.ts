@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What the unit of a service runs. All paths are those of this machine. */
+/** The programs and files that the unit of a service names. All paths are those of this machine. */
 interface InstalledService {
   readonly unit: string
   readonly launcher: string

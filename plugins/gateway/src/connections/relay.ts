@@ -7,7 +7,7 @@ interface RelayLimits {
   readonly idleMs: number
   /** `null` without a limit. */
   readonly rate: ByteRate | null
-  /** The same time for a connection that is left alone: the other one is closed, and all of its bytes have been passed on. */
+  /** As `idleMs`, for a connection that is left alone: the other one is closed, and all of its bytes have been passed on. */
   readonly closingMs?: number
 }
 

@@ -58,7 +58,7 @@ export function newFolder(page: PageContext, path: string): Work {
   }
 }
 
-/** What the node tells about a path. */
+/** The facts that the node tells about a path. */
 interface PathState {
   /** Bytes; 0 for a folder. */
   readonly size: number
