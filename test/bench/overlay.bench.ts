@@ -15,24 +15,46 @@ import { residentMB, startServer } from './process.ts'
 
 const gigabyte = 2 ** 30
 
+/** Starts a gateway and a node behind it that stores files. */
+async function startStoringNode(endsTls: 'node' | 'gateway') {
+  const { t, tearDown } = teardowns()
+  const processes = await startTunnelProcesses(t, endsTls, { storesFiles: true })
+  const { node, dataFolder } = processes
+  const headers = { authorization: `Bearer ${node.token}` }
+  const answer = await fetch(new URL('/whoami', node.url), { headers })
+  const { user } = (await answer.json()) as { user: { uuid: string } }
+  /** Stores a file of this size, and returns where the node has it. */
+  const store = async (name: string, bytes: number) => {
+    const url = `${node.url}/write?path=/${name}`
+    await transfer({ method: 'PUT', url, authorization: headers.authorization, bytes })
+    return join(dataFolder, 'files', user.uuid, name)
+  }
+  return { ...processes, headers, store, t, tearDown }
+}
+
 function download(endsTls: 'node' | 'gateway', goal: number): Bench {
   return {
-    name: `overlay: GET of 1 GiB, TLS ${endsTls === 'node' ? 'on the node' : 'at the gateway'}, against a bare https server`,
+    name: `overlay: GET of a file of 1 GiB, TLS ${endsTls === 'node' ? 'on the node' : 'at the gateway'}, against a bare https server`,
     unit: 'MB/s',
     better: 'more',
     goal: { ratio: goal },
     async setUp() {
-      const { t, tearDown } = teardowns()
-      const { httpsPort } = await startTunnelProcesses(t, endsTls)
-      const bare = await startServer(join(import.meta.dirname, 'fixtures/overlay-bare-https.ts'))
+      const { httpsPort, headers, store, t, tearDown } = await startStoringNode(endsTls)
+      const file = await store('large', gigabyte)
+      const bare = await startServer(join(import.meta.dirname, 'fixtures/overlay-bare-https.ts'), [file])
       t.teardown(() => bare.stop())
-      const rate = async (origin: string) => {
-        const url = `${origin}/streams/down?bytes=${gigabyte}`
-        const seconds = await transfer({ method: 'GET', url, serverName: nodeName, bytes: gigabyte })
+      const rate = async (url: string) => {
+        const seconds = await transfer({
+          method: 'GET',
+          url,
+          serverName: nodeName,
+          bytes: gigabyte,
+          ...headers,
+        })
         return gigabyte / 1e6 / seconds
       }
       return {
-        ours: () => rate(`https://127.0.0.1:${httpsPort}`),
+        ours: () => rate(`https://127.0.0.1:${httpsPort}/read?path=/large`),
         baseline: () => rate(bare.url.origin),
         tearDown,
       }
@@ -40,12 +62,12 @@ function download(endsTls: 'node' | 'gateway', goal: number): Bench {
   }
 }
 
-/** A load on the node, through the gateway's port for it and directly. */
-async function smallRequests() {
-  const { t, tearDown } = teardowns()
-  const { node, port } = await startTunnelProcesses(t, 'node')
+/** Reads of 1 KiB from the node, through the gateway's port for it and directly. */
+async function smallReads() {
+  const { node, port, headers, store, tearDown } = await startStoringNode('node')
+  await store('small', 1024)
   const load = (origin: string, connections: number) =>
-    loadHttp({ url: new URL('/streams/mirror', origin), connections, seconds: 2 })
+    loadHttp({ url: new URL('/read?path=/small', origin), headers, connections, seconds: 2 })
   return {
     through: (connections: number) => load(`http://127.0.0.1:${port}`, connections),
     direct: (connections: number) => load(node.url, connections),
@@ -54,23 +76,23 @@ async function smallRequests() {
 }
 
 const latency: Bench = {
-  name: 'overlay: time that the tunnel adds to a small request, p50',
+  name: 'overlay: time that the tunnel adds to GET /read of 1 KiB, p50',
   unit: 'ms',
   better: 'less',
   goal: { ours: 1 },
   async setUp() {
-    const { through, direct, tearDown } = await smallRequests()
+    const { through, direct, tearDown } = await smallReads()
     return { ours: async () => (await through(1)).p50Ms - (await direct(1)).p50Ms, tearDown }
   },
 }
 
-const requests: Bench = {
-  name: 'overlay: small requests, 32 connections, against the own port of the node',
+const reads: Bench = {
+  name: 'overlay: GET /read of 1 KiB, 32 connections, against the own port of the node',
   unit: 'requests/s',
   better: 'more',
   goal: { ratio: 0.5 },
   async setUp() {
-    const { through, direct, tearDown } = await smallRequests()
+    const { through, direct, tearDown } = await smallReads()
     return {
       ours: async () => (await through(32)).requestsPerSecond,
       baseline: async () => (await direct(32)).requestsPerSecond,
@@ -129,6 +151,6 @@ export default [
   download('node', 0.65),
   download('gateway', 0.5),
   latency,
-  requests,
+  reads,
   idleMemory,
 ] satisfies Bench[]
