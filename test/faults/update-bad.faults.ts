@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { badReleases } from '../update/bad-releases.ts'
 import type { InstalledNode } from '../update/installed-node.ts'
 import type { Fault, Round } from './fault.ts'
-import { onInstalledNode } from './fixtures/node-of-round.ts'
-
-let published = 0
+import { nextVersion, onInstalledNode } from './fixtures/node-of-round.ts'
 
 /** Gives a node a public address, which leads to its own port. */
 async function usePublicAddress(node: InstalledNode): Promise<void> {
@@ -34,7 +32,7 @@ export default {
       releases: { trialSeconds: 45 },
     }
     await onInstalledNode(round, configuration, async (node, server) => {
-      await server.publish(`0.3.${published++}`, bad.change)
+      await server.publish(nextVersion(), bad.change)
       if (bad.atPublicAddress === true) await usePublicAddress(node)
       await node.write()
       const { failures, longestMs } = await node.during(async () => {

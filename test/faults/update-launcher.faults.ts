@@ -4,11 +4,9 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Fault, Round } from './fault.ts'
-import { onInstalledNode } from './fixtures/node-of-round.ts'
+import { nextVersion, onInstalledNode } from './fixtures/node-of-round.ts'
 
 const run = promisify(execFile)
-
-let published = 0
 
 export default {
   name: 'An installed service takes the former release when the supervisor of a newer one does not work, with all accepted writes.',
@@ -25,7 +23,7 @@ export default {
       node.start(launcher, [node.releases])
       await node.answers(signal)
       // It passes its trial, in which the supervisor of the former release runs it.
-      const version = `0.4.${published++}`
+      const version = nextVersion()
       await server.publish(version, (folder) =>
         rm(join(folder, 'node_modules/@nodekeep/kernel/dist/supervisor/supervisor.js')),
       )

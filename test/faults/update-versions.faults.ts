@@ -6,7 +6,7 @@ import { contractDatabase, expandDatabases, staleTables } from '../update/expand
 import type { InstalledNode } from '../update/installed-node.ts'
 import type { ReleaseServer } from '../update/release-server.ts'
 import type { Fault, Round } from './fault.ts'
-import { onInstalledNode } from './fixtures/node-of-round.ts'
+import { nextVersion, onInstalledNode } from './fixtures/node-of-round.ts'
 import { type Random, randomOf } from './random.ts'
 import { ask, type SignedInUser, type UserView, VersionClient } from './version-client.ts'
 
@@ -18,14 +18,6 @@ const changesPerUserChange = 50
 
 /** The users that only the owner changes. */
 const changedUsers = ['grace', 'hedy']
-
-let published = 0
-
-/** Returns a version that is newer than all before, also those of other parts. */
-function nextVersion(): string {
-  published += 1
-  return `0.${3 + published}.0`
-}
 
 /** Everything that the node tells its users. */
 interface View {

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { InstalledNode } from '../update/installed-node.ts'
 import type { Fault, Round } from './fault.ts'
-import { onInstalledNode } from './fixtures/node-of-round.ts'
+import { nextVersion, onInstalledNode } from './fixtures/node-of-round.ts'
 
 const steps = ['download', 'unpack', 'preparing', 'trial', 'admitting', 'going back'] as const
 type Step = (typeof steps)[number]
@@ -18,8 +18,6 @@ const spread: Readonly<Record<Step, number>> = {
   admitting: 300,
   'going back': 800,
 }
-
-let newest = 1
 
 /** Returns the processes that the supervisor has started and that live. */
 async function childrenOf(pid: number): Promise<number[]> {
@@ -87,7 +85,7 @@ export default {
     const afterMs = random.integer(0, spread[step])
     log(`The ${victim} is killed ${afterMs} ms after the step "${step}" began.`)
     await onInstalledNode(round, {}, async (node, server) => {
-      const version = `0.2.${newest++}`
+      const version = nextVersion()
       await server.publish(version)
       await node.write()
       await node.during(async () => {
