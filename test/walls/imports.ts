@@ -22,6 +22,8 @@ interface House {
   readonly packages: readonly Package[]
   /** The entries of the SDK that browser code may import. */
   readonly browserEntries: readonly string[]
+  /** The entries of the SDK that import nothing but modules of Node. Clients may import them too. */
+  readonly nodeEntries: readonly string[]
   sideOf(owner: Package, file: string): Side
 }
 
@@ -29,8 +31,8 @@ interface House {
  * Checks the imports between packages, and between the sides of a package. A package imports its own files and the libraries
  * that its package.json declares. Of this repository, the kernel, plugins and examples import the SDK; the SDK imports nothing.
  * Clients, and code for clients and browsers in a plugin, import the entry `/client` of plugins. Such code has nothing else of
- * Nodekeep but the parts of the SDK that run in browsers, and shares only `src/protocol` with the code of the node. Tests may
- * also import `@nodekeep/kernel/testing` and development dependencies, those of the root included. The tests in the root's
+ * Nodekeep but the parts of the SDK that run in browsers, for clients also those that need nothing but Node, and shares only
+ * `src/protocol` with the code of the node. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those of the root included. The tests in the root's
  * `test/` import any package by its name.
  *
  * @returns one line for each import that breaks a rule
@@ -39,7 +41,17 @@ export function checkImports(
   packages: readonly Package[],
   { files, browserFiles, browserKnowsNode }: SourceProgram,
 ): string[] {
-  const house = { packages, browserEntries: browserEntries(packages, browserFiles), sideOf: sidesOf(files) }
+  const onlyNode = new Set(
+    files
+      .filter(({ imports }) => imports.length > 0 && imports.every((each) => isBuiltin(each)))
+      .map(({ file }) => file),
+  )
+  const house = {
+    packages,
+    browserEntries: sdkEntries(packages, browserFiles),
+    nodeEntries: sdkEntries(packages, onlyNode),
+    sideOf: sidesOf(files),
+  }
   const breaches = files
     .filter(({ file }) => !file.includes('/fixtures/'))
     .flatMap((file) => checkFile(house, file))
@@ -51,13 +63,14 @@ export function checkImports(
     : breaches
 }
 
-function browserEntries(packages: readonly Package[], browserFiles: ReadonlySet<string>): string[] {
+/** The entries of the SDK whose source is among some files. */
+function sdkEntries(packages: readonly Package[], sources: ReadonlySet<string>): string[] {
   return packages
     .filter(({ kind }) => kind === 'sdk')
     .flatMap(({ folder, manifest }) =>
       Object.entries(manifest.exports ?? {}).flatMap(([path, target]) => {
         const source = typeof target === 'string' ? target : (target['nodekeep-source'] ?? '')
-        return browserFiles.has(posix.join(folder, source)) ? [posix.join(manifest.name, path)] : []
+        return sources.has(posix.join(folder, source)) ? [posix.join(manifest.name, path)] : []
       }),
     )
 }
@@ -97,7 +110,7 @@ function checkImport(house: House, owner: Package, file: string, specifier: stri
 
 /** Whether files of a side may import an entry of a package of this repository. */
 function isOffered(
-  { browserEntries }: House,
+  { browserEntries, nodeEntries }: House,
   owner: Package,
   side: Side,
   inTest: boolean,
@@ -105,6 +118,7 @@ function isOffered(
 ): boolean {
   const name = packageName(specifier)
   if (side !== 'node') {
+    if (side === 'client' && nodeEntries.includes(specifier)) return true
     return browserEntries.includes(specifier) || (side !== 'protocol' && specifier === `${name}/client`)
   }
   if (owner.kind === 'client' && specifier === `${name}/client`) return true

@@ -115,6 +115,32 @@ test('code for clients and browsers shares only its protocol with the code of th
   }
 })
 
+test('clients may import entries of the SDK that need nothing but Node', async (t) => {
+  const entry = {
+    'nodekeep-source': './src/files.ts',
+    types: './dist/files.d.ts',
+    default: './dist/files.js',
+  }
+  const sdk = JSON.parse(withClient['plugin-sdk/package.json'] as string)
+  const withEntry = (content: string) => ({
+    ...withClient,
+    'plugin-sdk/package.json': json({ ...sdk, exports: { ...sdk.exports, './files': entry } }),
+    'plugin-sdk/src/files.ts': content,
+    'plugins/notes/src/client/extra.ts': "import '@nodekeep/plugin-sdk/files'\n",
+  })
+  t.strictSame(checkWalls(house(t, withEntry("import 'node:fs'\n"))), [])
+  bites(t, withEntry("import 'node:fs'\nimport './index.ts'\n"), /the client side of plugins\/notes must not/)
+  bites(
+    t,
+    {
+      ...withEntry("import 'node:fs'\n"),
+      'plugins/notes/src/client/extra.ts': '',
+      'plugins/notes/src/browser/extra.ts': "import '@nodekeep/plugin-sdk/files'\n",
+    },
+    /the browser side of plugins\/notes must not/,
+  )
+})
+
 test('browser code reaches no types of Node', async (t) => {
   const library = (name: string, content: string) => ({
     [`node_modules/${name}/package.json`]: json({ name, version: '1.0.0', types: 'index.d.ts' }),

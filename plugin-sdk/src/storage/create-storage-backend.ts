@@ -1,5 +1,6 @@
 import { ChangeGate } from '../concurrency/change-gate.ts'
 import { InFlight } from '../concurrency/in-flight.ts'
+import { type LinkedSignal, linkSignals } from '../concurrency/linked-signal.ts'
 import { untilAborted } from '../concurrency/until-aborted.ts'
 import type {
   StorageBackend,
@@ -259,7 +260,8 @@ class DriverBackend implements StorageBackend {
     if (path === '/') throw conflict('The root is a folder. Write a file in it.')
     const { size, freeChunks = false } = options
     const { atomicConditions = false, freesChunks = false } = this.#driver.supports
-    const signal = this.#endsWith(options.signal)
+    using end = this.#endOf(options.signal)
+    const { signal } = end
     if (!atomicConditions) await checkWrite(this.#driver, path, options)
     const content = new ContentOfWrite(source, { size, copies: freesChunks && !freeChunks, signal })
     const beforeCommit = async (staged: StorageDriverStaged) => {
@@ -296,7 +298,8 @@ class DriverBackend implements StorageBackend {
   ): Promise<StorageEntry> {
     refuseOverlap(source, destination)
     const { atomicConditions = false } = this.supports
-    const signal = this.#endsWith(options.signal)
+    using end = this.#endOf(options.signal)
+    const { signal } = end
     const { size, revision } = await checkCopied(this.#driver, source, options.ifSourceRevision)
     if (!atomicConditions) await checkWrite(this.#driver, destination, options)
     let failure: Passed | null = null
@@ -359,6 +362,11 @@ class DriverBackend implements StorageBackend {
     const watch = await (this.#driver as Required<StorageDriver>).watch(hint, signal)
     signal.throwIfAborted()
     return watch
+  }
+
+  /** Like `#endsWith`, for as long as a call runs. */
+  #endOf(signal: AbortSignal | undefined): LinkedSignal {
+    return linkSignals(this.#closing.signal, ...(signal === undefined ? [] : [signal]))
   }
 
   /** Returns a signal that aborts with the caller's, and when the backend closes. */

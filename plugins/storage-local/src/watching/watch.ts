@@ -40,8 +40,7 @@ export async function watchRoot({ root, staging, listener, signal, onFailure }: 
     import.meta.url,
   )
   const workerData: WatchSettings = { root, staging }
-  // The thread's files import no plugin packages. Preloading what the process preloads would only delay its start.
-  const thread = new Worker(file, { workerData, execArgv: [], name: 'watch of files' })
+  const thread = new Worker(file, { workerData, name: 'watch of files' })
   const lookEverywhere = () => listener(['/'])
   const begun = Promise.withResolvers<void>()
   let timer = setInterval(lookEverywhere, everywhereMs).unref()

@@ -106,7 +106,7 @@ async function ask<Schema extends TSchema>(
   }).catch((error: unknown) => {
     throw new SyncFailure('stop', `No node answers at ${url.origin}.`, { cause: error })
   })
-  const body = await readJson(answer).catch(() => null)
+  const body = await readJson(answer.body).catch(() => null)
   const expected = answer.ok ? schema : failure
   if (!Check(expected, body))
     throw new SyncFailure('stop', `${url.origin} does not answer as a node. Check the address.`)

@@ -17,7 +17,7 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Disk, Incoming, LocalContent, LocalEntry, LocalFileEntry, RemoteFileEntry } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
@@ -26,7 +26,7 @@ import { hasCode, withDisk } from './disk-failures.ts'
 import { fileEntry } from './file-identity.ts'
 import { FolderSync } from './folder-sync.ts'
 import { openContent } from './local-content.ts'
-import { watchFolder } from './watch-folder.ts'
+import { watchDisk } from './watch-disk.ts'
 
 /** Milliseconds within which two writes may get the same time. A file is not looked at before they are over. */
 const timeStepMs = 20
@@ -155,9 +155,13 @@ export class LocalDisk implements Disk {
   }
 
   async watch(listener: (paths: readonly string[]) => void, signal: AbortSignal): Promise<void> {
-    const onChange = (paths: readonly string[]) =>
-      listener(paths.map((path) => `/${path.split(sep).join('/').normalize('NFC')}`))
-    await watchFolder({ root: this.#root, own: this.#own, onChange, onTrouble: this.#onTrouble, signal })
+    await watchDisk({
+      root: this.#root,
+      own: this.#own,
+      onChange: listener,
+      onTrouble: this.#onTrouble,
+      signal,
+    })
   }
 
   async read(path: string, file: LocalFileEntry): Promise<LocalContent> {

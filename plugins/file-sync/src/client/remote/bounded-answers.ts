@@ -9,18 +9,18 @@ const mostText = 64 * 1024
 /** Milliseconds within which a whole answer must come, from its head on. */
 const longestAnswerMs = 300_000
 
-/** Reads the JSON of an answer. */
-export async function readJson(answer: Response): Promise<unknown> {
-  return JSON.parse(String(await readWithin(answer, mostJson)))
+/** Reads the body of an answer as JSON. */
+export async function readJson(body: AsyncIterable<Uint8Array> | null): Promise<unknown> {
+  return JSON.parse(String(await readWithin(body, mostJson)))
 }
 
-/** Reads a short text. */
-export async function readText(answer: Response): Promise<string> {
-  return String(await readWithin(answer, mostText))
+/** Reads the body of an answer as a short text. */
+export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  return String(await readWithin(body, mostText))
 }
 
 /** A node may be hostile: its answers could be endless, in bytes or in time. */
-async function readWithin({ body }: Response, mostBytes: number): Promise<Buffer> {
+async function readWithin(body: AsyncIterable<Uint8Array> | null, mostBytes: number): Promise<Buffer> {
   const end = performance.now() + longestAnswerMs
   const chunks: Uint8Array[] = []
   let size = 0

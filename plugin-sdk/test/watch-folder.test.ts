@@ -1,0 +1,118 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { watchFolder } from '../src/watch-folder.ts'
+
+/** Watches a folder with the folders `photos/old` and `own`, which is left out. */
+async function watched(t: Test) {
+  const root = t.testdir({ photos: { old: {} }, own: {} })
+  const at = (path: string) => join(root, path)
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const seen = new Set<string>()
+  await watchFolder({
+    root,
+    except: at('own'),
+    onChange: (paths) => {
+      for (const path of paths) seen.add(path)
+    },
+    onUsedUp: t.fail,
+    signal: ending.signal,
+  })
+  /** Waits until a path was told. */
+  const told = async (path: string) => {
+    while (!seen.has(path)) await delay(5)
+    t.pass(path)
+  }
+  return { root, at, seen, told, ending }
+}
+
+t.test('changes of files and folders are told, at any depth', async (t) => {
+  const { at, seen, told } = await watched(t)
+  writeFileSync(at('photos/old/a.jpg'), 'a')
+  await told('photos/old/a.jpg')
+  writeFileSync(at('own/state'), 'a')
+  symlinkSync(at('own'), at('photos/link'))
+  writeFileSync(at('photos/link/state'), 'b')
+  seen.clear()
+  rmSync(at('photos/old'), { recursive: true })
+  await told('photos/old')
+  t.notOk(
+    [...seen].find((path) => path.includes('state')),
+    'neither of the folder that is left out nor behind a link',
+  )
+})
+
+t.test('a new folder is told once it is watched, with the folders that came with it', async (t) => {
+  const { at, seen, told } = await watched(t)
+  mkdirSync(at('new/and/deep'), { recursive: true })
+  while (true) {
+    writeFileSync(at('new/and/deep/file'), 'a')
+    await delay(20)
+    if (seen.has('new/and/deep/file')) break
+  }
+  await told('new')
+})
+
+t.test('a folder that takes the path of another one at once is watched', async (t) => {
+  const { at, seen } = await watched(t)
+  // Nobody can look at the folder between these three.
+  renameSync(at('photos'), at('other'))
+  mkdirSync(at('photos'))
+  renameSync(at('other'), at('photos/2025'))
+  const shows = async (path: string) => {
+    seen.clear()
+    // The watch may not have begun yet.
+    while (!seen.has(path)) {
+      writeFileSync(at(path), 'new')
+      await delay(20)
+    }
+    t.pass(path)
+  }
+  await shows('photos/new')
+  await shows('photos/2025/new')
+  await shows('photos/2025/old/new')
+})
+
+t.test(
+  'a folder that is removed and made again is watched, although it may have the same inode',
+  async (t) => {
+    const { at, seen } = await watched(t)
+    for (let round = 0; round < 20; round += 1) {
+      rmSync(at('photos'), { recursive: true })
+      mkdirSync(at('photos'))
+    }
+    while (!seen.has('photos/new')) {
+      writeFileSync(at('photos/new'), 'new')
+      await delay(20)
+    }
+    t.pass('it is told')
+  },
+)
+
+t.test('so many changes at once that the system drops some are told as a change of everything', async (t) => {
+  const { at, told } = await watched(t)
+  const kept = Number(readFileSync('/proc/sys/fs/inotify/max_queued_events', 'utf8'))
+  writeFileSync(at('photos/a'), '')
+  // Each one makes two events, which wait until this turn of the event loop is over.
+  for (let count = 0; count < kept; count += 2) {
+    renameSync(at('photos/a'), at('photos/b'))
+    renameSync(at('photos/b'), at('photos/a'))
+  }
+  await told('')
+})
+
+t.test('nothing is told after the end', async (t) => {
+  const { root, at, seen, ending } = await watched(t)
+  writeFileSync(at('photos/a'), 'a')
+  ending.abort()
+  const later = Promise.withResolvers<void>()
+  const other = new AbortController()
+  t.teardown(() => other.abort())
+  const onChange = (paths: readonly string[]) => paths.includes('photos/b') && later.resolve()
+  await watchFolder({ root, onChange, onUsedUp: t.fail, signal: other.signal })
+  writeFileSync(at('photos/b'), 'b')
+  await later.promise
+  t.strictSame([...seen], [])
+})
