@@ -49,12 +49,12 @@ export async function makeStep(parts: StepParts, path: string, step: Step): Prom
       await writing(view, [path], () => remote.makeFolder(path))
       view.setRemoteFolders(path)
       view.setRemote(path, { type: 'directory' })
-      return state.setCommon(path, { type: 'directory', isStale: false })
+      return state.setSameFolder(path)
     case 'makeLocalFolder':
       await disk.makeFolder(path)
       view.setLocalFolders(path)
       view.setLocal(path, { type: 'directory' })
-      return state.setCommon(path, { type: 'directory', isStale: false })
+      return state.setSameFolder(path)
     case 'removeLocal':
       return removeLocal(parts, path)
     case 'removeRemote':
@@ -71,7 +71,7 @@ function adopt(view: SyncView, path: string): void {
     const sha256 = local.sha256 ?? remote.sha256 ?? (common?.type === 'file' ? common.sha256 : '')
     view.state.setSame(path, sha256, remote, local)
   } else {
-    view.state.setCommon(path, { type: 'directory', isStale: false })
+    view.state.setSameFolder(path)
   }
 }
 

@@ -131,9 +131,8 @@ export class SyncEngine {
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
     try {
-      this.view.localLooks.add('/')
       this.view.touchAll()
-      const watching = this.#parts.disk.watch((paths) => this.#hint(paths), this.#end.signal)
+      const watching = this.#watch()
       const others = [watching, this.#follow(), this.#lookRegularly()]
       for (const other of others) other.catch((error: unknown) => this.#fail(error))
       this.#proceed()
@@ -198,6 +197,13 @@ export class SyncEngine {
     this.#proceed()
   }
 
+  /** Notes which paths change on the disk. A look before the watch could miss what changes in between. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#end
+    await this.#parts.disk.watch((paths) => this.#hint(paths), signal)
+    if (!signal.aborted) this.lookEverywhere()
+  }
+
   /** Stays connected to the node, and notes which paths changed there. */
   async #follow(): Promise<void> {
     const { state, remote, clock } = this.#parts
@@ -229,7 +235,8 @@ export class SyncEngine {
           state.beginDevice(message.device)
         }
         this.#head = message.head
-        this.#isConnected = true
+        // A node that began anew sends a reset next. Until then, the state is that of its former life.
+        this.#isConnected = message.epoch === state.position?.epoch
         this.#trouble = null
         this.#waiting = null
         break
@@ -237,6 +244,7 @@ export class SyncEngine {
         this.#resets += 1
         state.reset({ epoch: message.epoch, cursor: message.head })
         this.#head = message.head
+        this.#isConnected = true
         break
       case 'changes': {
         const paths = message.changes.flatMap((change) => this.#changedPaths(change))

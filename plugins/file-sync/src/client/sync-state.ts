@@ -146,6 +146,13 @@ export class SyncState {
     })
   }
 
+  /** Records that both sides have, or had at one time, a folder. */
+  setSameFolder(path: string): void {
+    const common = this.common.get(path)
+    if (common?.type !== 'directory' || common.isStale)
+      this.setCommon(path, { type: 'directory', isStale: false })
+  }
+
   /** Records, before it is sent, what may become the content of a path on the node. */
   addOffer(path: string, sha256: string): void {
     if (this.offers.get(path)?.has(sha256)) return

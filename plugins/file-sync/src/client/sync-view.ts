@@ -100,9 +100,12 @@ export class SyncView {
     this.#waitingForName.delete(key)
   }
 
-  /** Records the folders above a path, which were made together with it. */
+  /** Records the folders above a path, which were made on the disk together with it. The node had them. */
   setLocalFolders(path: string): void {
-    for (const folder of foldersAbove(path)) this.setLocal(folder, { type: 'directory' })
+    for (const folder of foldersAbove(path)) {
+      this.setLocal(folder, { type: 'directory' })
+      this.state.setSameFolder(folder)
+    }
   }
 
   /** Records what this client has made of a path on the node. */
@@ -121,9 +124,12 @@ export class SyncView {
     for (const below of this.local.within(path)) this.todo.add(below)
   }
 
-  /** Records the folders above a path, which were made together with it. */
+  /** Records the folders above a path, which were made on the node together with it. The disk had them. */
   setRemoteFolders(path: string): void {
-    for (const folder of foldersAbove(path)) this.setRemote(folder, { type: 'directory' })
+    for (const folder of foldersAbove(path)) {
+      this.setRemote(folder, { type: 'directory' })
+      this.state.setSameFolder(folder)
+    }
   }
 
   /** Records that paths on the node may have changed, up to a cursor of its journal. */

@@ -110,6 +110,40 @@ t.test('a restored node that does not have a file yet takes it from no device', 
   t.notOk(steps.includes('one: removeLocal /a'))
 })
 
+t.test('a look at a restored node before a restart of the client takes no file away', async (t) => {
+  const { node, steps, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const backup = node.backup()
+  one.disk.write('/a', 'wanted', 1)
+  await pass(soon)
+  node.write('/a', 'newer', 2, node.revisionOf('/a'))
+  // The look at the change meets the restored node, and the client is killed before it knows of the restore.
+  await pass(150)
+  node.restore(backup)
+  await pass(400)
+  one.kill()
+  one.start()
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/a: wanted'])
+  t.strictSame(treeOf(node), ['/a: wanted'])
+  t.notOk(steps.includes('one: removeLocal /a'))
+})
+
+t.test('a folder that is removed and replaced by a file at once does not come back', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  one.disk.write('/a/b', 'unwanted', 1)
+  await untilNodeHas(node, pass, '/a/b')
+  one.disk.drop('/a/b')
+  one.disk.drop('/a')
+  one.disk.write('/a', 'wanted', 2)
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/a: wanted'])
+  t.strictSame(treeOf(node), treeOn(one))
+})
+
 t.test('a file that is moved here and edited there has both', async (t) => {
   const { node, pass, device } = createQuietWorld()
   const one = device()
