@@ -2,12 +2,12 @@ import type { ServerMessage } from '../protocol/messages.ts'
 import { DeletionGuard, type DeletionLimits } from './deletion-guard.ts'
 import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
 import { listRemotely, lookLocally, lookRemotely } from './looking.ts'
-import { PathTree } from './path-tree.ts'
+import { Looks } from './looks.ts'
 import type { Clock, Disk, Random, Remote } from './ports.ts'
 import type { Step } from './reconcile.ts'
 import { makeStep } from './stepping.ts'
 import { SyncFailure } from './sync-failure.ts'
-import { foldersAbove, isSyncPath, isWithin } from './sync-paths.ts'
+import { isSyncPath } from './sync-paths.ts'
 import type { SyncState } from './sync-state.ts'
 import { isRemoval, SyncView } from './sync-view.ts'
 
@@ -32,15 +32,6 @@ const mostLooks = 10_000
  * a moment, and a file that moved may be missed at its former path before it is seen at the new one.
  */
 const removalPauseMs = 1000
-
-/** The looks at one side. */
-class Looks {
-  readonly running = new Set<string>()
-  /** Paths that wait, because looks at them failed. */
-  readonly postponed = new PathTree<true>()
-  /** Failed looks at a path in a row. */
-  readonly failures = new Map<string, number>()
-}
 
 /** The parts of an engine. */
 export interface EngineParts {
@@ -315,14 +306,14 @@ export class SyncEngine {
     const { view } = this
     const { state } = this.#parts
     for (const path of view.localLooks) {
-      if (!mayLook(path, this.#localLooks)) continue
+      if (!this.#localLooks.mayBegin(path)) continue
       view.localLooks.delete(path)
       return () => this.#look(path, this.#localLooks, () => this.#lookLocally(path))
     }
     if (!this.#isConnected || this.#isListing) return null
     if (!state.isListed) return this.#running === 0 ? () => this.#list() : null
     for (const path of state.looks) {
-      if (!mayLook(path, this.#remoteLooks)) continue
+      if (!this.#remoteLooks.mayBegin(path)) continue
       return () => this.#look(path, this.#remoteLooks, () => this.#lookRemotely(path))
     }
     if (!this.#isScanned || this.#isPaused) return null
@@ -330,7 +321,7 @@ export class SyncEngine {
   }
 
   get #isLooking(): boolean {
-    return this.#localLooks.running.size + this.#remoteLooks.running.size > 0
+    return this.#localLooks.isRunning || this.#remoteLooks.isRunning
   }
 
   #nextStep(): (() => Promise<void>) | null {
@@ -354,19 +345,15 @@ export class SyncEngine {
    */
   #waitsForLooks(path: string, { do: what }: Step): boolean {
     if (!this.#isLooking) return false
-    const [local, remote] = [this.#localLooks.running, this.#remoteLooks.running]
-    if (isBeside(path, local) || isBeside(path, remote)) return true
-    if (what === 'upload' || what === 'makeRemoteFolder') return local.size > 0
-    if (what === 'download' || what === 'makeLocalFolder') return remote.size > 0
+    if (this.#localLooks.meets(path) || this.#remoteLooks.meets(path)) return true
+    if (what === 'upload' || what === 'makeRemoteFolder') return this.#localLooks.isRunning
+    if (what === 'download' || what === 'makeLocalFolder') return this.#remoteLooks.isRunning
     return true
   }
 
   /** Whether a path waits for a look that failed. What is known of it may be old. */
   #isUnseen(path: string): boolean {
-    return [this.#localLooks, this.#remoteLooks].some(
-      ({ postponed }) =>
-        [path, '/', ...foldersAbove(path)].some((each) => postponed.get(each)) || !postponed.isEmpty(path),
-    )
+    return this.#localLooks.awaits(path) || this.#remoteLooks.awaits(path)
   }
 
   #addRemoval(path: string, { do: what }: Step): void {
@@ -391,7 +378,7 @@ export class SyncEngine {
     const { removals } = view
     this.#heldDeletions = null
     for (const path of view.todo) if (!this.#isUnseen(path)) return null
-    for (const [path, { isFile, isDue }] of removals) {
+    for (const [path, { isFile, isDue }] of removals.entries()) {
       if (view.isBusy(path) || !isDue || this.#isUnseen(path)) continue
       const step = view.stepFor(path)
       if (!isRemoval(step)) {
@@ -410,8 +397,7 @@ export class SyncEngine {
 
   #allowsRemovals(): boolean {
     const { state, clock } = this.#parts
-    let planned = 0
-    for (const { isFile } of this.view.removals.values()) if (isFile) planned += 1
+    const { files: planned } = this.view.removals
     const isAllowed = this.#guard.allows(planned, state.files, clock.now())
     if (!isAllowed) this.#heldDeletions = planned
     return isAllowed
@@ -486,12 +472,8 @@ export class SyncEngine {
     }
   }
 
-  async #look(path: string, looks: Looks, look: () => Promise<void>): Promise<void> {
-    looks.running.add(path)
-    try {
-      await look()
-      looks.failures.delete(path)
-    } catch (error) {
+  #look(path: string, looks: Looks, look: () => Promise<void>): Promise<void> {
+    return looks.run(path, look, (error) => {
       this.#note(error)
       const { kind, message } = error as SyncFailure
       if (looks === this.#localLooks) {
@@ -499,20 +481,14 @@ export class SyncEngine {
         if (kind === 'refused') this.#trouble = message
       } else if (kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
       this.#postponeLook(path, looks)
-    } finally {
-      looks.running.delete(path)
-    }
+    })
   }
 
-  /** Lets a path wait at which a look failed. Other paths need not wait for it. */
-  #postponeLook(path: string, { postponed, failures }: Looks): void {
-    const count = failures.get(path) ?? 0
-    failures.set(path, count + 1)
-    postponed.set(path, true)
+  #postponeLook(path: string, looks: Looks): void {
     this.#parts.clock
-      .sleep(this.#pauseAfter(count), this.#end.signal)
+      .sleep(this.#pauseAfter(looks.postpone(path)), this.#end.signal)
       .then(() => {
-        postponed.delete(path)
+        looks.resume(path)
         this.#proceed()
       })
       .catch((error: unknown) => this.#fail(error))
@@ -619,16 +595,6 @@ export class SyncEngine {
   #tell(): void {
     if (this.#parts.onStatus) this.#parts.onStatus(this.status)
   }
-}
-
-function mayLook(path: string, { running, postponed }: Looks): boolean {
-  return postponed.get(path) === undefined && !isBeside(path, running)
-}
-
-/** Whether something that is being made at other paths meets a path. */
-function isBeside(path: string, others: ReadonlySet<string>): boolean {
-  for (const other of others) if (isWithin(path, other) || isWithin(other, path)) return true
-  return false
 }
 
 /** Whether a step takes something from the disk because the node has removed or replaced it. */

@@ -2,6 +2,7 @@ import { ignoreRules } from './ignore-rules.ts'
 import { PathTree } from './path-tree.ts'
 import type { Disk, LocalEntry } from './ports.ts'
 import { type LocalState, type RemoteState, reconcile, type Step } from './reconcile.ts'
+import { Removals } from './removals.ts'
 import { folderOf, foldersAbove, isSyncPath, isWithin, nameOf } from './sync-paths.ts'
 import type { RemoteRecord, SyncState } from './sync-state.ts'
 
@@ -27,8 +28,7 @@ export class SyncView {
   readonly local = new PathTree<LocalRecord>()
   /** Paths to reconcile. */
   readonly todo = new Set<string>()
-  /** Paths to remove on a side, whether each is a file, and whether it was missing for long enough. */
-  readonly removals = new Map<string, { readonly isFile: boolean; readonly isDue: boolean }>()
+  readonly removals = new Removals()
   /** Paths that wait for a later attempt. */
   readonly later = new Set<string>()
   /** Paths on the disk that may have changed. */
