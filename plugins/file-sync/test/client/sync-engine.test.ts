@@ -144,6 +144,28 @@ t.test('a folder that is removed and replaced by a file at once does not come ba
   t.strictSame(treeOf(node), treeOn(one))
 })
 
+t.test('a conflict copy that somebody gives its former name again stays', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  one.disk.write('/a', 'wanted', 1)
+  // Somebody makes a folder there while the upload is on its way.
+  const write = node.write.bind(node)
+  node.write = (...args) => {
+    node.write = write
+    node.makeFolder('/a')
+    return write(...args)
+  }
+  await pass(soon)
+  const [copy = ''] = [...node.nodes.keys()].filter((path) => path.includes('conflict'))
+  t.strictSame(treeOf(node), [`${copy}: wanted`])
+  node.remove('/a', null)
+  node.move(copy, '/a', node.revisionOf(copy) ?? '')
+  await pass(soon)
+  t.strictSame(treeOf(node), ['/a: wanted'])
+  t.strictSame(treeOn(one), ['/a: wanted'])
+})
+
 t.test('a file that is moved here and edited there has both', async (t) => {
   const { node, pass, device } = createQuietWorld()
   const one = device()
