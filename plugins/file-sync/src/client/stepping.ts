@@ -2,7 +2,6 @@ import { conflictPath } from './conflict-name.ts'
 import type { Clock, Disk, Incoming, LocalFileEntry, Remote, RemoteFileEntry } from './ports.ts'
 import type { Step } from './reconcile.ts'
 import { SyncFailure } from './sync-failure.ts'
-import { isWithin } from './sync-paths.ts'
 import type { RemoteRecord } from './sync-state.ts'
 import type { LocalRecord, SyncView } from './sync-view.ts'
 
@@ -273,9 +272,11 @@ async function moveLocalAside({ view, disk, clock, deviceName }: StepParts, path
   const entry = await disk.move(path, aside, local?.type === 'file' ? local : null)
   state.together(() => {
     for (const each of state.common.within(path)) state.setCommon(each, null)
-    // The content goes on under another name. Whoever gives it this one again is not this device.
-    for (const each of state.offers.keys()) if (isWithin(each, path)) state.endOffers(each)
-    for (const each of view.local.within(path)) view.setLocal(each, null)
+    for (const each of view.local.within(path)) {
+      view.setLocal(each, null)
+      // The content goes on under another name. Whoever gives it this one again is not this device.
+      state.endOffers(each)
+    }
     view.setLocal(aside, entry)
     if (entry.type === 'directory') view.localLooks.add(aside)
   })

@@ -117,7 +117,7 @@ class Play {
     const backup = this.#backup
     if (backup === null) return
     this.#log('node: restored')
-    const lost = contentsOf(this.#node)
+    const former = this.#node.nodes
     this.#node.restore(backup)
     for (const device of this.#devices) {
       // A device may learn late that its connection is lost, and may ask the restored node before.
@@ -125,9 +125,17 @@ class Play {
       else this.#time.after(this.#random() * 3000, () => device.cut())
       device.isOnline = true
     }
-    // Contents that no device had were lost with the node.
-    const kept = new Set([...contentsOf(this.#node), ...this.#devices.flatMap(contentsOn)])
-    for (const content of lost) if (!kept.has(content)) this.#wanted.delete(content)
+    // Contents that no device had were lost with the node. A device that had one elsewhere than the node may just be removing it.
+    const kept = new Set(contentsOf(this.#node))
+    for (const { disk } of this.#devices) {
+      for (const each of disk.nodes.values()) {
+        const there = former.get(each.path)
+        if (each.type === 'file' && there?.type === 'file' && there.content === each.content)
+          kept.add(each.content)
+      }
+    }
+    for (const each of former.values())
+      if (each.type === 'file' && !kept.has(each.content)) this.#wanted.delete(each.content)
   }
 
   /** A person, or a program of theirs, changes the disk of a device. */
