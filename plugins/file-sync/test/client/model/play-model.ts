@@ -117,7 +117,7 @@ class Play {
     const backup = this.#backup
     if (backup === null) return
     this.#log('node: restored')
-    const former = this.#node.nodes
+    const former = this.#node.backup()
     this.#node.restore(backup)
     for (const device of this.#devices) {
       // A device may learn late that its connection is lost, and may ask the restored node before.
