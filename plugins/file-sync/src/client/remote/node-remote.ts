@@ -140,10 +140,6 @@ export class NodeRemote implements Remote {
       const file = await uploadBlocks(this.#requests, path, content, time, revision)
       return fileEntryOf(path, file)
     }
-    if (process.env.TOGGLE === 'fakewrite') {
-      await new Promise((r) => setTimeout(r, 20))
-      return { type: 'file', size: content.size, modified, revision: `r ${Math.random()} ${Math.random()}` }
-    }
     const bytes = Buffer.concat(await Array.fromAsync(content.read()))
     const head = await this.#requests.send('/write', {
       method: 'PUT',
