@@ -1,6 +1,6 @@
 import { type FSWatcher, readFileSync, watch } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 
 /** Milliseconds for which changed paths are gathered. A program that writes a file changes it several times. */
 const gatherMs = 50
@@ -24,6 +24,12 @@ export interface FolderWatchOptions {
   readonly signal: AbortSignal
 }
 
+interface WatchedFolder {
+  readonly watcher: FSWatcher
+  /** Paths of the folders in it that are watched. */
+  readonly folders: Set<string>
+}
+
 /**
  * Watches a folder and all folders below it, not those behind symbolic links. Resolves when it has begun.
  *
@@ -41,8 +47,8 @@ export async function watchFolder(options: FolderWatchOptions): Promise<void> {
  */
 class FolderWatch {
   readonly #options: FolderWatchOptions
-  /** The watched folders by path. */
-  readonly #watches = new Map<string, FSWatcher>()
+  /** The watched folders by path, each with all folders above it up to the root. */
+  readonly #watches = new Map<string, WatchedFolder>()
   #gathered = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   readonly #eventsAtRisk = mostQueuedEvents() / 2
@@ -65,10 +71,14 @@ class FolderWatch {
     const stats = await lstat(path).catch(() => null)
     if (!stats?.isDirectory() || this.#isEnded || this.#watches.has(path) || path === this.#options.except)
       return false
+    const above = this.#watches.get(dirname(path))
+    // The folder above has gone. If another one has taken its path, that one is looked through too.
+    if (above === undefined && path !== this.#options.root) return false
     try {
       const watcher = watch(path, (event, name) => this.#take(event, name === null ? path : join(path, name)))
       watcher.on('error', () => this.#take('rename', path))
-      this.#watches.set(path, watcher)
+      this.#watches.set(path, { watcher, folders: new Set() })
+      above?.folders.add(path)
       for (const entry of await readdir(path, { withFileTypes: true })) {
         if (entry.isDirectory()) await this.#add(join(path, entry.name))
       }
@@ -82,9 +92,13 @@ class FolderWatch {
 
   #take(event: string, path: string): void {
     this.#countEvent()
+    if (event === 'rename') this.#watchAnew(path)
+    else this.#gather(path)
+  }
+
+  /** A watch stays with its folder, and another one may have taken the path. */
+  #watchAnew(path: string): void {
     this.#gather(path)
-    if (event !== 'rename') return
-    // A watch stays with its folder, and another one may have taken the path.
     this.#remove(path)
     this.#add(path).then((isNew) => {
       // Its content may have come before its watch.
@@ -94,12 +108,12 @@ class FolderWatch {
 
   /** Ends the watches of a folder and of those below it. */
   #remove(folder: string): void {
-    if (!this.#watches.has(folder)) return
-    for (const [path, watcher] of this.#watches) {
-      if (path !== folder && !path.startsWith(folder + sep)) continue
-      watcher.close()
-      this.#watches.delete(path)
-    }
+    const watched = this.#watches.get(folder)
+    if (watched === undefined) return
+    this.#watches.delete(folder)
+    this.#watches.get(dirname(folder))?.folders.delete(folder)
+    watched.watcher.close()
+    for (const path of watched.folders) this.#remove(path)
   }
 
   #gather(path: string): void {
@@ -119,12 +133,12 @@ class FolderWatch {
 
   /**
    * The system drops events without a word when its queue is full, and hands over the whole queue in one turn of the event loop.
-   * Many events in one turn mean that others may be lost.
+   * Many events in one turn mean that others may be lost, also those of new folders.
    */
   #countEvent(): void {
     if (this.#eventsOfTurn === 0) {
       setImmediate(() => {
-        if (this.#eventsOfTurn >= this.#eventsAtRisk) this.#gather(this.#options.root)
+        if (this.#eventsOfTurn >= this.#eventsAtRisk) this.#watchAnew(this.#options.root)
         this.#eventsOfTurn = 0
       })
     }

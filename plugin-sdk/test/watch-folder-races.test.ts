@@ -1,0 +1,73 @@
+// In a process of its own: it replaces a function of node:fs/promises.
+import { renameSync, writeFileSync } from 'node:fs'
+import fsPromises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { watchFolder } from '../src/watch-folder.ts'
+
+const { lstat } = fsPromises
+
+/** Looks at paths that have begun, and wait for the test. */
+const held = new Map<string, () => void>()
+const holding = new Set<string>()
+
+/** Holds the next look at a path. */
+const hold = (path: string) => holding.add(path)
+
+/** Waits until a look at a path is held. */
+async function isHeld(path: string): Promise<void> {
+  while (!held.has(path)) await delay(5)
+}
+
+/** Lets the look at a path go on, and waits for what follows at once. */
+async function release(path: string): Promise<void> {
+  held.get(path)?.()
+  held.delete(path)
+  await delay(50)
+}
+
+const slowLstat = async (path: string) => {
+  if (holding.delete(path)) await new Promise<void>((resolve) => held.set(path, resolve))
+  return lstat(path)
+}
+Object.assign(fsPromises, { lstat: slowLstat })
+syncBuiltinESMExports()
+
+t.test('a folder that comes and goes while it is looked through leaves no watch behind', async (t) => {
+  const base = t.testdir({ root: {}, away: { below: {} }, other: { below: {} } })
+  const root = join(base, 'root')
+  const folder = join(root, 'folder')
+  const below = join(folder, 'below')
+  const away = join(base, 'away')
+  const seen = new Set<string>()
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  await watchFolder({
+    root,
+    onChange: (paths) => {
+      for (const path of paths) seen.add(path)
+    },
+    onUsedUp: t.fail,
+    signal: ending.signal,
+  })
+  hold(below)
+  renameSync(away, folder)
+  await isHeld(below)
+  renameSync(folder, away)
+  await delay(100)
+  hold(folder)
+  renameSync(away, folder)
+  await isHeld(folder)
+  await release(below)
+  renameSync(folder, away)
+  await delay(100)
+  await release(folder)
+  renameSync(join(base, 'other'), folder)
+  for (let round = 0; round < 50 && !seen.has('folder/below/file'); round += 1) {
+    writeFileSync(join(below, 'file'), 'a')
+    await delay(20)
+  }
+  t.ok(seen.has('folder/below/file'), 'another folder that takes its path is watched')
+})
