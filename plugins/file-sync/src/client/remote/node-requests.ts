@@ -63,11 +63,18 @@ export class NodeRequests {
   readonly #longestSilenceMs: number
   #isStopped = false
 
-  /** @param longestSilenceMs milliseconds for which the node may be silent while a request waits for it */
-  constructor(access: NodeAccess, longestSilenceMs = 300_000) {
+  /**
+   * @param longestSilenceMs milliseconds for which the node may be silent while a request waits for it
+   * @param longestIdleMs milliseconds for which a connection is kept for the next request; a router, or a change of the network, may
+   *   end an idle one without a word, and a request on it would wait for the longest silence
+   */
+  constructor(access: NodeAccess, longestSilenceMs = 300_000, longestIdleMs = 4000) {
     this.#access = access
     this.#longestSilenceMs = longestSilenceMs
-    this.#agent = new (access.url.protocol === 'https:' ? TlsAgent : Agent)({ keepAlive: true })
+    this.#agent = new (access.url.protocol === 'https:' ? TlsAgent : Agent)({
+      keepAlive: true,
+      timeout: longestIdleMs,
+    })
   }
 
   /** Ends all requests. */

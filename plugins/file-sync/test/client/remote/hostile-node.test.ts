@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { Type } from 'typebox'
 import type { LocalContent } from '../../../src/client/ports.ts'
@@ -170,6 +172,25 @@ t.test('a node that is silent, or that changes the protocol, holds up no request
     answer.writeHead(101, { connection: 'upgrade', upgrade: 'any' }).end(),
   )
   await t.rejects(requests.open('/stat'), unavailable)
+})
+
+t.test('a connection is kept for the next request, but not for long', async (t) => {
+  const node = await startHostileNode(t)
+  const requests = new NodeRequests({ url: node.url, token: 'token', deviceName: 'laptop' }, 5000, 200)
+  t.teardown(() => requests.stop())
+  const sockets = new Set<Socket>()
+  node.on('/stat', ({ socket }, answer) => {
+    sockets.add(socket)
+    // A request may take longer than a connection waits for one.
+    setTimeout(() => answer.end('{}'), 300)
+  })
+  await requests.send('/stat')
+  await requests.send('/stat')
+  const [socket, ...others] = sockets
+  t.same(others, [])
+  // The node itself would end it after 5 s.
+  for (let ms = 0; ms < 2000 && !socket?.closed; ms += 20) await delay(20)
+  t.ok(socket?.closed)
 })
 
 t.test('after a stop, requests fail', async (t) => {
