@@ -265,17 +265,17 @@ export class SyncState {
     for (const kept of [common, remote, looks, offers, this.#revisions, this.#moves, this.#settings])
       kept.clear()
     this.#files = 0
-    for (const { path, record } of this.#all('SELECT path, record FROM common')) {
+    for (const { path, record } of this.#rows('SELECT path, record FROM common')) {
       this.#keepCommon(String(path), JSON.parse(String(record)))
     }
-    for (const { path, record } of this.#all('SELECT path, record FROM remote')) {
+    for (const { path, record } of this.#rows('SELECT path, record FROM remote')) {
       this.remote.set(String(path), JSON.parse(String(record)))
     }
-    for (const { path } of this.#all('SELECT path FROM looks')) this.looks.add(String(path))
-    for (const { path, sha256 } of this.#all('SELECT path, sha256 FROM offers')) {
+    for (const { path } of this.#rows('SELECT path FROM looks')) this.looks.add(String(path))
+    for (const { path, sha256 } of this.#rows('SELECT path, sha256 FROM offers')) {
       this.#keepOffer(String(path), String(sha256))
     }
-    for (const { name, value } of this.#all('SELECT name, value FROM settings')) {
+    for (const { name, value } of this.#rows('SELECT name, value FROM settings')) {
       this.#settings.set(String(name), String(value))
     }
   }
@@ -302,8 +302,8 @@ export class SyncState {
     this.common.delete(path)
   }
 
-  #all(statement: string, ...values: string[]) {
-    return this.#prepared(statement).all(...values)
+  #rows(statement: string) {
+    return this.#prepared(statement).iterate()
   }
 
   #run(statement: string, ...values: string[]): void {

@@ -40,8 +40,8 @@ export class SyncView {
   /** Tells whether a path is left alone because of a rule of the person. */
   ignores: (path: string, isFolder: boolean) => boolean = ignoreRules('')
   readonly #disk: Pick<Disk, 'nameKey' | 'unfitName'>
-  /** Local paths by the key of their names. */
-  readonly #names = new Map<string, Set<string>>()
+  /** Local paths whose key is another text, by this key. A disk that tells upper from lower case has none. */
+  readonly #folded = new Map<string, Set<string>>()
   /** Folders on one side and files on the other. */
   readonly #waitingForContent = new Set<string>()
   /** Paths of the node that wait for a name on this disk, by the key of the name. */
@@ -87,11 +87,13 @@ export class SyncView {
     if (entry === null) this.local.delete(path)
     else this.local.set(path, entry)
     const key = this.#keyOf(path)
-    const named = this.#names.get(key) ?? new Set()
-    if (entry === null) named.delete(path)
-    else named.add(path)
-    if (named.size === 0) this.#names.delete(key)
-    else this.#names.set(key, named)
+    if (key !== path) {
+      const folded = this.#folded.get(key) ?? new Set()
+      if (entry === null) folded.delete(path)
+      else folded.add(path)
+      if (folded.size === 0) this.#folded.delete(key)
+      else this.#folded.set(key, folded)
+    }
     this.touch(path)
     if (former?.type === entry?.type) return
     // Something at the path may have been in the way of what is below it, or of another spelling of its name.
@@ -163,7 +165,9 @@ export class SyncView {
   isTaken(path: string): boolean {
     const { common, remote } = this.state
     return (
-      this.#names.has(this.#keyOf(path)) || remote.get(path) !== undefined || common.get(path) !== undefined
+      this.#localPathsOf(this.#keyOf(path)).length > 0 ||
+      remote.get(path) !== undefined ||
+      common.get(path) !== undefined
     )
   }
 
@@ -246,13 +250,17 @@ export class SyncView {
     for (const each of [...foldersAbove(path), path]) {
       const unfit = this.#disk.unfitName(nameOf(each))
       const key = this.#keyOf(each)
-      const other = [...(this.#names.get(key) ?? [])].find((known) => known !== each)
+      const other = this.#localPathsOf(key).find((known) => known !== each)
       if (unfit === null && other === undefined) continue
       this.problems.set(path, unfit ?? `This disk already has "${other}" under that name.`)
       this.#waitingForName.set(key, (this.#waitingForName.get(key) ?? new Set()).add(path))
       return false
     }
     return true
+  }
+
+  #localPathsOf(key: string): string[] {
+    return [...(this.local.get(key) === undefined ? [] : [key]), ...(this.#folded.get(key) ?? [])]
   }
 
   #keyOf(path: string): string {
