@@ -4,17 +4,14 @@ import { syncMany } from './sync-many.ts'
 
 const files = 100_000
 
-/**
- * Mebibytes that the node may use on top of its idle memory. The number of files does not matter: V8 lets its heap grow to four times
- * what is in use before it collects all of it.
- */
-const nodeAllowance = 256
+/** Mebibytes that the node may use on top of its idle memory. */
+const nodeAllowance = 200
 
 /** Mebibytes of a client. It knows both sides of each path, some 1.5 KiB, and its heap may grow likewise. */
 const clientAllowance = 600
 
 export default {
-  name: 'The first sync of 100,000 files, and 100,000 changes that a device has missed, take at most 256 MiB of the node and 600 MiB of a client.',
+  name: 'The first sync of 100,000 files, and 100,000 changes that a device has missed, take at most 200 MiB of the node and 600 MiB of a client.',
   defaultRounds: 1,
   roundSeconds: 3600,
   async round({ log }) {

@@ -32,8 +32,8 @@ interface House {
  * that its package.json declares. Of this repository, the kernel, plugins and examples import the SDK; the SDK imports nothing.
  * Clients, and code for clients and browsers in a plugin, import the entry `/client` of plugins. Such code has nothing else of
  * Nodekeep but the parts of the SDK that run in browsers, for clients also those that need nothing but Node, and shares only
- * `src/protocol` with the code of the node. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those of the root included. The tests in the root's
- * `test/` import any package by its name.
+ * `src/protocol` with the code of the node. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those
+ * of the root included. The tests in the root's `test/` import any package by its name.
  *
  * @returns one line for each import that breaks a rule
  */
