@@ -1,6 +1,6 @@
 import type { Disk, LocalEntry, Remote, RemoteEntry } from './ports.ts'
 import { folderOf, foldersAbove, inFolder, isSyncPath } from './sync-paths.ts'
-import { mostCharacters, mostEntries, tooManyEntries } from './sync-state.ts'
+import { mostEntries, mostPathBytes, tooManyEntries } from './sync-state.ts'
 import type { SyncView } from './sync-view.ts'
 
 /** Looks at a path of the disk, and at everything below it. */
@@ -58,7 +58,7 @@ export async function listRemotely(remote: Remote): Promise<Map<string, RemoteEn
 }
 
 async function gatherRemote(remote: Remote, path: string, found: Map<string, RemoteEntry>): Promise<void> {
-  let characters = 0
+  let bytes = 0
   await gather(
     path,
     (each) => remote.list(each),
@@ -66,8 +66,8 @@ async function gatherRemote(remote: Remote, path: string, found: Map<string, Rem
       // A path that leads out of the folder comes only from a hostile node.
       if (!isSyncPath(each)) return false
       found.set(each, child)
-      characters += each.length
-      if (found.size > mostEntries || characters > mostCharacters) throw tooManyEntries()
+      bytes += Buffer.byteLength(each)
+      if (found.size > mostEntries || bytes > mostPathBytes) throw tooManyEntries()
       return true
     },
   )

@@ -4,15 +4,9 @@ import { folderOf } from './sync-paths.ts'
 export class PathTree<T> {
   readonly #values = new Map<string, T>()
   readonly #children = new Map<string, Set<string>>()
-  #characters = 0
 
   get size(): number {
     return this.#values.size
-  }
-
-  /** Characters of all paths. */
-  get characters(): number {
-    return this.#characters
   }
 
   get(path: string): T | undefined {
@@ -20,7 +14,6 @@ export class PathTree<T> {
   }
 
   set(path: string, value: T): void {
-    if (!this.#values.has(path)) this.#characters += path.length
     this.#values.set(path, value)
     for (let child = path; child !== '/'; child = folderOf(child)) {
       const folder = folderOf(child)
@@ -31,9 +24,8 @@ export class PathTree<T> {
     }
   }
 
-  delete(path: string): boolean {
-    const isKnown = this.#values.delete(path)
-    if (isKnown) this.#characters -= path.length
+  delete(path: string): void {
+    this.#values.delete(path)
     for (let child = path; child !== '/' && !this.#values.has(child) && !this.#children.has(child); ) {
       const folder = folderOf(child)
       const siblings = this.#children.get(folder)
@@ -42,13 +34,6 @@ export class PathTree<T> {
       this.#children.delete(folder)
       child = folder
     }
-    return isKnown
-  }
-
-  clear(): void {
-    this.#values.clear()
-    this.#characters = 0
-    this.#children.clear()
   }
 
   /** Whether no path below a folder has a value. */
@@ -67,9 +52,5 @@ export class PathTree<T> {
       }
     }
     return found
-  }
-
-  entries(): IterableIterator<[string, T]> {
-    return this.#values.entries()
   }
 }

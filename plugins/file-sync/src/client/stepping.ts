@@ -90,7 +90,8 @@ async function compare(
     const file = remoteFile(view, path)
     const sha256 = await remote.hash(path, file.revision)
     if (sha256 === null) throw changed(`The node has another version of ${path}.`)
-    if (view.state.remote.get(path) === file) view.setRemote(path, { ...file, sha256 })
+    const now = view.state.remote.get(path)
+    if (now?.type === 'file' && now.revision === file.revision) view.setRemote(path, { ...now, sha256 })
   }
 }
 
@@ -302,12 +303,9 @@ async function copyRemoteAside(
 
 /** Changes the node. If a look has seen paths change meanwhile, the answer may be older than the look: they are looked at again. */
 async function writing<T>(view: SyncView, paths: readonly string[], write: () => Promise<T>): Promise<T> {
-  const { state } = view
-  const before = paths.map((path) => state.remote.get(path))
+  using change = view.changeRemotely()
   const answer = await write()
-  for (const [index, path] of paths.entries()) {
-    if (state.remote.get(path) !== before[index]) state.addLook(path)
-  }
+  for (const path of paths) if (change.isTouched(path)) view.state.addLook(path)
   return answer
 }
 

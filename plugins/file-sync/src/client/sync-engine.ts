@@ -277,9 +277,20 @@ export class SyncEngine {
     }
   }
 
-  /** Begins as much work as may run at a time. */
   #proceed(): void {
     this.#acknowledge()
+    try {
+      this.#beginWork()
+    } catch (error) {
+      // The state may be on a disk that fails.
+      this.#fail(error)
+    }
+    if (this.#running === 0 && this.#end.signal.aborted) this.#ended.resolve()
+    this.#tell()
+  }
+
+  /** Begins as much work as may run at a time. */
+  #beginWork(): void {
     while (this.#running < mostSteps && !this.#end.signal.aborted) {
       const work = this.#nextWork()
       if (work === null) break
@@ -291,8 +302,6 @@ export class SyncEngine {
           this.#proceed()
         })
     }
-    if (this.#running === 0 && this.#end.signal.aborted) this.#ended.resolve()
-    this.#tell()
   }
 
   #acknowledge(): void {

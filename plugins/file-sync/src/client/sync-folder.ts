@@ -7,14 +7,14 @@ import { LocalDisk } from './disk/local-disk.ts'
 import type { Clock } from './ports.ts'
 import { NodeRemote } from './remote/node-remote.ts'
 import type { NodeAccess } from './remote/node-requests.ts'
+import { sqliteCode, storageFailure } from './state-database.ts'
 import { type EngineParts, SyncEngine } from './sync-engine.ts'
 import { SyncFailure } from './sync-failure.ts'
 import { ownFolder } from './sync-paths.ts'
-import { SyncState, storageFailure } from './sync-state.ts'
+import { SyncState } from './sync-state.ts'
 
-/** Result codes of SQLite: https://www.sqlite.org/rescode.html */
+/** The result of SQLite for a database that another process has locked: https://www.sqlite.org/rescode.html */
 const busy = 5
-const damaged: readonly number[] = [11, 26]
 
 /** Options of a synced folder. */
 export interface SyncFolderOptions
@@ -111,17 +111,12 @@ async function openState(file: string, folder: string, isAnew: boolean): Promise
     if (!isAnew) return state
     state.close()
   } catch (error) {
-    // Extended codes carry the primary one in their lowest byte.
-    const code = ((error as { errcode?: number }).errcode ?? 0) % 256
-    if (code === busy) throw new SyncFailure('stop', `Another client syncs ${folder} already.`)
-    if (!damaged.includes(code)) throw storageFailure(error) ?? error
-    if (!isAnew)
-      throw new SyncFailure(
-        'stop',
-        `The state of ${folder} is damaged. Begin anew with "--link": nothing is deleted.`,
-      )
+    if (sqliteCode(error) === busy) throw new SyncFailure('stop', `Another client syncs ${folder} already.`)
+    if (!isAnew) throw storageFailure(error) ?? error
   }
-  for (const suffix of ['', '-wal', '-shm']) await rm(file + suffix, { force: true })
+  await withDisk(folder, async () => {
+    for (const suffix of ['', '-wal', '-shm']) await rm(file + suffix, { force: true })
+  })
   return openState(file, folder, false)
 }
 

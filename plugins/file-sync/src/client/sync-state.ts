@@ -1,6 +1,7 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { PathTree } from './path-tree.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import { PathTable } from './path-table.ts'
 import type { LocalFileEntry, RemoteEntry, RemoteFileEntry } from './ports.ts'
+import { StateDatabase } from './state-database.ts'
 import { SyncFailure } from './sync-failure.ts'
 
 /** The last state that the device and the node had in common at a path. */
@@ -19,12 +20,9 @@ type Common =
 /** An entry of the node, and the SHA-256 of a file once it is known. */
 export type RemoteRecord = RemoteEntry & { readonly sha256?: string }
 
-/**
- * The most files and folders of a node, and characters of their paths. Both sides are in memory, and a node that is hostile could
- * list them without end.
- */
+/** The most files and folders of a node, and bytes of their paths. A node that is hostile could list them without end. */
 export const mostEntries = 1_000_000
-export const mostCharacters = 256 * 1024 ** 2
+export const mostPathBytes = 256 * 1024 ** 2
 
 /** The failure for a node that lists more. */
 export function tooManyEntries(): SyncFailure {
@@ -42,25 +40,20 @@ interface Position {
 
 /**
  * The knowledge of the device that survives a restart: the common states, the files of the node as they were seen last, and the changes that it must
- * still look at. It is a database, and all of it is in memory too. After a crash, the newest records may be missing. That is
- * safe: the device then compares the contents. Each change is in the database before it is in memory, so a full disk does not
- * part them. It then fails with SyncFailure `unavailable`.
+ * still look at. It is a database; what is few is in memory too. After a crash, the newest records may be missing. That is safe:
+ * the device then compares the contents. On a full disk, a change happens neither in the database nor in memory, and fails with
+ * SyncFailure `unavailable`.
  */
 export class SyncState {
-  readonly common = new PathTree<Common>()
-  readonly remote = new PathTree<RemoteRecord>()
+  readonly common: PathTable<Common>
+  readonly remote: PathTable<RemoteRecord>
   /** Paths of the node that may have changed. */
   readonly looks = new Set<string>()
   /** SHA-256 of what was sent to a path of the node without a known outcome. An earlier one may still arrive. */
   readonly offers = new Map<string, ReadonlySet<string>>()
-  /** Paths of files by the revision of their common state. */
-  readonly #revisions = new Map<string, string>()
-  /** Paths of files by the identity that their local files keep when they move. */
-  readonly #moves = new Map<string, string>()
   readonly #settings = new Map<string, string>()
   #files = 0
-  readonly #database: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #database: StateDatabase
   #isTogether = false
 
   /**
@@ -69,12 +62,13 @@ export class SyncState {
    * @throws errors of SQLite; `ERR_SQLITE_ERROR` with `errcode` 5 if another process has the folder open
    */
   constructor(database: DatabaseSync) {
-    this.#database = database
     // The lock holds until the connection closes, so a second client of the same folder is refused.
     database.exec(`
       PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
       BEGIN IMMEDIATE;
       CREATE TABLE IF NOT EXISTS common (path TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE INDEX IF NOT EXISTS common_revisions ON common (record ->> 'revision');
+      CREATE INDEX IF NOT EXISTS common_moves ON common (record ->> 'moveIdentity');
       CREATE TABLE IF NOT EXISTS remote (path TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS looks (path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS offers (path TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (path, sha256))
@@ -82,6 +76,9 @@ export class SyncState {
       CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       COMMIT;
     `)
+    this.#database = new StateDatabase(database)
+    this.common = new PathTable(this.#database, 'common')
+    this.remote = new PathTable(this.#database, 'remote')
     this.#load()
   }
 
@@ -95,7 +92,7 @@ export class SyncState {
   }
 
   set(name: string, value: string): void {
-    this.#run('INSERT OR REPLACE INTO settings VALUES (?, ?)', name, value)
+    this.#database.run('INSERT OR REPLACE INTO settings VALUES (?, ?)', name, value)
     this.#settings.set(name, value)
   }
 
@@ -110,22 +107,17 @@ export class SyncState {
   }
 
   setCommon(path: string, common: Common | null): void {
-    if (common === null) this.#run('DELETE FROM common WHERE path = ?', path)
-    else this.#run('INSERT OR REPLACE INTO common VALUES (?, ?)', path, JSON.stringify(common))
-    this.#forgetCommon(path)
-    if (common !== null) this.#keepCommon(path, common)
+    const files = (common?.type === 'file' ? 1 : 0) - (this.common.get(path)?.type === 'file' ? 1 : 0)
+    if (common === null) this.common.delete(path)
+    else this.common.set(path, common)
+    this.#files += files
   }
 
   setRemote(path: string, entry: RemoteRecord | null): void {
-    if (entry === null) {
-      this.#run('DELETE FROM remote WHERE path = ?', path)
-      this.remote.delete(path)
-    } else {
-      const { size, characters } = this.remote
-      if (size >= mostEntries || characters > mostCharacters) throw tooManyEntries()
-      this.#run('INSERT OR REPLACE INTO remote VALUES (?, ?)', path, JSON.stringify(entry))
-      this.remote.set(path, entry)
-    }
+    const { size, pathBytes } = this.remote
+    if (entry === null) this.remote.delete(path)
+    else if (size >= mostEntries || pathBytes > mostPathBytes) throw tooManyEntries()
+    else this.remote.set(path, entry)
   }
 
   /** Records that a local file and a file of the node have the same content. Its former offers are then over. */
@@ -156,24 +148,26 @@ export class SyncState {
   /** Records, before it is sent, what may become the content of a path on the node. */
   addOffer(path: string, sha256: string): void {
     if (this.offers.get(path)?.has(sha256)) return
-    this.#run('INSERT INTO offers VALUES (?, ?)', path, sha256)
+    this.#database.run('INSERT INTO offers VALUES (?, ?)', path, sha256)
     this.#keepOffer(path, sha256)
   }
 
   endOffers(path: string): void {
     if (!this.offers.has(path)) return
-    this.#run('DELETE FROM offers WHERE path = ?', path)
+    this.#database.run('DELETE FROM offers WHERE path = ?', path)
     this.offers.delete(path)
   }
 
-  /** The path of the common state with a revision. */
+  /** A path of the common state with a revision. */
   pathOfRevision(revision: string): string | undefined {
-    return this.#revisions.get(revision)
+    const query = `SELECT path FROM common WHERE record ->> 'revision' = ? AND NOT record ->> 'isStale' LIMIT 1`
+    return this.#database.row(query, revision)?.path?.toString()
   }
 
-  /** The path of the common state whose local file has an identity that moves keep. */
+  /** A path of the common state whose local file has an identity that moves keep. */
   pathOfMove(moveIdentity: string): string | undefined {
-    return this.#moves.get(moveIdentity)
+    const query = `SELECT path FROM common WHERE record ->> 'moveIdentity' = ? LIMIT 1`
+    return this.#database.row(query, moveIdentity)?.path?.toString()
   }
 
   /** Records that changes up to a cursor are known, and which paths they name. */
@@ -186,13 +180,13 @@ export class SyncState {
 
   addLook(path: string): void {
     if (this.looks.has(path)) return
-    this.#run('INSERT INTO looks VALUES (?)', path)
+    this.#database.run('INSERT INTO looks VALUES (?)', path)
     this.looks.add(path)
   }
 
   endLook(path: string): void {
     if (!this.looks.has(path)) return
-    this.#run('DELETE FROM looks WHERE path = ?', path)
+    this.#database.run('DELETE FROM looks WHERE path = ?', path)
     this.looks.delete(path)
   }
 
@@ -211,7 +205,7 @@ export class SyncState {
       this.#forgetNode()
       this.set('device', device)
       for (const name of ['epoch', 'cursor']) {
-        this.#run('DELETE FROM settings WHERE name = ?', name)
+        this.#database.run('DELETE FROM settings WHERE name = ?', name)
         this.#settings.delete(name)
       }
     })
@@ -220,7 +214,6 @@ export class SyncState {
   /** Replaces all that is known of the node by a listing. */
   setListing(listing: ReadonlyMap<string, RemoteEntry>): void {
     this.together(() => {
-      this.#run('DELETE FROM remote')
       this.remote.clear()
       for (const [path, entry] of listing) this.setRemote(path, entry)
       this.set('listed', 'yes')
@@ -235,12 +228,11 @@ export class SyncState {
     }
     this.#isTogether = true
     try {
-      this.#run('BEGIN IMMEDIATE')
+      this.#database.run('BEGIN IMMEDIATE')
       work()
-      this.#run('COMMIT')
+      this.#database.run('COMMIT')
     } catch (error) {
-      // A full disk may have ended the transaction already.
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      this.#database.rollBack()
       this.#load()
       throw error
     } finally {
@@ -253,29 +245,23 @@ export class SyncState {
   }
 
   #forgetNode(): void {
-    for (const [path, common] of this.common.entries()) {
-      if (!common.isStale) this.setCommon(path, { ...common, isStale: true })
-    }
+    this.#database.run(`UPDATE common SET record = json_set(record, '$.isStale', json('true'))`)
     this.set('listed', 'no')
     for (const path of [...this.looks]) this.endLook(path)
   }
 
   #load(): void {
-    const { common, remote, looks, offers } = this
-    for (const kept of [common, remote, looks, offers, this.#revisions, this.#moves, this.#settings])
-      kept.clear()
-    this.#files = 0
-    for (const { path, record } of this.#rows('SELECT path, record FROM common')) {
-      this.#keepCommon(String(path), JSON.parse(String(record)))
-    }
-    for (const { path, record } of this.#rows('SELECT path, record FROM remote')) {
-      this.remote.set(String(path), JSON.parse(String(record)))
-    }
-    for (const { path } of this.#rows('SELECT path FROM looks')) this.looks.add(String(path))
-    for (const { path, sha256 } of this.#rows('SELECT path, sha256 FROM offers')) {
+    this.common.count()
+    this.remote.count()
+    const files = this.#database.row(`SELECT count(*) AS files FROM common WHERE record ->> 'type' = 'file'`)
+    this.#files = Number(files?.files)
+    const { looks, offers } = this
+    for (const kept of [looks, offers, this.#settings]) kept.clear()
+    for (const { path } of this.#database.rows('SELECT path FROM looks')) looks.add(String(path))
+    for (const { path, sha256 } of this.#database.rows('SELECT path, sha256 FROM offers')) {
       this.#keepOffer(String(path), String(sha256))
     }
-    for (const { name, value } of this.#rows('SELECT name, value FROM settings')) {
+    for (const { name, value } of this.#database.rows('SELECT name, value FROM settings')) {
       this.#settings.set(String(name), String(value))
     }
   }
@@ -283,59 +269,4 @@ export class SyncState {
   #keepOffer(path: string, sha256: string): void {
     this.offers.set(path, new Set([...(this.offers.get(path) ?? []), sha256]))
   }
-
-  #keepCommon(path: string, common: Common): void {
-    this.common.set(path, common)
-    if (common.type === 'directory') return
-    this.#files += 1
-    if (!common.isStale) this.#revisions.set(common.revision, path)
-    if (common.moveIdentity !== '') this.#moves.set(common.moveIdentity, path)
-  }
-
-  #forgetCommon(path: string): void {
-    const common = this.common.get(path)
-    if (common?.type === 'file') {
-      this.#files -= 1
-      if (this.#revisions.get(common.revision) === path) this.#revisions.delete(common.revision)
-      if (this.#moves.get(common.moveIdentity) === path) this.#moves.delete(common.moveIdentity)
-    }
-    this.common.delete(path)
-  }
-
-  #rows(statement: string) {
-    return this.#prepared(statement).iterate()
-  }
-
-  #run(statement: string, ...values: string[]): void {
-    try {
-      this.#prepared(statement).run(...values)
-    } catch (error) {
-      throw storageFailure(error) ?? error
-    }
-  }
-
-  #prepared(statement: string): StatementSync {
-    const prepared = this.#statements.get(statement) ?? this.#database.prepare(statement)
-    this.#statements.set(statement, prepared)
-    return prepared
-  }
-}
-
-/** Messages for results of SQLite that say nothing about the database itself: https://www.sqlite.org/rescode.html */
-const storageFailures: Readonly<Record<number, string>> = {
-  8: 'The disk is read-only',
-  10: 'The disk has an error',
-  13: 'The disk is full',
-  14: 'The disk is read-only or full',
-}
-
-/** The failure to report if a disk does not take what SQLite writes. `null` for other errors. */
-export function storageFailure(error: unknown): SyncFailure | null {
-  // Extended codes carry the primary one in their lowest byte.
-  const what = storageFailures[((error as { errcode?: number }).errcode ?? 0) % 256]
-  return what === undefined
-    ? null
-    : new SyncFailure('unavailable', `${what}, so the state of the folder cannot be stored.`, {
-        cause: error,
-      })
 }

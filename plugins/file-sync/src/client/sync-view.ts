@@ -9,7 +9,7 @@ import type { RemoteRecord, SyncState } from './sync-state.ts'
 /** An entry of the disk, and the SHA-256 of a file once it is known. */
 export type LocalRecord = LocalEntry & { readonly sha256?: string }
 
-/** A look at one side. It says nothing about the paths that have changed since its begin. */
+/** The time of a look at a side, or of a change. Its outcome says nothing about the paths that have changed meanwhile. */
 interface Look extends Disposable {
   /** Whether a path has changed since the begin. */
   isTouched(path: string): boolean
@@ -48,6 +48,7 @@ export class SyncView {
   readonly #waitingForName = new Map<string, Set<string>>()
   readonly #lookingLocally = new Set<Set<string>>()
   readonly #lookingRemotely = new Set<Set<string>>()
+  readonly #changingRemotely = new Set<Set<string>>()
 
   constructor(state: SyncState, disk: Pick<Disk, 'nameKey' | 'unfitName'>) {
     this.state = state
@@ -120,6 +121,7 @@ export class SyncView {
   seeRemote(path: string, entry: RemoteRecord | null): void {
     const former = this.state.remote.get(path)
     if (isSame(former, entry)) return
+    for (const touched of this.#changingRemotely) touched.add(path)
     this.state.setRemote(path, entry)
     this.touch(path)
     if (former?.type === entry?.type) return
@@ -153,6 +155,11 @@ export class SyncView {
   /** Begins to look at the node. */
   lookRemotely(): Look {
     return begin(this.#lookingRemotely)
+  }
+
+  /** Begins to change the node. What looks see there meanwhile counts as a change. */
+  changeRemotely(): Look {
+    return begin(this.#changingRemotely)
   }
 
   /** Whether a step at a path would meet one that is being made. */
@@ -286,8 +293,11 @@ function begin(looks: Set<Set<string>>): Look {
 }
 
 /** Whether a file is where a folder above a path should be. It must be reconciled first. */
-function isBelowFile(path: string, tree: PathTree<LocalRecord | RemoteRecord>): boolean {
-  return foldersAbove(path).some((folder) => tree.get(folder)?.type === 'file')
+function isBelowFile(
+  path: string,
+  side: { get(path: string): LocalRecord | RemoteRecord | undefined },
+): boolean {
+  return foldersAbove(path).some((folder) => side.get(folder)?.type === 'file')
 }
 
 /** Whether two records are of the same entry. A hash that only one of them has makes no difference in kind. */

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
+import type { PathTable } from '../../src/client/path-table.ts'
 import type { RemoteEntry } from '../../src/client/ports.ts'
 import { SyncState } from '../../src/client/sync-state.ts'
 
@@ -31,7 +32,8 @@ t.test('a state that could not begin anew deletes nothing after a restart', asyn
   const again = new SyncState(database)
   t.strictSame(again.position, { epoch: 'second', cursor: 0 })
   t.notOk(again.isListed)
-  for (const [path, { isStale }] of again.common.entries()) t.ok(isStale, path)
+  t.equal(again.common.size, 20)
+  for (const path of again.common.within('/')) t.match(again.common.get(path), { isStale: true }, path)
 })
 
 /** A state whose database cannot grow. */
@@ -54,15 +56,19 @@ function commonOf(revision: string) {
   return { type: 'file', sha256: 'hash', revision, identity: 'i', moveIdentity: 'm', isStale: false } as const
 }
 
-function contentOf({ common, remote, looks, offers, position, isListed }: SyncState) {
-  const sorted = <T>(entries: Iterable<[string, T]>) =>
-    [...entries].sort(([one], [other]) => one.localeCompare(other))
+function contentOf({ common, remote, looks, offers, position, isListed, files }: SyncState) {
+  const recordsOf = <T>(table: PathTable<T>) => ({
+    size: table.size,
+    pathBytes: table.pathBytes,
+    records: table.within('/').map((path) => [path, table.get(path)]),
+  })
   return {
-    common: sorted(common.entries()),
-    remote: sorted(remote.entries()),
+    common: recordsOf(common),
+    remote: recordsOf(remote),
     looks: [...looks].sort(),
-    offers: sorted(offers).map(([path, hashes]) => [path, ...hashes]),
+    offers: [...offers].map(([path, hashes]) => [path, ...hashes]).sort(),
     position,
     isListed,
+    files,
   }
 }
