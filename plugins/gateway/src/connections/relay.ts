@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ByteRate } from './byte-rate.ts'
 import { cut } from './cut.ts'
+import { freeBuffers } from './free-buffers.ts'
 
 interface RelayLimits {
   /** The time without any byte after which both connections are cut, in milliseconds. */
@@ -50,20 +51,24 @@ function follow(source: Socket, sink: Socket, rate: ByteRate | null, closingMs: 
  * yields at most 16 KiB at a time, and a write of each chunk costs more than its bytes.
  */
 function passChunks(source: Socket, sink: Socket, rate: ByteRate | null): void {
-  let isJoining = false
+  /** Bytes that wait for the end of the turn. */
+  let joined = 0
+  const passJoined = () => {
+    const bytes = joined
+    joined = 0
+    sink.uncork()
+    freeBuffers(bytes)
+  }
   const resume = () => {
     if (rate?.isSpent === true) rate.whenRefilled(resume)
     else if (!sink.writableNeedDrain) source.resume()
   }
   source.on('data', (chunk: Buffer) => {
-    if (!isJoining) {
-      isJoining = true
+    if (joined === 0) {
       sink.cork()
-      setImmediate(() => {
-        isJoining = false
-        sink.uncork()
-      })
+      setImmediate(passJoined)
     }
+    joined += chunk.length
     sink.write(chunk)
     rate?.spend(chunk.length)
     if (!sink.writableNeedDrain && rate?.isSpent !== true) return
