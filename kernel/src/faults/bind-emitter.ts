@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events'
+import { replaceMethod } from '../http/replace-method.ts'
 import { type FaultOwner, runInContextOf } from './fault-context.ts'
 
 /**
@@ -7,7 +8,7 @@ import { type FaultOwner, runInContextOf } from './fault-context.ts'
  */
 export function bindEmitter(emitter: EventEmitter, owner: FaultOwner): void {
   const { emit } = emitter
-  emitter.emit = (event, ...args) => {
+  replaceMethod(emitter, 'emit', (event, ...args) => {
     // Most events of a request have no listener. An 'error' without a listener is thrown.
     if (event !== 'error' && emitter.listenerCount(event) === 0) return false
     return runInContextOf(owner, () => {
@@ -21,5 +22,5 @@ export function bindEmitter(emitter: EventEmitter, owner: FaultOwner): void {
         return true
       }
     })
-  }
+  })
 }

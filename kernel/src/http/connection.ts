@@ -3,6 +3,7 @@ import { type Duplex, Readable } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { PublicError } from '../errors/public-error.ts'
 import { closeLingering, ignoreInput } from './closing.ts'
+import { replaceMethod } from './replace-method.ts'
 import { announcesBody, failBody, hasLargeRemainder } from './request-body.ts'
 
 /** The maximum number of requests that wait on one connection. In terms of HTTP/1.1, they are pipelined. */
@@ -54,11 +55,11 @@ export class Connection {
     socket.on('error', () => socket.destroy())
     const destroySoon = socket.destroySoon?.bind(socket) ?? (() => socket.end())
     // Node calls this after an answer with "connection: close".
-    socket.destroySoon = () => {
+    replaceMethod(socket, 'destroySoon', () => {
       const request = this.#latest?.req
       if (request?.complete === false || (request && ignoresUpgrade(request))) closeLingering(socket)
       else destroySoon()
-    }
+    })
   }
 
   /** The response to the request that runs; `null` between two requests. */
@@ -108,11 +109,11 @@ export class Connection {
 
   /** Counts the bytes that Node adds to the body of a waiting request. */
   #countBody(request: IncomingMessage): void {
-    request.push = (chunk: Buffer | null) => {
+    replaceMethod(request, 'push', (chunk: Buffer | null) => {
       this.#waitingBytes += chunk?.length ?? 0
       if (this.#waitingBytes > maxWaitingBytes) this.#socket.destroy()
       return Readable.prototype.push.call(request, chunk)
-    }
+    })
   }
 
   /** Ends HTTP on this connection when all requests are answered. Node reads no requests any more. */
@@ -198,10 +199,10 @@ function announceClose(response: ServerResponse): void {
   if (ignoresUpgrade(req)) response.shouldKeepAlive = false
   if (!announcesBody(req)) return
   const writeHead = response.writeHead as (...given: unknown[]) => ServerResponse
-  response.writeHead = (...given: unknown[]) => {
+  replaceMethod(response, 'writeHead', (...given: unknown[]) => {
     if (hasLargeRemainder(req)) response.shouldKeepAlive = false
     return writeHead.apply(response, given)
-  }
+  })
 }
 
 /** Returns whether an ordinary request offered another protocol. The node answers it as HTTP/1.1 (RFC 9110, section 7.8). */

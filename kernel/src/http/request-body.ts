@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { closeLingering } from './closing.ts'
+import { replaceMethod } from './replace-method.ts'
 
 /** Bytes of an unwanted body that are still read, so that the connection can be used again. */
 const smallBody = 64 * 1024
@@ -62,9 +63,9 @@ export function limitBodyTime(
  * answered.
  */
 export function failBody(request: IncomingMessage, error: NodekeepError): void {
-  request._destroy = (cause, done) => done(request.listenerCount('error') > 0 ? cause : null)
+  replaceMethod(request, '_destroy', (cause, done) => done(request.listenerCount('error') > 0 ? cause : null))
   if (request.listenerCount('error') > 0 || request.readableFlowing !== null) request.destroy(error)
-  else request._read = () => request.destroy(error)
+  else replaceMethod(request, '_read', () => request.destroy(error))
 }
 
 /**

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, type PublicError, toPublicError } from '../errors/public-error.ts'
 import { validateHeaderName, validateHeaderValue } from './node-http.ts'
 import type { RefusalLog } from './refusal-log.ts'
+import { replaceMethod } from './replace-method.ts'
 import { hasLargeRemainder } from './request-body.ts'
 import { pathOf } from './request-path.ts'
 import { isUpgrade } from './web-sockets.ts'
@@ -71,7 +72,9 @@ export function sendPublicError(
   reply.code(error.status).type(contentType).serializer(asIs)
   const { send } = reply
   // After the answer is sent, Fastify itself reports that another one is too late.
-  reply.send = (thrown: unknown) => (reply.sent ? send.call(reply, thrown) : sendLastResort(thrown, reply))
+  replaceMethod(reply, 'send', (thrown: unknown) =>
+    reply.sent ? send.call(reply, thrown) : sendLastResort(thrown, reply),
+  )
   failing.add(reply)
   return send.call(reply, body)
 }
