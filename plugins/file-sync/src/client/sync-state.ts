@@ -39,10 +39,10 @@ interface Position {
 }
 
 /**
- * The knowledge of the device that survives a restart: the common states, the files of the node as they were seen last, and the changes that it must
- * still look at. It is a database; what is few is in memory too. After a crash, the newest records may be missing. That is safe:
- * the device then compares the contents. On a full disk, a change happens neither in the database nor in memory, and fails with
- * SyncFailure `unavailable`.
+ * The knowledge of the device that survives a restart: the common states, the files of the node as they were seen last, and the changes
+ * that it must still look at. It is a database. Tables that stay small are in memory too. After a crash, the newest records may be
+ * missing. That is safe: the device then compares the contents. On a full disk, a change happens neither in the database nor in memory,
+ * and fails with SyncFailure `unavailable`.
  */
 export class SyncState {
   readonly common: PathTable<Common>

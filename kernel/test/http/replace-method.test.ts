@@ -1,0 +1,26 @@
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { test } from 'tap'
+import { replaceMethod } from '../../src/http/replace-method.ts'
+
+test('an object whose method was replaced does not grow old', (t) => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as NodeJS.GCFunction
+  const before = oldBytes()
+  let sum = 0
+  for (let at = 0; at < 1000; at += 1) {
+    const request = { bytes: new Array(1000).fill(at), size: () => 0 }
+    replaceMethod(request, 'size', () => request.bytes.length)
+    sum += request.size()
+    if (at % 50 === 0) gc({ type: 'minor' })
+  }
+  for (let at = 0; at < 3; at += 1) gc({ type: 'minor' })
+  t.equal(sum, 1_000_000)
+  // Kept, they would be 8 MB.
+  t.ok(oldBytes() - before < 2_000_000)
+  t.end()
+})
+
+function oldBytes(): number {
+  return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0
+}
