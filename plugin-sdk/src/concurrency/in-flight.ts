@@ -1,7 +1,7 @@
 /**
  * Items that come and go at a high rate, such as running calls.
  *
- * A `Set` is wrong for them. V8 replaces the table of a `Set` after a few additions, and the former table refers to the next
+ * A `Set` or a `Map` is wrong for them. V8 replaces its table after a few additions, and the former table refers to the next
  * one. As soon as one table is old, the garbage collector of young objects keeps all tables after it, with all items that
  * they had, until it collects the whole heap.
  */

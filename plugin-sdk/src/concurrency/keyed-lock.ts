@@ -2,7 +2,8 @@ import { Mutex } from './mutex.ts'
 
 /** Mutual exclusion per key within a process. Work on different keys runs at the same time. */
 export class KeyedLock {
-  readonly #held = new Map<string, { readonly mutex: Mutex; users: number }>()
+  // No `Map`, for the reason that `InFlight` has: locks come and go at a high rate.
+  readonly #held: Record<string, { readonly mutex: Mutex; users: number }> = Object.create(null)
 
   /**
    * Runs the work while it holds all the keys. Calls with the same keys run in the order in which they were made.
@@ -17,14 +18,14 @@ export class KeyedLock {
   }
 
   async #holding<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const held = this.#held.get(key) ?? { mutex: new Mutex(), users: 0 }
-    this.#held.set(key, held)
+    const held = this.#held[key] ?? { mutex: new Mutex(), users: 0 }
+    this.#held[key] = held
     held.users += 1
     try {
       return await held.mutex.run(work)
     } finally {
       held.users -= 1
-      if (held.users === 0) this.#held.delete(key)
+      if (held.users === 0) delete this.#held[key]
     }
   }
 }

@@ -3,6 +3,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FromWriter, NumberedRequest, WriteAnswer, WriteRequest, WriterSettings } from './protocol.ts'
 
 interface Call {
+  readonly id: number
   resolve(seq: number): void
   reject(error: unknown): void
 }
@@ -11,7 +12,8 @@ interface Call {
 export class JournalWriter {
   readonly #thread: Worker
   readonly #exit: Promise<void>
-  readonly #calls = new Map<number, Call>()
+  // No `Map`: V8 would keep what comes and goes in one at a high rate until it collects the whole heap. Answers come almost in order.
+  readonly #calls: Call[] = []
   #batch: NumberedRequest[] = []
   #lastId = 0
   #closedBy: NodekeepError | null = null
@@ -55,8 +57,8 @@ export class JournalWriter {
     if (this.#closedBy !== null) return Promise.reject(this.#closedBy)
     return new Promise((resolve, reject) => {
       this.#lastId += 1
-      if (this.#calls.size === 0) this.#thread.ref()
-      this.#calls.set(this.#lastId, { resolve, reject })
+      if (this.#calls.length === 0) this.#thread.ref()
+      this.#calls.push({ id: this.#lastId, resolve, reject })
       this.#batch.push({ id: this.#lastId, request })
       if (this.#batch.length === 1) queueMicrotask(() => this.#send())
     })
@@ -91,20 +93,21 @@ export class JournalWriter {
 
   #deliver(answers: readonly WriteAnswer[]): void {
     for (const { id, seq, failure } of answers) {
-      const call = this.#calls.get(id)
-      this.#calls.delete(id)
+      const place = this.#calls.findIndex((call) => call.id === id)
+      if (place === -1) continue
+      const [call] = this.#calls.splice(place, 1)
       if (failure === undefined) call?.resolve(seq)
       else if (failure.code === 'INSUFFICIENT_STORAGE') call?.reject(diskFull(failure.reason))
       else call?.reject(unavailable('cannot be written', failure.reason))
     }
-    if (this.#calls.size === 0 && this.#closedBy === null) this.#thread.unref()
+    if (this.#calls.length === 0 && this.#closedBy === null) this.#thread.unref()
   }
 
   /** Rejects the open requests of a thread that has ended. */
   #rejectAll(error: NodekeepError): void {
     this.#closedBy ??= error
-    for (const { reject } of this.#calls.values()) reject(this.#closedBy)
-    this.#calls.clear()
+    for (const { reject } of this.#calls) reject(this.#closedBy)
+    this.#calls.length = 0
   }
 }
 

@@ -10,8 +10,9 @@ const maxOpen = 64
 export class FolderSync {
   readonly #disk: Disk
   readonly #canSync: boolean
-  readonly #running = new Map<string, Promise<void>>()
-  readonly #waiting = new Map<string, Promise<void>>()
+  // No `Map`: V8 would keep what comes and goes in one at a high rate until it collects the whole heap.
+  readonly #running: Record<string, Promise<void>> = Object.create(null)
+  readonly #waiting: Record<string, Promise<void>> = Object.create(null)
   /** The folders whose way from the root is durable: identities by path. Another program may replace a folder. */
   readonly #durable = new LRUCache<string, string>({ max: 10_000 })
   #generation = 0
@@ -25,15 +26,15 @@ export class FolderSync {
   async sync(folder: Folder): Promise<void> {
     if (!this.#canSync) return
     const key = folder.identity()
-    const waiting = this.#waiting.get(key)
+    const waiting = this.#waiting[key]
     if (waiting !== undefined) return waiting
-    const running = this.#running.get(key)
+    const running = this.#running[key]
     if (running === undefined) return this.#begin(key, folder)
     const next = running.then(ignore, ignore).then(() => {
-      this.#waiting.delete(key)
+      delete this.#waiting[key]
       return this.#begin(key, folder)
     })
-    this.#waiting.set(key, next)
+    this.#waiting[key] = next
     return next
   }
 
@@ -49,8 +50,8 @@ export class FolderSync {
   }
 
   #begin(key: string, folder: Folder): Promise<void> {
-    const syncing = this.#disk.fsync(folder.fd).finally(() => this.#running.delete(key))
-    this.#running.set(key, syncing)
+    const syncing = this.#disk.fsync(folder.fd).finally(() => delete this.#running[key])
+    this.#running[key] = syncing
     return syncing
   }
 
