@@ -119,14 +119,14 @@ export function rangeOfBytes(bytes: Uint8Array, skipped: number, length: number)
 /** The largest chunk of a content that is in memory, in bytes. */
 const maxChunk = 256 * 1024
 
-/** The content of a read whose bytes are all in memory. The signal ends it before each chunk. */
+/** The content of a read whose bytes are all in memory. Each of the signals ends it before the next chunk. */
 export async function* contentOfBytes(
   bytes: Uint8Array,
-  signal: AbortSignal,
+  signals: readonly AbortSignal[],
 ): AsyncGenerator<Uint8Array, void> {
-  signal.throwIfAborted()
+  for (const signal of signals) signal.throwIfAborted()
   for (let start = 0; start < bytes.length; start += maxChunk) {
-    signal.throwIfAborted()
+    for (const signal of signals) signal.throwIfAborted()
     yield bytes.subarray(start, start + maxChunk)
   }
 }

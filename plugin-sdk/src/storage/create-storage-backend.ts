@@ -217,9 +217,10 @@ class DriverBackend implements StorageBackend {
   ): Promise<StorageReading> {
     // Storages and streams fail in ways of their own on a range that no file can have, so a driver never gets one.
     if (rangeOf(Number.MAX_SAFE_INTEGER, start, end) === null) throw refusedRange(await files.stat(path))
-    const either = this.#endsWith(signal)
+    using links = new DisposableStack()
+    const either = links.use(this.#endOf(signal))
     const { supports } = this.#driver
-    const reading = await files.open(path, { start: start ?? 0, end, signal: either })
+    const reading = await files.open(path, { start: start ?? 0, end, signal: either.signal })
     const { size, type } = reading.entry
     const range = type === 'file' ? rangeOf(size, start, end) : null
     const first = range?.first ?? 0
@@ -228,14 +229,20 @@ class DriverBackend implements StorageBackend {
     if (reading.content instanceof Uint8Array) {
       if (range === null) throw refusedRange(reading.entry)
       const bytes = rangeOfBytes(reading.content, skipped, range.length)
-      return { entry: reading.entry, content: contentOfBytes(copies ? new Uint8Array(bytes) : bytes, either) }
+      const signals = [this.#closing.signal, ...(signal ? [signal] : [])]
+      return {
+        entry: reading.entry,
+        content: contentOfBytes(copies ? new Uint8Array(bytes) : bytes, signals),
+      }
     }
+    const link = links.move()
     const content = new ContentOfRead(reading.content, {
       skipped,
       length: range === null ? 0 : range.length,
       copies,
       onClose: () => {
         this.#contents.delete(content)
+        link.dispose()
         signal?.removeEventListener('abort', abort)
       },
     })
@@ -364,13 +371,14 @@ class DriverBackend implements StorageBackend {
     return watch
   }
 
-  /** Like `#endsWith`, for as long as a call runs. */
+  /** Returns a signal that aborts with the caller's, and when the backend closes, for as long as a call runs. */
   #endOf(signal: AbortSignal | undefined): LinkedSignal {
-    return linkSignals(this.#closing.signal, ...(signal === undefined ? [] : [signal]))
+    if (signal === undefined) return { signal: this.#closing.signal, [Symbol.dispose]: () => {} }
+    return linkSignals(this.#closing.signal, signal)
   }
 
-  /** Returns a signal that aborts with the caller's, and when the backend closes. */
-  #endsWith(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal])
+  /** Like `#endOf`, without an end. */
+  #endsWith(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, this.#closing.signal])
   }
 }

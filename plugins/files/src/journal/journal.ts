@@ -102,8 +102,8 @@ class OpenJournal implements Journal {
   readonly #file: string
   readonly #reader: JournalReader
   readonly #writer: JournalWriter
-  /** The last outcome of each user that is on its way to the disk. The writer answers in order. */
-  readonly #lastOutcomes = new Map<string, Promise<void>>()
+  /** The last outcome of each user that is on its way to the disk. The writer answers in order. No `Map`, for the reason that `PathLocks` has. */
+  readonly #lastOutcomes: Record<string, Promise<void>> = Object.create(null)
 
   constructor(file: string, reader: JournalReader, writer: JournalWriter) {
     this.#file = file
@@ -208,15 +208,15 @@ class OpenJournal implements Journal {
   #record(userUuid: string, seq: number, outcome: 'commit' | 'discard'): Promise<void> {
     const written = this.resolve(seq, outcome)
     const forget = () => {
-      if (this.#lastOutcomes.get(userUuid) === written) this.#lastOutcomes.delete(userUuid)
+      if (this.#lastOutcomes[userUuid] === written) delete this.#lastOutcomes[userUuid]
     }
     written.then(forget, forget)
-    this.#lastOutcomes.set(userUuid, written)
+    this.#lastOutcomes[userUuid] = written
     return written
   }
 
   /** Waits until a reader sees the outcomes of a user that were recorded before. */
   async #outcomesWritten(userUuid: string): Promise<void> {
-    await this.#lastOutcomes.get(userUuid)?.catch(() => {})
+    await this.#lastOutcomes[userUuid]?.catch(() => {})
   }
 }
