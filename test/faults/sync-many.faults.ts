@@ -7,7 +7,7 @@ const files = 100_000
 /** Mebibytes that the node may use on top of its idle memory. */
 const nodeAllowance = 200
 
-/** Mebibytes of a client. It knows both sides of each path, some 1.5 KiB, and its heap may grow likewise. */
+/** Mebibytes of a client. It keeps the paths of its folder in memory. */
 const clientAllowance = 600
 
 export default {
