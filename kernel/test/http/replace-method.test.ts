@@ -7,7 +7,7 @@ test('an object whose method was replaced does not grow old', (t) => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as NodeJS.GCFunction
   setFlagsFromString('--no-expose-gc')
-  // What earlier tests left must not grow old meanwhile.
+  // Objects of earlier tests must not grow old meanwhile.
   gc()
   const before = oldBytes()
   let sum = 0
