@@ -377,7 +377,7 @@ class DriverBackend implements StorageBackend {
     return linkSignals(this.#closing.signal, signal)
   }
 
-  /** Like `#endOf`, without an end. */
+  /** Like `#endOf`, for a watch or a snapshot, which last long. */
   #endsWith(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, this.#closing.signal])
   }

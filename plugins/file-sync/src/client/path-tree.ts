@@ -5,10 +5,6 @@ export class PathTree<T> {
   readonly #values = new Map<string, T>()
   readonly #children = new Map<string, Set<string>>()
 
-  get size(): number {
-    return this.#values.size
-  }
-
   get(path: string): T | undefined {
     return this.#values.get(path)
   }

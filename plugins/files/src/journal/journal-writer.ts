@@ -12,7 +12,7 @@ interface Call {
 export class JournalWriter {
   readonly #thread: Worker
   readonly #exit: Promise<void>
-  // No `Map`: V8 would keep what comes and goes in one at a high rate until it collects the whole heap. Answers come almost in order.
+  // In the order of the answers. No `Map`, for the reason that `PathLocks` has.
   readonly #calls: Call[] = []
   #batch: NumberedRequest[] = []
   #lastId = 0

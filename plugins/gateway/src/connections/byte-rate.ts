@@ -1,7 +1,7 @@
 /** The bytes of a burst, as seconds of the rate. */
 const burstSeconds = 1
 
-/** Holds all connections of a node together to a rate. */
+/** Holds connections together to a rate: those of a node, or of an address. */
 export class ByteRate {
   readonly #bytesPerSecond: number
   /** Called when bytes may pass again. */
