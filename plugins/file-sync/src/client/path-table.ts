@@ -11,7 +11,6 @@ export class PathTable<T> {
   constructor(database: StateDatabase, name: string) {
     this.#database = database
     this.#name = name
-    this.count()
   }
 
   /** Number of paths. */
@@ -24,7 +23,7 @@ export class PathTable<T> {
     return this.#pathBytes
   }
 
-  /** Counts anew, as after the end of a transaction without its changes. */
+  /** Counts the records, at the start and after the end of a transaction without its changes. */
   count(): void {
     const sums = `SELECT count(*) AS size, total(octet_length(path)) AS bytes FROM ${this.#name}`
     const row = this.#database.row(sums)

@@ -9,8 +9,8 @@ type CommonState = (
     }
 ) & {
   /**
-   * The node has begun anew since then, as after a restore of an older backup. Only the content still says something: a path that
-   * is missing on one side was not deleted there.
+   * Only the content still says something: a path that is missing on one side was not deleted there. The node has begun anew since
+   * then, as after a restore of an older backup, or this device may have moved the file itself.
    */
   readonly isStale: boolean
 }

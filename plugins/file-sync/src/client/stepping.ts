@@ -105,8 +105,8 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
   try {
     const content = await disk.read(path, file)
     try {
-      state.addOffer(path, content.sha256)
       if (source?.sha256 === content.sha256) return await moveRemotely(view, remote, source, path, file)
+      state.addOffer(path, content.sha256)
       const revision = there?.type === 'file' ? there.revision : null
       const entry = await writing(view, [path], () => remote.write(path, content, revision))
       state.together(() => {
@@ -143,7 +143,7 @@ async function movedFrom(
   if (view.local.get(source) !== undefined && (await disk.stat(source)) === null) view.setLocal(source, null)
   const [common, there] = [state.common.get(source), state.remote.get(source)]
   if (view.local.get(source) || view.isBusy(source)) return null
-  if (common?.type !== 'file' || common.isStale || there?.type !== 'file') return null
+  if (common?.type !== 'file' || state.isStale(source, common) || there?.type !== 'file') return null
   const { sha256, revision } = common
   return revision === there.revision ? { path: source, sha256, revision } : null
 }
@@ -157,6 +157,7 @@ async function moveRemotely(
 ): Promise<void> {
   const { state } = view
   const former = remoteFile(view, source)
+  state.addMove(source, path, sha256)
   try {
     const moved = await writing(view, [source, path], () => remote.move(source, path, revision))
     const entry = { ...former, revision: moved }

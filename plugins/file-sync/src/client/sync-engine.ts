@@ -1,4 +1,4 @@
-import type { ServerMessage } from '../protocol/messages.ts'
+import type { ServerMessage, WireChange } from '../protocol/messages.ts'
 import { DeletionGuard, type DeletionLimits } from './deletion-guard.ts'
 import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
 import { listRemotely, lookLocally, lookRemotely } from './looking.ts'
@@ -184,7 +184,7 @@ export class SyncEngine {
   }
 
   #hint(paths: readonly string[]): void {
-    this.view.expectLocalChanges(paths)
+    for (const path of paths) this.view.localLooks.add(path)
     this.#proceed()
   }
 
@@ -241,7 +241,9 @@ export class SyncEngine {
         const paths = message.changes.flatMap((change) => this.#changedPaths(change))
         this.view.expectRemoteChanges(message.cursor, paths)
         this.#head = message.head
-        this.#ack = () => ack(message.cursor)
+        // Assigned straight to the property, a function and its message would stay in memory until V8 collects the whole heap.
+        const acknowledge = () => ack(message.cursor)
+        this.#ack = acknowledge
         break
       }
       case 'waiting':
@@ -252,15 +254,7 @@ export class SyncEngine {
   }
 
   /** The paths of a change that may have changed since this client last saw them. */
-  #changedPaths({
-    path,
-    source,
-    revision,
-  }: {
-    readonly path: string
-    readonly source?: string
-    readonly revision?: string
-  }): string[] {
+  #changedPaths({ path, source, revision }: WireChange): string[] {
     const known = this.#parts.state.remote.get(path)
     const isKnown = known?.type === 'file' && known.revision === revision
     const paths = isKnown ? [] : [path]
@@ -282,7 +276,6 @@ export class SyncEngine {
     try {
       this.#beginWork()
     } catch (error) {
-      // The state may be on a disk that fails.
       this.#fail(error)
     }
     if (this.#running === 0 && this.#end.signal.aborted) this.#ended.resolve()
@@ -366,19 +359,14 @@ export class SyncEngine {
   }
 
   #addRemoval(path: string, { do: what }: Step): void {
-    const { state, clock } = this.#parts
-    const isFile = state.common.get(path)?.type === 'file'
+    const isFile = this.#parts.state.common.get(path)?.type === 'file'
     const removal = { isFile, isDue: what !== 'removeRemote' || !isFile }
     this.view.removals.set(path, removal)
     if (removal.isDue) return
     // The clock of the machine may be set back, so the time itself says nothing.
-    clock
-      .sleep(removalPauseMs, this.#end.signal)
-      .then(() => {
-        removal.isDue = true
-        this.#proceed()
-      })
-      .catch((error: unknown) => this.#fail(error))
+    this.#after(removalPauseMs, () => {
+      removal.isDue = true
+    })
   }
 
   /** Removals come last: what is missing at one path may have moved to another. */
@@ -494,13 +482,7 @@ export class SyncEngine {
   }
 
   #postponeLook(path: string, looks: Looks): void {
-    this.#parts.clock
-      .sleep(this.#pauseAfter(looks.postpone(path)), this.#end.signal)
-      .then(() => {
-        looks.resume(path)
-        this.#proceed()
-      })
-      .catch((error: unknown) => this.#fail(error))
+    this.#after(this.#pauseAfter(looks.postpone(path)), () => looks.resume(path))
   }
 
   async #lookLocally(path: string): Promise<void> {
@@ -556,13 +538,19 @@ export class SyncEngine {
   #retry(attempts: number): void {
     if (this.#isRetrying) return
     this.#isRetrying = true
-    const { clock } = this.#parts
-    clock
-      .sleep(this.#pauseAfter(attempts), this.#end.signal)
+    this.#after(this.#pauseAfter(attempts), () => {
+      this.#isRetrying = false
+      for (const path of this.view.later) this.view.todo.add(path)
+      this.view.later.clear()
+    })
+  }
+
+  /** Makes a change after a pause, and begins the work that it allows. */
+  #after(ms: number, change: () => void): void {
+    this.#parts.clock
+      .sleep(ms, this.#end.signal)
       .then(() => {
-        this.#isRetrying = false
-        for (const path of this.view.later) this.view.todo.add(path)
-        this.view.later.clear()
+        change()
         this.#proceed()
       })
       .catch((error: unknown) => this.#fail(error))

@@ -6,7 +6,7 @@ import { SyncFailure } from './sync-failure.ts'
 
 /** The last state that the device and the node had in common at a path. */
 type Common =
-  | { readonly type: 'directory'; readonly isStale: boolean }
+  | { readonly type: 'directory' }
   | {
       readonly type: 'file'
       readonly sha256: string
@@ -14,8 +14,12 @@ type Common =
       /** The identity that the local file has as long as nobody writes to it. Empty if the local file was another one. */
       readonly identity: string
       readonly moveIdentity: string
-      readonly isStale: boolean
+      /** Whether a move of the file was sent to the node without a known outcome. */
+      readonly mayBeMoved: boolean
     }
+
+/** A common state, and the count of how often the device had begun anew with a node when it was recorded. */
+export type CommonRecord = Common & { readonly generation: number }
 
 /** An entry of the node, and the SHA-256 of a file once it is known. */
 export type RemoteRecord = RemoteEntry & { readonly sha256?: string }
@@ -42,10 +46,10 @@ interface Position {
  * The knowledge of the device that survives a restart: the common states, the files of the node as they were seen last, and the changes
  * that it must still look at. It is a database. Tables that stay small are in memory too. After a crash, the newest records may be
  * missing. That is safe: the device then compares the contents. On a full disk, a change happens neither in the database nor in memory,
- * and fails with SyncFailure `unavailable`.
+ * and fails with SyncFailure `unavailable`. If the database cannot be read, every method may fail with SyncFailure `stop`.
  */
 export class SyncState {
-  readonly common: PathTable<Common>
+  readonly common: PathTable<CommonRecord>
   readonly remote: PathTable<RemoteRecord>
   /** Paths of the node that may have changed. */
   readonly looks = new Set<string>()
@@ -64,11 +68,11 @@ export class SyncState {
   constructor(database: DatabaseSync) {
     // The lock holds until the connection closes, so a second client of the same folder is refused.
     database.exec(`
-      PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+      PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
       BEGIN IMMEDIATE;
       CREATE TABLE IF NOT EXISTS common (path TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-      CREATE INDEX IF NOT EXISTS common_revisions ON common (record ->> 'revision');
-      CREATE INDEX IF NOT EXISTS common_moves ON common (record ->> 'moveIdentity');
+      CREATE INDEX IF NOT EXISTS common_revisions ON common (record ->> 'revision', record ->> 'generation');
+      CREATE INDEX IF NOT EXISTS common_moves ON common (record ->> 'moveIdentity', record ->> 'generation');
       CREATE TABLE IF NOT EXISTS remote (path TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS looks (path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS offers (path TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (path, sha256))
@@ -109,15 +113,25 @@ export class SyncState {
   setCommon(path: string, common: Common | null): void {
     const files = (common?.type === 'file' ? 1 : 0) - (this.common.get(path)?.type === 'file' ? 1 : 0)
     if (common === null) this.common.delete(path)
-    else this.common.set(path, common)
+    else this.common.set(path, { ...common, generation: this.#generation })
     this.#files += files
   }
 
+  /**
+   * Whether only the content of the common state of a path still says something. The device has begun anew with the node, or may have
+   * moved the file away there itself: nobody else has then removed or replaced it.
+   */
+  isStale(path: string, common: CommonRecord): boolean {
+    if (common.generation !== this.#generation) return true
+    if (common.type !== 'file' || !common.mayBeMoved) return false
+    const remote = this.remote.get(path)
+    return remote?.type !== 'file' || remote.revision !== common.revision
+  }
+
   setRemote(path: string, entry: RemoteRecord | null): void {
-    const { size, pathBytes } = this.remote
     if (entry === null) this.remote.delete(path)
-    else if (size >= mostEntries || pathBytes > mostPathBytes) throw tooManyEntries()
     else this.remote.set(path, entry)
+    if (this.remote.size > mostEntries || this.remote.pathBytes > mostPathBytes) throw tooManyEntries()
   }
 
   /** Records that a local file and a file of the node have the same content. Its former offers are then over. */
@@ -132,7 +146,7 @@ export class SyncState {
         revision: remote.revision,
         identity: local?.identity ?? '',
         moveIdentity: local?.moveIdentity ?? '',
-        isStale: false,
+        mayBeMoved: false,
       })
       this.endOffers(path)
     })
@@ -141,8 +155,8 @@ export class SyncState {
   /** Records that both sides have, or had at one time, a folder. */
   setSameFolder(path: string): void {
     const common = this.common.get(path)
-    if (common?.type !== 'directory' || common.isStale)
-      this.setCommon(path, { type: 'directory', isStale: false })
+    if (common?.type !== 'directory' || this.isStale(path, common))
+      this.setCommon(path, { type: 'directory' })
   }
 
   /** Records, before it is sent, what may become the content of a path on the node. */
@@ -152,22 +166,29 @@ export class SyncState {
     this.#keepOffer(path, sha256)
   }
 
+  /** Records, before it is sent, that the file of a path may move to another one on the node. */
+  addMove(source: string, path: string, sha256: string): void {
+    const common = this.common.get(source)
+    this.together(() => {
+      this.addOffer(path, sha256)
+      if (common?.type === 'file') this.setCommon(source, { ...common, mayBeMoved: true })
+    })
+  }
+
   endOffers(path: string): void {
     if (!this.offers.has(path)) return
     this.#database.run('DELETE FROM offers WHERE path = ?', path)
     this.offers.delete(path)
   }
 
-  /** A path of the common state with a revision. */
+  /** A path of the common state with a revision. It is not a stale one. */
   pathOfRevision(revision: string): string | undefined {
-    const query = `SELECT path FROM common WHERE record ->> 'revision' = ? AND NOT record ->> 'isStale' LIMIT 1`
-    return this.#database.row(query, revision)?.path?.toString()
+    return this.#pathWith('revision', revision)
   }
 
-  /** A path of the common state whose local file has an identity that moves keep. */
+  /** A path of the common state whose local file has an identity that moves keep. It is not a stale one. */
   pathOfMove(moveIdentity: string): string | undefined {
-    const query = `SELECT path FROM common WHERE record ->> 'moveIdentity' = ? LIMIT 1`
-    return this.#database.row(query, moveIdentity)?.path?.toString()
+    return this.#pathWith('moveIdentity', moveIdentity)
   }
 
   /** Records that changes up to a cursor are known, and which paths they name. */
@@ -244,10 +265,20 @@ export class SyncState {
     this.#database.close()
   }
 
+  get #generation(): number {
+    return Number(this.setting('generation') ?? 0)
+  }
+
+  #pathWith(key: 'revision' | 'moveIdentity', value: string): string | undefined {
+    const query = `SELECT path FROM common WHERE record ->> '${key}' = ? AND record ->> 'generation' = ? LIMIT 1`
+    return this.#database.row(query, value, this.#generation)?.path?.toString()
+  }
+
   #forgetNode(): void {
-    this.#database.run(`UPDATE common SET record = json_set(record, '$.isStale', json('true'))`)
+    this.set('generation', String(this.#generation + 1))
     this.set('listed', 'no')
-    for (const path of [...this.looks]) this.endLook(path)
+    this.#database.run('DELETE FROM looks')
+    this.looks.clear()
   }
 
   #load(): void {

@@ -4,7 +4,7 @@ import type { Disk, LocalEntry } from './ports.ts'
 import { type LocalState, type RemoteState, reconcile, type Step } from './reconcile.ts'
 import { Removals } from './removals.ts'
 import { folderOf, foldersAbove, isSyncPath, isWithin, nameOf } from './sync-paths.ts'
-import type { RemoteRecord, SyncState } from './sync-state.ts'
+import type { CommonRecord, RemoteRecord, SyncState } from './sync-state.ts'
 
 /** An entry of the disk, and the SHA-256 of a file once it is known. */
 export type LocalRecord = LocalEntry & { readonly sha256?: string }
@@ -142,11 +142,6 @@ export class SyncView {
     this.state.advance(cursor, paths)
   }
 
-  /** Records that paths on the disk may have changed. */
-  expectLocalChanges(paths: readonly string[]): void {
-    for (const path of paths) this.localLooks.add(path)
-  }
-
   /** Begins to look at the disk. */
   lookLocally(): Look {
     return begin(this.#lookingLocally)
@@ -207,13 +202,14 @@ export class SyncView {
   #reconciled(path: string): Step {
     const local = this.local.get(path)
     const remote = this.state.remote.get(path)
+    const common = this.state.common.get(path)
     if (this.#isLeftAlone(path, local, remote) || !isSyncPath(path)) return nothing
     const differ = local !== undefined && remote !== undefined && local.type !== remote.type
     const isOpenBelow = differ && this.#isOpenBelow(path)
     if (isOpenBelow) this.#waitingForContent.add(path)
     return reconcile({
-      common: this.state.common.get(path) ?? null,
-      local: this.#localState(path, local),
+      common: common === undefined ? null : { ...common, isStale: this.state.isStale(path, common) },
+      local: this.#localState(path, local, common),
       remote: this.#remoteState(path, remote),
       offered: this.state.offers.get(path) ?? noOffers,
       isOpenBelow,
@@ -228,10 +224,13 @@ export class SyncView {
     return other !== undefined || this.ignores(path, folder)
   }
 
-  #localState(path: string, local: LocalRecord | undefined): LocalState | null {
+  #localState(
+    path: string,
+    local: LocalRecord | undefined,
+    common: CommonRecord | undefined,
+  ): LocalState | null {
     if (local === undefined || local.type === 'other') return null
     if (local.type === 'directory') return { type: 'directory', isEmpty: this.local.isEmpty(path) }
-    const common = this.state.common.get(path)
     const isCommon = common?.type === 'file' && common.identity !== '' && common.identity === local.identity
     const sha256 = isCommon ? common.sha256 : (local.sha256 ?? null)
     return { type: 'file', isCommon, sha256, modified: local.modified }

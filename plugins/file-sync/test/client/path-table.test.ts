@@ -63,7 +63,8 @@ t.test('a record that cannot be read because the file is damaged ends the sync',
   await writeFile(file, bytes.fill(7, 4096))
   const damaged = new StateDatabase(new DatabaseSync(file))
   t.teardown(() => damaged.close())
-  t.throws(() => new PathTable(damaged, 'records'), { name: 'SyncFailure', kind: 'stop', message: /damaged/ })
+  const unreadable: Table = new PathTable(damaged, 'records')
+  t.throws(() => unreadable.count(), { name: 'SyncFailure', kind: 'stop', message: /damaged/ })
 })
 
 function compare(table: Table, model: Model, folder: string): void {

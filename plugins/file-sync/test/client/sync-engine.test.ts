@@ -56,6 +56,38 @@ t.test('a file that is edited or deleted before the answer to its move is lost i
   }
 })
 
+t.test('a move that is taken back before its answer is lost happens on the node too', async (t) => {
+  for (const isKilled of [false, true]) {
+    for (const [there, here] of [
+      [null, null],
+      ['there', null],
+      [null, 'here'],
+      ['there', 'here'],
+    ]) {
+      const { node, pass, device } = createQuietWorld()
+      const one = device()
+      one.disk.write('/a', 'moved', 1)
+      await pass(soon)
+      one.disk.rename('/a', '/b')
+      loseAnswer(node, 'move')
+      await untilNodeHas(node, pass, '/b')
+      if (isKilled) one.kill()
+      one.disk.rename('/b', '/a')
+      // Other files take both paths.
+      if (typeof here === 'string') one.disk.write('/b', here, 2)
+      if (typeof there === 'string') {
+        node.put('/a', there, 3)
+        node.record('write', '/a')
+      }
+      one.start()
+      await pass(4 * soon)
+      const contents = [...node.nodes.values()].map((each) => each.type === 'file' && each.content)
+      t.strictSame(contents.sort(), ['moved', here, there].filter((each) => each !== null).sort())
+      t.strictSame(treeOf(node).sort(), treeOn(one).sort())
+    }
+  }
+})
+
 t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
   for (const former of ['former', null]) {
     const { node, pass, device } = createQuietWorld()

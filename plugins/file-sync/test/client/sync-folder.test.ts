@@ -198,7 +198,7 @@ t.test('a folder whose state is damaged or of another node begins anew, and dele
   await t.rejects(openSyncFolder({ ...parts, isAnew: true }), { kind: 'stop', message: /Another client/ })
   opened[Symbol.dispose]()
   await writeFile(join(folder, '.nodekeep-sync/state.sqlite'), 'damaged '.repeat(1000))
-  await t.rejects(openSyncFolder(parts), { kind: 'stop', message: /Begin anew with "--link"/ })
+  await t.rejects(openSyncFolder(parts), { kind: 'stop', message: /cannot be read.* anew with "--link"/ })
   await write(user, '/b', 'of the node')
   await rm(join(folder, 'a'))
   await (await syncFolder(t, node, user, { ...parts, isAnew: true })).idle()
