@@ -11,7 +11,8 @@ const maxAnswerBytes = 4096
 /** Characters of the gateway's reason that are passed on. */
 const reasonLength = 500
 
-interface ApiRequest {
+/** A request to the API of a gateway. */
+export interface GatewayRequest {
   readonly method: 'POST' | 'DELETE'
   /** The host of the gateway's API, as the gateway knows it: its domain, with the port of https if that is not 443. */
   readonly host: string
@@ -27,7 +28,7 @@ interface ApiRequest {
 export async function askGateway(
   route: GatewayRoute,
   identity: NodeIdentity,
-  { method, host, path, body }: ApiRequest,
+  { method, host, path, body }: GatewayRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const text = body === undefined ? '' : JSON.stringify(body)

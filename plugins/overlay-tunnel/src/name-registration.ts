@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log, NodeIdentity, StateStore } from '@nodekeep/plugin-sdk'
 import type { GatewayRoute } from './connect-to-gateway.ts'
+import type { GatewayRequest } from './gateway-api.ts'
 import { GatewayRefusal } from './gateway-refusal.ts'
 import { type OwnName, ownName } from './own-name.ts'
 import { RepeatedFailure } from './repeated-failure.ts'
@@ -100,11 +101,9 @@ export class NameRegistration {
   }
 
   async #register(name: OwnName, { route }: WelcomeSession, signal: AbortSignal): Promise<void> {
-    const { identity } = this.#parts
-    const { askGateway } = await import('./gateway-api.ts')
-    const body = { subdomain: name.subdomain, endpoint: `overlay://${identity.nodeId}` }
+    const body = { subdomain: name.subdomain, endpoint: `overlay://${this.#parts.identity.nodeId}` }
     const asked = { method: 'POST', host: name.gatewayHost, path: '/api/gateway/register', body } as const
-    await askGateway(route, identity, asked, signal)
+    await this.#ask(route, asked, signal)
   }
 
   /** @returns the names that could not be given back */
@@ -113,14 +112,13 @@ export class NameRegistration {
     { route }: WelcomeSession,
     signal: AbortSignal,
   ): Promise<string[]> {
-    const { identity, log } = this.#parts
-    const { askGateway } = await import('./gateway-api.ts')
+    const { log } = this.#parts
     const left: string[] = []
     for (const host of hosts) {
       const { subdomain, gatewayHost } = ownName(host)
       const path = `/api/gateway/register/${subdomain}`
       try {
-        await askGateway(route, identity, { method: 'DELETE', host: gatewayHost, path }, signal)
+        await this.#ask(route, { method: 'DELETE', host: gatewayHost, path }, signal)
         log.info({ name: host }, `The node has given its former name ${host} back to the gateway.`)
       } catch (error) {
         signal.throwIfAborted()
@@ -132,6 +130,12 @@ export class NameRegistration {
       }
     }
     return left
+  }
+
+  async #ask(route: GatewayRoute, asked: GatewayRequest, signal: AbortSignal): Promise<void> {
+    // A node without a gateway does not need the library for signatures.
+    const { askGateway } = await import('./gateway-api.ts')
+    await askGateway(route, this.#parts.identity, asked, signal)
   }
 
   #sentence(error: unknown): string {

@@ -40,39 +40,39 @@ export class ClientRouter {
 
   /** Routes a connection to the https port: by the name that the client asks for. */
   async routeHttps(visit: Visit): Promise<void> {
-    const { addresses, tunnel, errors, helloMs } = this.#parts
-    const { socket } = visit
-    const hello = await readHead(socket, peekClientHello, {
-      maxBytes: maxClientHelloBytes,
-      withinMs: helloMs,
-    })
+    const { tunnel, errors } = this.#parts
+    const hello = await this.#readHello(visit)
     if (hello === null) {
-      errors.refuse(socket, httpsOnly)
+      errors.refuse(visit.socket, httpsOnly)
     } else if (hello.protocols.includes(tunnelProtocol)) {
       visit.leave()
-      await tunnel.accept(socket, visit.client)
-    } else if (hello.serverName !== null && hello.serverName === addresses.domain) {
-      this.#serveApi(visit, hello.serverName)
+      await tunnel.accept(visit.socket, visit.client)
+    } else if (hello.serverName === null) {
+      this.#refuse(visit, hello, noSuchNode())
     } else {
-      const own = hello.serverName === null ? null : addresses.ownAddressOf(hello.serverName)
-      if (own !== null) {
-        const refusal = await leadToAddress(socket, own, this.#parts.ownAddresses)
-        if (refusal !== null) this.#refuse(visit, hello, refusalError(refusal))
-        return
-      }
-      const owner = hello.serverName === null ? null : addresses.ownerOf(hello.serverName)
-      await this.#routeTls(visit, hello, owner, addresses.httpsUrl(hello.serverName ?? ''))
+      await this.#routeName(visit, hello, hello.serverName)
     }
+  }
+
+  async #routeName(visit: Visit, hello: ClientHello, name: string): Promise<void> {
+    const { addresses, ownAddresses } = this.#parts
+    if (name === addresses.domain) {
+      this.#serveApi(visit, name)
+      return
+    }
+    const own = addresses.ownAddressOf(name)
+    if (own === null) {
+      await this.#routeTls(visit, hello, addresses.ownerOf(name), addresses.httpsUrl(name))
+      return
+    }
+    const refusal = await leadToAddress(visit.socket, own, ownAddresses)
+    if (refusal !== null) this.#refuse(visit, hello, refusalError(refusal))
   }
 
   /** Routes a connection to the port of a node. */
   async routePort(visit: Visit, nodeId: string, port: number): Promise<void> {
-    const { nodes, errors, helloMs } = this.#parts
-    const { socket } = visit
-    const hello = await readHead(socket, peekClientHello, {
-      maxBytes: maxClientHelloBytes,
-      withinMs: helloMs,
-    })
+    const { nodes, errors } = this.#parts
+    const hello = await this.#readHello(visit)
     const session = nodes.find(nodeId)
     const url = portUrl(session?.process.host ?? 'localhost', port)
     if (hello !== null) {
@@ -80,8 +80,14 @@ export class ClientRouter {
       return
     }
     const line = { ...visit.client, serverName: null, protocol: 'http', encrypted: false } as const
-    const refusal = session === null ? 'away' : await session.lead(socket, line, url)
-    if (refusal !== null) errors.refuse(socket, refusalError(refusal))
+    const refusal = session === null ? 'away' : await session.lead(visit.socket, line, url)
+    if (refusal !== null) errors.refuse(visit.socket, refusalError(refusal))
+  }
+
+  /** @returns the first message of a client of TLS, `null` for other clients */
+  #readHello({ socket }: Visit): Promise<ClientHello | null> {
+    const { helloMs } = this.#parts
+    return readHead(socket, peekClientHello, { maxBytes: maxClientHelloBytes, withinMs: helloMs })
   }
 
   /** @param owner the node that the address belongs to */

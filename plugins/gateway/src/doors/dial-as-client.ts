@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, type BlockList, connect } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { connect as connectTls } from 'node:tls'
 import { isWithin, localProxyHeader } from '../connections/proxy-header.ts'
+import { startTls } from '../connections/start-tls.ts'
 
 interface DialOptions {
   readonly url: URL
@@ -14,8 +14,7 @@ interface DialOptions {
 }
 
 /**
- * Connects to a listener of this gateway, as a client of a node does. The certificate is not checked: it may be of an authority that
- * only the people of the node know, and the node proves itself by what it answers.
+ * Connects to a listener of this gateway, as a client of a node does.
  *
  * @throws Error with a sentence for the log of the node
  */
@@ -26,12 +25,7 @@ export async function dialAsClient({ url, address, proxies, signal }: DialOption
   try {
     await once(socket, 'connect', { signal })
     if (isWithin(proxies, host)) socket.write(localProxyHeader())
-    if (url.protocol === 'http:') return socket
-    const servername = url.hostname
-    const inner = connectTls({ socket, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
-    inner.on('error', () => {})
-    await once(inner, 'secureConnect', { signal })
-    return inner
+    return url.protocol === 'http:' ? socket : await startTls(socket, url.hostname, signal)
   } catch (error) {
     socket.destroy()
     throw error

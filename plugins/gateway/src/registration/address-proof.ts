@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import { isIP, type Socket } from 'node:net'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
+import type { Socket } from 'node:net'
 import { isNodekeepError, NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
 import { dial as dialTcp, type OwnAddress } from '../addresses/own-address.ts'
+import { startTls } from '../connections/start-tls.ts'
 import { knock } from '../doors/knock.ts'
 import { publicAddressOf, type Resolve, resolveBySystem } from './public-address.ts'
 
@@ -61,7 +60,7 @@ export class AddressProof {
       const address = await untilAborted(publicAddressOf(url, resolve), signal)
       const proven = { address, port: Number(url.port || 443) }
       socket = dial(proven)
-      await knock(await startTls(socket, url, signal), url.origin, nodeId, signal)
+      await knock(await startTls(socket, url.hostname, signal), url.origin, nodeId, signal)
       return proven
     } catch (cause) {
       if (isNodekeepError(cause)) throw cause
@@ -75,13 +74,4 @@ export class AddressProof {
       socket?.destroy()
     }
   }
-}
-
-/** The node proves itself by its signature: its certificate is for its names at the gateway, or does not exist yet. */
-async function startTls(socket: Socket, { hostname }: URL, signal: AbortSignal): Promise<TLSSocket> {
-  const servername = isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : ''
-  const inner = connectTls({ socket, servername, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
-  inner.on('error', () => {})
-  await once(inner, 'secureConnect', { signal })
-  return inner
 }
