@@ -10,7 +10,7 @@ type CommonState = (
 ) & {
   /**
    * Only the content still says something: a path that is missing on one side was not deleted there. The node has begun anew since
-   * then, as after a restore of an older backup, or this device may have moved the file itself.
+   * then, as after a restore of an older backup, or this device may have moved or removed it there itself.
    */
   readonly isStale: boolean
 }

@@ -157,7 +157,10 @@ async function moveRemotely(
 ): Promise<void> {
   const { state } = view
   const former = remoteFile(view, source)
-  state.addMove(source, path, sha256)
+  state.together(() => {
+    state.expectGone(source)
+    state.addOffer(path, sha256)
+  })
   try {
     const moved = await writing(view, [source, path], () => remote.move(source, path, revision))
     const entry = { ...former, revision: moved }
@@ -260,6 +263,7 @@ async function removeRemote({ view, disk, remote }: StepParts, path: string): Pr
   const now = await disk.stat(path)
   if (now?.type !== local?.type) throw changed(`${path} is on the disk again.`)
   const revision = there?.type === 'file' ? there.revision : null
+  view.state.expectGone(path)
   await writing(view, [path], () => remote.remove(path, revision))
   view.setRemote(path, null)
   view.state.setCommon(path, null)

@@ -14,12 +14,15 @@ type Common =
       /** The identity that the local file has as long as nobody writes to it. Empty if the local file was another one. */
       readonly identity: string
       readonly moveIdentity: string
-      /** Whether a move of the file was sent to the node without a known outcome. */
-      readonly mayBeMoved: boolean
     }
 
-/** A common state, and the count of how often the device had begun anew with a node when it was recorded. */
-export type CommonRecord = Common & { readonly generation: number }
+/** A common state as it is stored. */
+export type CommonRecord = Common & {
+  /** How often the device had begun anew with a node when this was recorded. */
+  readonly generation: number
+  /** Whether the device has asked the node to move or remove it, without a known outcome. */
+  readonly mayBeGone: boolean
+}
 
 /** An entry of the node, and the SHA-256 of a file once it is known. */
 export type RemoteRecord = RemoteEntry & { readonly sha256?: string }
@@ -113,19 +116,26 @@ export class SyncState {
   setCommon(path: string, common: Common | null): void {
     const files = (common?.type === 'file' ? 1 : 0) - (this.common.get(path)?.type === 'file' ? 1 : 0)
     if (common === null) this.common.delete(path)
-    else this.common.set(path, { ...common, generation: this.#generation })
+    else this.common.set(path, { ...common, generation: this.#generation, mayBeGone: false })
     this.#files += files
   }
 
   /**
-   * Whether only the content of the common state of a path still says something. The device has begun anew with the node, or may have
-   * moved the file away there itself: nobody else has then removed or replaced it.
+   * Whether only the content of the common state of a path still says something: the device has begun anew with the node, or may have
+   * moved or removed it there itself. If it is on the disk, its person wants it.
    */
   isStale(path: string, common: CommonRecord): boolean {
     if (common.generation !== this.#generation) return true
-    if (common.type !== 'file' || !common.mayBeMoved) return false
+    if (!common.mayBeGone) return false
     const remote = this.remote.get(path)
-    return remote?.type !== 'file' || remote.revision !== common.revision
+    if (common.type === 'file') return remote?.type !== 'file' || remote.revision !== common.revision
+    return remote?.type !== 'directory'
+  }
+
+  /** Records, before the node is asked to move or remove something, that it may be gone there. */
+  expectGone(path: string): void {
+    const common = this.common.get(path)
+    if (common !== undefined) this.common.set(path, { ...common, mayBeGone: true })
   }
 
   setRemote(path: string, entry: RemoteRecord | null): void {
@@ -146,7 +156,6 @@ export class SyncState {
         revision: remote.revision,
         identity: local?.identity ?? '',
         moveIdentity: local?.moveIdentity ?? '',
-        mayBeMoved: false,
       })
       this.endOffers(path)
     })
@@ -164,15 +173,6 @@ export class SyncState {
     if (this.offers.get(path)?.has(sha256)) return
     this.#database.run('INSERT INTO offers VALUES (?, ?)', path, sha256)
     this.#keepOffer(path, sha256)
-  }
-
-  /** Records, before it is sent, that the file of a path may move to another one on the node. */
-  addMove(source: string, path: string, sha256: string): void {
-    const common = this.common.get(source)
-    this.together(() => {
-      this.addOffer(path, sha256)
-      if (common?.type === 'file') this.setCommon(source, { ...common, mayBeMoved: true })
-    })
   }
 
   endOffers(path: string): void {

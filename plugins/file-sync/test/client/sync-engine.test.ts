@@ -88,6 +88,31 @@ t.test('a move that is taken back before its answer is lost happens on the node 
   }
 })
 
+t.test('what is put back before the answer to its removal is lost comes back to the node', async (t) => {
+  for (const isKilled of [false, true]) {
+    const { node, pass, device } = createQuietWorld()
+    const one = device()
+    one.disk.write('/folder/a', 'wanted', 1)
+    one.disk.makeFolder('/empty')
+    await pass(soon)
+    for (const path of ['/folder/a', '/empty']) {
+      const there = one.disk.find(path)
+      one.disk.drop(path)
+      loseAnswer(node, 'remove')
+      while (node.nodes.has(path)) await pass(1)
+      if (isKilled) one.kill()
+      // It comes back from a trash.
+      if (there !== undefined) one.disk.nodes.set(one.disk.key(path), there)
+      one.start()
+      one.engine?.lookEverywhere()
+      await pass(soon)
+    }
+    const wanted = ['/empty', '/folder', '/folder/a']
+    t.strictSame([...node.nodes.keys()].sort(), wanted)
+    t.strictSame([...one.disk.nodes.keys()].sort(), wanted)
+  }
+})
+
 t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
   for (const former of ['former', null]) {
     const { node, pass, device } = createQuietWorld()
@@ -576,7 +601,7 @@ t.test('many files that are gone from the node wait for the person', async (t) =
 })
 
 /** The next call takes effect, but its answer is lost. */
-function loseAnswer(node: ModelNode, call: 'write' | 'move'): void {
+function loseAnswer(node: ModelNode, call: 'write' | 'move' | 'remove'): void {
   const original = node[call].bind(node) as (...args: unknown[]) => unknown
   Object.assign(node, {
     [call]: (...args: unknown[]) => {

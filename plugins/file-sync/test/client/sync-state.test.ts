@@ -107,7 +107,6 @@ function commonOf(revision: string) {
     revision,
     identity: 'i',
     moveIdentity: 'm',
-    mayBeMoved: false,
   } as const
 }
 
