@@ -7,7 +7,7 @@ import type { Clock, Disk, Random, Remote } from './ports.ts'
 import type { Step } from './reconcile.ts'
 import { makeStep } from './stepping.ts'
 import { SyncFailure } from './sync-failure.ts'
-import { isSyncPath } from './sync-paths.ts'
+import { foldersAbove, isSyncPath } from './sync-paths.ts'
 import type { SyncState } from './sync-state.ts'
 import { isRemoval, SyncView } from './sync-view.ts'
 
@@ -255,10 +255,14 @@ export class SyncEngine {
 
   /** The paths of a change that may have changed since this client last saw them. */
   #changedPaths({ path, source, revision }: WireChange): string[] {
-    const known = this.#parts.state.remote.get(path)
-    const isKnown = known?.type === 'file' && known.revision === revision
+    const { isListed, looks, remote } = this.#parts.state
+    // The answer of a listing or a look may be older than the change.
+    const isOpen = (each: string) =>
+      !isListed || [...foldersAbove(each), each].some((place) => looks.has(place))
+    const known = remote.get(path)
+    const isKnown = known?.type === 'file' && known.revision === revision && !isOpen(path)
     const paths = isKnown ? [] : [path]
-    if (source !== undefined && (!isKnown || this.#parts.state.remote.get(source) !== undefined))
+    if (source !== undefined && (!isKnown || isOpen(source) || remote.get(source) !== undefined))
       paths.push(source)
     return paths.filter(isSyncPath)
   }

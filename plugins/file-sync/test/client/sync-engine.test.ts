@@ -311,6 +311,21 @@ t.test('a change of the node during a look at the same path is seen', async (t) 
   t.strictSame([...one.disk.nodes.keys()], [])
 })
 
+t.test('a file that is moved away and back during a look at it is seen', async (t) => {
+  const { node, pass, device } = createQuietWorld({ latency: 1000 })
+  const one = device()
+  one.disk.write('/a', 'kept', 1)
+  await pass(soon)
+  const revision = node.revisionOf('/a') ?? ''
+  node.move('/a', '/b', revision)
+  // The look has met no file, and its answer is on its way.
+  await pass(700)
+  node.move('/b', '/a', revision)
+  await pass(2 * soon)
+  t.strictSame(treeOn(one), ['/a: kept'])
+  t.ok(one.engine?.status.isIdle)
+})
+
 t.test('a folder that was made for a file which is gone already is synced', async (t) => {
   const { node, pass, device } = createQuietWorld()
   const one = device()

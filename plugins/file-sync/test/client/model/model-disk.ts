@@ -129,6 +129,15 @@ export class ModelDisk {
     this.onChange(path)
   }
 
+  /** Puts files and folders back that were removed, as they were. */
+  restore(removed: readonly DiskNode[]): void {
+    for (const node of removed) {
+      this.#makeFolders(node.path)
+      this.nodes.set(this.key(node.path), node)
+      this.onChange(node.path)
+    }
+  }
+
   #file(path: string, identity: string): DiskFile {
     const node = this.find(path)
     if (node?.type !== 'file' || node.path !== path || identityOf(node) !== identity)

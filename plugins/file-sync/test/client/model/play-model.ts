@@ -34,6 +34,8 @@ class Play {
   readonly #log: (line: string) => void
   /** Contents that a person made and did not take back. */
   readonly #wanted = new Set<string>()
+  /** How often somebody took a content back. */
+  readonly #unwanted = new Map<string, number>()
   /** Whether only the person of the first device changes anything. Then this disk stays as the person left it. */
   readonly #isAlone: boolean
   #count = 0
@@ -126,7 +128,7 @@ class Play {
       device.isOnline = true
     }
     // Contents that no device had were lost with the node. A device that had one elsewhere than the node may just be removing it.
-    const kept = new Set(contentsOf(this.#node))
+    const kept = new Set(contentsIn(this.#node.nodes.values()))
     for (const { disk } of this.#devices) {
       for (const each of disk.nodes.values()) {
         const there = former.get(each.path)
@@ -135,7 +137,7 @@ class Play {
       }
     }
     for (const each of former.values())
-      if (each.type === 'file' && !kept.has(each.content)) this.#wanted.delete(each.content)
+      if (each.type === 'file' && !kept.has(each.content)) this.#unwant(each.content)
   }
 
   /** A person, or a program of theirs, changes the disk of a device. */
@@ -149,7 +151,7 @@ class Play {
     const isBlocked = (each: string) =>
       foldersAbove(each).some((folder) => disk.find(folder)?.type === 'file')
     const unwant = (each: string) => {
-      for (const below of disk.within(each)) if (below.type === 'file') this.#wanted.delete(below.content)
+      for (const below of disk.within(each)) if (below.type === 'file') this.#unwant(below.content)
     }
     const dice = this.#integer(0, 10)
     if (dice < 3 && node?.type !== 'directory' && !isBlocked(path)) {
@@ -158,9 +160,19 @@ class Play {
       log(`writes ${path}: ${content}`)
       disk.write(path, content, device.now)
     } else if (dice === 3 && node) {
+      const deleted = disk.within(node.path)
+      const contents = contentsIn(deleted).filter((content) => this.#wanted.has(content))
       unwant(node.path)
       log(`deletes ${node.path}`)
       disk.drop(node.path)
+      this.#mayTakeBack(device, () => {
+        const isOther = (folder: string) => (disk.find(folder)?.path ?? folder) !== folder
+        if (disk.find(node.path) || isBlocked(node.path) || foldersAbove(node.path).some(isOther)) return
+        log(`puts ${node.path} back`)
+        disk.restore(deleted)
+        // A deletion by somebody else may have arrived first.
+        for (const content of contents) if (this.#unwanted.get(content) === 1) this.#wanted.add(content)
+      })
     } else if (dice === 4 && !node && !isBlocked(path)) {
       log(`makes the folder ${path}`)
       disk.makeFolder(path)
@@ -174,6 +186,13 @@ class Play {
       log(`moves ${node.path} to ${target}`)
       if (folderOf(target) !== '/' && !disk.find(folderOf(target))) disk.makeFolder(folderOf(target))
       disk.rename(node.path, target)
+      const moved = disk.find(target)
+      this.#mayTakeBack(device, () => {
+        if (disk.find(target) !== moved || disk.find(node.path) || isBlocked(node.path)) return
+        if (folderOf(node.path) !== '/' && !disk.find(folderOf(node.path))) return
+        log(`moves ${target} back to ${node.path}`)
+        disk.rename(target, node.path)
+      })
     } else if (dice === 7 && node?.type === 'file') {
       const other = disk.find(this.#path())
       if (other?.type !== 'file' || node === other) return
@@ -198,9 +217,17 @@ class Play {
       this.#time.after(this.#random() * 1500, () => {
         if (disk.isThere && disk.find(node.path) === undefined && !isBlocked(node.path))
           disk.write(exact(device, node.path), content, device.now)
-        else this.#wanted.delete(content)
+        else this.#unwant(content)
       })
     }
+  }
+
+  /** Lets a person take a change back, before or after the client has made it. */
+  #mayTakeBack({ disk }: ModelDevice, takeBack: () => void): void {
+    if (!this.#chance(0.3)) return
+    this.#time.after(this.#random() * this.#pick([1500, 5000]), () => {
+      if (disk.isThere) takeBack()
+    })
   }
 
   /** Another program changes the files of the node. */
@@ -216,7 +243,7 @@ class Play {
     if (dice < 2) {
       const isBlocked = foldersAbove(path).some((each) => node.nodes.get(each)?.type === 'file')
       if (there?.type === 'directory' || isBlocked) return
-      if (there) this.#wanted.delete(there.content)
+      if (there) this.#unwant(there.content)
       const content = this.#content()
       this.#log(`node: PROGRAM writes ${path}: ${content}`)
       node.put(path, content, this.#time.now)
@@ -224,16 +251,24 @@ class Play {
       record('write', path)
     } else if (dice === 2 && there !== undefined) {
       this.#log(`node: PROGRAM deletes ${path}`)
-      for (const [, each] of within(path)) if (each.type === 'file') this.#wanted.delete(each.content)
+      for (const [, each] of within(path)) if (each.type === 'file') this.#unwant(each.content)
       node.drop(path)
       record('delete', path)
     } else if (dice === 3 && there !== undefined) {
       this.#count += 1
       const target = `/moved-${this.#count}`
-      this.#log(`node: PROGRAM moves ${path} to ${target}`)
-      node.rename(path, target)
-      record('delete', path)
-      for (const [each, { type }] of within(target)) record(type === 'file' ? 'write' : 'mkdir', each)
+      const move = (from: string, to: string) => {
+        this.#log(`node: PROGRAM moves ${from} to ${to}`)
+        node.rename(from, to)
+        record('delete', from)
+        for (const [each, { type }] of within(to)) record(type === 'file' ? 'write' : 'mkdir', each)
+      }
+      move(path, target)
+      if (!this.#chance(0.3)) return
+      this.#time.after(this.#random() * 5000, () => {
+        const hasFolders = foldersAbove(path).every((each) => node.nodes.get(each)?.type === 'directory')
+        if (hasFolders && !node.nodes.has(path) && node.nodes.get(target) === there) move(target, path)
+      })
     }
   }
 
@@ -287,7 +322,11 @@ class Play {
       }
     }
     // The trash is for what somebody has deleted, so it does not count.
-    const kept = new Set([...contentsOf(this.#node), ...this.#devices.flatMap(contentsOn)])
+    const kept = new Set(
+      [this.#node, ...this.#devices.map(({ disk }) => disk)].flatMap(({ nodes }) =>
+        contentsIn(nodes.values()),
+      ),
+    )
     const lost = [...this.#wanted].filter((content) => !kept.has(content))
     if (lost.length > 0) throw new Error(`Lost: ${lost}`)
   }
@@ -296,6 +335,11 @@ class Play {
     await this.#time.pass(ms)
     // A failure that no engine expects, and a broken rule, end the play.
     for (const device of this.#devices) device.check()
+  }
+
+  #unwant(content: string): void {
+    this.#wanted.delete(content)
+    this.#unwanted.set(content, (this.#unwanted.get(content) ?? 0) + 1)
   }
 
   #content(): string {
@@ -336,12 +380,10 @@ function exact({ disk }: ModelDevice, path: string): string {
   return found
 }
 
-function contentsOf(node: ModelNode): string[] {
-  return [...node.nodes.values()].flatMap((each) => (each.type === 'file' ? [each.content] : []))
-}
+type FileOrFolder = { readonly type: 'directory' } | { readonly type: 'file'; readonly content: string }
 
-function contentsOn({ disk }: ModelDevice): string[] {
-  return [...disk.nodes.values()].flatMap((each) => (each.type === 'file' ? [each.content] : []))
+function contentsIn(nodes: Iterable<FileOrFolder>): string[] {
+  return [...nodes].flatMap((each) => (each.type === 'file' ? [each.content] : []))
 }
 
 /** Mulberry32. */
