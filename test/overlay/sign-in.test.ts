@@ -7,7 +7,7 @@ import { startGateway, startTunnelNode } from './fixtures/tunnel.ts'
 
 const name = 'me.example.test'
 
-test('people sign in at the https address of a node, and not over plain HTTP', async (t) => {
+test('people claim a node and sign in at its https address, and not over plain HTTP', async (t) => {
   const me = await knownNode(t)
   const tls = { cert: certificateFile('gateway', 'crt'), key: certificateFile('gateway', 'key') }
   const gateway = await startGateway(t, {
@@ -16,7 +16,6 @@ test('people sign in at the https address of a node, and not over plain HTTP', a
   const node = await startTunnelNode(t, gateway, {
     ...me,
     plugins: [trustingLogin],
-    config: { auth: { owner: wallet(7) } },
     tunnel: { name: `${name}:${gateway.httpsPort}` },
   })
   await node.log.line(/^Clients reach the node at https:/)
@@ -24,6 +23,8 @@ test('people sign in at the https address of a node, and not over plain HTTP', a
   const port = gateway.httpsPort
   const origin = `https://${name}:${port}`
   const { method, headers, body } = proofOf(wallet(7))
+  const claim = node.node.claimCode()
+  t.ok(claim, 'the node has no owner yet')
 
   const signedIn = await askHttps({
     port,
@@ -32,9 +33,10 @@ test('people sign in at the https address of a node, and not over plain HTTP', a
     path: '/auth/test',
     method,
     headers: { ...headers, origin },
-    body,
+    body: JSON.stringify({ ...JSON.parse(body), claim }),
   })
   t.equal(signedIn.status, 200)
+  t.equal(node.node.claimCode(), null, 'the first user is the owner')
   t.match(String(signedIn.headers['set-cookie']), /session=.*; Secure/)
   const { sessionToken } = JSON.parse(signedIn.body) as { sessionToken: string }
   const authorization = `Bearer ${sessionToken}`

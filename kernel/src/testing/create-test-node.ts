@@ -45,6 +45,8 @@ export interface TestNode {
   /** Creates a user and signs them in. The `owner` is created once; further calls sign in the same user. */
   signIn(role?: 'user' | 'owner'): Promise<TestUser>
   plugins(): PluginDescription[]
+  /** The code with which the first sign-in claims the node; `null` if the node has an owner. */
+  claimCode(): string | null
   stop(): Promise<void>
 }
 
@@ -123,6 +125,7 @@ function testNode(node: RunningNode, removeData: () => Promise<void>): TestNode 
       return { user, token, fetch: (path, init) => fetchFrom(path, withSession(init)) }
     },
     plugins: () => node.plugins(),
+    claimCode: () => node.claimCode(),
     async stop() {
       await node.stop()
       await removeData()

@@ -15,6 +15,7 @@ const port = (value: number, what: string) =>
   })
 const count = (value: number, description: string) =>
   Type.Integer({ default: value, minimum: 1, maximum: 1_000_000, description })
+const nodeId = Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$' })
 const seconds = (value: number, description: string) =>
   Type.Number({ default: value, minimum: 0.1, maximum: 86_400, description })
 
@@ -28,11 +29,11 @@ export const configuration = Type.Object({
         'The domain, in lower case, whose subdomains are the names of nodes: with `example.org`, a node has the address `me.example.org`. The domain itself leads to the API of the gateway. Without a domain, nodes only have ports.',
     }),
   ),
-  nodes: Type.Array(Type.String({ pattern: '^[1-9A-HJ-NP-Za-km-z]{32,44}$' }), {
+  nodes: Type.Array(nodeId, {
     default: [],
     description: 'The ids of the nodes that may use the gateway. If empty, every node may.',
   }),
-  names: Type.Record(Type.String({ pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' }), Type.String(), {
+  names: Type.Record(Type.String({ pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' }), nodeId, {
     additionalProperties: false,
     default: {},
     description: 'Names that you give to nodes yourself: subdomain to node id.',

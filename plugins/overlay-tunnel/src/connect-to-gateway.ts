@@ -17,6 +17,13 @@ const handshakeMs = 15_000
 /** Milliseconds of silence before the system asks whether the other side still exists. It also keeps the place in a NAT. */
 const keepAliveMs = 15_000
 
+const noGateway = 'no gateway takes nodes there. Check the host and the port in "overlay-tunnel.gateway"'
+
+/** Nothing answers at the address of the gateway: the gateway or the network is away. */
+export class GatewayUnreachable extends Error {
+  override readonly name = 'GatewayUnreachable'
+}
+
 /** The means to reach the gateway. */
 export interface GatewayRoute {
   readonly address: GatewayAddress
@@ -28,7 +35,7 @@ export interface GatewayRoute {
 /**
  * Opens a connection to the gateway and writes its first line.
  *
- * @throws Error with a sentence for the log, or the signal's reason
+ * @throws GatewayUnreachable or another Error with a sentence for the log, or the signal's reason
  */
 export async function connectToGateway(
   { address, tls, checkId }: GatewayRoute,
@@ -46,12 +53,19 @@ export async function connectToGateway(
     setTimeout(() => socket.destroy(new Error(`it did not answer within ${ms / 1000} s`)), ms)
   let timer = limit(connectMs)
   try {
-    await once(socket, 'connect')
+    await once(socket, 'connect').catch((cause: Error) => {
+      throw signal.aborted ? cause : new GatewayUnreachable(cause.message, { cause })
+    })
     clearTimeout(timer)
     timer = limit(handshakeMs)
     socket.setNoDelay(true).setKeepAlive(true, keepAliveMs)
-    await once(socket, 'secureConnect')
-    if (socket.alpnProtocol !== tunnelProtocol) throw new Error('it is no gateway')
+    await once(socket, 'secureConnect').catch((cause: NodeJS.ErrnoException) => {
+      // The texts of OpenSSL tell nobody what to do.
+      throw cause.code?.startsWith('ERR_SSL_') === true
+        ? new Error(`${noGateway} (${cause.code})`, { cause })
+        : cause
+    })
+    if (socket.alpnProtocol !== tunnelProtocol) throw new Error(noGateway)
     const gatewayId = checkId(nodeIdOf(socket))
     socket.write(writeLine(line))
     return { socket, gatewayId }

@@ -7,7 +7,7 @@ import {
   readGatewayMessage,
   tunnelVersion,
 } from '@nodekeep/plugin-sdk/tunnel'
-import { connectToGateway, type GatewayRoute } from './connect-to-gateway.ts'
+import { connectToGateway, type GatewayRoute, GatewayUnreachable } from './connect-to-gateway.ts'
 import { DataConnections } from './data-connections.ts'
 import type { OwnName } from './own-name.ts'
 import { sortUrls } from './own-urls.ts'
@@ -35,6 +35,8 @@ interface SessionEnd {
   readonly reason: string
   /** Milliseconds for which the gateway asked the node to stay away. */
   readonly retryMs: number
+  /** Whether nothing answered at the address of the gateway. */
+  readonly isUnreachable?: boolean
 }
 
 /** One session with the gateway: a control connection from its beginning to its end, and what the gateway said on it. */
@@ -94,7 +96,11 @@ export class GatewaySession {
       return end
     } catch (error) {
       const { message } = error as Error
-      return { reason: `The gateway ${host}:${port} cannot be reached: ${message}`, retryMs: 0 }
+      return {
+        reason: `The gateway ${host}:${port} cannot be reached: ${message}`,
+        retryMs: 0,
+        isUnreachable: error instanceof GatewayUnreachable,
+      }
     } finally {
       over.abort()
     }

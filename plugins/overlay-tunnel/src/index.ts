@@ -16,6 +16,8 @@ export default definePlugin({
   provides: { network: Overlay },
   async setup({ config, identity, state, log }) {
     const { gateway, gatewayId, proxy, maxConnections } = config
+    if (gateway === '' && (config.name ?? gatewayId) !== undefined)
+      log.warn('The node connects to no gateway. To do so, set "overlay-tunnel.gateway".')
     if (gateway === '' || !proxy) return { network: noNetwork }
     const address = gatewayAddress(gateway)
     const trust = await GatewayTrust.load({ address, configured: gatewayId, state, log })

@@ -142,11 +142,13 @@ export class NameRegistration {
     const { name } = this.#parts
     const { message } = error as Error
     if (name === null) return `The node cannot give its former names back: ${message}`
-    const isUnknown = [400, 404].includes(statusOf(error) ?? 0)
-    const remedy = isUnknown
-      ? ' Check that "overlay-tunnel.name" is a name in the domain of the gateway.'
+    const status = statusOf(error)
+    // The sentence for 421 is for the operator of the gateway.
+    const reason = status === 421 ? 'The gateway has another domain, or another port of https.' : message
+    const remedy = [400, 404, 421].includes(status ?? 0)
+      ? ' Check that "overlay-tunnel.name" is a name in the domain of the gateway, with its port of https unless that is 443.'
       : ''
-    return `The node does not get the name ${name.host} from its gateway: ${message}${remedy}`
+    return `The node does not get the name ${name.host} from its gateway: ${reason}${remedy}`
   }
 
   #tell(problem: string | null, { onChange }: WelcomeSession): void {

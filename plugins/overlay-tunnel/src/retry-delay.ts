@@ -3,16 +3,31 @@ const firstDelayMs = 250
 const eagerDelayMs = 2000
 const patientDelayMs = 30_000
 
+/** An attempt to reach the gateway that failed. */
+interface FailedAttempt {
+  /** Whether nothing answered at the address of the gateway. */
+  readonly isUnreachable: boolean
+  /** Attempts since the loss, this one included. */
+  readonly count: number
+  /** The time that the attempt took, in milliseconds. */
+  readonly tookMs: number
+  /** The time since the loss, in milliseconds. */
+  readonly sinceMs: number
+}
+
 /**
- * Returns how long to wait before the next attempt to reach the gateway: not at all at first, at most 2 s for the first minute,
- * and at most 30 s from then on. Nodes that lost their gateway together come back apart.
+ * Returns the milliseconds to wait before the next attempt to reach the gateway: none after the loss itself. As long as nothing answers,
+ * attempts begin at most 2 s apart, so that the node is back soon after the network is. A gateway that answers and fails is left
+ * alone for up to 2 s, and after a minute for up to 30 s. Nodes that lost their gateway together come back apart.
  *
- * @param attempt the number of attempts since the loss
- * @param sinceMs the time since the loss
  * @param random from 0 to 1
  */
-export function retryDelay(attempt: number, sinceMs: number, random = Math.random()): number {
-  if (attempt === 0) return 0
-  const most = sinceMs < eagerMs ? eagerDelayMs : patientDelayMs
-  return Math.min(firstDelayMs * 2 ** (attempt - 1), most) * (0.5 + random / 2)
+export function retryDelay(
+  { isUnreachable, count, tookMs, sinceMs }: FailedAttempt,
+  random = Math.random(),
+): number {
+  if (count === 0) return 0
+  const most = isUnreachable || sinceMs < eagerMs ? eagerDelayMs : patientDelayMs
+  const delay = Math.min(firstDelayMs * 2 ** (count - 1), most) * (0.5 + random / 2)
+  return isUnreachable ? Math.max(0, delay - tookMs) : delay
 }

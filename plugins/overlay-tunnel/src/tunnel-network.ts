@@ -86,7 +86,10 @@ export class TunnelNetwork implements OverlayNetwork {
         lostAt = performance.now()
         attempt = -1
       }
-      const retryMs = Math.max(retryDelay(attempt + 1, performance.now() - lostAt), end.retryMs)
+      const now = performance.now()
+      const { isUnreachable = false } = end
+      const failed = { isUnreachable, count: attempt + 1, tookMs: now - beganAt, sinceMs: now - lostAt }
+      const retryMs = Math.max(retryDelay(failed), end.retryMs)
       repeated.note(end.reason, retryMs)
       await delay(retryMs, undefined, { signal }).catch(() => {})
     }

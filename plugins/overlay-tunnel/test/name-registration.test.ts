@@ -134,6 +134,11 @@ for (const [what, answer, reason] of [
     /No\. Check that "overlay-tunnel\.name"/,
   ],
   [
+    'has another port of https',
+    (response) => refuse(response, 421, 'Add a name to "server.hostnames".'),
+    /gateway: The gateway has another domain, or another port of https\. Check.*with its port/,
+  ],
+  [
     'answers nonsense',
     (response) => response.writeHead(500).end('x'.repeat(100)),
     /It answered with the status 500\./,

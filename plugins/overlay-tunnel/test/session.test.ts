@@ -188,12 +188,21 @@ test('a machine that is no gateway is told in the log once, and tried again', as
   await joined
   await node.stop()
   server.close()
-  t.equal(log.filter(({ level }) => level === 'warn').length, 1)
+  const warnings = log.filter(({ level }) => level === 'warn')
+  t.equal(warnings.length, 1)
+  t.match(warnings[0]?.msg, /no gateway takes nodes there. Check the host and the port.*\(ERR_SSL_\w+\)$/)
 })
 
 test('without a gateway, or without the proxy, nothing is joined', async (t) => {
-  for (const section of [{}, { gateway: '' }, { gateway: 'gateway.example.org', proxy: false }]) {
-    const { node, network } = await startTunnel(section)
+  const isForgotten = /To do so, set "overlay-tunnel.gateway"/
+  for (const section of [
+    {},
+    { gateway: '' },
+    { name: 'me.example.org' },
+    { gateway: 'gateway.example.org', proxy: false },
+  ]) {
+    const { node, network, log } = await startTunnel(section)
+    t.equal(log.filter(({ msg }) => isForgotten.test(msg)).length, 'name' in section ? 1 : 0)
     t.equal(network.isConfigured, false)
     t.same(network.status(), {
       connected: false,

@@ -20,6 +20,7 @@ export class PortTable {
     this.#database = new DatabaseSync(file)
     this.#database.exec(`
       PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
       CREATE TABLE IF NOT EXISTS ports (
         port INTEGER PRIMARY KEY, node TEXT NOT NULL UNIQUE, seen INTEGER NOT NULL, stayed INTEGER NOT NULL DEFAULT 0
       ) STRICT;

@@ -116,11 +116,17 @@ function checkTarget(components: VerifiedSignature['components']): void {
   throw refusal('The signature must cover "@target-uri", or "@authority" and "@path".')
 }
 
+/** The algorithms of `content-digest` that count (RFC 9530), by the names that Node gives them. */
+const digestAlgorithms: ReadonlyMap<string, string> = new Map([
+  ['sha-256', 'sha256'],
+  ['sha-512', 'sha512'],
+])
+
 function checkDigest(fields: readonly { name: string; value: string }[], body: Uint8Array): void {
   const digests = fields.filter(({ name }) => name.toLowerCase() === 'content-digest')
   let isChecked = false
   for (const [algorithm, [digest]] of readDigests(digests.map(({ value }) => value).join(', '))) {
-    const name = { 'sha-256': 'sha256', 'sha-512': 'sha512' }[algorithm]
+    const name = digestAlgorithms.get(algorithm)
     if (name === undefined) continue
     const isRight = digest instanceof ArrayBuffer && hash(name, body, 'buffer').equals(new Uint8Array(digest))
     if (!isRight) throw refusal('The body is not the one that "content-digest" was made of.')

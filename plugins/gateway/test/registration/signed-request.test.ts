@@ -27,6 +27,10 @@ test('a request without the right signature is refused, with the reason', async 
       /body is not the one/,
     ],
     'a digest of an unknown kind': [{ digest: 'md5=:AAAA:' }, /must have a digest by sha-256 or sha-512/],
+    'a digest whose kind is a name of JavaScript': [
+      { digest: 'constructor=:AAAA:' },
+      /must have a digest by sha-256 or sha-512/,
+    ],
     'a digest that cannot be read': [{ digest: 'sha-256=:' }, /cannot be read/],
     'no method': [{ components: ['@authority', '@path', 'content-digest'] }, /"@method" is absent/],
     'no authority': [{ components: ['@method', '@path', 'content-digest'] }, /must cover "@target-uri", or/],
