@@ -173,7 +173,9 @@ async function readTree({ files, changes }: Running, uuid: string): Promise<Tree
     }
   }
   await visit('/')
-  const recorded = replayRevisions(await changes.read(uuid, 0, 100_000))
+  const recorded = replayRevisions(
+    await changes.read(uuid, { epoch: changes.epoch, seq: 0, id: '' }, 100_000),
+  )
   for (const path of ['/', mount]) recorded.delete(path)
   const sorted = (map: Map<string, string | null>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1))
   assert.deepEqual(sorted(recorded), sorted(revisions), 'the journal has another tree')

@@ -1,10 +1,25 @@
 import { defineEvent } from '../event.ts'
 import { defineService } from '../service.ts'
 
+/**
+ * A place in the history of a user's files: just after a change. Store it as a whole. A number alone does not tell a history from
+ * another one: a data folder that was put back, as with the snapshot of a disk, counts on from an older number.
+ */
+export interface ChangePosition {
+  /** Identifies the journal. */
+  readonly epoch: string
+  /** The number of the change; 0 before the first one. */
+  readonly seq: number
+  /** The id of the change; empty before the first one. */
+  readonly id: string
+}
+
 /** One change of a user's files. */
 export interface FileChange {
   /** Position in the journal: a positive integer that only grows. Numbers may be missing. */
   readonly seq: number
+  /** The change has this id and no other one has, also in another history with the same numbers. At most 40 characters. */
+  readonly id: string
   readonly op: 'write' | 'mkdir' | 'delete' | 'move'
   /** Absolute path within the user's files; for `move` the new one. */
   readonly path: string
@@ -27,7 +42,7 @@ export interface FileChange {
 /** The journal of all changes of files. Its entries and the changes that they describe are durable. */
 export interface ChangeLog {
   /**
-   * Identifies the journal. It changes when the journal begins anew, as after a restore or with other mounts. Numbers of
+   * Identifies the journal. It changes when the journal begins anew, as after a restore or with other mounts. Positions of
    * another epoch are invalid: list the files again, and go on from `head`.
    */
   readonly epoch: string
@@ -42,16 +57,17 @@ export interface ChangeLog {
    * While a storage is out of reach, it is not waited for.
    */
   follow(userUuid: string): Promise<void>
-  /** The number of a user's newest change; 0 when there is none. */
-  head(userUuid: string): Promise<number>
+  /** The position after a user's newest change. */
+  head(userUuid: string): Promise<ChangePosition>
   /**
-   * Lists the changes of a user after a number, oldest first.
+   * Lists the changes of a user after a position, oldest first. The next position has the `epoch` of this one, and the `seq` and
+   * `id` of the last change.
    *
    * @param limit maximum number of changes; default: 1,000
-   * @throws NodekeepError CONFLICT if changes after the number are already deleted, or if the number is above the head. Then
-   *   list the files again, and go on from `head`
+   * @throws NodekeepError CONFLICT if the position is none of this history, or if changes after it are already deleted. Then list
+   *   the files again, and go on from `head`
    */
-  read(userUuid: string, after: number, limit?: number): Promise<FileChange[]>
+  read(userUuid: string, after: ChangePosition, limit?: number): Promise<FileChange[]>
   /**
    * Keeps a user's changes after a number, however old they become, because a reader still needs them. A later call of the
    * same reader replaces the number. A reader that does not call for a year is forgotten.
@@ -68,7 +84,7 @@ export interface ChangeLog {
 }
 
 /** The journal of the `files` feature. */
-export const Changes = defineService<ChangeLog>('change-log', 1)
+export const Changes = defineService<ChangeLog>('change-log', 2)
 
 /**
  * Announces that readers may find new changes of a user. `seq` is the change that took effect, or that no longer holds later

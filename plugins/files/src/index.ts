@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
   BackupParticipants,
-  type ChangeLog,
   Changes,
   definePlugin,
   FileChanged,
@@ -19,6 +18,7 @@ import { filesInBackups } from './backup/backup-participant.ts'
 import { takeRestoredDates } from './backup/restored-dates.ts'
 import { RestoredFiles } from './backup/restored-files.ts'
 import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
+import { createChangeLog } from './changes/change-log.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
@@ -133,16 +133,7 @@ export default definePlugin({
     }
 
     userData.add('files', { erase: eraseFiles })
-    const changes: ChangeLog = {
-      get epoch() {
-        return journal.epoch
-      },
-      follow: (userUuid) => external.follow(userUuid),
-      head: (userUuid) => journal.head(userUuid),
-      read: (userUuid, after, limit) => journal.read(userUuid, after, limit),
-      keep: (userUuid, reader, after) => journal.keep(userUuid, reader, after),
-      stalled: (userUuid) => reconciliation.stalled(userUuid),
-    }
+    const changes = createChangeLog({ journal, external, reconciliation })
     const followers = new ChangeFollowers()
     events.on(FileChanged, ({ userUuid }) => followers.notice(userUuid))
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))

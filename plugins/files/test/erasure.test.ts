@@ -19,11 +19,11 @@ t.test(
     await services.userData.get('files')?.erase(ada.user.uuid, signal)
     await services.userData.get('files')?.erase(ada.user.uuid, signal)
     t.notOk((await readdir(join(node.dataFolder, 'files'))).includes(ada.user.uuid))
-    t.equal(await services.changes.head(ada.user.uuid), 0)
+    t.match(await services.changes.head(ada.user.uuid), { seq: 0, id: '' })
     t.equal((await get(ada, 'stat', '/memory/b')).status, 404)
     t.equal(await (await get(bob, 'read', '/docs/a')).text(), 'x')
     t.equal(await (await get(bob, 'read', '/memory/b')).text(), 'x')
-    t.equal((await services.changes.read(bob.user.uuid, 0)).length, 2)
+    t.equal((await services.recorded(bob.user.uuid)).length, 2)
   },
 )
 

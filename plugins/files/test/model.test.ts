@@ -166,7 +166,7 @@ async function compareDisk(node: TestNode, { user }: TestUser, model: Model): Pr
 }
 
 async function compareJournal(changes: ChangeLog, { user }: TestUser, model: Model): Promise<void> {
-  const log = await changes.read(user.uuid, 0, 10_000)
+  const log = await changes.read(user.uuid, { epoch: changes.epoch, seq: 0, id: '' }, 10_000)
   const sizes = [...model.nodes].map(([path, node]) => [path, node === 'folder' ? null : node.length])
   const recorded = JSON.stringify([...replay(log)].sort())
   if (recorded !== JSON.stringify(sizes.sort())) throw new Error(`the journal has ${recorded}`)

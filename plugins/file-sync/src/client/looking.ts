@@ -39,7 +39,10 @@ export async function lookRemotely(view: SyncView, remote: Remote, path: string)
     state.endLook(path)
     for (const each of paths) {
       if (look.isTouched(each)) state.addLook(each)
-      else view.seeRemote(each, found.get(each) ?? null)
+      else {
+        view.seeRemote(each, found.get(each) ?? null)
+        state.confirm(each, found.get(each) ?? null)
+      }
     }
     // A change that made missing folders too names only its own path. It may be gone again, and the folders still there.
     const folder = folderOf(path)

@@ -46,10 +46,16 @@ export async function makeStep(parts: StepParts, path: string, step: Step): Prom
     case 'download':
       return download(parts, path)
     case 'makeRemoteFolder':
-      await writing(view, [path], () => remote.makeFolder(path))
-      view.setRemoteFolders(path)
-      view.setRemote(path, { type: 'directory' })
-      return state.setSameFolder(path)
+      return changeNode(
+        view,
+        [path],
+        () => remote.makeFolder(path),
+        () => {
+          view.setRemoteFolders(path)
+          view.setRemote(path, { type: 'directory' })
+          state.setSameFolder(path)
+        },
+      )
     case 'makeLocalFolder':
       await disk.makeFolder(path)
       view.setLocalFolders(path)
@@ -108,12 +114,16 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
       if (source?.sha256 === content.sha256) return await moveRemotely(view, remote, source, path, file)
       state.addOffer(path, content.sha256)
       const revision = there?.type === 'file' ? there.revision : null
-      const entry = await writing(view, [path], () => remote.write(path, content, revision))
-      state.together(() => {
-        view.setRemoteFolders(path)
-        view.setRemote(path, entry)
-        state.setSame(path, content.sha256, entry, file)
-      })
+      await changeNode(
+        view,
+        [path],
+        () => remote.write(path, content, revision),
+        (entry) => {
+          view.setRemoteFolders(path)
+          view.setRemote(path, entry)
+          state.setSame(path, content.sha256, entry, file)
+        },
+      )
     } finally {
       await content.close()
     }
@@ -157,20 +167,21 @@ async function moveRemotely(
 ): Promise<void> {
   const { state } = view
   const former = remoteFile(view, source)
-  state.together(() => {
-    state.expectGone(source)
-    state.addOffer(path, sha256)
-  })
+  state.addOffer(path, sha256)
   try {
-    const moved = await writing(view, [source, path], () => remote.move(source, path, revision))
-    const entry = { ...former, revision: moved }
-    state.together(() => {
-      view.setRemoteFolders(path)
-      view.setRemote(source, null)
-      view.setRemote(path, entry)
-      state.setCommon(source, null)
-      state.setSame(path, sha256, entry, file)
-    })
+    await changeNode(
+      view,
+      [source, path],
+      () => remote.move(source, path, revision),
+      (moved) => {
+        const entry = { ...former, revision: moved }
+        view.setRemoteFolders(path)
+        view.setRemote(source, null)
+        view.setRemote(path, entry)
+        state.setCommon(source, null)
+        state.setSame(path, sha256, entry, file)
+      },
+    )
   } catch (error) {
     // Without a look at the source, the same move would be tried again and again.
     state.addLook(source)
@@ -263,11 +274,16 @@ async function removeRemote({ view, disk, remote }: StepParts, path: string): Pr
   const now = await disk.stat(path)
   if (now?.type !== local?.type) throw changed(`${path} is on the disk again.`)
   const revision = there?.type === 'file' ? there.revision : null
-  view.state.expectGone(path)
-  await writing(view, [path], () => remote.remove(path, revision))
-  view.setRemote(path, null)
-  view.state.setCommon(path, null)
-  view.state.endOffers(path)
+  await changeNode(
+    view,
+    [path],
+    () => remote.remove(path, revision),
+    () => {
+      view.setRemote(path, null)
+      view.state.setCommon(path, null)
+      view.state.endOffers(path)
+    },
+  )
 }
 
 /** Gives the local version another name. The version of the node then comes as a new file. */
@@ -306,12 +322,32 @@ async function copyRemoteAside(
   }
 }
 
-/** Changes the node. If a look has seen paths change meanwhile, the answer may be older than the look: they are looked at again. */
-async function writing<T>(view: SyncView, paths: readonly string[], write: () => Promise<T>): Promise<T> {
+/**
+ * Changes paths on the node, and records the answer. If a look has seen paths change meanwhile, the answer may be older than the look:
+ * they are looked at again.
+ */
+async function changeNode<T>(
+  view: SyncView,
+  paths: readonly string[],
+  request: () => Promise<T>,
+  record: (answer: T) => void,
+): Promise<void> {
+  const { state } = view
+  state.together(() => {
+    for (const path of paths) state.expectChange(path, 'asked')
+  })
   using change = view.changeRemotely()
-  const answer = await write()
-  for (const path of paths) if (change.isTouched(path)) view.state.addLook(path)
-  return answer
+  const answer = await request()
+  const touched = paths.filter((path) => change.isTouched(path))
+  state.together(() => {
+    record(answer)
+    for (const path of paths) {
+      state.expectChange(path, 'answered')
+      const told = change.toldOf(path)
+      if (told !== undefined) state.confirm(path, told)
+    }
+    for (const path of touched) state.addLook(path)
+  })
 }
 
 function localFile(view: SyncView, path: string): LocalFile {

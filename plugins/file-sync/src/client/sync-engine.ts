@@ -227,19 +227,22 @@ export class SyncEngine {
         }
         this.#head = message.head
         // A node that began anew sends a reset next. Until then, the state is that of its former life.
-        this.#isConnected = message.epoch === state.position?.epoch
+        this.#isConnected = message.epoch === state.position?.epoch && message.reset !== true
+        // If the node was put back to a state before them, its journal will not tell these changes.
+        if (this.#isConnected)
+          for (const path of state.unconfirmed.keys()) this.#tryTo(() => state.addLook(path))
         this.#trouble = null
         this.#waiting = null
         break
       case 'reset':
         this.#resets += 1
-        state.reset({ epoch: message.epoch, cursor: message.head })
+        state.reset({ ...message, cursor: message.head })
         this.#head = message.head
         this.#isConnected = true
         break
       case 'changes': {
         const paths = message.changes.flatMap((change) => this.#changedPaths(change))
-        this.view.expectRemoteChanges(message.cursor, paths)
+        this.view.takeRemoteChanges(message.changes, message, paths)
         this.#head = message.head
         // Assigned straight to the property, a function and its message would stay in memory until V8 collects the whole heap.
         const acknowledge = () => ack(message.cursor)

@@ -20,9 +20,13 @@ type Common =
 export type CommonRecord = Common & {
   /** How often the device had begun anew with a node when this was recorded. */
   readonly generation: number
-  /** Whether the device has asked the node to move or remove it, without a known outcome. */
-  readonly mayBeGone: boolean
 }
+
+/** What a change of the journal left at a path: a file with a revision, a folder, or nothing. */
+export type Outcome =
+  | { readonly type: 'directory' }
+  | { readonly type: 'file'; readonly revision: string }
+  | null
 
 /** An entry of the node, and the SHA-256 of a file once it is known. */
 export type RemoteRecord = RemoteEntry & { readonly sha256?: string }
@@ -43,6 +47,8 @@ export function tooManyEntries(): SyncFailure {
 interface Position {
   readonly epoch: string
   readonly cursor: number
+  /** The id of the change at the cursor. Left out if the node did not tell it. */
+  readonly changeId?: string
 }
 
 /**
@@ -58,6 +64,11 @@ export class SyncState {
   readonly looks = new Set<string>()
   /** SHA-256 of what was sent to a path of the node without a known outcome. An earlier one may still arrive. */
   readonly offers = new Map<string, ReadonlySet<string>>()
+  /**
+   * Paths that this device has asked the node to change, until the journal has told the change, and whether the node has answered.
+   * An answer alone may be of a life of the node that is over: if the node is put back to an older state, the change is gone.
+   */
+  readonly unconfirmed = new Map<string, 'asked' | 'answered'>()
   readonly #settings = new Map<string, string>()
   #files = 0
   readonly #database: StateDatabase
@@ -80,6 +91,7 @@ export class SyncState {
       CREATE TABLE IF NOT EXISTS looks (path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS offers (path TEXT NOT NULL, sha256 TEXT NOT NULL, PRIMARY KEY (path, sha256))
         STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS unconfirmed (path TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       COMMIT;
     `)
@@ -104,8 +116,9 @@ export class SyncState {
   }
 
   get position(): Position | null {
-    const [epoch, cursor] = [this.setting('epoch'), this.setting('cursor')]
-    return epoch === undefined || cursor === undefined ? null : { epoch, cursor: Number(cursor) }
+    const [epoch, cursor, changeId] = ['epoch', 'cursor', 'changeId'].map((name) => this.setting(name))
+    if (epoch === undefined || cursor === undefined) return null
+    return { epoch, cursor: Number(cursor), ...(changeId && { changeId }) }
   }
 
   /** Whether `remote` is a whole listing of the node, and all that changed since is in `looks`. */
@@ -116,26 +129,31 @@ export class SyncState {
   setCommon(path: string, common: Common | null): void {
     const files = (common?.type === 'file' ? 1 : 0) - (this.common.get(path)?.type === 'file' ? 1 : 0)
     if (common === null) this.common.delete(path)
-    else this.common.set(path, { ...common, generation: this.#generation, mayBeGone: false })
+    else this.common.set(path, { ...common, generation: this.#generation })
     this.#files += files
+    this.#confirm(path)
   }
 
   /**
-   * Whether only the content of the common state of a path still says something: the device has begun anew with the node, or may have
-   * moved or removed it there itself. If it is on the disk, its person wants it.
+   * Whether only the content of the common state of a path still says something: the device has begun anew with the node, or the node
+   * has something else there since this device asked for a change of its own. If it is on the disk, its person wants it.
    */
   isStale(path: string, common: CommonRecord): boolean {
     if (common.generation !== this.#generation) return true
-    if (!common.mayBeGone) return false
-    const remote = this.remote.get(path)
-    if (common.type === 'file') return remote?.type !== 'file' || remote.revision !== common.revision
-    return remote?.type !== 'directory'
+    return this.unconfirmed.has(path) && !isOutcome(this.remote.get(path) ?? null, common)
   }
 
-  /** Records, before the node is asked to move or remove something, that it may be gone there. */
-  expectGone(path: string): void {
-    const common = this.common.get(path)
-    if (common !== undefined) this.common.set(path, { ...common, mayBeGone: true })
+  /** Records, before the node is asked for a change at a path, that it may happen, and then that the node has answered. */
+  expectChange(path: string, state: 'asked' | 'answered'): void {
+    if (this.unconfirmed.get(path) === state) return
+    this.#database.run('INSERT OR REPLACE INTO unconfirmed VALUES (?, ?)', path, state)
+    this.unconfirmed.set(path, state)
+  }
+
+  /** Takes what the journal or a look tells of a path. If it is the common state, an answered change has happened for good. */
+  confirm(path: string, outcome: Outcome): void {
+    if (this.unconfirmed.get(path) !== 'answered') return
+    if (isOutcome(outcome, this.common.get(path) ?? null)) this.#confirm(path)
   }
 
   setRemote(path: string, entry: RemoteRecord | null): void {
@@ -192,10 +210,11 @@ export class SyncState {
   }
 
   /** Records that changes up to a cursor are known, and which paths they name. */
-  advance(cursor: number, paths: Iterable<string>): void {
+  advance({ cursor, changeId = '' }: Omit<Position, 'epoch'>, paths: Iterable<string>): void {
     this.together(() => {
       for (const path of paths) this.addLook(path)
       this.set('cursor', String(cursor))
+      this.set('changeId', changeId)
     })
   }
 
@@ -212,11 +231,12 @@ export class SyncState {
   }
 
   /** Begins anew with the node: nothing counts as deleted there or here before both sides have been compared. */
-  reset({ epoch, cursor }: Position): void {
+  reset({ epoch, cursor, changeId = '' }: Position): void {
     this.together(() => {
       this.#forgetNode()
       this.set('epoch', epoch)
       this.set('cursor', String(cursor))
+      this.set('changeId', changeId)
     })
   }
 
@@ -225,7 +245,7 @@ export class SyncState {
     this.together(() => {
       this.#forgetNode()
       this.set('device', device)
-      for (const name of ['epoch', 'cursor']) {
+      for (const name of ['epoch', 'cursor', 'changeId']) {
         this.#database.run('DELETE FROM settings WHERE name = ?', name)
         this.#settings.delete(name)
       }
@@ -279,6 +299,14 @@ export class SyncState {
     this.set('listed', 'no')
     this.#database.run('DELETE FROM looks')
     this.looks.clear()
+    this.#database.run('DELETE FROM unconfirmed')
+    this.unconfirmed.clear()
+  }
+
+  #confirm(path: string): void {
+    if (!this.unconfirmed.has(path)) return
+    this.#database.run('DELETE FROM unconfirmed WHERE path = ?', path)
+    this.unconfirmed.delete(path)
   }
 
   #load(): void {
@@ -286,11 +314,14 @@ export class SyncState {
     this.remote.count()
     const files = this.#database.row(`SELECT count(*) AS files FROM common WHERE record ->> 'type' = 'file'`)
     this.#files = Number(files?.files)
-    const { looks, offers } = this
-    for (const kept of [looks, offers, this.#settings]) kept.clear()
+    const { looks, offers, unconfirmed } = this
+    for (const kept of [looks, offers, unconfirmed, this.#settings]) kept.clear()
     for (const { path } of this.#database.rows('SELECT path FROM looks')) looks.add(String(path))
     for (const { path, sha256 } of this.#database.rows('SELECT path, sha256 FROM offers')) {
       this.#keepOffer(String(path), String(sha256))
+    }
+    for (const { path, state } of this.#database.rows('SELECT path, state FROM unconfirmed')) {
+      unconfirmed.set(String(path), state === 'answered' ? state : 'asked')
     }
     for (const { name, value } of this.#database.rows('SELECT name, value FROM settings')) {
       this.#settings.set(String(name), String(value))
@@ -300,4 +331,10 @@ export class SyncState {
   #keepOffer(path: string, sha256: string): void {
     this.offers.set(path, new Set([...(this.offers.get(path) ?? []), sha256]))
   }
+}
+
+function isOutcome(one: Outcome, other: Outcome): boolean {
+  if (one === null || other === null) return one === other
+  if (one.type === 'file' && other.type === 'file') return one.revision === other.revision
+  return one.type === other.type
 }

@@ -1,10 +1,11 @@
+import type { WireChange } from '../protocol/messages.ts'
 import { ignoreRules } from './ignore-rules.ts'
 import { PathTree } from './path-tree.ts'
 import type { Disk, LocalEntry } from './ports.ts'
 import { type LocalState, type RemoteState, reconcile, type Step } from './reconcile.ts'
 import { Removals } from './removals.ts'
 import { folderOf, foldersAbove, isSyncPath, isWithin, nameOf } from './sync-paths.ts'
-import type { CommonRecord, RemoteRecord, SyncState } from './sync-state.ts'
+import type { CommonRecord, Outcome, RemoteRecord, SyncState } from './sync-state.ts'
 
 /** An entry of the disk, and the SHA-256 of a file once it is known. */
 export type LocalRecord = LocalEntry & { readonly sha256?: string }
@@ -13,6 +14,12 @@ export type LocalRecord = LocalEntry & { readonly sha256?: string }
 interface Look extends Disposable {
   /** Whether a path has changed since the begin. */
   isTouched(path: string): boolean
+}
+
+/** The time of a change of the node that this client makes. */
+interface RemoteChange extends Look {
+  /** What the journal told of a path since the begin; `undefined` if it told nothing. */
+  toldOf(path: string): Outcome | undefined
 }
 
 /** The steps that take something away from a person. */
@@ -48,7 +55,10 @@ export class SyncView {
   readonly #waitingForName = new Map<string, Set<string>>()
   readonly #lookingLocally = new Set<Set<string>>()
   readonly #lookingRemotely = new Set<Set<string>>()
-  readonly #changingRemotely = new Set<Set<string>>()
+  readonly #changingRemotely = new Set<{
+    readonly touched: Set<string>
+    readonly told: Map<string, Outcome>
+  }>()
 
   constructor(state: SyncState, disk: Pick<Disk, 'nameKey' | 'unfitName'>) {
     this.state = state
@@ -121,7 +131,7 @@ export class SyncView {
   seeRemote(path: string, entry: RemoteRecord | null): void {
     const former = this.state.remote.get(path)
     if (isSame(former, entry)) return
-    for (const touched of this.#changingRemotely) touched.add(path)
+    for (const { touched } of this.#changingRemotely) touched.add(path)
     this.state.setRemote(path, entry)
     this.touch(path)
     if (former?.type === entry?.type) return
@@ -136,10 +146,26 @@ export class SyncView {
     }
   }
 
-  /** Records that paths on the node may have changed, up to a cursor of its journal. */
-  expectRemoteChanges(cursor: number, paths: readonly string[]): void {
+  /**
+   * Takes changes that the node tells, up to a position in its journal.
+   *
+   * @param paths those that must be looked at
+   */
+  takeRemoteChanges(
+    changes: readonly WireChange[],
+    position: { readonly cursor: number; readonly changeId?: string },
+    paths: readonly string[],
+  ): void {
     for (const touched of this.#lookingRemotely) for (const path of paths) touched.add(path)
-    this.state.advance(cursor, paths)
+    this.state.together(() => {
+      for (const change of changes) {
+        for (const [path, outcome] of outcomesOf(change)) {
+          for (const { told } of this.#changingRemotely) told.set(path, outcome)
+          this.state.confirm(path, outcome)
+        }
+      }
+      this.state.advance(position, paths)
+    })
   }
 
   /** Begins to look at the disk. */
@@ -153,8 +179,16 @@ export class SyncView {
   }
 
   /** Begins to change the node. What looks see there meanwhile counts as a change. */
-  changeRemotely(): Look {
-    return begin(this.#changingRemotely)
+  changeRemotely(): RemoteChange {
+    const change = { touched: new Set<string>(), told: new Map<string, Outcome>() }
+    this.#changingRemotely.add(change)
+    return {
+      isTouched: (path) => change.touched.has(path),
+      toldOf: (path) => change.told.get(path),
+      [Symbol.dispose]: () => {
+        this.#changingRemotely.delete(change)
+      },
+    }
   }
 
   /** Whether a step at a path would meet one that is being made. */
@@ -289,6 +323,16 @@ function begin(looks: Set<Set<string>>): Look {
       looks.delete(touched)
     },
   }
+}
+
+/** What a change left at its paths, as far as it tells. */
+function outcomesOf({ op, path, source, revision }: WireChange): [path: string, outcome: Outcome][] {
+  const outcomes: [path: string, outcome: Outcome][] = []
+  if (source !== undefined) outcomes.push([source, null])
+  if (op === 'delete') outcomes.push([path, null])
+  else if (op === 'mkdir') outcomes.push([path, { type: 'directory' }])
+  else if (revision !== undefined) outcomes.push([path, { type: 'file', revision }])
+  return outcomes
 }
 
 /** Whether a file is where a folder above a path should be. It must be reconciled first. */

@@ -30,6 +30,12 @@ const epoch = Type.String({
   maxLength: 100,
   description: 'Names the journal that the cursors belong to.',
 })
+const changeId = Type.String({
+  maxLength: 40,
+  pattern: '^[\\x21-\\x7e]*$',
+  description:
+    'The id of the change at the cursor, which tells a history from another one with the same numbers. Empty at cursor 0.',
+})
 const device = Type.String({ minLength: 1, maxLength: 100, description: 'The id of the device.' })
 const path = Type.String({ description: 'Absolute path, such as "/photos/cat.jpg".' })
 const time = Type.String({ format: 'date-time' })
@@ -53,6 +59,7 @@ const hello = Type.Object({
   device: Type.Optional(device),
   cursor: Type.Optional(cursor),
   epoch: Type.Optional(epoch),
+  changeId: Type.Optional(changeId),
 })
 
 /** The client has stored everything up to the cursor durably. */
@@ -70,6 +77,9 @@ const welcome = Type.Object({
   }),
   epoch,
   head: Type.Integer({ minimum: 0, description: 'The cursor of the newest change.' }),
+  reset: Type.Optional(
+    Type.Boolean({ description: 'Whether a reset follows. Until then, the client changes nothing.' }),
+  ),
 })
 
 /** One change: a hint to look at its path. */
@@ -93,6 +103,7 @@ const change = Type.Object({
 const changes = Type.Object({
   type: Type.Literal('changes'),
   cursor,
+  changeId: Type.Optional(changeId),
   changes: Type.Array(change, { maxItems: mostChanges }),
   head: Type.Integer({ minimum: 0, description: 'The cursor of the newest change.' }),
 })
@@ -102,10 +113,11 @@ const reset = Type.Object({
   type: Type.Literal('reset'),
   reason: Type.String({
     description:
-      '"new": the hello had no cursor; "epoch": the cursor belongs to another journal; "expired": changes after the cursor are no longer kept.',
+      '"new": the hello had no cursor; "epoch": the cursor belongs to another journal; "expired": changes after the cursor are no longer kept, or the cursor belongs to another history, as when the node was put back to an older state.',
   }),
   epoch,
   head: cursor,
+  changeId: Type.Optional(changeId),
 })
 
 /** A mount does not answer, and its open changes hold back later ones. Both are null when that is over. */

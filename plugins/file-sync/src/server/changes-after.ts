@@ -1,14 +1,14 @@
-import { type ChangeLog, type FileChange, isNodekeepError } from '@nodekeep/plugin-sdk'
+import { type ChangeLog, type ChangePosition, type FileChange, isNodekeepError } from '@nodekeep/plugin-sdk'
 
-/** The changes of a user after a cursor; null if they are deleted, or if the cursor is none of this journal. */
+/** The changes of a user after a position; null if they are deleted, or if the position is none of this history. */
 export async function changesAfter(
   changes: ChangeLog,
   userUuid: string,
-  cursor: number,
+  position: ChangePosition,
   limit?: number,
 ): Promise<readonly FileChange[] | null> {
   try {
-    return await changes.read(userUuid, cursor, limit)
+    return await changes.read(userUuid, position, limit)
   } catch (error) {
     if (isNodekeepError(error) && error.code === 'CONFLICT') return null
     throw error

@@ -17,7 +17,7 @@ t.test('a change that does not fit on the disk happens neither there nor in memo
     Array.from({ length: 1000 }, (_, count) => [`/new ${count}`, file(`new ${count}`)]),
   )
   t.throws(() => state.setListing(listing), unavailable)
-  t.throws(() => state.advance(9, listing.keys()), unavailable)
+  t.throws(() => state.advance({ cursor: 9 }, listing.keys()), unavailable)
   t.throws(() => state.setCommon('/large', commonOf('x'.repeat(100_000))), unavailable)
   t.throws(() => state.setRemote('/large', file('x'.repeat(100_000))), unavailable)
   t.throws(() => state.addOffer('/large', 'x'.repeat(100_000)), unavailable)
@@ -94,7 +94,7 @@ function createFullState() {
     state.addOffer(`/${count}`, 'hash')
   }
   state.setListing(new Map([['/0', file('r0')]]))
-  state.advance(2, ['/0'])
+  state.advance({ cursor: 2, changeId: 'two' }, ['/0'])
   const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)
   database.exec(`PRAGMA max_page_count = ${pages}`)
   return { database, state }

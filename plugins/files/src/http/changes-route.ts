@@ -1,5 +1,6 @@
 import {
   type ChangeLog,
+  type ChangePosition,
   clientSignal,
   EventStream,
   type FileChange,
@@ -10,7 +11,7 @@ import {
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ChangePosition, cursorOf, positionOf } from './change-cursor.ts'
+import { cursorOf, positionOf } from './change-cursor.ts'
 import type { ChangeFollower, ChangeFollowers } from './change-followers.ts'
 import { changesPage, changesQuery, mostChanges } from './schemas.ts'
 
@@ -64,26 +65,25 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
     const cursor = resumed ?? after
     const left = clientSignal(reply)
     const position = cursor === undefined ? null : positionOf(cursor)
+    // The call also goes on following the user, which needs no waiting for a client that goes on.
     const following = changes.follow(uuid)
-    // A client that begins, or begins anew, lists the files after this, so nothing may be missed from now on.
     if (position === null) await untilAborted(following, left)
-    else if (position.epoch !== changes.epoch) await untilAborted(following, left)
-    const start = position ?? (await headOf(uuid))
-    if (!isStream && wait === 0) return (await pageAfter(uuid, start, limit)).body
-    const feed = { uuid, start, limit }
+    const start = position ?? (await changes.head(uuid))
+    const feed = { uuid, start, limit, left }
+    if (!isStream && wait === 0) return (await pageAfter(start, feed)).body
     if (!isStream)
       return followers.follow(uuid, left, (one) => awaited(one, { ...feed, waitMs: wait * 1000 }))
-    return followers.follow(uuid, left, (one) => streamed(one, { ...feed, request, reply, left }))
+    return followers.follow(uuid, left, (one) => streamed(one, { ...feed, request, reply }))
   })
 
   /** Waits for a page with changes. */
   async function awaited(
     follower: ChangeFollower,
-    { uuid, start, limit, waitMs }: Feed & { readonly waitMs: number },
+    { waitMs, ...feed }: Feed & { readonly waitMs: number },
   ): Promise<Page['body']> {
     const end = performance.now() + waitMs
     for (;;) {
-      const page = await pageAfter(uuid, start, limit)
+      const page = await pageAfter(feed.start, feed)
       const left = end - performance.now()
       if (page.isNew || left <= 0 || follower.signal.aborted) return page.body
       await follower.next(left)
@@ -93,15 +93,15 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
   /** Sends pages until the client leaves or the request is ended. */
   async function streamed(
     follower: ChangeFollower,
-    { uuid, start, limit, request, reply, left }: Feed & Exchange,
+    { request, reply, ...feed }: Feed & Exchange,
   ): Promise<FastifyReply> {
     const { signal } = follower
     const stream = new EventStream(reply, heartbeatMs)
     try {
-      let position = start
+      let position = feed.start
       let told: string | undefined | null = null
       while (!signal.aborted) {
-        const page = await pageAfter(uuid, position, limit)
+        const page = await pageAfter(position, feed)
         const stalled = JSON.stringify(page.body.stalled)
         // The first event tells the cursor, also when nothing is new.
         if (page.isNew || stalled !== told) {
@@ -114,28 +114,23 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
         if (!page.isNew) await follower.next(lookMs)
       }
     } catch (error) {
-      stream.endWithFailure(error, request, left)
+      stream.endWithFailure(error, request, feed.left)
       return reply
     }
     stream.end()
     return reply
   }
 
-  async function headOf(uuid: string): Promise<ChangePosition> {
-    const { epoch } = changes
-    return { epoch, seq: await changes.head(uuid) }
-  }
-
-  async function pageAfter(uuid: string, start: ChangePosition, limit: number): Promise<Page> {
-    // If a new epoch begins meanwhile, the cursor has the old one, and the next page tells it.
-    const { epoch } = changes
-    const rows =
-      epoch === start.epoch ? await changes.read(uuid, start.seq, limit).catch(nullIfInvalid) : null
+  async function pageAfter(start: ChangePosition, { uuid, limit, left }: Feed): Promise<Page> {
+    const rows = await changes.read(uuid, start, limit).catch(nullIfInvalid)
     if (rows === null) {
-      const position = await headOf(uuid)
+      // The client lists the files after this, so nothing may be missed from now on.
+      await untilAborted(changes.follow(uuid), left)
+      const position = await changes.head(uuid)
       return { body: { reset: true, cursor: cursorOf(position) }, position, isNew: true }
     }
-    const position = { epoch, seq: rows.at(-1)?.seq ?? start.seq }
+    const { seq, id } = rows.at(-1) ?? start
+    const position = { epoch: start.epoch, seq, id }
     const stalled = changes.stalled(uuid)
     const body = {
       changes: rows.map(changeBody),
@@ -150,22 +145,22 @@ interface Feed {
   readonly uuid: string
   readonly start: ChangePosition
   readonly limit: number
+  /** Aborts when the client leaves. */
+  readonly left: AbortSignal
 }
 
 interface Exchange {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
-  /** Aborts when the client leaves. */
-  readonly left: AbortSignal
 }
 
-/** The changes after the number are deleted, or the number is none of this log. */
+/** The changes after the position are deleted, or it is none of this history. */
 function nullIfInvalid(error: unknown): null {
   if (isNodekeepError(error) && error.code === 'CONFLICT') return null
   throw error
 }
 
-/** Numbers are for the cursor alone. */
-function changeBody({ seq, at, ...change }: FileChange) {
+/** Numbers and ids are for the cursor alone. */
+function changeBody({ seq, id, at, ...change }: FileChange) {
   return { ...change, at: at.toISOString() }
 }

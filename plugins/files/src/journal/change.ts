@@ -56,6 +56,7 @@ export interface ChangeRow {
   readonly created: number | null
   readonly at: number
   readonly staging: StagingStep | null
+  readonly id: string
 }
 
 /** The columns of a committed change that other rows depend on. */
@@ -70,7 +71,7 @@ export function isShown({ staging }: Pick<ChangeIntent, 'staging'>): boolean {
 }
 
 export function changeOf(row: ChangeRow): FileChange {
-  return { seq: row.seq, ...commonFields(row), at: new Date(row.at) }
+  return { seq: row.seq, id: row.id, ...commonFields(row), at: new Date(row.at) }
 }
 
 export function intentOf(row: ChangeRow): PendingIntent {

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** The version of the tables. It rises with every step. */
-const schemaVersion = 7
+const schemaVersion = 8
 /**
  * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
  * an update the node can go back to the version before. A step that raises it comes with a migration of the plugin that declares
@@ -12,6 +12,8 @@ const schemaVersion = 7
 const oldestUsable = 7
 
 /**
+ * The tables of version 7, the first that was released.
+ *
  * `changes`: times are milliseconds since 1970. A pending row is an intent; the index of pending rows stays tiny. `staging` is
  * the part of a change in a staged copy. Readers never pass such rows, so that a copy of many files costs them nothing.
  * `created`: the dates of files whose backend forgot them when they were overwritten.
@@ -53,6 +55,20 @@ const tables = `
   CREATE TABLE kept (
     user TEXT NOT NULL, reader TEXT NOT NULL, after INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (user, reader)
   ) STRICT, WITHOUT ROWID;
+`
+
+/**
+ * Version 8 adds `id` of changes, and of the last change in `pruned`. It tells a change from one with the same number in another
+ * history: that of a data folder that was put back. A trigger makes it, so that the rows of a former release have one too. A machine
+ * that was put back with its memory may draw the same random number again, so the time is a part of the id.
+ */
+const addIds = `
+  ALTER TABLE changes ADD COLUMN id TEXT;
+  ALTER TABLE pruned ADD COLUMN id TEXT;
+  UPDATE changes SET id = printf('%x', at) || lower(hex(randomblob(8)));
+  CREATE TRIGGER ids_of_changes AFTER INSERT ON changes BEGIN
+    UPDATE changes SET id = printf('%x', at) || lower(hex(randomblob(8))) WHERE seq = new.seq;
+  END;
 `
 
 /**
@@ -108,12 +124,16 @@ function applySchema(connection: DatabaseSync): void {
     if (oldestUsableOf(connection) <= schemaVersion) return
     throw new Error('it was written by a newer version of Nodekeep; start that version')
   }
-  if (found > 0) throw new Error('it was written by a version of Nodekeep that was never released')
-  connection.exec(`BEGIN IMMEDIATE; ${tables}`)
-  connection
-    .prepare('INSERT INTO journal (epoch, oldest_usable) VALUES (?, ?)')
-    .run(randomUUID(), oldestUsable)
-  connection.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  if (found > 0 && found < oldestUsable)
+    throw new Error('it was written by a version of Nodekeep that was never released')
+  connection.exec('BEGIN IMMEDIATE')
+  if (found === 0) {
+    connection.exec(tables)
+    connection
+      .prepare('INSERT INTO journal (epoch, oldest_usable) VALUES (?, ?)')
+      .run(randomUUID(), oldestUsable)
+  }
+  connection.exec(`${addIds} PRAGMA user_version = ${schemaVersion}; COMMIT`)
 }
 
 /** Tables of a newer version that do not tell it are not usable. */

@@ -16,6 +16,7 @@ export class JournalReader {
   readonly #head: StatementSync
   readonly #read: StatementSync
   readonly #pruned: StatementSync
+  readonly #idOf: StatementSync
   readonly #pending: StatementSync
   readonly #unread: StatementSync
   readonly #created: StatementSync
@@ -29,6 +30,10 @@ export class JournalReader {
       `SELECT * FROM changes WHERE ${resolved} AND seq > :after ORDER BY seq LIMIT :limit`,
     )
     this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
+    this.#idOf = connection.prepare(
+      `SELECT id FROM changes WHERE seq = :seq AND user = :user AND pending = 0 AND staging IS NULL
+       UNION ALL SELECT id FROM pruned WHERE user = :user AND through = :seq`,
+    )
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
     this.#unread = connection.prepare(
       `SELECT path, source FROM changes WHERE user = :user AND pending = 1
@@ -49,7 +54,15 @@ export class JournalReader {
 
   head(user: string): number {
     this.#checkOpen()
-    return Number(this.#head.get({ user })?.seq ?? 0)
+    return Number(this.#head.get({ user })?.seq ?? this.#pruned.get(user)?.through ?? 0)
+  }
+
+  /** The id of a change that readers have, or may have had; empty for 0. `null` if the number is that of no such change. */
+  idOf(user: string, seq: number): string | null {
+    this.#checkOpen()
+    if (seq === 0) return ''
+    const id = this.#idOf.get({ user, seq })?.id
+    return typeof id === 'string' ? id : null
   }
 
   read(user: string, after: number, limit: number): FileChange[] {

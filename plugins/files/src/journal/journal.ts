@@ -28,7 +28,18 @@ export interface PendingChange {
  * Calls reject with NodekeepError INSUFFICIENT_STORAGE when the disk is full, and SERVICE_UNAVAILABLE when the
  * journal is closed or cannot be written.
  */
-export interface Journal extends Omit<ChangeLog, 'follow' | 'stalled'> {
+export interface Journal extends Pick<ChangeLog, 'epoch' | 'keep'> {
+  /** The number of a user's newest change that readers see; 0 when there is none. */
+  head(userUuid: string): Promise<number>
+  /**
+   * Lists the changes of a user after a number, oldest first.
+   *
+   * @param limit maximum number of changes; default: 1,000
+   * @throws NodekeepError CONFLICT if changes after the number are already deleted, or if the number is above the head
+   */
+  read(userUuid: string, after: number, limit?: number): Promise<FileChange[]>
+  /** The id of a change of a user that readers have, or may have had; empty for 0. `null` if no such change has the number. */
+  idOf(userUuid: string, seq: number): string | null
   /** Gives the change its number. The intent is on the disk when this resolves. */
   begin(intent: ChangeIntent): Promise<PendingChange>
   /**
@@ -128,6 +139,10 @@ class OpenJournal implements Journal {
     // Reading is synchronous. A caller that reads many pages must not hold up the event loop.
     await setImmediate()
     return changes
+  }
+
+  idOf(userUuid: string, seq: number): string | null {
+    return this.#reader.idOf(userUuid, seq)
   }
 
   async begin(intent: ChangeIntent): Promise<PendingChange> {

@@ -52,10 +52,12 @@ export class Retention {
     this.#connection.exec('BEGIN IMMEDIATE')
     try {
       this.#connection
-        .prepare('DELETE FROM changes WHERE user = ? AND seq <= ? AND staging IS NULL')
-        .run(user, through)
+        .prepare(
+          'INSERT OR REPLACE INTO pruned (user, through, id) SELECT user, seq, id FROM changes WHERE seq = ?',
+        )
+        .run(through)
       this.#connection
-        .prepare('INSERT OR REPLACE INTO pruned (user, through) VALUES (?, ?)')
+        .prepare('DELETE FROM changes WHERE user = ? AND seq <= ? AND staging IS NULL')
         .run(user, through)
       this.#connection.exec('COMMIT')
       return true

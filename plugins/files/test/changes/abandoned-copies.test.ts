@@ -38,7 +38,7 @@ t.test('a start removes the copies of unfinished moves, and nothing else', async
   for await (const { name } of services.files.for({ uuid: userUuid }).list('/')) names.push(name)
   t.strictSame(names, ['.moving-mine'])
   t.strictSame(
-    (await services.changes.read(userUuid, 0)).map(({ path }) => path),
+    (await services.recorded(userUuid)).map(({ path }) => path),
     ['/.moving-mine/file'],
     'readers see nothing of the copies',
   )

@@ -19,7 +19,7 @@ test('the journal begins anew when the mounts changed, and after a restore', asy
     const node = await createFilesNode({ mounts }, { dataFolder, plugins: [services.plugin, ...others] })
     const owner = await node.signIn('owner')
     epochs.push(services.changes.epoch)
-    heads.push(await services.changes.head(owner.user.uuid))
+    heads.push((await services.changes.head(owner.user.uuid)).seq)
     await put(owner, '/file', 'x')
     await node.stop()
   }

@@ -45,7 +45,7 @@ t.test('changes that a crash interrupted are resolved by the state of the storag
   const services = captureServices()
   const second = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
   t.teardown(() => second.stop())
-  const recorded = await services.changes.read(userUuid, head)
+  const recorded = await services.recorded(userUuid, head)
   t.match(recorded, [...happened, { op: 'delete', path: '/last' }])
   t.equal(recorded.length, happened.length + 1)
 })
@@ -62,7 +62,7 @@ t.test('a change stays open while its mount is unreachable, and hides later chan
     { mounts: { '/gone': 'shaky' } },
     { dataFolder, plugins: [services.plugin] },
   )
-  t.strictSame(await services.changes.read(userUuid, 0), [])
+  t.strictSame(await services.recorded(userUuid), [])
   t.match(services.changes.stalled(userUuid), { mount: '/gone', since: Date })
   t.equal(services.changes.stalled('somebody else'), null)
   await node.stop()
@@ -73,7 +73,7 @@ t.test('a change stays open while its mount is unreachable, and hides later chan
     { dataFolder, plugins: [again.plugin, shakyBackend().plugin] },
   )
   t.teardown(() => later.stop())
-  t.match(await again.changes.read(userUuid, 0), [{ path: '/gone/a' }, { path: '/b' }])
+  t.match(await again.recorded(userUuid), [{ path: '/gone/a' }, { path: '/b' }])
   t.equal(again.changes.stalled(userUuid), null)
 })
 
@@ -94,8 +94,8 @@ t.test('a mount that hangs delays neither the start of the node nor changes on o
   shaky.beforeStat = () => new Promise(() => {})
   const mounts = { '/cold': 'shaky' }
   const node = await createFilesNode({ mounts }, { dataFolder, plugins: [shaky.plugin, services.plugin] })
-  t.match(await services.changes.read(other, 0), [{ path: '/gone' }])
-  t.strictSame(await services.changes.read(hanging, 0), [])
+  t.match(await services.recorded(other), [{ path: '/gone' }])
+  t.strictSame(await services.recorded(hanging), [])
   const ada = await node.signIn()
   t.equal((await put(ada, '/file', 'x')).status, 200)
   await node.stop()

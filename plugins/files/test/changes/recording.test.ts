@@ -19,7 +19,7 @@ t.test('every change is in the journal when it is answered', async (t) => {
   await post(ada, 'mkdir', { path: '/d' }, device)
   await post(ada, 'move', { source: '/a', destination: '/d/a' }, device)
   await post(ada, 'delete', { path: '/b' })
-  const changes = await services.changes.read(ada.user.uuid, 0)
+  const changes = await services.recorded(ada.user.uuid)
   t.match(changes, [
     { op: 'write', path: '/a', size: 4, revision: etag.slice(1, -1), by: 'laptop' },
     { op: 'write', path: '/b/c', size: 1 },
@@ -48,7 +48,7 @@ t.test('every change is in the journal when it is answered', async (t) => {
   ]
   for (const answer of await Promise.all(failing)) await answer.body?.cancel()
   t.equal(
-    await services.changes.head(ada.user.uuid),
+    (await services.changes.head(ada.user.uuid)).seq,
     changes.at(-1)?.seq,
     'the journal records no request that changes nothing',
   )
@@ -74,7 +74,7 @@ t.test('a change that fails after it took effect is in the journal', async (t) =
     await post(ada, 'delete', { path: '/written' }),
   ]
   for (const { status } of answers) t.equal(status, 500)
-  t.match(await services.changes.read(ada.user.uuid, 1), [
+  t.match(await services.recorded(ada.user.uuid, 1), [
     { op: 'write', path: '/written' },
     { op: 'mkdir', path: '/made' },
     { op: 'move', path: '/there', source: '/moved' },
@@ -104,7 +104,7 @@ t.test('the node finds out the outcome of an open change before another change h
   shaky.afterChange = () => {}
   t.equal((await post(ada, 'delete', { path: '/b' })).status, 200)
   t.equal((await put(ada, '/moved/file', 'x')).status, 200)
-  t.match(await services.changes.read(ada.user.uuid, 2), [
+  t.match(await services.recorded(ada.user.uuid, 2), [
     { op: 'move', path: '/b', source: '/a' },
     { op: 'move', path: '/moved', source: '/folder' },
     { op: 'delete', path: '/b' },

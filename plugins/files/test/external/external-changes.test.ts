@@ -154,7 +154,7 @@ t.test('a file that a program appends to all the time gets few rows, and then it
   for (let at = cursor; rows.length < 4; ) {
     const next = await page(ada, `?after=${at}&wait=5`)
     at = next.cursor
-    rows.push(...(await services.changes.read(ada.user.uuid, rows.at(-1)?.seq ?? 0)))
+    rows.push(...(await services.recorded(ada.user.uuid, rows.at(-1)?.seq ?? 0)))
   }
   isRunning = false
   await program
@@ -170,7 +170,7 @@ t.test('a file that a program appends to all the time gets few rows, and then it
   for (let at = cursor; rows.at(-1)?.size !== size; ) {
     if (performance.now() - ended > patienceMs) throw new Error('the last state has no row')
     at = (await page(ada, `?after=${at}&wait=5`)).cursor
-    rows.push(...(await services.changes.read(ada.user.uuid, rows.at(-1)?.seq ?? 0)))
+    rows.push(...(await services.recorded(ada.user.uuid, rows.at(-1)?.seq ?? 0)))
   }
   t.comment(`the last row came after ${Math.round(performance.now() - ended)} ms`)
   t.ok(rows.length <= 6, `${rows.length} rows`)
@@ -204,7 +204,7 @@ t.test('however fast other programs change a few paths, the journal shows the en
     const found = await sizesIn(folder)
     const end = performance.now() + patienceMs
     for (let at = cursor; ; ) {
-      const recorded = [...replay(await services.changes.read(user.user.uuid, 0))].sort()
+      const recorded = [...replay(await services.recorded(user.user.uuid))].sort()
       if (JSON.stringify(recorded) === JSON.stringify(found)) return
       if (performance.now() > end)
         throw new Error(`recorded: ${JSON.stringify(recorded)}, found: ${JSON.stringify(found)}`)
@@ -222,8 +222,7 @@ t.test('a folder of 5,000 files appears and disappears', async (t) => {
   const ada = await node.signIn()
   const { changes } = services
   await compared(changes, ada)
-  const count = async () =>
-    (await changes.read(ada.user.uuid, 0, 20_000)).filter(({ op }) => op === 'write').length
+  const count = async () => (await services.recorded(ada.user.uuid)).filter(({ op }) => op === 'write').length
   const outside = join(node.dataFolder, 'outside')
   await mkdir(join(outside, 'source', 'sub'), { recursive: true })
   for (let index = 0; index < 5000; index += 1)
@@ -422,12 +421,12 @@ t.test('after a restart, a new follower does not wait for the comparison', async
   shaky.beforeStat = () => released
   const { node, memory, services } = await startShaky(t, shaky, dataFolder)
   await compared(services.changes, ada)
-  const seq = await services.changes.head(ada.user.uuid)
+  const { seq } = await services.changes.head(ada.user.uuid)
   await memory.write(`/${ada.user.uuid}/later`, Readable.from([Buffer.from('x')]))
   shaky.hint(`/${ada.user.uuid}/later`)
   release()
-  while ((await services.changes.read(ada.user.uuid, seq)).length < 2) await delay(10)
-  const rows = (await services.changes.read(ada.user.uuid, seq)).map(said)
+  while ((await services.recorded(ada.user.uuid, seq)).length < 2) await delay(10)
+  const rows = (await services.recorded(ada.user.uuid, seq)).map(said)
   t.strictSame(rows.toSorted(), ['delete /cold/gone by disk', 'write /cold/later by disk'])
   await node.stop()
 })
@@ -458,62 +457,70 @@ t.test('a deleted user leaves nothing in the index', async (t) => {
   }
 })
 
-t.test('the node’s own changes give no rows by the disk', async (t) => {
-  const { node, services } = await start(t, undefined, { mounts: { '/mem': 'memory' } })
-  const name = fc.constantFrom('a', 'b', 'c')
-  const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/${names.join('/')}`)
-  const place = fc.oneof(
-    { weight: 4, arbitrary: path },
-    path.map((one) => `/mem${one}`),
-  )
-  const operation = fc.oneof(
-    fc.record({ kind: fc.constant('write' as const), path: place }),
-    fc.record({ kind: fc.constant('mkdir' as const), path: place }),
-    fc.record({ kind: fc.constant('delete' as const), path: place }),
-    fc.record({ kind: fc.constantFrom('move' as const, 'copy' as const), path: place, to: place }),
-    fc.record({ kind: fc.constant('outside' as const), path }),
-  )
-  const perform = async (user: TestUser, step: FcValue<typeof operation>) => {
-    if (step.kind === 'outside') {
-      const file = join(folderOf(node, user), `outside${step.path.replaceAll('/', '-')}`)
-      return store(file, `${Math.random()}`)
+t.test(
+  'the node’s own changes give no rows by the disk, but perhaps of a path where nothing is',
+  async (t) => {
+    const { node, services } = await start(t, undefined, { mounts: { '/mem': 'memory' } })
+    const name = fc.constantFrom('a', 'b', 'c')
+    const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/${names.join('/')}`)
+    const place = fc.oneof(
+      { weight: 4, arbitrary: path },
+      path.map((one) => `/mem${one}`),
+    )
+    const operation = fc.oneof(
+      fc.record({ kind: fc.constant('write' as const), path: place }),
+      fc.record({ kind: fc.constant('mkdir' as const), path: place }),
+      fc.record({ kind: fc.constant('delete' as const), path: place }),
+      fc.record({ kind: fc.constantFrom('move' as const, 'copy' as const), path: place, to: place }),
+      fc.record({ kind: fc.constant('outside' as const), path }),
+    )
+    const perform = async (user: TestUser, step: FcValue<typeof operation>) => {
+      if (step.kind === 'outside') {
+        const file = join(folderOf(node, user), `outside${step.path.replaceAll('/', '-')}`)
+        return store(file, `${Math.random()}`)
+      }
+      const answer =
+        step.kind === 'write'
+          ? await put(user, step.path, `${Math.random()}`)
+          : step.kind === 'move' || step.kind === 'copy'
+            ? await post(user, step.kind === 'move' ? 'move' : 'api/files/copy', {
+                source: step.path,
+                destination: step.to,
+                overwrite: true,
+              })
+            : await post(user, step.kind, { path: step.path })
+      await answer.body?.cancel()
     }
-    const answer =
-      step.kind === 'write'
-        ? await put(user, step.path, `${Math.random()}`)
-        : step.kind === 'move' || step.kind === 'copy'
-          ? await post(user, step.kind === 'move' ? 'move' : 'api/files/copy', {
-              source: step.path,
-              destination: step.to,
-              overwrite: true,
-            })
-          : await post(user, step.kind, { path: step.path })
-    await answer.body?.cancel()
-  }
-  const property = fc.asyncProperty(fc.array(operation, { minLength: 20, maxLength: 60 }), async (steps) => {
-    const user = await node.signIn()
-    await compared(services.changes, user)
-    const { cursor } = await page(user)
-    // Four writers at once, beside the watch.
-    await Promise.all(
-      [0, 1, 2, 3].map(async (writer) => {
-        for (const [index, step] of steps.entries()) if (index % 4 === writer) await perform(user, step)
-      }),
+    const property = fc.asyncProperty(
+      fc.array(operation, { minLength: 20, maxLength: 60 }),
+      async (steps) => {
+        const user = await node.signIn()
+        await compared(services.changes, user)
+        const { cursor } = await page(user)
+        // Four writers at once, beside the watch.
+        await Promise.all(
+          [0, 1, 2, 3].map(async (writer) => {
+            for (const [index, step] of steps.entries()) if (index % 4 === writer) await perform(user, step)
+          }),
+        )
+        await store(join(folderOf(node, user), 'outside last'), 'x')
+        const rows = await untilChanges(user, cursor, 'write /outside last by disk')
+        // A late hint of a removal looks like one of an entry that another program made for a moment.
+        const isOwn = (row: string) => !row.includes(' /outside') && !row.startsWith('delete ')
+        const wrong = rows.filter((row) => row.endsWith('by disk') && isOwn(row))
+        if (wrong.length > 0) throw new Error(`rows by the disk: ${wrong.join(', ')}`)
+        const outside = new Set(
+          steps
+            .filter(({ kind }) => kind === 'outside')
+            .map((step) => `/outside${step.path.replaceAll('/', '-')}`),
+        )
+        for (const file of outside)
+          if (!rows.includes(`write ${file} by disk`)) throw new Error(`no row for ${file}`)
+      },
     )
-    await store(join(folderOf(node, user), 'outside last'), 'x')
-    const rows = await untilChanges(user, cursor, 'write /outside last by disk')
-    const wrong = rows.filter((row) => row.endsWith('by disk') && !row.includes(' /outside'))
-    if (wrong.length > 0) throw new Error(`rows by the disk: ${wrong.join(', ')}`)
-    const outside = new Set(
-      steps
-        .filter(({ kind }) => kind === 'outside')
-        .map((step) => `/outside${step.path.replaceAll('/', '-')}`),
-    )
-    for (const file of outside)
-      if (!rows.includes(`write ${file} by disk`)) throw new Error(`no row for ${file}`)
-  })
-  await fc.assert(property, {
-    numRuns: Number(process.env.TEST_RUNS ?? 25),
-    seed: Number(process.env.TEST_SEED ?? 4200),
-  })
-})
+    await fc.assert(property, {
+      numRuns: Number(process.env.TEST_RUNS ?? 25),
+      seed: Number(process.env.TEST_SEED ?? 4200),
+    })
+  },
+)

@@ -1,3 +1,5 @@
+import { cp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
@@ -201,11 +203,44 @@ t.test('a cursor of another epoch, or one that is too old, is answered with a re
   stream.leave()
   t.strictSame(pathsOf(await page(user, `?after=${reset.cursor}`)), ['/b'])
   const ahead = Buffer.from(
-    Buffer.from(reset.cursor, 'base64url').toString().replace(/\d+$/, '999999'),
+    Buffer.from(reset.cursor, 'base64url').toString().replace(/ \d+ /, ' 999999 '),
   ).toString('base64url')
   t.match(await page(user, `?after=${ahead}`), { reset: true }, 'a number that the journal has not given yet')
   await second.stop()
 })
+
+t.test(
+  'a cursor of changes that are gone, because the data folder was put back, is answered with a reset',
+  async (t) => {
+    const [dataFolder, kept] = [join(t.testdir(), 'data'), join(t.testdir(), 'kept')]
+    const start = () => createFilesNode({}, { dataFolder })
+    const first = await start()
+    const ada = await first.signIn('owner')
+    await put(ada, '/a', 'x')
+    await first.stop()
+    await cp(dataFolder, kept, { recursive: true, preserveTimestamps: true })
+
+    const second = await start()
+    const later = await second.signIn('owner')
+    const { cursor: common } = await page(later)
+    await put(later, '/gone', 'x')
+    const { cursor } = await page(later)
+    await second.stop()
+    await rm(dataFolder, { recursive: true })
+    await rename(kept, dataFolder)
+
+    const third = await start()
+    t.teardown(() => third.stop())
+    const again = await third.signIn('owner')
+    for (const name of ['/one', '/two', '/three']) await put(again, name, 'x')
+    const reset = await page(again, `?after=${cursor}`)
+    t.strictSame(reset, { reset: true, cursor: reset.cursor }, 'the number is that of another change now')
+    const [epoch, seq] = Buffer.from(cursor, 'base64url').toString().split(' ')
+    const former = Buffer.from(`${epoch} ${seq}`).toString('base64url')
+    t.match(await page(again, `?after=${former}`), { reset: true }, 'a former release told no ids')
+    t.match(pathsOf(await page(again, `?after=${common}`)), ['/one', '/two', '/three'], 'this one is in both')
+  },
+)
 
 t.test('wrong input is refused', async (t) => {
   const { ada } = await createNode(t)

@@ -166,7 +166,7 @@ t.test('readdir, stat, mkdir, delete and move work on files and folders', async 
       const head = await services.changes.head(ada.user.uuid)
       t.equal((await post(ada, 'delete', { path: `/${name}` })).status, 200)
       t.equal((await post(ada, 'delete', { path: `/${name}` })).status, 404)
-      t.equal(await services.changes.head(ada.user.uuid), head, 'the journal does not record it')
+      t.same(await services.changes.head(ada.user.uuid), head, 'the journal does not record it')
     }
     t.equal(await readFile(join(outside, 'folder', 'file'), 'utf8'), 'kept')
   })

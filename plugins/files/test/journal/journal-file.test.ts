@@ -30,10 +30,30 @@ test('a journal of the first release is only expanded, and then has the tables o
   t.same(structureOf(old), structureOf(fresh))
   const journal = await openJournal(old)
   t.teardown(() => journal.close())
+  const id = /^[0-9a-f]+$/
   t.match(await journal.read('ada', 0), [
-    { path: '/a', by: 'laptop' },
-    { path: '/b', source: '/a' },
+    { path: '/a', by: 'laptop', id },
+    { path: '/b', source: '/a', id },
   ])
+})
+
+test('changes of a former release that runs on the same journal have ids too', async (t) => {
+  const file = `${t.testdir()}/journal.sqlite`
+  openJournalFile(file).close()
+  const former = new DatabaseSync(file)
+  const insert = former.prepare(
+    "INSERT INTO changes (user, pending, op, path, at) VALUES ('ada', 0, 'mkdir', ?, ?)",
+  )
+  for (const path of ['/a', '/b']) insert.run(path, 1)
+  former.close()
+  const journal = await openJournal(file)
+  t.teardown(() => journal.close())
+  const ids = (await journal.read('ada', 0)).map(({ seq, id }) => {
+    t.equal(journal.idOf('ada', seq), id)
+    t.equal(journal.idOf('bob', seq), null, 'the change is none of another user')
+    return id
+  })
+  t.equal(new Set(ids).size, 2, 'each id is another one, also of changes of one moment')
 })
 
 test('a journal that a newer version expanded is used, and one that it contracted is refused', async (t) => {

@@ -34,7 +34,7 @@ test('a change has no properties for missing details', async (t) => {
   const { seq, commit } = await journal.begin({ userUuid: ada, op: 'mkdir', path: '/a' })
   await commit()
   const [change] = await journal.read(ada, 0)
-  t.strictSame(Object.keys(change ?? {}).sort(), ['at', 'op', 'path', 'seq'])
+  t.strictSame(Object.keys(change ?? {}).sort(), ['at', 'id', 'op', 'path', 'seq'])
   t.equal(change?.seq, seq)
 })
 

@@ -39,18 +39,21 @@ test('old changes are deleted when pruning begins, except the newest of each use
   const first = await openJournal(file)
   const ada = await write(first, 'ada', 30)
   const bob = await write(first, 'bob', 5)
+  const last = ada.at(-11) ?? 0
+  const id = first.idOf('ada', last)
   await first.close()
 
   const journal = await temporaryJournal(t, { file, keepDays: 0, keepNewest: 10 })
   await journal.probe()
   t.equal((await journal.read('ada', 0)).length, 30, 'a node on trial deletes nothing')
-  const last = ada.at(-11) ?? 0
   t.match(await forgotten(journal, 'ada', last - 1), { code: 'CONFLICT', message: /no longer kept/ })
   await t.rejects(journal.read('ada', 0), { code: 'CONFLICT' })
   t.strictSame(
     (await journal.read('ada', last)).map(({ seq }) => seq),
     ada.slice(-10),
   )
+  t.equal(journal.idOf('ada', last), id, 'a reader that has just this one goes on')
+  t.equal(journal.idOf('ada', last - 1), null)
   t.strictSame(
     (await journal.read('bob', 0)).map(({ seq }) => seq),
     bob,

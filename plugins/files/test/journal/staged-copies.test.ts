@@ -18,7 +18,7 @@ async function stage(journal: Journal, path: string): Promise<void> {
   await record(journal, { ...file, staging: 'fill', by: 'laptop' })
 }
 
-const facts = (changes: readonly FileChange[]) => changes.map(({ seq, at, ...rest }) => rest)
+const facts = (changes: readonly FileChange[]) => changes.map(({ seq, id, at, ...rest }) => rest)
 
 test('readers see a staged copy when it is placed, as changes at its destination', async (t) => {
   const journal = await temporaryJournal(t)

@@ -135,7 +135,7 @@ t.test('mounts behave like folders', async (t) => {
       }
     }
     await walk('')
-    const recorded = replay(await services.changes.read(ada.user.uuid, 0))
+    const recorded = replay(await services.recorded(ada.user.uuid))
     for (const path of ['/m', '/m/deep', '/m/deep/shaky', '/m/gone']) {
       seen.delete(path)
       recorded.delete(path)

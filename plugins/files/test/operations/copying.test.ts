@@ -9,7 +9,7 @@ t.test('files and folders are copied within a mount and to another one', async (
   await put(ada, '/docs/a', 'a')
   await put(ada, '/docs/inner/b', 'bb')
   await post(ada, 'mkdir', { path: '/docs/empty' })
-  const head = await services.changes.head(ada.user.uuid)
+  const { seq: head } = await services.changes.head(ada.user.uuid)
   for (const [source, destination] of [
     ['/docs', '/copies/docs'],
     ['/docs', '/cold/docs'],
@@ -28,7 +28,7 @@ t.test('files and folders are copied within a mount and to another one', async (
       ['/empty', null],
     ] as const)
       t.equal(seen.get(place + name), size)
-  const rows = await services.changes.read(ada.user.uuid, head)
+  const rows = await services.recorded(ada.user.uuid, head)
   t.notOk(rows.some(({ op }) => op !== 'write' && op !== 'mkdir'))
   t.equal(rows.length, 4 * 5 + 1, 'one for each copied entry, and one for a new parent')
 
@@ -40,7 +40,7 @@ t.test('files and folders are copied within a mount and to another one', async (
   )
   const etag = answer.headers.get('etag')
   t.equal((await get(ada, 'read', '/single')).headers.get('etag'), etag)
-  const [row, ...others] = await services.changes.read(ada.user.uuid, (rows.at(-1)?.seq ?? 0) + 1)
+  const [row, ...others] = await services.recorded(ada.user.uuid, (rows.at(-1)?.seq ?? 0) + 1)
   t.match(row, { op: 'write', path: '/single', size: 1, revision: etag?.slice(1, -1), by: 'laptop' })
   t.strictSame(others, [])
 })

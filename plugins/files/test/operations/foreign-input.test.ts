@@ -35,7 +35,7 @@ t.test('values of wrong types from plugins in JavaScript are refused', async (t)
       for (const [what, content] of foreign)
         await t.rejects(files.write(path, content as AsyncIterable<Uint8Array>), expected, what)
       t.equal(await (await get(ada, 'read', path)).text(), 'kept')
-      t.equal(await services.changes.head(uuid), head)
+      t.same(await services.changes.head(uuid), head)
     })
   }
 

@@ -107,7 +107,7 @@ t.test('the journal records the revision that a file has after the move', async 
   await put(ada, '/file', 'x')
   t.equal((await move('/file', '/cold/file')).status, 200)
   const etag = (await get(ada, 'read', '/cold/file')).headers.get('etag')
-  const changes = await services.changes.read(ada.user.uuid, 0)
+  const changes = await services.recorded(ada.user.uuid)
   t.match(changes.slice(-2), [
     { op: 'write', path: '/cold/file', size: 1, revision: etag?.slice(1, -1) },
     { op: 'delete', path: '/file' },
@@ -118,19 +118,19 @@ t.test('readers of the journal see the destination of a move, and never the half
   const { ada, shaky, services, move, tree, recordedTree } = await createNodeWithTwoMounts(t)
   for (const path of ['/docs/a', '/docs/inner/b', '/cold/docs/other']) await put(ada, path, path)
   await put(ada, '/.moving-mine', 'x')
-  const before = await services.changes.head(ada.user.uuid)
+  const { seq: before } = await services.changes.head(ada.user.uuid)
   const announced: number[] = []
   services.events.on(FileChanged, ({ seq }) => {
     announced.push(seq)
   })
   const heads: Promise<number>[] = []
   shaky.whileRead = () => {
-    heads.push(services.changes.head(ada.user.uuid))
+    heads.push(services.changes.head(ada.user.uuid).then(({ seq }) => seq))
   }
   const answer = await post(ada, 'move', { source: '/docs', destination: '/cold/docs', overwrite: true })
   t.equal(answer.status, 200)
   t.strictSame([...new Set(await Promise.all(heads))], [before], 'nothing is seen while files are copied')
-  const changes = await services.changes.read(ada.user.uuid, before)
+  const changes = await services.recorded(ada.user.uuid, before)
   const facts = changes.map(({ op, path, source }) => ({ op, path, ...(source !== undefined && { source }) }))
   t.strictSame(facts.slice(0, 2), [
     { op: 'delete', path: '/cold/docs' },
@@ -147,7 +147,7 @@ t.test('readers of the journal see the destination of a move, and never the half
   t.strictSame(facts.at(-1), { op: 'delete', path: '/docs' })
   t.equal(announced.length, 5, 'one announcement of the copy, one for each entry of the source')
   t.notOk((await move('/.moving-mine', '/mine')).code, 'a file of such a name is a file like others')
-  t.match((await services.changes.read(ada.user.uuid, before)).at(-1), {
+  t.match((await services.recorded(ada.user.uuid, before)).at(-1), {
     op: 'move',
     source: '/.moving-mine',
     path: '/mine',
@@ -166,7 +166,7 @@ t.test('a copy that is placed while its mount stops answering appears when it an
   t.not((await move('/docs', '/cold/docs')).status, 200)
   shaky.afterChange = () => {}
   await put(ada, '/other', 'x')
-  t.match((await services.changes.read(ada.user.uuid, 0)).at(-1), { path: '/other' }, 'it holds nothing back')
+  t.match((await services.recorded(ada.user.uuid)).at(-1), { path: '/other' }, 'it holds nothing back')
   t.equal(services.changes.stalled(ada.user.uuid), null)
   shaky.isReachable = true
   await put(ada, '/cold/docs/b', 'b')

@@ -32,13 +32,13 @@ async function createObjectNode(t: Test, abilities: ObjectStore) {
       }
     }
     await visit('/')
-    const recorded = replayRevisions(await services.changes.read(ada.user.uuid, 0))
+    const recorded = replayRevisions(await services.recorded(ada.user.uuid))
     for (const path of ['/', '/memory']) recorded.delete(path)
     t.strictSame([...recorded].sort(), [...tree].sort(), 'the journal has the same tree')
     return tree
   }
-  const changesAfter = (seq: number) => services.changes.read(ada.user.uuid, seq)
-  const head = () => services.changes.head(ada.user.uuid)
+  const changesAfter = (seq: number) => services.recorded(ada.user.uuid, seq)
+  const head = async () => (await services.changes.head(ada.user.uuid)).seq
   const text = async (path: string) => (await get(ada, 'read', path)).text()
   const disk = join(node.dataFolder, 'files', ada.user.uuid)
   return { ada, store, disk, files, send, agreedTree, changesAfter, head, text }

@@ -3,6 +3,7 @@ import type { WebSocket } from '@fastify/websocket'
 import {
   type AuthenticatedUser,
   type ChangeLog,
+  type ChangePosition,
   errorBodyOf,
   errorStatus,
   type FileChange,
@@ -68,9 +69,8 @@ export class SyncConnection {
   #news = Promise.withResolvers<void>()
   #isGreeted = false
   #deviceId: string | null = null
-  #epoch = ''
-  /** The cursor of the last message with changes, and the cursor up to which the client has stored everything. */
-  #sent = 0
+  /** The position of the last message with changes, and the cursor up to which the client has stored everything. */
+  #sent: ChangePosition = { epoch: '', seq: 0, id: '' }
   #stored = 0
   /** The mount of the last message `waiting`. */
   #mount: string | null = null
@@ -99,7 +99,7 @@ export class SyncConnection {
       await this.#begin(hello)
       while (!this.#closed.signal.aborted) {
         this.#tellWaiting()
-        if (this.#sent === this.#stored && (await this.#sendChanges())) {
+        if (this.#sent.seq === this.#stored && (await this.#sendChanges())) {
           await delay(gatherMs, undefined, { signal: this.#closed.signal })
         } else {
           await this.#news.promise
@@ -169,7 +169,8 @@ export class SyncConnection {
 
   #take(message: ClientMessage): void {
     // The changes that are sent bound their acks.
-    const isDue = message.type === 'ack' && message.cursor === this.#sent && this.#sent !== this.#stored
+    const isDue =
+      message.type === 'ack' && message.cursor === this.#sent.seq && this.#sent.seq !== this.#stored
     if (!isDue && !this.#allowance.take()) throw tooManyMessages()
     if (message.type === 'ping') this.#send({ type: 'pong' })
     else if (message.type === 'ack') this.#ack(message.cursor)
@@ -182,7 +183,7 @@ export class SyncConnection {
 
   #ack(cursor: number): void {
     if (cursor === this.#stored) return
-    if (cursor !== this.#sent) throw invalid('The cursor of an ack must be that of the last changes.')
+    if (cursor !== this.#sent.seq) throw invalid('The cursor of an ack must be that of the last changes.')
     this.#store(cursor)
     this.#news.resolve()
   }
@@ -191,7 +192,7 @@ export class SyncConnection {
     const { devices, onStored, user } = this.#parts
     this.#stored = cursor
     if (this.#deviceId === null) return
-    devices.store(this.#deviceId, { epoch: this.#epoch, cursor })
+    devices.store(this.#deviceId, { epoch: this.#sent.epoch, cursor })
     onStored(user.uuid)
   }
 
@@ -207,17 +208,27 @@ export class SyncConnection {
     changes
       .follow(user.uuid)
       .catch((error) => log.warn({ err: error }, 'Changes of other programs may be missed.'))
-    const { epoch } = changes
-    const head = await changes.head(user.uuid)
-    this.#send({ type: 'welcome', protocol: protocolVersion, device: device?.id ?? null, epoch, head })
-    if (hello.cursor === undefined) await this.#reset('new')
-    else if (hello.epoch !== epoch) await this.#reset('epoch')
-    else if (device !== null && wasAway(device)) await this.#reset('expired')
-    else {
-      this.#epoch = epoch
-      this.#sent = hello.cursor
-      this.#stored = hello.cursor
-    }
+    const position = { epoch: hello.epoch ?? '', seq: hello.cursor ?? 0, id: hello.changeId ?? '' }
+    const reason = await this.#reasonToReset(hello, position, device)
+    const { epoch, seq: head } = await changes.head(user.uuid)
+    const reset = reason !== null
+    this.#send({ type: 'welcome', protocol: protocolVersion, device: device?.id ?? null, epoch, head, reset })
+    if (reason !== null) return this.#reset(reason)
+    this.#sent = position
+    this.#stored = position.seq
+  }
+
+  /** Why a client cannot go on from its position; `null` if it can. */
+  async #reasonToReset(
+    { cursor }: Hello,
+    position: ChangePosition,
+    device: Device | null,
+  ): Promise<ResetReason | null> {
+    const { changes, user } = this.#parts
+    if (cursor === undefined) return 'new'
+    if (position.epoch !== changes.epoch) return 'epoch'
+    if (device !== null && wasAway(device)) return 'expired'
+    return (await changesAfter(changes, user.uuid, position, 1)) === null ? 'expired' : null
   }
 
   #deviceOf({ device: id, name }: Hello): Device | null {
@@ -242,18 +253,16 @@ export class SyncConnection {
     const { changes, user } = this.#parts
     // Changes before this have no rows, so the client must list the files after it.
     await untilAborted(changes.follow(user.uuid), this.#closed.signal)
-    const { epoch } = changes
     const head = await changes.head(user.uuid)
-    this.#epoch = epoch
     this.#sent = head
-    this.#store(head)
-    this.#send({ type: 'reset', reason, epoch, head })
+    this.#store(head.seq)
+    this.#send({ type: 'reset', reason, epoch: head.epoch, head: head.seq, changeId: head.id })
   }
 
   /** Sends the next changes. Returns whether there was anything to send. */
   async #sendChanges(): Promise<boolean> {
     const { changes, user, socket } = this.#parts
-    if (changes.epoch !== this.#epoch) {
+    if (changes.epoch !== this.#sent.epoch) {
       await this.#reset('epoch')
       return true
     }
@@ -262,12 +271,14 @@ export class SyncConnection {
       await this.#reset('expired')
       return true
     }
-    const [cursor, texts] = page(rows)
-    if (cursor === null) return false
+    const [last, texts] = page(rows)
+    if (last === null) return false
     const head = await changes.head(user.uuid)
     if (this.#closed.signal.aborted) return false
-    this.#sent = cursor
-    socket.send(`{"type":"changes","cursor":${cursor},"changes":[${texts.join(',')}],"head":${head}}`)
+    const { seq, id } = last
+    this.#sent = { epoch: this.#sent.epoch, seq, id }
+    const position = `"cursor":${seq},"changeId":${JSON.stringify(id)}`
+    socket.send(`{"type":"changes",${position},"changes":[${texts.join(',')}],"head":${head.seq}}`)
     return true
   }
 
@@ -280,19 +291,20 @@ export class SyncConnection {
   }
 }
 
-/** The first of some changes, as texts that fit into a message, and the cursor of the last one; null without changes. */
-function page(rows: readonly FileChange[]): readonly [number | null, readonly string[]] {
+/** The first of some changes, as texts that fit into a message, and the last one of them; null without changes. */
+function page(rows: readonly FileChange[]): readonly [FileChange | null, readonly string[]] {
   const texts: string[] = []
-  let cursor: number | null = null
+  let last: FileChange | null = null
   let size = 0
-  for (const { seq, at, ...change } of rows) {
+  for (const row of rows) {
+    const { seq, id, at, ...change } = row
     const text = JSON.stringify({ ...change, at: at.toISOString() })
     size += Buffer.byteLength(text)
     if (size > largestChanges && texts.length > 0) break
     texts.push(text)
-    cursor = seq
+    last = row
   }
-  return [cursor, texts]
+  return [last, texts]
 }
 
 function read(text: string): ClientMessage {

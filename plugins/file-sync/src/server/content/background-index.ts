@@ -96,28 +96,26 @@ export class BackgroundIndex {
     const { changes, index, signal } = this.#parts
     for (;;) {
       signal.throwIfAborted()
-      const { epoch } = changes
       const position = index.positionOf(userUuid)
-      const rows = position?.epoch === epoch ? await changesAfter(changes, userUuid, position.cursor) : null
-      if (rows === null) {
+      const rows = position === null ? null : await changesAfter(changes, userUuid, position)
+      if (position === null || rows === null) {
         await this.#begin(userUuid)
         continue
       }
       for (const row of rows) await this.#take(userUuid, row)
       const last = rows.at(-1)
       if (last === undefined) return
-      index.setPosition(userUuid, { epoch, cursor: last.seq })
+      index.setPosition(userUuid, { epoch: position.epoch, seq: last.seq, id: last.id })
     }
   }
 
-  /** Hashes all files of a user. Those of another epoch may have the same revisions with other contents. */
+  /** Hashes all files of a user. Those of another history may have the same revisions with other contents. */
   async #begin(userUuid: string): Promise<void> {
     const { changes, index } = this.#parts
-    const { epoch } = changes
-    if (index.positionOf(userUuid)?.epoch !== epoch) await index.forgetTree(userUuid, '')
-    const cursor = await changes.head(userUuid)
+    await index.forgetTree(userUuid, '')
+    const head = await changes.head(userUuid)
     await this.#walk(userUuid, '/')
-    index.setPosition(userUuid, { epoch, cursor })
+    index.setPosition(userUuid, head)
   }
 
   /** Hashes a file, or all files of a folder. */

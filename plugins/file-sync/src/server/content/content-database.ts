@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** The version of the tables. A database of another version is made anew. */
-const schemaVersion = 1
+const schemaVersion = 2
 
 /**
  * `files`: the SHA-256 of the content that a file had in a revision. `blocks`: the parts of those files that have more than
@@ -41,7 +41,7 @@ const tables = `
   ) STRICT;
   CREATE UNIQUE INDEX equal_uploads ON uploads (user, path, sha256);
   CREATE TABLE indexed (
-    user TEXT PRIMARY KEY, epoch TEXT NOT NULL, cursor INTEGER NOT NULL
+    user TEXT PRIMARY KEY, epoch TEXT NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
 `
 

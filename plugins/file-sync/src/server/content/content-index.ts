@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { inTransaction } from '@nodekeep/plugin-sdk'
+import { type ChangePosition, inTransaction } from '@nodekeep/plugin-sdk'
 import type { Block, Content } from '../../protocol/content-blocks.ts'
 
 /** A file in one revision. */
@@ -113,18 +113,15 @@ export class ContentIndex {
   }
 
   /** How far the changes of a user are in the index; null if the files must be listed. */
-  positionOf(userUuid: string): { readonly epoch: string; readonly cursor: number } | null {
-    const row = this.#connection.prepare('SELECT epoch, cursor FROM indexed WHERE user = ?').get(userUuid)
-    return row === undefined ? null : { epoch: String(row.epoch), cursor: Number(row.cursor) }
+  positionOf(userUuid: string): ChangePosition | null {
+    const row = this.#connection.prepare('SELECT epoch, seq, id FROM indexed WHERE user = ?').get(userUuid)
+    return row === undefined ? null : { epoch: String(row.epoch), seq: Number(row.seq), id: String(row.id) }
   }
 
-  setPosition(
-    userUuid: string,
-    { epoch, cursor }: { readonly epoch: string; readonly cursor: number },
-  ): void {
+  setPosition(userUuid: string, { epoch, seq, id }: ChangePosition): void {
     this.#connection
-      .prepare('INSERT OR REPLACE INTO indexed (user, epoch, cursor) VALUES (?, ?, ?)')
-      .run(userUuid, epoch, cursor)
+      .prepare('INSERT OR REPLACE INTO indexed (user, epoch, seq, id) VALUES (?, ?, ?, ?)')
+      .run(userUuid, epoch, seq, id)
   }
 
   async erase(userUuid: string): Promise<void> {

@@ -9,6 +9,24 @@ type Op = WireChange['op']
 
 interface Row extends WireChange {
   readonly seq: number
+  readonly id: string
+}
+
+/** A row that the node adds once it has noticed what another program did. */
+interface ExpectedRow {
+  readonly op: Op
+  readonly path: string
+}
+
+/** The state of a node at one moment, as the snapshot of a disk has it. */
+interface Snapshot {
+  readonly nodes: ReadonlyMap<string, Node>
+  readonly journal: readonly Row[]
+  readonly epoch: number
+  readonly head: number
+  readonly oldest: number
+  readonly oldestId: string
+  readonly expected: readonly ExpectedRow[]
 }
 
 /** A connection to the feed. */
@@ -35,7 +53,10 @@ export class ModelNode {
   #epoch = 1
   #head = 0
   #oldest = 0
+  #oldestId = ''
   #revision = 0
+  #ids = 0
+  readonly #expected = new Set<ExpectedRow>()
 
   /** The changes since the node began, or was restored. */
   get changes(): readonly WireChange[] {
@@ -115,17 +136,19 @@ export class ModelNode {
       readonly device?: string | undefined
       readonly epoch?: string | undefined
       readonly cursor?: number | undefined
+      readonly changeId?: string | undefined
     },
     send: (message: ServerMessage) => void,
   ): { ack(cursor: number): void; ping(): void; close(): void } {
     const session: Session = { cursor: hello.cursor ?? 0, sent: null, send }
     const epoch = `epoch ${this.#epoch}`
-    send({ type: 'welcome', protocol: 1, device: hello.device ?? 'device', epoch, head: this.#head })
     const isKnown = hello.epoch === epoch && hello.cursor !== undefined
-    if (!isKnown || session.cursor < this.#oldest || session.cursor > this.#head) {
+    const reset = !isKnown || this.#idOf(session.cursor) !== (hello.changeId ?? '')
+    send({ type: 'welcome', protocol: 1, device: hello.device ?? 'device', epoch, head: this.#head, reset })
+    if (reset) {
       session.cursor = this.#head
       const reason = hello.cursor === undefined ? 'new' : isKnown ? 'expired' : 'epoch'
-      send({ type: 'reset', reason, epoch, head: this.#head })
+      send({ type: 'reset', reason, epoch, head: this.#head, changeId: this.#idOf(this.#head) ?? '' })
     }
     this.#sessions.add(session)
     this.#send(session)
@@ -174,9 +197,11 @@ export class ModelNode {
   /** Adds a row to the journal. */
   record(op: Op, path: string, source?: string): void {
     this.#head += 1
+    this.#ids += 1
     const node = this.nodes.get(path)
     this.#journal.push({
       seq: this.#head,
+      id: `id${this.#ids}`,
       op,
       path,
       ...(source !== undefined && { source }),
@@ -188,8 +213,61 @@ export class ModelNode {
 
   /** Forgets the older half of the journal. */
   expire(): void {
-    this.#journal = this.#journal.slice(Math.ceil(this.#journal.length / 2))
-    this.#oldest = (this.#journal[0]?.seq ?? this.#head + 1) - 1
+    const last = this.#journal.splice(0, Math.ceil(this.#journal.length / 2)).at(-1)
+    if (last === undefined) return
+    this.#oldest = last.seq
+    this.#oldestId = last.id
+  }
+
+  /**
+   * Notes what another program did, whose row comes later.
+   *
+   * @returns adds the row
+   */
+  expect(op: Op, path: string): () => void {
+    const row = { op, path }
+    this.#expected.add(row)
+    return () => {
+      if (this.#expected.delete(row)) this.record(op, path)
+    }
+  }
+
+  snapshot(): Snapshot {
+    return {
+      nodes: new Map(this.nodes),
+      journal: [...this.#journal],
+      epoch: this.#epoch,
+      head: this.#head,
+      oldest: this.#oldest,
+      oldestId: this.#oldestId,
+      expected: [...this.#expected],
+    }
+  }
+
+  /**
+   * Goes back to a snapshot, with its journal. Files that were copied back have other inodes, and so other revisions: the node notes
+   * each as changed by another program.
+   *
+   * @returns functions that add the rows of what the node notices after its start
+   */
+  putBack(snapshot: Snapshot, isCopied: boolean): (() => void)[] {
+    for (const path of [...this.nodes.keys()]) if (!this.#isIn(snapshot.nodes, path)) this.#delete(path)
+    this.nodes = new Map(snapshot.nodes)
+    this.#epoch = snapshot.epoch
+    this.#journal = [...snapshot.journal]
+    this.#head = snapshot.head
+    this.#oldest = snapshot.oldest
+    this.#oldestId = snapshot.oldestId
+    this.#sessions.clear()
+    this.#expected.clear()
+    const copied: ExpectedRow[] = []
+    for (const [path, node] of isCopied ? snapshot.nodes : []) {
+      if (node.type !== 'file') continue
+      this.#revision += 1
+      this.nodes.set(path, { ...node, revision: `r${this.#revision}` })
+      copied.push({ op: 'write', path })
+    }
+    return [...snapshot.expected, ...copied].map(({ op, path }) => this.expect(op, path))
   }
 
   backup(): Map<string, Node> {
@@ -208,7 +286,15 @@ export class ModelNode {
     this.#journal = []
     this.#head = 0
     this.#oldest = 0
+    this.#oldestId = ''
     this.#sessions.clear()
+    this.#expected.clear()
+  }
+
+  /** The id of the change with a number, `null` if the journal has no such change. */
+  #idOf(seq: number): string | null {
+    if (seq === this.#oldest) return this.#oldestId
+    return this.#journal.find((row) => row.seq === seq)?.id ?? null
   }
 
   #delete(path: string): void {
@@ -226,17 +312,20 @@ export class ModelNode {
     if (session.sent !== null) return
     if (session.cursor < this.#oldest) {
       session.cursor = this.#head
-      session.send({ type: 'reset', reason: 'expired', epoch: `epoch ${this.#epoch}`, head: this.#head })
+      const changeId = this.#idOf(this.#head) ?? ''
+      const epoch = `epoch ${this.#epoch}`
+      session.send({ type: 'reset', reason: 'expired', epoch, head: this.#head, changeId })
       return
     }
     const changes = this.#journal.filter(({ seq }) => seq > session.cursor).slice(0, page)
-    const cursor = changes.at(-1)?.seq
-    if (cursor === undefined) return
-    session.sent = cursor
+    const last = changes.at(-1)
+    if (last === undefined) return
+    session.sent = last.seq
     session.send({
       type: 'changes',
-      cursor,
-      changes: changes.map(({ seq: _, ...change }) => change),
+      cursor: last.seq,
+      changeId: last.id,
+      changes: changes.map(({ seq: _seq, id: _id, ...change }) => change),
       head: this.#head,
     })
   }

@@ -40,6 +40,7 @@ class Play {
   readonly #isAlone: boolean
   #count = 0
   #backup: ReturnType<ModelNode['backup']> | null = null
+  #snapshot: ReturnType<ModelNode['snapshot']> | null = null
 
   constructor(seed: number, log: (line: string) => void) {
     this.#random = randomOf(seed)
@@ -92,9 +93,11 @@ class Play {
       [1, null, () => this.#node.expire()],
       [2, null, () => (this.#backup = this.#node.backup())],
       [2, null, () => this.#restore()],
+      [2, null, () => (this.#snapshot = this.#node.snapshot())],
+      [2, null, () => this.#putBack()],
     ]
     const happenings: [weight: number, what: string | null, () => void][] = [
-      [57, null, () => this.#changeDisk(changed)],
+      [53, null, () => this.#changeDisk(changed)],
       [4, 'is killed', () => device.kill()],
       [6, 'is started', () => device.start()],
       [4, 'goes offline', () => device.disconnect()],
@@ -119,8 +122,24 @@ class Play {
     const backup = this.#backup
     if (backup === null) return
     this.#log('node: restored')
+    this.#beginNode(() => this.#node.restore(backup))
+  }
+
+  /** The data folder of the node goes back to the snapshot of a disk, or to a copy of its files. */
+  #putBack(): void {
+    const snapshot = this.#snapshot
+    if (snapshot === null) return
+    const isCopied = this.#chance(0.5)
+    this.#log(`node: put back, ${isCopied ? 'as a copy of its files' : 'as the snapshot of a disk'}`)
+    this.#beginNode(() => {
+      for (const add of this.#node.putBack(snapshot, isCopied)) this.#time.after(this.#random() * 5000, add)
+    })
+  }
+
+  /** Starts the node with older files. */
+  #beginNode(change: () => void): void {
     const former = this.#node.backup()
-    this.#node.restore(backup)
+    change()
     for (const device of this.#devices) {
       // A device may learn late that its connection is lost, and may ask the restored node before.
       if (this.#chance(0.5)) device.cut()
@@ -236,7 +255,7 @@ class Play {
     const path = this.#path().normalize('NFC')
     const there = node.nodes.get(path)
     const record = (op: 'write' | 'delete' | 'mkdir', each: string) => {
-      this.#time.after(this.#random() * 5000, () => node.record(op, each))
+      this.#time.after(this.#random() * 5000, node.expect(op, each))
     }
     const within = (folder: string) => [...node.nodes].filter(([each]) => isWithin(each, folder))
     const dice = this.#integer(0, 3)
