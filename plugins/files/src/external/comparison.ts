@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isNodekeepError, type Mutex, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { type FileChange, isNodekeepError, type Mutex, type StorageEntry } from '@nodekeep/plugin-sdk'
 import { byOtherPrograms, type ChangedPaths, type ChangeIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
@@ -16,6 +16,10 @@ const pageSize = 500
 
 /** More hints than this are handled by a look at everything. */
 const maxHints = 20_000
+
+/** Paths that the node itself removed, for which a hint is still expected, and milliseconds until it is not expected any more. */
+const maxRemovals = 20_000
+const expectHintMs = 60_000
 
 export interface ComparisonParts {
   readonly journal: Journal
@@ -40,6 +44,8 @@ export class Comparison {
   readonly #tree: Tree
   readonly #turn: Mutex
   readonly #pauses = new RowPauses()
+  /** When the index followed each removal of the node itself, in milliseconds of `performance.now()`, oldest first. */
+  readonly #removals = new Map<UserPath, number>()
   #hints = new Set<UserPath>()
   /** Paths that must be looked at again. While the index is incomplete, they are those that it may lack. */
   #left: Set<UserPath>
@@ -98,7 +104,7 @@ export class Comparison {
       this.#hints = new Set()
       if (looked[0] === this.#mount) await this.#walk(this.#mount)
       else {
-        for (const folder of await this.#check(looked)) await this.#walk(folder)
+        for (const folder of await this.#check(looked, { areHinted: true })) await this.#walk(folder)
       }
       if (this.#left.size === 0 && !this.#tree.isComplete) this.#tree.complete()
     } catch (error) {
@@ -176,34 +182,36 @@ export class Comparison {
   /**
    * Records the paths that differ from the index.
    *
+   * @param areHinted whether the storage has told that something happened at the paths. If nothing is there, something was there for a
+   *   moment, and a reader of the journal may have seen it
    * @returns the folders among the paths that need a look
    */
-  async #check(paths: readonly UserPath[]): Promise<UserPath[]> {
+  async #check(paths: readonly UserPath[], { areHinted = false } = {}): Promise<UserPath[]> {
     const folders: UserPath[] = []
     for (let start = 0; start < paths.length; start += batchSize) {
       const batch = paths.slice(start, start + batchSize)
-      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch))))
+      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch, areHinted))))
     }
     return folders
   }
 
-  async #checkBatch(paths: readonly UserPath[]): Promise<UserPath[]> {
+  async #checkBatch(paths: readonly UserPath[], areHinted: boolean): Promise<UserPath[]> {
     const { locks, mounts, signal } = this.#parts
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
     if (wanted.length === 0) return []
     const release = locks.tryAcquire(this.#userUuid, wanted)
-    if (release !== null) return this.#checkLocked(wanted, release)
+    if (release !== null) return this.#checkLocked(wanted, areHinted, release)
     const folders: UserPath[] = []
     for (const path of wanted) {
       const release = locks.tryAcquire(this.#userUuid, [path])
       if (release === null) this.#left.add(path)
-      else folders.push(...(await this.#checkLocked([path], release)))
+      else folders.push(...(await this.#checkLocked([path], areHinted, release)))
     }
     return folders
   }
 
-  async #checkLocked(locked: readonly UserPath[], release: Release): Promise<UserPath[]> {
+  async #checkLocked(locked: readonly UserPath[], areHinted: boolean, release: Release): Promise<UserPath[]> {
     const { journal, mounts, announce } = this.#parts
     const userUuid = this.#userUuid
     try {
@@ -212,7 +220,11 @@ export class Comparison {
       const found = await Promise.all(
         paths.map(async (path) => [path, await mounts.entryAt(userUuid, path)] as const),
       )
-      const differing = found.filter(([path, entry]) => !isSame(this.#tree.get(path) ?? undefined, entry))
+      const differing = found.filter(([path, entry]) => {
+        const before = this.#tree.get(path)
+        if (before === null && entry === null) return areHinted && !this.#wasRemovedByNode(path)
+        return !isSame(before ?? undefined, entry)
+      })
       if (!this.#tree.isComplete) this.#tree.put(differing)
       else {
         const isUnknown = ([path, entry]: (typeof found)[number]) => {
@@ -267,10 +279,30 @@ export class Comparison {
       else {
         const { backend } = mounts.locate(this.#userUuid, this.#mount)
         const own = changes.filter(({ path }) => mounts.pointOf(path as UserPath) === this.#mount)
+        this.#expectHints(own)
         const unknown = this.#tree.apply(own, last.seq, backend.supports.atomicMove === true)
         if (!this.#tree.isComplete) for (const path of unknown) this.#left.add(path as UserPath)
       }
     }
+  }
+
+  /** Remembers what the node itself removed: the hints of these paths tell nothing new. */
+  #expectHints(changes: readonly FileChange[]): void {
+    const now = performance.now()
+    for (const { op, path, source, by } of changes) {
+      const removed = op === 'delete' ? path : source
+      if (removed === undefined || by === byOtherPrograms) continue
+      this.#removals.delete(removed as UserPath)
+      this.#removals.set(removed as UserPath, now)
+    }
+    for (const [path, since] of this.#removals) {
+      if (this.#removals.size <= maxRemovals && now - since < expectHintMs) break
+      this.#removals.delete(path)
+    }
+  }
+
+  #wasRemovedByNode(path: UserPath): boolean {
+    return this.#removals.delete(path) || foldersAbove(path).some((folder) => this.#removals.has(folder))
   }
 
   async #restart(): Promise<void> {
@@ -301,7 +333,8 @@ function changesOf(
 ): ChangeIntent[] {
   const by = byOtherPrograms
   const changes: ChangeIntent[] = []
-  if (before !== null && before.type !== entry?.type) changes.push({ userUuid, op: 'delete', path, by })
+  if (entry === null || (before !== null && before.type !== entry.type))
+    changes.push({ userUuid, op: 'delete', path, by })
   if (entry?.type === 'directory') changes.push({ userUuid, op: 'mkdir', path, by })
   if (entry?.type === 'file') {
     const { size, revision } = entry

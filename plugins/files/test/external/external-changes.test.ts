@@ -408,6 +408,33 @@ t.test('neither users with many folders nor one large folder hold up others', as
   }
 })
 
+t.test(
+  'an entry that a program makes for a moment is taken back, and one that stays as it is has no row',
+  async (t) => {
+    const shaky = shakyBackend({ watches: true })
+    const { node, memory } = await startShaky(t, shaky)
+    const ada = await node.signIn()
+    await put(ada, '/cold/kept', 'x')
+    const { cursor } = await page(ada)
+    const folder = `/${ada.user.uuid}`
+    const names = async () => {
+      const answer = await ada.fetch('/readdir?path=/cold')
+      return ((await answer.json()) as { name: string }[]).map(({ name }) => name)
+    }
+    await memory.write(`${folder}/lock`, Readable.from([Buffer.from('x')]))
+    t.strictSame(await names(), ['kept', 'lock'], 'a reader looks just now')
+    await memory.remove(`${folder}/lock`)
+    for (const name of ['kept', 'lock']) shaky.hint(`${folder}/${name}`)
+    await untilChanges(ada, cursor, 'delete /cold/lock by disk')
+    await memory.makeDirectory(`${folder}/last`)
+    shaky.hint(`${folder}/last`)
+    t.strictSame(await untilChanges(ada, cursor, 'mkdir /cold/last by disk'), [
+      'delete /cold/lock by disk',
+      'mkdir /cold/last by disk',
+    ])
+  },
+)
+
 t.test('after a restart, a new follower does not wait for the comparison', async (t) => {
   const dataFolder = t.testdir()
   const first = await startShaky(t, shakyBackend({ watches: true }), dataFolder)
