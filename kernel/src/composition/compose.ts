@@ -53,6 +53,7 @@ import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { releaseForDeletions } from '../state/disk-reserve.ts'
 import { KernelLeases } from '../state/leases.ts'
 import { StateStores } from '../state/state-stores.ts'
+import { NodeClock } from '../system/node-clock.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
 import { KernelTrials } from '../trials/node-trials.ts'
@@ -79,6 +80,10 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
 
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
+    clock: single(
+      ({ stateStores, log, info }) =>
+        new NodeClock({ state: stateStores.for('@kernel'), log, earliest: info.buildDate }),
+    ),
     leases: single(({ database }) => new KernelLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
     releases: single(({ supervisor, configuration }) => new KernelReleases(supervisor, configuration.files)),
@@ -173,10 +178,11 @@ function pluginScope(container: AwilixContainer<KernelCradle>, id: string): Awil
   return scope
 }
 
-function createRegistries({ database, configuration, databaseSnapshots }: KernelCradle): Registries {
+function createRegistries({ database, clock, configuration, databaseSnapshots }: KernelCradle): Registries {
   const registries = new Registries()
   registries.entries(tokenKey(LoginProviders)).reserve('logout')
   registries.entries(tokenKey(HealthChecks)).add('database', databaseHealth(database), 'kernel')
+  registries.entries(tokenKey(HealthChecks)).add('clock', clock, 'kernel')
   const participants = registries.entries(tokenKey(BackupParticipants))
   for (const [name, participant] of Object.entries(kernelParticipants(configuration, databaseSnapshots)))
     participants.add(name, participant, 'kernel')

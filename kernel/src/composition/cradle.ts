@@ -28,6 +28,7 @@ import type { StateDatabase } from '../state/database.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import type { KernelLeases } from '../state/leases.ts'
 import type { StateStores } from '../state/state-stores.ts'
+import type { NodeClock } from '../system/node-clock.ts'
 import type { KernelNodeControl } from '../system/node-control.ts'
 import type { NodeBuild } from '../system/node-info.ts'
 import type { KernelTrials } from '../trials/node-trials.ts'
@@ -53,6 +54,7 @@ export interface KernelValues {
 export interface KernelCradle extends KernelValues {
   // State, services and routes
   readonly stateStores: StateStores
+  readonly clock: NodeClock
   readonly leases: KernelLeases
   readonly restores: KernelRestores
   readonly releases: KernelReleases
