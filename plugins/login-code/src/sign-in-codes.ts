@@ -15,8 +15,8 @@ interface NewCode {
 
 interface Stored {
   readonly userUuid: string
-  /** Milliseconds since the epoch. */
-  readonly expires: number
+  /** As `performance.now()`: a clock that is set back must not keep a code alive. */
+  readonly end: number
 }
 
 /** The codes that were made and not used yet. They are in memory only, and as SHA-256. */
@@ -31,20 +31,19 @@ export class SignInCodes {
   }
 
   make(userUuid: string): NewCode {
-    const now = Date.now()
-    for (const [key, { expires }] of this.#unused) if (expires <= now) this.#unused.delete(key)
+    const now = performance.now()
+    for (const [key, { end }] of this.#unused) if (end <= now) this.#unused.delete(key)
     const own = [...this.#unused].filter(([, stored]) => stored.userUuid === userUuid)
     for (const [key] of own.slice(0, Math.max(0, own.length + 1 - codesPerUser))) this.#unused.delete(key)
     const code = Array.from(randomBytes(12), (byte) => digits[byte % digits.length]).join('')
-    const expires = now + this.#ttlMs
-    this.#unused.set(keyOf(code), { userUuid, expires })
-    return { code: code.replace(/(....)(....)/, '$1-$2-'), expires: new Date(expires) }
+    this.#unused.set(keyOf(code), { userUuid, end: now + this.#ttlMs })
+    return { code: code.replace(/(....)(....)/, '$1-$2-'), expires: new Date(Date.now() + this.#ttlMs) }
   }
 
   /** Returns the UUID of the user who made a code; `null` if it is wrong, used or too old. */
   userOf(code: string): string | null {
     const stored = this.#unused.get(keyOf(code))
-    return stored !== undefined && stored.expires > Date.now() ? stored.userUuid : null
+    return stored !== undefined && stored.end > performance.now() ? stored.userUuid : null
   }
 
   /** Uses a code. Of several calls with the same code, exactly one returns `true`. */
