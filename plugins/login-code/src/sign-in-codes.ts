@@ -11,6 +11,8 @@ interface NewCode {
   /** 60 random bits as 12 digits, in groups of four: `7GQ4-2MXK-91RT`. */
   readonly code: string
   readonly expires: Date
+  /** Seconds. */
+  readonly expiresIn: number
 }
 
 interface Stored {
@@ -37,7 +39,11 @@ export class SignInCodes {
     for (const [key] of own.slice(0, Math.max(0, own.length + 1 - codesPerUser))) this.#unused.delete(key)
     const code = Array.from(randomBytes(12), (byte) => digits[byte % digits.length]).join('')
     this.#unused.set(keyOf(code), { userUuid, end: now + this.#ttlMs })
-    return { code: code.replace(/(....)(....)/, '$1-$2-'), expires: new Date(Date.now() + this.#ttlMs) }
+    return {
+      code: code.replace(/(....)(....)/, '$1-$2-'),
+      expires: new Date(Date.now() + this.#ttlMs),
+      expiresIn: Math.floor(this.#ttlMs / 1000),
+    }
   }
 
   /** Returns the UUID of the user who made a code; `null` if it is wrong, used or too old. */
