@@ -1,7 +1,7 @@
 import { type Log, type SessionStore, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
+import type { NodeClock } from '../health/node-clock.ts'
 import type { StateDatabase } from '../state/database.ts'
-import type { NodeClock } from '../system/node-clock.ts'
 
 const intervalMs = 60 * 60 * 1000
 

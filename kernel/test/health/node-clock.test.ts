@@ -1,7 +1,7 @@
 import { setClock } from '@nodekeep/kernel/testing'
 import type { StateStore } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
-import { NodeClock } from '../../src/system/node-clock.ts'
+import { NodeClock } from '../../src/health/node-clock.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
