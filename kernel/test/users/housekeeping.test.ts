@@ -8,7 +8,7 @@ import { databaseSchema } from '../../src/state/database-schema.ts'
 import { eraseDueUsers } from '../../src/users/housekeeping.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
 import { createDataFolder, type LoginNode, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
-import { changeState, withState } from '../fixtures/state-file.ts'
+import { changeState, withState, writeDayOfRunning } from '../fixtures/state-file.ts'
 
 const ada = wallet(1)
 const absentPlugins = () => []
@@ -223,16 +223,9 @@ test('a clock that is ahead for a while removes neither users nor sessions', asy
   await first.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
   await first.stop()
   const dayMs = 24 * 60 * 60_000
-  /** Makes a node believe that it has run for 24 hours, which ended before a moment. */
-  const hasRunUntil = (end: number) => {
-    const hours = Array.from({ length: 24 }, (_, index) => end - (24 - index) * 60 * 60_000)
-    const value = JSON.stringify({ value: hours })
-    changeState(folder, "DELETE FROM state WHERE namespace = '@kernel' AND key = 'clock'")
-    changeState(folder, "INSERT INTO state (namespace, key, value) VALUES ('@kernel', 'clock', ?)", value)
-  }
   const sessions = () => withState(folder, (state) => state.prepare('SELECT id FROM sessions').all().length)
 
-  hasRunUntil(Date.now())
+  writeDayOfRunning(folder, Date.now())
   setClock(new Date('2099-01-01'))
   const ahead = await startLoginNode(t, {
     dataFolder: folder,
@@ -256,7 +249,7 @@ test('a clock that is ahead for a while removes neither users nor sessions', asy
   await back.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
   await back.stop()
 
-  hasRunUntil(Date.now() + 10 * dayMs)
+  writeDayOfRunning(folder, Date.now() + 10 * dayMs)
   setClock(new Date(Date.now() + 11 * dayMs))
   const later = await startLoginNode(t, { dataFolder: folder })
   await untilRemoved(later, user.uuid)
