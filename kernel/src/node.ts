@@ -225,11 +225,13 @@ async function boot(
       )
     }
     cradle.connections.serveBy(httpServer)
+    started.defer(await cradle.clock.start())
     started.defer(
       startHousekeeping({
         database,
         log,
         sessions: cradle.sessions,
+        clock: cradle.clock,
         keepReserve: () => keepReserve(data),
         holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
         absentPlugins: () => cradle.records.absent,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { createTestNode } from '@nodekeep/kernel/testing'
+import { createTestNode, setClock } from '@nodekeep/kernel/testing'
 import { Wallet } from 'ethers'
 import type { Route } from 'playwright-core'
 import t from 'tap'
@@ -60,7 +60,13 @@ t.test('a page signs in with the client of login-siwe', { skip: needsChromium },
   const faults: string[] = []
   tab.on('pageerror', ({ message }) => faults.push(message))
   tab.on('console', (line) => line.type() === 'error' && faults.push(line.text()))
-  await tab.goto(new URL('/sign-in-page', node.url).href)
-  const found = await tab.waitForFunction('window.who', null, { timeout: 60_000 }).catch(() => null)
-  t.match(await found?.jsonValue(), { user: { wallet: wallet.address } }, faults.join('\n'))
+  t.teardown(() => setClock(null))
+  for (const clock of [null, new Date('1970-01-01T00:01:00Z')]) {
+    setClock(clock)
+    await tab.goto(new URL('/sign-in-page', node.url).href)
+    const found = await tab.waitForFunction('window.who', null, { timeout: 60_000 }).catch(() => null)
+    const what = `the clock of the node is ${clock === null ? 'right' : 'that of a machine that starts'}`
+    t.match(await found?.jsonValue(), { user: { wallet: wallet.address } }, [what, ...faults].join('\n'))
+    await tab.context().clearCookies()
+  }
 })

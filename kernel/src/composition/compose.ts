@@ -28,6 +28,7 @@ import { NodeOrigins } from '../access/node-origins.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
+import { NodeClock } from '../health/node-clock.ts'
 import { createApp } from '../http/create-app.ts'
 import { KernelConnections } from '../http/kernel-connections.ts'
 import { createNotFound } from '../http/not-found.ts'
@@ -79,6 +80,10 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
 
     // State, services and routes
     stateStores: single(({ database, log }) => new StateStores(database, log)),
+    clock: single(
+      ({ stateStores, log, info }) =>
+        new NodeClock({ state: stateStores.for('@kernel'), log, earliest: info.buildDate }),
+    ),
     leases: single(({ database }) => new KernelLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
     releases: single(({ supervisor, configuration }) => new KernelReleases(supervisor, configuration.files)),
@@ -173,10 +178,11 @@ function pluginScope(container: AwilixContainer<KernelCradle>, id: string): Awil
   return scope
 }
 
-function createRegistries({ database, configuration, databaseSnapshots }: KernelCradle): Registries {
+function createRegistries({ database, clock, configuration, databaseSnapshots }: KernelCradle): Registries {
   const registries = new Registries()
   registries.entries(tokenKey(LoginProviders)).reserve('logout')
   registries.entries(tokenKey(HealthChecks)).add('database', databaseHealth(database), 'kernel')
+  registries.entries(tokenKey(HealthChecks)).add('clock', clock, 'kernel')
   const participants = registries.entries(tokenKey(BackupParticipants))
   for (const [name, participant] of Object.entries(kernelParticipants(configuration, databaseSnapshots)))
     participants.add(name, participant, 'kernel')

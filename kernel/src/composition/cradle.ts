@@ -5,6 +5,7 @@ import type { NodeOrigins } from '../access/node-origins.ts'
 import type { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../health/health-report.ts'
+import type { NodeClock } from '../health/node-clock.ts'
 import type { App } from '../http/create-app.ts'
 import type { KernelConnections } from '../http/kernel-connections.ts'
 import type { RouteTable } from '../http/route-table.ts'
@@ -53,6 +54,7 @@ export interface KernelValues {
 export interface KernelCradle extends KernelValues {
   // State, services and routes
   readonly stateStores: StateStores
+  readonly clock: NodeClock
   readonly leases: KernelLeases
   readonly restores: KernelRestores
   readonly releases: KernelReleases

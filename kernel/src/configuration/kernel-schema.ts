@@ -132,7 +132,7 @@ const auth = Type.Object(
       minimum: 0,
       maximum: 3650,
       description:
-        'Days between the deletion of a user and the removal of their data. The deletion can be undone until then. The removal follows within one hour, also with 0. It waits while an enabled plugin is not active. Data that a disabled plugin stores is not removed.',
+        'Days between the deletion of a user and the removal of their data. The deletion can be undone until then. The removal follows when the node has run for 24 hours more, so that a clock that is ahead for a while removes nothing; with 0, it follows within one hour. It waits while an enabled plugin is not active. Data that a disabled plugin stores is not removed.',
     }),
   },
   { default: {}, description: 'Who may sign in.' },

@@ -54,7 +54,7 @@ export class SessionWatch {
   readonly #parts: SessionWatchParts
   /** The latest request of each connection: the earlier responses end before it. */
   readonly #latest = new Map<Duplex, OpenRequest>()
-  /** The time from which on a session may have ended by its age, in milliseconds since 1970. */
+  /** When a session may have ended by its age, as `performance.now()`. */
   #mayEndAt = 0
   #storeVersion: number | null = null
 
@@ -99,7 +99,7 @@ export class SessionWatch {
 
   async #checkAll(): Promise<void> {
     const version = await this.#parts.storeVersion().catch(() => null)
-    const now = Date.now()
+    const now = performance.now()
     if (version !== null && version === this.#storeVersion && now < this.#mayEndAt) return
     this.#storeVersion = version
     // The time of last use is written by then.
@@ -134,7 +134,8 @@ export class SessionWatch {
       const ids = new Set(requests.map(({ sessionId }) => sessionId))
       const live = await this.#parts.authenticator.liveAmong(userUuid, ids, touchMs).catch(() => null)
       // Sessions whose lookup fails count as live until the next check.
-      this.#mayEndAt = Math.min(this.#mayEndAt, ...(live?.values() ?? [0]))
+      const leftMs = [...(live?.values() ?? [Number.NEGATIVE_INFINITY])].map((end) => end - Date.now())
+      this.#mayEndAt = Math.min(this.#mayEndAt, performance.now() + Math.min(...leftMs))
       if (live !== null) ended.push(...requests.filter(({ sessionId }) => !live.has(sessionId)))
       checked += 1
       if (checked % batchSize === 0) await setImmediate()

@@ -2,6 +2,8 @@ import type { HeldLease, Lease } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from './database.ts'
 import type { Sql } from './sql.ts'
 
+const longestSeconds = 86_400
+
 /** One acquired lease. The fence tells its holder from all others. */
 interface Grant {
   readonly name: string
@@ -22,8 +24,8 @@ export class KernelLeases implements Lease {
   async acquire(name: string, seconds: number): Promise<HeldLease | null> {
     if (typeof name !== 'string' || name === '')
       throw new TypeError('A lease needs a name, such as "backup".')
-    if (!(seconds > 0) || seconds > 86_400) {
-      throw new RangeError(`A lease lasts more than 0 and at most 86400 seconds, not ${seconds}.`)
+    if (!(seconds > 0) || seconds > longestSeconds) {
+      throw new RangeError(`A lease lasts more than 0 and at most ${longestSeconds} seconds, not ${seconds}.`)
     }
     if (this.#isClosed) throw new Error('The node is stopping; no lease can be acquired.')
     const durationMs = seconds * 1000
@@ -43,17 +45,21 @@ export class KernelLeases implements Lease {
   }
 }
 
-/** Returns the fence of the new holder, or `null` when the lease is held. It is one statement, and so atomic. */
+/**
+ * Returns the fence of the new holder, or `null` when the lease is held. It is one statement, and so atomic. A lease that would last
+ * longer than any was taken while the clock was ahead, and does not hold.
+ */
 async function take(database: StateDatabase, name: string, durationMs: number): Promise<number | null> {
   const now = Date.now()
   const row = await database.use((sql) =>
     sql.get(
       `INSERT INTO leases (name, fence, expires) VALUES (?, 1, ?)
-       ON CONFLICT (name) DO UPDATE SET fence = fence + 1, expires = excluded.expires WHERE expires <= ?
+       ON CONFLICT (name) DO UPDATE SET fence = fence + 1, expires = excluded.expires WHERE expires <= ? OR expires > ?
        RETURNING fence`,
       name,
       Math.ceil(now + durationMs),
       now,
+      now + longestSeconds * 1000,
     ),
   )
   return row ? Number(row.fence) : null

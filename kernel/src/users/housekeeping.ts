@@ -1,5 +1,6 @@
 import { type Log, type SessionStore, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
+import type { NodeClock } from '../health/node-clock.ts'
 import type { StateDatabase } from '../state/database.ts'
 
 const intervalMs = 60 * 60 * 1000
@@ -11,6 +12,7 @@ interface ErasureParts {
   readonly database: StateDatabase
   /** All parts that keep data of users. */
   readonly holders: Iterable<readonly [name: string, holder: UserDataHolder]>
+  readonly clock: Pick<NodeClock, 'past'>
   /** Plugins of the configuration that are not active now. They may keep data of users, and cannot remove it. */
   readonly absentPlugins: () => readonly string[]
   readonly log: Log
@@ -24,7 +26,7 @@ interface HousekeepingParts extends ErasureParts {
 }
 
 /**
- * Removes ended sessions and users whose deletion is due, and makes the reserve of the disk again, now and every hour.
+ * Removes sessions and users whose end has certainly passed, and makes the reserve of the disk again, now and every hour.
  *
  * @returns a function that stops it, and waits for work that is under way
  */
@@ -46,7 +48,7 @@ export function startHousekeeping(parts: HousekeepingParts): () => Promise<void>
 async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
   try {
     await parts.keepReserve()
-    await parts.sessions.sweep(new Date())
+    await parts.sessions.sweep(parts.clock.past)
     await eraseDueUsers({ ...parts, holders: inContextOfOwner(parts.holders) }, signal)
   } catch (error) {
     parts.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')
@@ -64,17 +66,20 @@ function* inContextOfOwner(
   }
 }
 
+/** A grace period that has certainly passed. A clock that is years ahead for a while must cost nobody their data. */
+const isDue = 'deletion_due <= ? OR (deletion_due = disabled_at AND deletion_due <= ?)'
+
 /**
- * Removes the users whose deletion is due, with all their data. A user whose data could not all be removed stays,
+ * Removes the users whose grace period has certainly passed, with all their data; without a grace period, at once. A user whose data could not all be removed stays,
  * disabled, and the next call tries again. While a plugin is missing, all users stay: its data would otherwise be left
  * behind for good.
  */
 export async function eraseDueUsers(
-  { database, holders, absentPlugins, log }: ErasureParts,
+  { database, holders, clock, absentPlugins, log }: ErasureParts,
   signal: AbortSignal,
 ): Promise<void> {
   const due = await database.use((sql) =>
-    sql.all('SELECT uuid FROM users WHERE deletion_due <= ? ORDER BY deletion_due', Date.now()),
+    sql.all(`SELECT uuid FROM users WHERE ${isDue} ORDER BY deletion_due`, clock.past.getTime(), Date.now()),
   )
   const absent = absentPlugins()
   if (due.length > 0 && absent.length > 0) {
@@ -92,7 +97,7 @@ export async function eraseDueUsers(
         await withTimeLimit(holder.erase(uuid, signal), eraseLimitMs, late, signal)
       }
       await database.use((sql) =>
-        sql.run('DELETE FROM users WHERE uuid = ? AND deletion_due <= ?', uuid, Date.now()),
+        sql.run(`DELETE FROM users WHERE uuid = ? AND (${isDue})`, uuid, clock.past.getTime(), Date.now()),
       )
       log.info({ user: uuid }, 'A deleted user and their data were removed.')
     } catch (error) {

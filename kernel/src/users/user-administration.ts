@@ -169,7 +169,7 @@ function disable(sql: Sql, { uuid, owner }: UserAccount): void {
 function enable(sql: Sql, { uuid, deletionDue }: UserAccount): void {
   if (deletionDue !== null && deletionDue.getTime() <= Date.now()) {
     throw conflict(
-      "The grace period is over: the removal of this user's data has begun or begins within the hour. It cannot be canceled any more.",
+      "The grace period is over: the removal of this user's data has begun or begins when the node has run for a day. It cannot be canceled any more.",
     )
   }
   sql.run('UPDATE users SET disabled_at = NULL, deletion_due = NULL WHERE uuid = ?', uuid)

@@ -1,4 +1,4 @@
-import { createTestNode } from '@nodekeep/kernel/testing'
+import { createTestNode, setClock } from '@nodekeep/kernel/testing'
 import { definePlugin, type HealthCheck, HealthChecks } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { checkErrorResponse } from '../http/fixtures/error-answer.ts'
@@ -129,8 +129,36 @@ test('only the owner can read the result of every check', async (t) => {
   const owner = await node.signIn('owner')
   const answer = await owner.fetch('/api/system/health')
   const { checks } = (await answer.json()) as { checks: unknown }
-  t.same(checks, { database: { ok: true, state: 'connected' }, disk: { ok: false, state: 'full' } })
+  t.same(checks, {
+    database: { ok: true, state: 'connected' },
+    clock: { ok: true, state: 'steady' },
+    disk: { ok: false, state: 'full' },
+  })
   const user = await node.signIn()
   await checkErrorResponse(t, await user.fetch('/api/system/health'), 'FORBIDDEN')
   await checkErrorResponse(t, await node.fetch('/api/system/health'), 'UNAUTHORIZED')
+})
+
+test('a clock that jumped degrades a node that serves, until it is right again', async (t) => {
+  const node = await createTestNode({ config: { session: { expiryDays: 3650 } } })
+  t.teardown(() => node.stop())
+  t.teardown(() => setClock(null))
+  const owner = await node.signIn('owner')
+  const health = async () => {
+    const answer = await node.fetch('/health')
+    const { checks } = (await (await owner.fetch('/api/system/health')).json()) as {
+      checks: { clock: object }
+    }
+    return [answer.status, ((await answer.json()) as { status: string }).status, checks.clock]
+  }
+  t.strictSame(await health(), [200, 'ok', { ok: true, state: 'steady' }])
+  for (const moment of [Date.now() + 30 * 86_400_000, Date.now() - 86_400_000, 0]) {
+    setClock(new Date(moment))
+    const jumped = [200, 'degraded', { ok: false, state: 'jumped' }]
+    while (JSON.stringify(await health()) !== JSON.stringify(jumped))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    t.strictSame(await health(), jumped)
+    setClock(null)
+  }
+  while ((await health())[1] !== 'ok') await new Promise((resolve) => setTimeout(resolve, 50))
 })

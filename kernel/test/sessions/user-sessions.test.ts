@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { issueApiToken } from '../../src/sessions/issue-session.ts'
 import { expectError } from '../fixtures/expect-error.ts'
 import { createDataFolder, type LoginNode, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
-import { changeState, withState } from '../fixtures/state-file.ts'
+import { changeState, withState, writeDayOfRunning } from '../fixtures/state-file.ts'
 
 const [ada, bob] = [wallet(1), wallet(2)]
 const dayMs = 86_400_000
@@ -219,12 +219,18 @@ test('a user has at most 100 sessions, and a new one evicts the least recently u
   t.equal(await count(), 100, 'the limit applies to concurrent sign-ins')
 })
 
-test('a start removes expired sessions', async (t) => {
+test('a start removes sessions that have certainly expired', async (t) => {
   const folder = await createDataFolder(t)
   const first = await startLoginNode(t, { dataFolder: folder })
   const [one, two] = [await first.openSession(ada), await first.openSession(bob)]
   await first.stop()
-  changeState(folder, 'UPDATE sessions SET expires_at = ? WHERE user_uuid = ?', Date.now() - 1, one.user.uuid)
+  changeState(
+    folder,
+    'UPDATE sessions SET expires_at = ? WHERE user_uuid = ?',
+    Date.now() - 1.5 * dayMs,
+    one.user.uuid,
+  )
+  writeDayOfRunning(folder, Date.now())
   const second = await startLoginNode(t, { dataFolder: folder })
   t.notOk(await isValid(second, one.sessionToken))
   t.ok(await isValid(second, two.sessionToken), 'a session survives a restart')

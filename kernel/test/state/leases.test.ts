@@ -1,3 +1,4 @@
+import { setClock } from '@nodekeep/kernel/testing'
 import { type Test, test } from 'tap'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { KernelLeases } from '../../src/state/leases.ts'
@@ -76,6 +77,18 @@ test('a close releases held leases and refuses new ones', async (t) => {
   const others = new KernelLeases(database)
   t.ok(await others.acquire('backup', 60))
   await others.close()
+})
+
+test('a lease that was left behind while the clock was ahead does not hold for years', async (t) => {
+  const { database, folder } = await open(t)
+  t.teardown(() => setClock(null))
+  setClock(new Date('2099-01-01'))
+  const ahead = await new KernelLeases(database).acquire('backup', 60)
+  t.ok(ahead)
+  setClock(null)
+  const { leases } = await open(t, folder)
+  t.ok(await leases.acquire('backup', 60))
+  t.equal(await leases.acquire('backup', 60), null)
 })
 
 test('acquire refuses invalid names and durations', async (t) => {

@@ -27,7 +27,7 @@ function createClock({ definePlugin, defineService, defineEvent, HealthChecks }:
     contributes: { checks: HealthChecks },
     provides: { clock: defineService<Clock>('clock', 1) },
     setup({ checks, events, routes }) {
-      checks.add('clock', { check: () => ({ ok: true, state: 'ticking' }) })
+      checks.add('ticking', { check: () => ({ ok: true, state: 'ticking' }) })
       routes((app) => {
         app.post('/tick', async () => {
           events.emit(Ticked, 'noon')
@@ -66,7 +66,7 @@ test('plugins with different copies of the SDK work together in one node', async
   t.strictSame(await ask('/now'), { now: 'noon' })
   await ask('/tick', { method: 'POST' })
   t.strictSame(await ask('/heard'), { heard: 'noon' })
-  t.match(await ask('/api/system/health'), { checks: { clock: { ok: true, state: 'ticking' } } })
+  t.match(await ask('/api/system/health'), { checks: { ticking: { ok: true, state: 'ticking' } } })
 })
 
 test('errors of another copy of the SDK keep their code', async (t) => {

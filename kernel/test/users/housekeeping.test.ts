@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setClock } from '@nodekeep/kernel/testing'
 import { definePlugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { createLogger } from '../../src/log/logger.ts'
@@ -7,10 +8,12 @@ import { databaseSchema } from '../../src/state/database-schema.ts'
 import { eraseDueUsers } from '../../src/users/housekeeping.ts'
 import { UserAccounts } from '../../src/users/user-accounts.ts'
 import { createDataFolder, type LoginNode, owner, startLoginNode, wallet } from '../fixtures/login-node.ts'
-import { changeState, withState } from '../fixtures/state-file.ts'
+import { changeState, withState, writeDayOfRunning } from '../fixtures/state-file.ts'
 
 const ada = wallet(1)
 const absentPlugins = () => []
+/** A node that has run for less than a day. */
+const clock = { past: new Date(0) }
 
 /** Creates a plugin that holds data of users under several names. */
 function createHolder(holders: Record<string, UserDataHolder['erase']>) {
@@ -96,10 +99,10 @@ test('a user stays until every holder succeeds, and a restarted node tries again
   ]
   const database = await openStateDatabase(folder, databaseSchema)
   const { signal } = new AbortController()
-  await eraseDueUsers({ database, holders, absentPlugins, log }, signal)
+  await eraseDueUsers({ database, holders, clock, absentPlugins, log }, signal)
   t.same(calls, ['files', 'notes'])
   t.match(await new UserAccounts(database).get(uuid), { disabledAt: Date })
-  await eraseDueUsers({ database, holders, absentPlugins, log }, signal)
+  await eraseDueUsers({ database, holders, clock, absentPlugins, log }, signal)
   t.same(calls, ['files', 'notes', 'files', 'notes'])
   await database.close()
 
@@ -119,7 +122,7 @@ test('a user stays until every holder succeeds, and a restarted node tries again
 
   failing = false
   const again = await openStateDatabase(folder, databaseSchema)
-  await eraseDueUsers({ database: again, holders, absentPlugins, log }, signal)
+  await eraseDueUsers({ database: again, holders, clock, absentPlugins, log }, signal)
   await again.close()
   t.equal(calls.at(-1), 'last')
   t.same(wallets(folder), [owner])
@@ -136,7 +139,7 @@ test('a holder that fails for one user does not keep the node from removing the 
   }
   const log = createLogger({ level: 'silent' })
   await eraseDueUsers(
-    { database, holders: [['files', { erase }]], absentPlugins, log },
+    { database, holders: [['files', { erase }]], clock: { past: new Date() }, absentPlugins, log },
     new AbortController().signal,
   )
   t.equal(await accounts.get(uuid), null)
@@ -209,4 +212,45 @@ test('a node that stops aborts a running erasure in the fault context of the plu
   await begun.promise
   await node.stop()
   t.equal(await ended.promise, 'slow')
+})
+
+test('a clock that is ahead for a while removes neither users nor sessions', async (t) => {
+  t.teardown(() => setClock(null))
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder })
+  const { sessionToken } = await first.openSession(owner)
+  const { user } = await first.openSession(ada)
+  await first.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
+  await first.stop()
+  const dayMs = 24 * 60 * 60_000
+  const sessions = () => withState(folder, (state) => state.prepare('SELECT id FROM sessions').all().length)
+
+  writeDayOfRunning(folder, Date.now())
+  setClock(new Date('2099-01-01'))
+  const ahead = await startLoginNode(t, {
+    dataFolder: folder,
+    plugins: [createHolder({ files: async () => void t.fail('the user is not due') })],
+  })
+  await ahead.stop()
+  t.same(wallets(folder), [owner, ada])
+  t.equal(sessions(), 1, 'that of the owner')
+  setClock(null)
+  const back = await startLoginNode(t, { dataFolder: folder })
+  t.equal((await back.as(sessionToken, '/api/users')).status, 200, 'the session lives on')
+  const enabled = await back.send(
+    'PATCH',
+    `/api/users/${user.uuid}`,
+    { disabled: false },
+    {
+      authorization: `Bearer ${sessionToken}`,
+    },
+  )
+  t.equal(enabled.status, 200, 'the deletion can be undone')
+  await back.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })
+  await back.stop()
+
+  writeDayOfRunning(folder, Date.now() + 10 * dayMs)
+  setClock(new Date(Date.now() + 11 * dayMs))
+  const later = await startLoginNode(t, { dataFolder: folder })
+  await untilRemoved(later, user.uuid)
 })

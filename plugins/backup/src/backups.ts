@@ -41,6 +41,8 @@ export class Backups {
   #last: LastAttempt | null = null
   #copying: Promise<void> = Promise.resolve()
   #retry: NodeJS.Timeout | undefined
+  /** The backups of the future that the log has named. */
+  #named: readonly string[] = []
 
   constructor(parts: BackupsParts) {
     this.#parts = parts
@@ -65,8 +67,9 @@ export class Backups {
       const key = hasOwnKeys ? await generateKey() : null
       const made = await maker.make(signal, key === null ? [] : [key.recipient])
       await this.#remember({ at, filename: made.filename, problem: null })
-      await this.#thinOut()
-      this.updateTargets()
+      await this.#thinOut(made.created)
+      await this.nameAhead()
+      this.updateTargets(made.created)
       onMade(made, key === null ? [] : [key.identity])
       return made
     } catch (error) {
@@ -77,12 +80,35 @@ export class Backups {
     }
   }
 
-  /** Brings the targets up to date in the background, and again later if one of them is out of reach. */
-  updateTargets(): void {
+  /** Returns the names of the backups that are dated in the future. Nobody can tell how old they are. */
+  async ahead(): Promise<string[]> {
+    const now = new Date()
+    const backups = await this.#parts.folder.list()
+    return backups.filter(({ created }) => created > now).map(({ filename }) => filename)
+  }
+
+  /** Names in the log the backups that are dated in the future, each once. */
+  async nameAhead(): Promise<void> {
+    const ahead = await this.ahead()
+    const filenames = ahead.filter((filename) => !this.#named.includes(filename))
+    this.#named = ahead
+    if (filenames.length === 0) return
+    this.#parts.log.warn(
+      { filenames },
+      'These backups are dated in the future, so they are kept and not counted. Check the clock. If it is right, delete them.',
+    )
+  }
+
+  /**
+   * Brings the targets up to date in the background, and again later if one of them is out of reach.
+   *
+   * @param now the moment of a backup that was just made. Default: the present
+   */
+  updateTargets(now?: Date): void {
     const { targets, signal, retryMs = defaultRetryMs } = this.#parts
     clearTimeout(this.#retry)
     this.#copying = this.#copying.then(async () => {
-      await targets.update(signal)
+      await targets.update(signal, now)
       if (signal.aborted || !targets.areBehind) return
       this.#retry = setTimeout(() => this.updateTargets(), retryMs)
       this.#retry.unref()
@@ -100,11 +126,12 @@ export class Backups {
     await this.#parts.state.set('last', attempt)
   }
 
-  async #thinOut(): Promise<void> {
+  /** @param now the moment of the backup that was just made */
+  async #thinOut(now: Date): Promise<void> {
     const { folder, keep, log } = this.#parts
     if (keep === undefined) return
     const backups = await folder.list()
-    const kept = keptBackups(backups, keep)
+    const kept = keptBackups(backups, keep, now)
     for (const { filename } of backups.filter((backup) => !kept.has(backup))) {
       await folder.remove(filename)
       log.info({ filename }, 'An old backup was deleted, as backup.keep says.')

@@ -9,9 +9,8 @@ const patienceMs = 12 * 60 * 60_000
 
 interface HealthParts {
   readonly backups: Pick<Backups, 'last'>
-  readonly schedule: Schedule | null
+  readonly schedule: Pick<Schedule, 'due'> | null
   readonly targets: Pick<Targets, 'areBehind'>
-  readonly startedAt: Date
   readonly drills: Pick<Drills, 'last'>
   /** Tells whether somebody has proved to have the recovery key; null without encryption. */
   readonly isRehearsed: (() => Promise<boolean>) | null
@@ -22,13 +21,13 @@ interface HealthParts {
  * lacks backups. It is ok, and says so, if nobody has proved to have the recovery key.
  */
 export function backupHealth(parts: HealthParts): HealthCheck {
-  const { backups, schedule, targets, startedAt, drills, isRehearsed } = parts
+  const { backups, schedule, targets, drills, isRehearsed } = parts
   return {
     async check() {
       const { last } = backups
       if (last?.problem) return { ok: false, state: 'failed' }
       if (drills.last?.result === 'failed') return { ok: false, state: 'untrusted' }
-      const due = schedule?.after(last === null ? startedAt : new Date(last.at)) ?? null
+      const due = schedule?.due ?? null
       if (due !== null && Date.now() - due.getTime() > patienceMs) return { ok: false, state: 'late' }
       if (targets.areBehind) return { ok: false, state: 'incomplete' }
       if (last === null) return { ok: true, state: 'no-backup-yet' }

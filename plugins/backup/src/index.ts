@@ -22,7 +22,7 @@ import { Moments } from './moment/moments.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
 import { settleRestores } from './restore/settle-restores.ts'
-import { runOnSchedule, Schedule } from './schedule/schedule.ts'
+import { Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 import { Targets } from './targets/targets.ts'
 
@@ -57,7 +57,6 @@ export default definePlugin({
     ...context
   }) {
     const { recipients, keep } = config
-    const schedule = config.schedule === undefined ? null : new Schedule(config.schedule)
     const folder = new BackupFolder(join(nodeDataDir, 'backups'), (filename, reason) =>
       log.warn({ filename, reason }, 'A backup cannot be read, so it is not listed.'),
     )
@@ -83,27 +82,29 @@ export default definePlugin({
     })
     const moments = new Moments({ participants, folder: folder.path, info, restores, backends, signal })
     await backups.load()
+    const schedule =
+      config.schedule === undefined
+        ? null
+        : new Schedule(config.schedule, backups.last && new Date(backups.last.at))
 
     const restoreFolders = new RestoreFolders(nodeDataDir)
     const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
 
     context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
-    let endSchedule = () => {}
     context.onServing(async () => {
       settleRestores({ folders: restoreFolders, restored: context.restored, log }).then(settle)
       await folder.removeUnfinished()
       await moments.removeStale()
       if (!drills.isRunning) await drills.removeLeft()
+      await backups.nameAhead()
       backups.updateTargets()
-      if (schedule === null) return
-      const lastRun = backups.last === null ? null : new Date(backups.last.at)
-      endSchedule = runOnSchedule(schedule, lastRun, async () => {
+      schedule?.start(async () => {
         await backups.make().catch((err) => log.error({ err }, 'The scheduled backup failed.'))
       })
     })
     context.onStop(() => {
-      endSchedule()
+      schedule?.end()
       return backups.close()
     })
     context.onStop(() => moments.close())
@@ -115,7 +116,6 @@ export default definePlugin({
         backups,
         schedule,
         targets,
-        startedAt: info.startedAt,
         drills: config.drill ? drills : { last: null },
         isRehearsed: isEncrypted ? async () => (await readRehearsal(dataDir)) !== null : null,
       }),
@@ -123,7 +123,8 @@ export default definePlugin({
     const status = async () => ({
       running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
       last: backups.last,
-      next: schedule?.after(new Date())?.toISOString() ?? null,
+      next: schedule?.next?.toISOString() ?? null,
+      ahead: await backups.ahead(),
       targets: targets.states.map(({ completeAt, ...target }) => ({
         ...target,
         completeAt: completeAt?.toISOString() ?? null,

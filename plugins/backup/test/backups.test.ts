@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
+import { setClock, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, type StorageBackend, StorageBackends } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { writeArchive } from '../src/archive/write-archive.ts'
@@ -13,6 +13,8 @@ import { createBackupNode, makeBackup } from './fixtures/backup-node.ts'
 interface Status {
   readonly targets: { name: string; completeAt: string | null; problem: string | null }[]
   readonly last: { filename: string | null } | null
+  readonly next: string | null
+  readonly ahead: string[]
 }
 
 async function statusOf(owner: TestUser): Promise<Status> {
@@ -53,6 +55,54 @@ test('retention deletes what it should, and nothing else', async (t) => {
   for (const name of foreign) writeFileSync(join(folder, name), 'not a backup')
   const second = await makeBackup(owner)
   t.strictSame(readdirSync(folder).sort(), [...foreign, filename, second.filename, old.at(-1)].sort())
+})
+
+test('a wrong clock deletes no backup, and its backups are named', async (t) => {
+  const root = t.testdir()
+  const lines: string[] = []
+  const node = await createBackupNode({
+    config: {
+      backup: { keep: { last: 1 }, targets: ['copies'], schedule: '0 0 1 1 *' },
+      plugins: { copies: { from: 'storage-local' } },
+      copies: { root },
+    },
+    onLog: (line) => lines.push(line),
+  })
+  t.teardown(() => node.stop())
+  t.teardown(() => setClock(null))
+  const makeAt = async (moment: Date | null) => {
+    setClock(moment)
+    const owner = await node.signIn('owner')
+    const { filename } = await makeBackup(owner)
+    await statusWhen(
+      owner,
+      ({ targets: [copies] }) => copies?.problem === null && copied().includes(filename),
+    )
+    return { filename, status: await statusOf(owner) }
+  }
+  const copied = () => (existsSync(join(root, 'backups')) ? readdirSync(join(root, 'backups')).sort() : [])
+  const present = () => readdirSync(join(node.dataFolder, 'backups')).sort()
+
+  const before = await makeAt(null)
+  const ahead = await makeAt(new Date('2099-05-01T12:00:00Z'))
+  t.strictSame(present(), [ahead.filename], 'by that clock, it is the newest')
+  const after = await makeAt(null)
+  t.strictSame(present(), [after.filename, ahead.filename])
+  t.strictSame(after.status.ahead, [ahead.filename])
+  t.match(after.status.next, new RegExp(`^${new Date().getFullYear() + 1}-01-01|^[0-9]{4}-12-31`))
+  const behind = await makeAt(new Date('1970-01-01T00:01:00Z'))
+  t.strictSame(present(), [behind.filename, after.filename, ahead.filename])
+  const last = await makeAt(null)
+  t.strictSame(present(), [last.filename, ahead.filename])
+  await statusWhen(await node.signIn('owner'), () => String(copied()) === String(present()))
+  t.strictSame(
+    lines
+      .filter((line) => line.includes('dated in the future'))
+      .map((line) => JSON.parse(line).filenames as string[]),
+    [[ahead.filename], [after.filename]],
+    'each is named once',
+  )
+  t.not(before.filename, last.filename)
 })
 
 test('without retention nothing is deleted', async (t) => {

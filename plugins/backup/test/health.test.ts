@@ -1,10 +1,9 @@
 import { test } from 'tap'
 import { backupHealth } from '../src/health.ts'
-import { Schedule } from '../src/schedule/schedule.ts'
 
 const never = new AbortController().signal
 const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000)
-const hourly = new Schedule('0 * * * *')
+const dueAgo = (hours: number) => ({ due: ago(hours) })
 
 const untried = { drills: { last: null }, isRehearsed: null }
 
@@ -16,28 +15,26 @@ test('the health check tells a failed, a late and an incomplete backup', async (
   })
   for (const [what, last, schedule, areBehind, expected] of [
     ['none yet', null, null, false, { ok: true, state: 'no-backup-yet' }],
-    ['none yet, and the first is not due', null, hourly, false, { ok: true, state: 'no-backup-yet' }],
+    ['none yet, and the first is not due', null, dueAgo(-1), false, { ok: true, state: 'no-backup-yet' }],
     ['a good one', attempt(1, null), null, false, { ok: true, state: 'available' }],
     ['an old one without a schedule', attempt(9999, null), null, false, { ok: true, state: 'available' }],
     ['a failed one', attempt(1, 'The disk is full.'), null, false, { ok: false, state: 'failed' }],
-    ['due a short time ago', attempt(3, null), hourly, false, { ok: true, state: 'available' }],
-    ['due long ago', attempt(14, null), hourly, false, { ok: false, state: 'late' }],
+    ['due a short time ago', attempt(3, null), dueAgo(2), false, { ok: true, state: 'available' }],
+    ['due long ago', attempt(14, null), dueAgo(13), false, { ok: false, state: 'late' }],
     ['a target lacks one', attempt(1, null), null, true, { ok: false, state: 'incomplete' }],
   ] as const) {
     const check = backupHealth({
       backups: { last },
       schedule,
       targets: { areBehind },
-      startedAt: ago(0),
       ...untried,
     })
     t.strictSame(await check.check(never), expected, what)
   }
   const { check } = backupHealth({
     backups: { last: null },
-    schedule: hourly,
+    schedule: dueAgo(13),
     targets: { areBehind: false },
-    startedAt: ago(14),
     ...untried,
   })
   t.match(await check(never), { ok: false, state: 'late' }, 'the first one never came')
@@ -51,7 +48,6 @@ test('the health check tells a backup that failed its drill, and a key that nobo
     backups: { last: { at: ago(1).toISOString(), filename: verdict.filename, problem: null } },
     schedule: null,
     targets: { areBehind: false },
-    startedAt: ago(2),
   }
   const check = (last: typeof failed | typeof passed, isRehearsed: (() => Promise<boolean>) | null) =>
     backupHealth({ ...parts, drills: { last }, isRehearsed }).check(never)

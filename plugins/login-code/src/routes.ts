@@ -9,7 +9,11 @@ const newCode = Type.Object({
   code: Type.String({
     description: 'Three groups of four digits and letters. It can be used for one sign-in.',
   }),
-  expires: Type.String({ format: 'date-time', description: 'When the code expires.' }),
+  expires: Type.String({
+    format: 'date-time',
+    description: 'When the code expires, by the clock of the node.',
+  }),
+  expiresIn: Type.Integer({ description: 'The same in seconds from now, for clients with another clock.' }),
 })
 
 const account = Type.Object({
@@ -32,13 +36,13 @@ export function codeRoutes(app: RoutesApp, codes: SignInCodes, users: UserDirect
     },
     async (request, reply) => {
       const { uuid: userUuid, username: user } = userOf(request)
-      const { code, expires } = codes.make(userUuid)
+      const { code, expires, expiresIn } = codes.make(userUuid)
       request.log.info(
         { event: 'sign-in-code-created', ip: request.ip, user, userUuid, expires },
         'A user made a sign-in code.',
       )
       reply.header('cache-control', 'no-store')
-      return { code, expires: expires.toISOString() }
+      return { code, expires: expires.toISOString(), expiresIn }
     },
   )
   app.post(

@@ -11,12 +11,14 @@ interface NewCode {
   /** 60 random bits as 12 digits, in groups of four: `7GQ4-2MXK-91RT`. */
   readonly code: string
   readonly expires: Date
+  /** Seconds. */
+  readonly expiresIn: number
 }
 
 interface Stored {
   readonly userUuid: string
-  /** Milliseconds since the epoch. */
-  readonly expires: number
+  /** As `performance.now()`: a clock that is set back must not keep a code alive. */
+  readonly end: number
 }
 
 /** The codes that were made and not used yet. They are in memory only, and as SHA-256. */
@@ -31,20 +33,23 @@ export class SignInCodes {
   }
 
   make(userUuid: string): NewCode {
-    const now = Date.now()
-    for (const [key, { expires }] of this.#unused) if (expires <= now) this.#unused.delete(key)
+    const now = performance.now()
+    for (const [key, { end }] of this.#unused) if (end <= now) this.#unused.delete(key)
     const own = [...this.#unused].filter(([, stored]) => stored.userUuid === userUuid)
     for (const [key] of own.slice(0, Math.max(0, own.length + 1 - codesPerUser))) this.#unused.delete(key)
     const code = Array.from(randomBytes(12), (byte) => digits[byte % digits.length]).join('')
-    const expires = now + this.#ttlMs
-    this.#unused.set(keyOf(code), { userUuid, expires })
-    return { code: code.replace(/(....)(....)/, '$1-$2-'), expires: new Date(expires) }
+    this.#unused.set(keyOf(code), { userUuid, end: now + this.#ttlMs })
+    return {
+      code: code.replace(/(....)(....)/, '$1-$2-'),
+      expires: new Date(Date.now() + this.#ttlMs),
+      expiresIn: Math.floor(this.#ttlMs / 1000),
+    }
   }
 
   /** Returns the UUID of the user who made a code; `null` if it is wrong, used or too old. */
   userOf(code: string): string | null {
     const stored = this.#unused.get(keyOf(code))
-    return stored !== undefined && stored.expires > Date.now() ? stored.userUuid : null
+    return stored !== undefined && stored.end > performance.now() ? stored.userUuid : null
   }
 
   /** Uses a code. Of several calls with the same code, exactly one returns `true`. */

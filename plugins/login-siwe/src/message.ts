@@ -99,10 +99,10 @@ export function checkMessage(message: SignInMessage, expected: Expectation): voi
     throw refused(`The chain id of the message must be ${[...chainIds].join(' or ')}.`)
   }
   if (message.issuedAt.getTime() > now + clockSkewMs) {
-    throw refused('The message was issued in the future. Check the clock of your device.')
+    throw refused(`The message was issued in the future: ${clocks(message.issuedAt, expected.now)}`)
   }
   if (message.issuedAt.getTime() < now - maxAgeMs) {
-    throw refused('The message is too old. Sign a new one, and check the clock of your device.')
+    throw refused(`The message is too old: ${clocks(message.issuedAt, expected.now)}`)
   }
   if (message.notBefore !== null && message.notBefore.getTime() > now + clockSkewMs) {
     throw refused('The message is not valid yet.')
@@ -110,6 +110,14 @@ export function checkMessage(message: SignInMessage, expected: Expectation): voi
   if (message.expirationTime !== null && message.expirationTime.getTime() <= now) {
     throw refused('The message has expired. Sign a new one.')
   }
+}
+
+/** Which clock is wrong, only people can tell. */
+function clocks(issuedAt: Date, now: Date): string {
+  return (
+    `it is of ${issuedAt.toISOString()}, and the clock of the node says ${now.toISOString()}. ` +
+    'Sign a new one. If that fails too, check the clock of the node and that of your device.'
+  )
 }
 
 function parse(text: string, SiweMessage: Ethereum['SiweMessage']) {

@@ -6,6 +6,11 @@ import type { Nonces } from './nonces.ts'
 const answer = Type.Object({
   nonce: Type.String({ description: 'The nonce for the message. It can be used for one sign-in.' }),
   expires: Type.String({ format: 'date-time', description: 'When the nonce expires.' }),
+  issuedAt: Type.String({
+    format: 'date-time',
+    description:
+      'The time of the node, for the message: the clock of the device or of the node may be wrong.',
+  }),
   domain: Type.String(),
   uri: Type.String(),
   chainId: Type.Integer(),
@@ -42,7 +47,15 @@ export function nonceRoute(
       loadAhead()
       reply.header('cache-control', 'no-store')
       const { chainId, statement } = config
-      return { nonce: value, expires: expires.toISOString(), domain: host, uri: origin, chainId, statement }
+      return {
+        nonce: value,
+        expires: expires.toISOString(),
+        issuedAt: new Date().toISOString(),
+        domain: host,
+        uri: origin,
+        chainId,
+        statement,
+      }
     },
   )
 }

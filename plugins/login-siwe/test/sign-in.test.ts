@@ -1,3 +1,4 @@
+import { setClock } from '@nodekeep/kernel/testing'
 import { siweCredentials } from '@nodekeep/login-siwe/client'
 import { test } from 'tap'
 import { createLoginNode, type LoginNode } from './fixtures/login-node.ts'
@@ -11,7 +12,15 @@ test('A wallet signs in with the credentials of the client helper', async (t) =>
   const answer = await login.node.fetch('/auth/siwe/nonce')
   t.equal(answer.headers.get('cache-control'), 'no-store')
   const offered = (await answer.json()) as Awaited<ReturnType<LoginNode['nonce']>>
-  t.strictSame(Object.keys(offered).sort(), ['chainId', 'domain', 'expires', 'nonce', 'statement', 'uri'])
+  t.strictSame(Object.keys(offered).sort(), [
+    'chainId',
+    'domain',
+    'expires',
+    'issuedAt',
+    'nonce',
+    'statement',
+    'uri',
+  ])
   t.match(offered, { domain: login.origin.host, uri: login.origin.origin, chainId: 1 })
   t.ok(Date.parse(offered.expires) > Date.now())
 
@@ -57,6 +66,31 @@ test('The variants of real wallets and clients are accepted', async (t) => {
     users.add(uuid)
   }
   t.equal(users.size, 1, 'All variants are one user.')
+})
+
+test('A wallet signs in where the clock of the node or of the device is wrong', async (t) => {
+  t.teardown(() => setClock(null))
+  const login = await createLoginNode(t)
+  for (const [node, device] of [
+    [new Date(60_000), null],
+    [new Date('2099-01-01'), null],
+    [null, new Date(60_000)],
+  ] as const) {
+    setClock(node)
+    const [offered, another] = [await login.nonce(), await login.nonce()]
+    setClock(device)
+    const issuedAt = new Date()
+    const sign = (message: string) => wallet.signMessage(message)
+    const good = await siweCredentials(offered, wallet.address, sign)
+    const wrong = await siweCredentials(another, wallet.address, sign, { issuedAt })
+    setClock(node)
+    t.equal((await login.signIn(good)).status, 200)
+    const { status, message } = await login.signIn(wrong)
+    t.equal(status, 401)
+    t.match(message, `it is of ${issuedAt.toISOString()}, and the clock of the node says`)
+    t.match(message, `says ${new Date().toISOString().slice(0, 10)}`)
+    t.match(message, 'check the clock of the node and that of your device')
+  }
 })
 
 test('A statement may look like another field', async (t) => {

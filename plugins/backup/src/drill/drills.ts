@@ -119,9 +119,10 @@ export class Drills {
   /** To read a large backup takes hours. A failure is looked at again with the next one. */
   #isTooSoon(backup: DrilledBackup, now: Date): boolean {
     const last = this.#last
-    return (
-      this.#isLarge(backup) && last?.result === 'verified' && now.getTime() - Date.parse(last.at) < weekMs
-    )
+    if (!this.#isLarge(backup) || last?.result !== 'verified') return false
+    const ageMs = now.getTime() - Date.parse(last.at)
+    // A verdict of the future was made while the clock was ahead, and may be old.
+    return ageMs >= 0 && ageMs < weekMs
   }
 
   async #remember(verdict: DrillVerdict): Promise<void> {

@@ -27,6 +27,10 @@ export const backupStatus = Type.Object({
     Type.Null(),
   ]),
   next: moment('When the schedule makes the next backup.'),
+  ahead: Type.Array(Type.String(), {
+    description:
+      'The backups that are dated in the future, so they are kept and not counted. They were made while the clock was ahead, or it is behind now.',
+  }),
   drill: Type.Union(
     [
       Type.Object({

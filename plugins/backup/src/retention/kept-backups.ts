@@ -12,22 +12,30 @@ export interface Keep {
  * Returns the backups to keep. Each number keeps the newest backup of each of the newest days, weeks or months that have one;
  * `last` keeps the newest ones. The newest one of all always stays.
  *
+ * Backups that are dated after `now` stay, and take no place of another one. If the clock was ahead when they were made, they are
+ * older than they say; if it is behind now, the others are.
+ *
  * @param backups newest first
+ * @param now the present, or the moment of a backup that was just made, which then stays
  */
 export function keptBackups<Backup extends Pick<StoredBackup, 'created'>>(
   backups: readonly Backup[],
   { last = 0, daily = 0, weekly = 0, monthly = 0 }: Keep,
+  now: Date,
 ): Set<Backup> {
+  const ahead = backups.filter(({ created }) => created > now)
+  const counted = backups.slice(ahead.length)
   const newestOfEach = (period: (date: Date) => string, periods: number) => {
     const newest = new Map<string, Backup>()
-    for (const backup of backups) {
+    for (const backup of counted) {
       const key = period(backup.created)
       if (!newest.has(key)) newest.set(key, backup)
     }
     return [...newest.values()].slice(0, periods)
   }
   return new Set([
-    ...backups.slice(0, Math.max(1, last)),
+    ...ahead,
+    ...counted.slice(0, Math.max(1, last)),
     ...newestOfEach(day, daily),
     ...newestOfEach(week, weekly),
     ...newestOfEach(month, monthly),

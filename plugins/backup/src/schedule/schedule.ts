@@ -1,19 +1,5 @@
+import { notAfterNow } from '@nodekeep/plugin-sdk'
 import { Cron } from 'croner'
-
-/** Times at which something is due, by a cron expression in the time zone of the machine. */
-export class Schedule {
-  readonly #cron: Cron
-
-  /** @param expression without a {@link scheduleProblem} */
-  constructor(expression: string) {
-    this.#cron = new Cron(expression, { paused: true })
-  }
-
-  /** The first due time after a moment; null if there is none. */
-  after(moment: Date): Date | null {
-    return this.#cron.nextRun(moment)
-  }
-}
 
 /** Tells what is wrong with a cron expression: the rest of a sentence about it. Returns `null` if nothing is. */
 export function scheduleProblem(expression: string): string | null {
@@ -29,35 +15,84 @@ export function scheduleProblem(expression: string): string | null {
 /** The longest wait of one timer, in milliseconds. A clock that was set is noticed after it. */
 const longestWaitMs = 60_000
 
+/** The due times that are remembered, so that a clock that is set back does not make them due again. */
+const rememberedRuns = 1000
+
 /**
- * Runs work when it is due. A run that was missed, as by a node that was off, is made up for once. Runs never overlap.
- *
- * @param lastRun when the work ran last; null for never, which misses nothing
- * @returns ends the schedule
+ * Runs work at the due times of a cron expression, in the time zone of the machine. A run that was missed, as by a node that was
+ * off, is made up for once. Runs never overlap. A due time has one run, however the clock is set meanwhile.
  */
-export function runOnSchedule(
-  schedule: Schedule,
-  lastRun: Date | null,
-  run: () => Promise<void>,
-): () => void {
-  let from = lastRun ?? new Date()
-  let timer: NodeJS.Timeout
-  let ended = false
-  const wait = () => {
-    const due = schedule.after(from)
-    if (ended || due === null) return
-    const ms = due.getTime() - Date.now()
-    const next = ms <= longestWaitMs ? begin : wait
-    timer = setTimeout(next, Math.min(Math.max(ms, 0), longestWaitMs))
-    timer.unref()
+export class Schedule {
+  readonly #cron: Cron
+  /** The due times that had their runs, in the order of these. */
+  readonly #done = new Set<number>()
+  /** The last run. It lies in the future if the clock was ahead then. */
+  #lastRun: Date
+  #lookedAt = new Date()
+  #next: Date | null
+  /** The due time of the run that is under way. */
+  #running: Date | null = null
+  #timer: NodeJS.Timeout | undefined
+  #ended = false
+
+  /**
+   * @param expression without a {@link scheduleProblem}
+   * @param lastRun when the work ran last; null for never, which misses nothing
+   */
+  constructor(expression: string, lastRun: Date | null) {
+    this.#cron = new Cron(expression, { paused: true })
+    this.#lastRun = lastRun ?? this.#lookedAt
+    this.#next = this.#firstAfter(notAfterNow(this.#lastRun, this.#lookedAt))
   }
-  const begin = () => {
-    from = new Date()
-    void run().finally(wait)
+
+  /** The due time that the next run waits for; null if there is none. */
+  get next(): Date | null {
+    return this.#next
   }
-  wait()
-  return () => {
-    ended = true
-    clearTimeout(timer)
+
+  /** The due time whose run is under way, or that of the next run. It is late if it has been over for long. */
+  get due(): Date | null {
+    return this.#running ?? this.#next
+  }
+
+  start(run: () => Promise<void>): void {
+    const look = () => {
+      if (this.#ended) return
+      const now = new Date()
+      // While the last run lies in the future, only the time since the last look is certain.
+      const since = this.#lastRun <= now ? this.#lastRun : notAfterNow(this.#lookedAt, now)
+      this.#lookedAt = now
+      this.#next = this.#firstAfter(since)
+      const ms = this.#next === null ? longestWaitMs : this.#next.getTime() - now.getTime()
+      if (this.#next !== null && ms <= 0) begin(this.#next, now)
+      else this.#timer = setTimeout(look, Math.min(ms, longestWaitMs)).unref()
+    }
+    const begin = (due: Date, now: Date) => {
+      // The run of a time that was missed is that of the latest one.
+      const [latest = due] = this.#cron.previousRuns(1, new Date(now.getTime() + 1))
+      this.#done.add(latest.getTime())
+      const [oldest] = this.#done
+      if (this.#done.size > rememberedRuns) this.#done.delete(oldest as number)
+      this.#lastRun = now
+      this.#running = due
+      this.#next = this.#firstAfter(now)
+      void run().finally(() => {
+        this.#running = null
+        look()
+      })
+    }
+    look()
+  }
+
+  end(): void {
+    this.#ended = true
+    clearTimeout(this.#timer)
+  }
+
+  /** The first due time after a moment that had no run yet. */
+  #firstAfter(moment: Date): Date | null {
+    let due = this.#cron.nextRun(moment)
+    while (due !== null && this.#done.has(due.getTime())) due = this.#cron.nextRun(due)
+    return due
   }
 }

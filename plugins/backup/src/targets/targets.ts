@@ -73,12 +73,14 @@ export class Targets {
   /**
    * Brings every target up to date: copies the backups that it should have, and deletes those that `keep` does not keep. A target
    * that fails does not hold up the others. Call it again later for those.
+   *
+   * @param now the present, or the moment of a backup that was just made
    */
-  async update(signal: AbortSignal): Promise<void> {
+  async update(signal: AbortSignal, now = new Date()): Promise<void> {
     for (const name of this.#names) {
       const before = this.#states.get(name)
       try {
-        await this.#updateOne(name, signal)
+        await this.#updateOne(name, signal, now)
         this.#states.set(name, { name, completeAt: new Date(), problem: null })
         if (before?.problem) this.#log.info({ target: name }, 'The target of backups is complete again.')
       } catch (error) {
@@ -94,13 +96,13 @@ export class Targets {
     }
   }
 
-  async #updateOne(name: string, signal: AbortSignal): Promise<void> {
+  async #updateOne(name: string, signal: AbortSignal, now: Date): Promise<void> {
     const backend = this.#backendOf(name)
     await backend.makeDirectory(folderPath)
     const present = new Map<string, number>()
     for await (const { name: filename, size } of backend.list(folderPath)) present.set(filename, size)
     const backups = await this.#folder.list()
-    const kept = this.#keep === undefined ? new Set(backups) : keptBackups(backups, this.#keep)
+    const kept = this.#keep === undefined ? new Set(backups) : keptBackups(backups, this.#keep, now)
     for (const { filename, size } of backups.filter((backup) => kept.has(backup))) {
       if (present.get(filename) === size) continue
       const content = createReadStream(await this.#folder.find(filename), { signal })
@@ -109,13 +111,14 @@ export class Targets {
       this.#log.info({ target: name, filename, size }, 'A backup was copied to a target.')
     }
     if (this.#keep === undefined) return
+    const known = new Map(backups.map(({ filename, created }) => [filename, created]))
     const copies = [...present.keys()]
       .flatMap((filename) => {
-        const created = momentOf(filename)
+        const created = known.get(filename) ?? momentOf(filename)
         return created === null ? [] : { filename, created }
       })
       .sort((a, b) => b.created.getTime() - a.created.getTime())
-    const keptCopies = keptBackups(copies, this.#keep)
+    const keptCopies = keptBackups(copies, this.#keep, now)
     for (const copy of copies) {
       if (!keptCopies.has(copy)) await backend.remove(`${folderPath}/${copy.filename}`)
     }

@@ -189,6 +189,9 @@ test('of a large backup all is verified, and a node starts on a sample of its fi
   t.match(full, { filename, result: 'verified', problem: /too little space for the drill/ })
   t.equal(started.length, 1, 'no node was started')
 
+  const afterWrongClock = await verdict(new Date(Date.now() + 400 * day), { sampleBytes: 2 ** 60 })
+  t.match(afterWrongClock, { filename, result: 'verified' }, 'the last one may be old')
+
   const broken: NodeTrials = {
     async start(options) {
       const trial = await made.services.trials.start(options)

@@ -7,8 +7,10 @@ function backupsAt(...moments: string[]) {
   return moments.map((moment) => ({ created: new Date(moment) })).sort((a, b) => +b.created - +a.created)
 }
 
+const now = new Date('2026-11-24T00:00Z')
+
 function keptOf(moments: string[], keep: Parameters<typeof keptBackups>[1]): string[] {
-  return [...keptBackups(backupsAt(...moments), keep)]
+  return [...keptBackups(backupsAt(...moments), keep, now)]
     .map(({ created }) => created.toISOString().slice(0, 16))
     .sort()
 }
@@ -41,6 +43,25 @@ test('the newest backup stays, whatever the numbers say', async (t) => {
   t.strictSame(keptOf([], { last: 3 }), [])
 })
 
+test('backups of the future stay, and take no place of another one', async (t) => {
+  const ahead = ['2099-01-01T00:00', '2099-01-02T00:00']
+  const nights = ['2026-11-21T03:00', '2026-11-22T03:00', '2026-11-23T03:00']
+  for (const [keep, kept] of [
+    [{}, nights.slice(2)],
+    [{ last: 2 }, nights.slice(1)],
+    [{ daily: 2 }, nights.slice(1)],
+    [{ last: 1, monthly: 1 }, nights.slice(2)],
+  ] as const) {
+    t.strictSame(
+      keptOf(
+        [...nights, ...ahead].map((moment) => `${moment}Z`),
+        keep,
+      ),
+      [...kept, ...ahead],
+    )
+  }
+})
+
 test('a later look never misses a backup that an earlier one deleted', async () => {
   const moment = fc.date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
   const number = fc.integer({ min: 0, max: 5 })
@@ -48,10 +69,10 @@ test('a later look never misses a backup that an earlier one deleted', async () 
   fc.assert(
     fc.property(fc.array(moment, { maxLength: 60 }), numbers, (moments, keep) => {
       const all = moments.map((created) => ({ created })).sort((a, b) => +b.created - +a.created)
-      const kept = keptBackups(all, keep)
+      const kept = keptBackups(all, keep, now)
       const left = all.filter((backup) => kept.has(backup))
       // The kept backups are kept again, so a second run deletes nothing.
-      return keptBackups(left, keep).size === left.length
+      return keptBackups(left, keep, now).size === left.length
     }),
   )
 })

@@ -55,17 +55,17 @@ function serve(settings: WriterSettings): void {
       connection.close()
       port.close()
     } else {
-      if (group.hasTraces && Date.now() >= removeTracesAfter) {
+      if (group.hasTraces && performance.now() >= removeTracesAfter) {
         group.removeTraces()
-        removeTracesAfter = Date.now() + retryMs
+        removeTracesAfter = performance.now() + retryMs
       }
       if (group.hasUnwritten || group.hasTraces) retry = setTimeout(schedule, retryMs)
-      if (Date.now() >= pruneAfter) prune()
+      if (performance.now() >= pruneAfter) prune()
     }
   }
 
   function prune(users: readonly string[] = retention.users()): void {
-    pruneAfter = Date.now() + pruneEveryMs
+    pruneAfter = performance.now() + pruneEveryMs
     if (!connection.isOpen) return
     const left = users.filter((user) => retention.step(user))
     if (left.length > 0) setImmediate(prune, left)

@@ -5,6 +5,8 @@ export interface NonceAnswer {
   readonly nonce: string
   /** ISO 8601 */
   readonly expires: string
+  /** ISO 8601. Nodes of former versions do not tell it. */
+  readonly issuedAt?: string
   readonly domain: string
   readonly uri: string
   readonly chainId: number
@@ -24,7 +26,7 @@ export interface SiweCredentials {
 export interface SiweOptions {
   /** The chain of a smart-contract wallet, if the node has several chains. */
   readonly chainId?: number
-  /** The time of the node, for devices whose clock is wrong. Default: now. */
+  /** Default: the time of the node, so that neither its clock nor that of the device must be right. */
   readonly issuedAt?: Date
 }
 
@@ -44,7 +46,7 @@ export async function siweCredentials(
   answer: NonceAnswer,
   address: string,
   sign: (message: string) => string | Promise<string>,
-  { chainId = answer.chainId, issuedAt = new Date() }: SiweOptions = {},
+  { chainId = answer.chainId, issuedAt = new Date(answer.issuedAt ?? Date.now()) }: SiweOptions = {},
 ): Promise<SiweCredentials> {
   const message = siweMessage({ ...answer, chainId, address, issuedAt })
   const signature = (await sign(message)).toLowerCase()

@@ -109,9 +109,11 @@ export class Uploads {
     return left
   }
 
-  /** Forgets the uploads that nobody has used for long. */
+  /** Forgets the uploads that nobody has used for long. One that was used in the future, by a clock that was ahead, was used now. */
   expire(): void {
-    this.#connection.prepare('DELETE FROM uploads WHERE used < ?').run(Date.now() - keepMs)
+    const now = Date.now()
+    this.#connection.prepare('UPDATE uploads SET used = ? WHERE used > ?').run(now, now)
+    this.#connection.prepare('DELETE FROM uploads WHERE used < ?').run(now - keepMs)
   }
 
   erase(userUuid: string): void {

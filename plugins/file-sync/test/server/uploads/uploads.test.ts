@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { setClock } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 import { openContentDatabase } from '../../../src/server/content/content-database.ts'
 import { Uploads } from '../../../src/server/uploads/uploads.ts'
@@ -29,4 +30,28 @@ test('other work has its turn while blocks are compared with many uploads, and n
   await ended
   t.ok(turns >= 64, `${turns} turns`)
   t.strictSame([...(await comparing)], [sha256('unnamed')])
+})
+
+test('an upload expires when it was not used for long, also if a clock was ahead when it was used', async (t) => {
+  const database = openContentDatabase(':memory:')
+  t.teardown(() => database.close())
+  t.teardown(() => setClock(null))
+  const uploads = new Uploads(database)
+  const day = 86_400_000
+  const now = Date.now()
+  const at = (days: number) => setClock(new Date(now + days * day))
+  at(30_000)
+  const { id } = uploads.create('ada', {
+    path: '/a',
+    size: 1,
+    sha256: sha256('a'),
+    blocks: [{ sha256: sha256('a'), size: 1 }],
+  })
+  for (const days of [0, 1, 2, 365]) {
+    at(days)
+    uploads.expire()
+    const { count } = database.prepare('SELECT count(*) AS count FROM uploads').get() as { count: number }
+    t.equal(count, days < 365 ? 1 : 0, `day ${days}`)
+  }
+  t.throws(() => uploads.get('ada', id), { code: 'NOT_FOUND' })
 })

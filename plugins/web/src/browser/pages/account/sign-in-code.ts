@@ -10,8 +10,8 @@ import { attempt } from './attempt.ts'
 
 interface Code {
   readonly code: string
-  /** ISO 8601 */
-  readonly expires: string
+  /** By the clock of the device, since that of the node may be another one. */
+  readonly expires: Date
 }
 
 const text = texts.account.code
@@ -24,12 +24,14 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
     if (made.value === null) return
     const timer = setTimeout(() => {
       made.value = null
-    }, Date.parse(made.value.expires) - Date.now())
+    }, made.value.expires.getTime() - Date.now())
     return () => clearTimeout(timer)
   }, [made.value])
   const make = () =>
     attempt(page, async () => {
-      made.value = await request<Code>(page, 'POST', '/api/account/sign-in-codes')
+      const path = '/api/account/sign-in-codes'
+      const { code, expiresIn } = await request<{ code: string; expiresIn: number }>(page, 'POST', path)
+      made.value = { code, expires: new Date(Date.now() + expiresIn * 1000) }
     })
   return html`<section>
     <h2>${text.title}</h2>
@@ -38,7 +40,7 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
     ${
       made.value &&
       html`<${SecretText} key=${made.value.code} label=${text.yourCode} value=${made.value.code} />
-          <p>${text.expires(times.format(new Date(made.value.expires)))}</p>`
+          <p>${text.expires(times.format(made.value.expires))}</p>`
     }
   </section>`
 }
