@@ -42,6 +42,10 @@ test('the document of a node describes every body and every answer', async (t) =
   const { paths } = await documentOf(t, configurations.node)
   t.same(Object.keys(paths['/write']?.post?.requestBody?.content ?? {}), ['multipart/form-data'])
   t.same(Object.keys(paths['/write']?.put?.requestBody?.content ?? {}), ['application/octet-stream'])
+  t.same(Object.keys(paths['/api/files/archive']?.post?.requestBody?.content ?? {}), [
+    'application/json',
+    'application/x-www-form-urlencoded',
+  ])
   t.ok(paths['/read']?.get?.responses[206])
   const changes = paths['/api/files/changes']?.get?.responses[200]
   t.same(Object.keys(changes?.content ?? {}), ['application/json', 'text/event-stream'])

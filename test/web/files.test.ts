@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { unzipSync } from 'fflate'
 import type { Browser, Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
@@ -110,10 +111,82 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await row(page, 'c <U+202E><U+202E>.txt').waitFor()
     const { modified } = await statOf(ada, '/trip/a.txt')
     t.ok(Math.abs(Date.parse(modified) - (await stat(join(folder, 'trip/a.txt'))).mtimeMs) < 2000)
+    // Chromium tells 1601 for a file of 1970, as Chrome on Android does for every file.
+    await utimes(join(folder, 'chosen/d.txt'), 0, 0)
     await page.locator('input[type=file]').last().setInputFiles(join(folder, 'chosen'))
     await row(page, 'chosen').waitFor()
     await page.getByText('(4/4)').waitFor()
     t.equal(await contentOf(ada, '/chosen/d.txt'), 'd')
+    const chosen = Date.parse((await statOf(ada, '/chosen/d.txt')).modified)
+    t.ok(Math.abs(Date.now() - chosen) < 5 * timeout, 'without a time, the file has that of its upload')
+  })
+
+  test('an entry that cannot be read costs only itself, and is named', async (t, { page, ada }) => {
+    await page.evaluate(`{
+      const fails = (resolve, reject) => reject(new DOMException('', 'NotReadableError'))
+      const file = (name) => ({ name, isFile: true, file: (resolve) => resolve(new File([name], name)) })
+      const folder = (name, ...answers) => ({
+        name,
+        isFile: false,
+        createReader: () => ({
+          readEntries(resolve, reject) {
+            const answer = answers.shift() ?? []
+            if (answer === 'fails') fails(resolve, reject)
+            else resolve(answer)
+          },
+        }),
+      })
+      const entries = [
+        folder('locked', 'fails'),
+        file('a.txt'),
+        folder('trip', [file('b.txt'), folder('deep', 'fails'), file('c.txt')], 'fails'),
+        { name: 'gone.txt', isFile: true, file: fails },
+        file('d.txt'),
+      ]
+      const items = entries.map((entry) => ({ webkitGetAsEntry: () => entry }))
+      const event = new Event('drop', { bubbles: true, cancelable: true })
+      Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items } })
+      document.body.dispatchEvent(event)
+    }`)
+    await page.getByText('(4/8)').waitFor()
+    const failed = page.locator('.tasks li', { hasText: 'Your browser cannot read this.' })
+    const names = await failed.locator('.name').allTextContents()
+    t.strictSame(names.sort(), ['gone.txt', 'locked', 'trip', 'trip/deep'])
+    for (const name of ['a.txt', 'trip/b.txt', 'trip/c.txt', 'd.txt'])
+      t.equal(await contentOf(ada, `/${name}`), name.slice(-5))
+  })
+
+  test('a selection is downloaded whole, as one archive', async (t, { page, ada, grid }) => {
+    const names = Array.from({ length: 33 }, (_, n) => `photo ${n} "é\n.jpg`)
+    await Promise.all(names.map((name) => put(ada, `/trip/${name}`, name)))
+    await put(ada, '/trip/more/z.txt', 'z')
+    await put(ada, '/trip/alone.txt', 'alone')
+    const button = page.getByRole('button', { name: 'Download' })
+    const download = async () => (await Promise.all([page.waitForEvent('download'), button.click()]))[0]
+    await row(page, 'trip').getByRole('link').click()
+    await row(page, 'alone.txt').click({ position: { x: 5, y: 5 } })
+    const one = await download()
+    t.equal(one.suggestedFilename(), 'alone.txt')
+    t.equal(await readFile(await one.path(), 'utf8'), 'alone')
+
+    await grid.press('Control+a')
+    const all = await download()
+    t.equal(all.suggestedFilename(), 'trip.zip')
+    const unpacked = unzipSync(await readFile(await all.path()))
+    const expected = ['more/', 'more/z.txt', 'alone.txt', ...names]
+    t.strictSame(Object.keys(unpacked).sort(), expected.sort())
+    for (const name of names) t.equal(Buffer.from(unpacked[name] as Uint8Array).toString(), name)
+
+    // As if something of the selection had gone meanwhile.
+    const postData = String(new URLSearchParams({ paths: '["/trip/alone.txt","/trip/gone.txt"]' }))
+    await page.route('**/api/files/archive', (route) => route.continue({ postData }), { times: 1 })
+    await button.click()
+    await page.getByText('gone.txt').waitFor()
+    await page.route('**/api/files/archive', (route) => route.abort(), { times: 1 })
+    await button.click()
+    await page.getByText('The node did not answer. Try again.').waitFor()
+    t.equal(await page.locator('iframe').count(), 1, 'the frames of failed downloads are gone')
+    await row(page, 'alone.txt').waitFor()
   })
 
   test('a person decides about what is there already', async (t, { page, ada, chooser }) => {

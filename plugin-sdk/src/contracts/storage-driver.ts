@@ -62,7 +62,10 @@ export interface StorageDriverStaged {
 export interface StorageDriverWriteOptions extends StorageConditions {
   /** The number of bytes, if known. The content has exactly this number, or fails. */
   readonly size?: number
-  /** The time of modification that the file gets, never in the future. Set with `supports.modified` only. */
+  /**
+   * The time of modification that the file gets, of the year 0 at the earliest and never in the future. A driver that cannot keep
+   * it uses the present. Set with `supports.modified` only.
+   */
   readonly modified?: Date
   /**
    * Call it once, after the last byte and right before the step that makes the file visible, and wait for it. If it rejects,
@@ -112,7 +115,10 @@ export interface StorageDriver {
   readonly plainFolder?: string
   /** Throws if the storage cannot work now. By default, `stat` of the root tells. */
   probe?(signal: AbortSignal): Promise<void>
-  /** Returns the entry at a path, also of the root. NOT_FOUND if there is none. */
+  /**
+   * Returns the entry at a path, also of the root. NOT_FOUND if there is none. In all entries of a driver, the backend replaces an
+   * invalid date, and one outside of the years 0 to 9999, by the start of 1970.
+   */
   stat(path: string): Promise<StorageEntry>
   /**
    * Yields the entries of a folder, sorted by `name` in JavaScript's order of strings. No entry if there is no such folder. It

@@ -2,7 +2,7 @@ import { defineRegistry, lackingMethod } from '../service.ts'
 import type { BackupOmission } from './backup.ts'
 import type { PreparedSnapshot } from './prepared-snapshot.ts'
 
-/** A file or folder of a backend. */
+/** A file or folder of a backend. Its times are of the years 0 to 9999, those that RFC 3339 can write. */
 export interface StorageEntry {
   /** The last segment of the path, `/` for the root. */
   readonly name: string
@@ -77,7 +77,7 @@ export interface StorageWriteOptions extends StorageConditions {
   readonly size?: number
   /**
    * The time of modification that the file gets, in milliseconds, such as its time on the device that sends it. Has an
-   * effect only with `supports.modified`. A time in the future is replaced by the present.
+   * effect only with `supports.modified`. A time in the future, and one that the storage cannot keep, is replaced by the present.
    */
   readonly modified?: Date
   /**
@@ -141,7 +141,7 @@ export interface StorageCapabilities {
   readonly atomicFolders?: boolean
   /** A resolved write survives a power loss. */
   readonly durable?: boolean
-  /** A write keeps the time that `modified` sets. */
+  /** A write keeps the time that `modified` sets, at least from 1902 to the present. */
   readonly modified?: boolean
   /**
    * The conditions of a write, a removal and a move hold in the step that makes the change, whatever changes the files at

@@ -38,6 +38,7 @@ import {
 import { ContentOfWrite } from './content-of-write.ts'
 import { driverError, Passed } from './driver-error.ts'
 import { DriverSnapshots } from './driver-snapshots.ts'
+import { isWritable, withWritableTimes } from './entry-times.ts'
 
 /**
  * Makes a storage backend of a driver. The backend does what all storages have in common, so that a driver does not: it checks
@@ -100,7 +101,7 @@ class DriverBackend implements StorageBackend {
   }
 
   stat(path: string): Promise<StorageEntry> {
-    return this.#call(() => this.#driver.stat(path))
+    return this.#call(async () => withWritableTimes(await this.#driver.stat(path)))
   }
 
   list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
@@ -200,7 +201,7 @@ class DriverBackend implements StorageBackend {
       for await (const entry of files.list(path, options)) {
         isEmpty = false
         if (options.after !== undefined && entry.name <= options.after) continue
-        yield entry
+        yield withWritableTimes(entry)
         this.#closing.signal.throwIfAborted()
       }
       if (isEmpty && (await files.stat(path)).type === 'file')
@@ -221,17 +222,18 @@ class DriverBackend implements StorageBackend {
     const either = links.use(this.#endOf(signal))
     const { supports } = this.#driver
     const reading = await files.open(path, { start: start ?? 0, end, signal: either.signal })
-    const { size, type } = reading.entry
+    const entry = withWritableTimes(reading.entry)
+    const { size, type } = entry
     const range = type === 'file' ? rangeOf(size, start, end) : null
     const first = range?.first ?? 0
     const skipped = first - (reading.start ?? first)
     const copies = !reuseBuffers && supports.reusesBuffers === true
     if (reading.content instanceof Uint8Array) {
-      if (range === null) throw refusedRange(reading.entry)
+      if (range === null) throw refusedRange(entry)
       const bytes = rangeOfBytes(reading.content, skipped, range.length)
       const signals = [this.#closing.signal, ...(signal ? [signal] : [])]
       return {
-        entry: reading.entry,
+        entry,
         content: contentOfBytes(copies ? new Uint8Array(bytes) : bytes, signals),
       }
     }
@@ -250,12 +252,12 @@ class DriverBackend implements StorageBackend {
     this.#contents.add(content)
     if (range === null) {
       await content.return()
-      throw refusedRange(reading.entry)
+      throw refusedRange(entry)
     }
     if (skipped < 0) void content.fail(startsTooLate())
     if (signal?.aborted) abort()
     else signal?.addEventListener('abort', abort)
-    return { entry: reading.entry, content }
+    return { entry, content }
   }
 
   async #write(
@@ -288,7 +290,7 @@ class DriverBackend implements StorageBackend {
         ...(size !== undefined && { size }),
         ...this.#optionsOfChange(options),
       })
-      if (content.failure === null) return entry
+      if (content.failure === null) return withWritableTimes(entry)
     } catch (error) {
       if (content.failure === null) throw error
     } finally {
@@ -327,7 +329,7 @@ class DriverBackend implements StorageBackend {
         ...(atomicConditions && { ifSourceRevision: revision }),
         ...this.#optionsOfChange(options),
       })
-      if (failure === null) return entry
+      if (failure === null) return withWritableTimes(entry)
     } catch (error) {
       throw failure ?? error
     }
@@ -338,7 +340,7 @@ class DriverBackend implements StorageBackend {
   #optionsOfChange({ modified, ifRevision, ifAbsent }: StorageCopyOptions) {
     const { atomicConditions = false, modified: setsModified = false } = this.supports
     return {
-      ...(setsModified && modified !== undefined && !(modified > new Date()) && { modified }),
+      ...(setsModified && modified && isWritable(modified) && modified <= new Date() && { modified }),
       ...(atomicConditions && ifRevision !== undefined && { ifRevision }),
       ...(atomicConditions && ifAbsent !== undefined && { ifAbsent }),
     }
@@ -357,7 +359,7 @@ class DriverBackend implements StorageBackend {
     if (!this.supports.atomicConditions) found = await checkWrite(this.#driver, path, options)
     if (options.beforeCommit === undefined) return
     if (found === undefined) found = await findEntry(this.#driver, path)
-    await options.beforeCommit({ revision, size, replaced: found })
+    await options.beforeCommit({ revision, size, replaced: found && withWritableTimes(found) })
     signal.throwIfAborted()
   }
 

@@ -79,6 +79,7 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
     [
       'skipped: a write keeps the time that `modified` sets',
       'skipped: a time in the future is replaced by the present',
+      'skipped: a time that the storage cannot keep is replaced by the present',
       'skipped: an atomic move keeps the revisions of the moved files',
       'skipped: during an atomic move, the file is seen at exactly one of the two paths',
       'skipped: a file that an atomic move replaces exists at every moment',
@@ -360,6 +361,15 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [
     /time in the future/,
     () => ({ dates: ({ modified = new Date() }) => ({ modified, created: new Date() }) }),
+  ],
+  [
+    /a time that the storage cannot keep/,
+    () => ({
+      dates({ modified = new Date() }) {
+        const first32Bits = new Date(-(2 ** 31) * 1000)
+        return { modified: modified < first32Bits ? first32Bits : modified, created: new Date() }
+      },
+    }),
   ],
   [/may change and keep its chunks/, () => ({ chunks: ownMemory })],
   [

@@ -7,6 +7,7 @@ import {
   type StorageDriverCopyOptions,
   type StorageDriverWriteOptions,
   type StorageReadOptions,
+  type StorageStaged,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { backendWith, chunks, PaperDriver } from './fixtures/paper-driver.ts'
@@ -20,6 +21,56 @@ test('a failure that is no NodekeepError becomes SERVICE_UNAVAILABLE, with the f
   await t.rejects(backend.stat('/file'), { code: 'SERVICE_UNAVAILABLE', message: /^(?!.*secret)/, cause })
   const failing = backendWith({ list: () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }) })
   await t.rejects(Array.fromAsync(failing.list('/')), { code: 'SERVICE_UNAVAILABLE', cause })
+})
+
+test('a time that cannot be written becomes the start of 1970, wherever an entry leaves a driver', async (t) => {
+  const driver = new PaperDriver()
+  const backend = createStorageBackend(driver)
+  const unknown = new Date(0)
+  for (const odd of [new Date(Number.NaN), new Date('+010000-01-01'), new Date('-000001-12-31T23:59:59Z')]) {
+    driver.put('/folder/file', Buffer.from('x'), 'odd', odd)
+    const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(
+      async () => {},
+    )
+    const files = snapshot ?? backend
+    const readings = await Promise.all([backend.read('/folder/file'), files.read('/folder/file')])
+    for (const { content } of readings) await Array.fromAsync(content)
+    const seen = [
+      await backend.stat('/folder/file'),
+      ...(await Array.fromAsync(backend.list('/folder'))),
+      ...(await Array.fromAsync(files.list('/folder'))),
+      ...readings.map(({ entry }) => entry),
+    ]
+    const beforeCommit = async ({ replaced }: StorageStaged) => void (replaced && seen.push(replaced))
+    await backend.write('/folder/file', chunks(Buffer.from('y')), { beforeCommit })
+    t.equal(seen.length, 6)
+    for (const { modified, created } of seen) t.strictSame([modified, created], [unknown, unknown])
+    await snapshot?.release()
+  }
+  for (const edge of [new Date('0000-01-01T00:00:00.000Z'), new Date('9999-12-31T23:59:59.999Z')]) {
+    driver.put('/edge', Buffer.from('x'), 'edge', edge)
+    t.strictSame((await backend.stat('/edge')).modified, edge)
+  }
+})
+
+test('a driver gets no time of modification that cannot be written, and none in the future', async (t) => {
+  const driver = new PaperDriver()
+  const got: (Date | undefined)[] = []
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      commit(path: string, bytes: Buffer, options: StorageDriverCopyOptions) {
+        got.push(options.modified)
+        return PaperDriver.prototype.commit.call(driver, path, bytes, options)
+      },
+    }),
+  )
+  const early = new Date('0000-01-01T00:00:00.000Z')
+  const times = [new Date(Number.NaN), new Date(Date.now() + 86_400_000), new Date('-000001-12-31'), early]
+  for (const modified of times) {
+    await backend.write('/file', chunks(Buffer.from('x')), { modified })
+    await backend.copy?.('/file', '/copy', { modified })
+  }
+  t.strictSame(got, [...Array(6).fill(undefined), early, early])
 })
 
 test('a lack of space becomes INSUFFICIENT_STORAGE', async (t) => {

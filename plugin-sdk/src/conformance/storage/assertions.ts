@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StorageEntry } from '../../contracts/storage.ts'
 import { type ErrorCode, isNodekeepError } from '../../errors.ts'
+import { isWritable } from '../../storage/entry-times.ts'
 import { collect, stream } from './bytes.ts'
 import type { StorageView } from './subject.ts'
 
@@ -63,7 +64,7 @@ export function assertEntry(
 ): void {
   assert.deepEqual({ name: entry.name, type: entry.type, size: entry.size }, { ...expected })
   for (const date of [entry.modified, entry.created]) {
-    assert.ok(date instanceof Date && !Number.isNaN(date.getTime()), `${entry.name} has dates`)
+    assert.ok(date instanceof Date && isWritable(date), `${entry.name} has dates of the years 0 to 9999`)
   }
   assert.match(entry.revision, /^[\x21\x23-\x7e]+$/, 'a revision is visible ASCII without quotes')
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { patience } from '../soon.ts'
-import { put } from './assertions.ts'
+import { assertEntry, put } from './assertions.ts'
 import { stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
@@ -62,5 +62,23 @@ export function dateChecks(check: BackendCheck): void {
     const modified = new Date(Date.now() + 24 * 60 * 60 * 1000)
     const written = await backend.write('/file', stream('x'), { modified })
     assert.ok(written.modified.getTime() < Date.now() + coarsestStep)
+  })
+
+  check('a time that the storage cannot keep is replaced by the present', async (backend, skip) => {
+    if (!backend.supports.modified) return skip('The backend cannot set the time of a file.')
+    for (const time of [
+      '-002026-01-01T00:00:00.000Z',
+      '0000-01-01T00:00:00.000Z',
+      '1601-01-01T00:00:00.000Z',
+    ]) {
+      const modified = new Date(time)
+      const before = Date.now()
+      const written = await backend.write('/file', stream('x'), { modified })
+      const isNow = written.modified.getTime() > before - coarsestStep
+      const isKept = written.modified.getTime() === modified.getTime()
+      assert.ok(isNow || isKept, `${written.modified.toISOString()} is neither ${time} nor the present`)
+      assertEntry(written, { name: 'file', type: 'file', size: 1 })
+      assert.deepEqual(await backend.stat('/file'), written)
+    }
   })
 }

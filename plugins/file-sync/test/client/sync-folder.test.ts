@@ -53,6 +53,27 @@ t.test('two folders of a user become the same, in both directions', async (t) =>
   )
 })
 
+t.test('files keep times before 1970, small ones and those in blocks', async (t) => {
+  const user = await node.signIn()
+  const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const born = new Date('1943-02-17T01:02:03.456Z')
+  for (const [name, bytes] of [
+    ['small', 10],
+    ['large', 3_000_000],
+  ] as const) {
+    await writeFile(join(one, name), randomBytes(bytes))
+    await utimes(join(one, name), born, born)
+  }
+  const first = await syncFolder(t, node, user, { folder: one })
+  const second = await syncFolder(t, node, user, { folder: two })
+  await both(first, second, async () => (await tree(two)).length === 2)
+  for (const name of ['small', 'large']) {
+    const answer = await user.fetch(`/stat?path=/${name}`)
+    t.match(await answer.json(), { modified: born.toISOString() }, `the node has the time of ${name}`)
+    t.strictSame((await stat(join(two, name))).mtime, born, `the other device has the time of ${name}`)
+  }
+})
+
 t.test('a conflict keeps both versions on all devices', async (t) => {
   const user = await node.signIn()
   const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]

@@ -5,62 +5,162 @@ import {
   type FilesService,
   isNodekeepError,
   NodekeepError,
+  nameOf,
+  parentOf,
   type RoutesApp,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
-import { userFilesOf } from './request.ts'
-import { fileBytes, pathQuery } from './schemas.ts'
+import type { FastifyReply } from 'fastify'
+import { decodeUtf8, userFilesOf } from './request.ts'
+import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
 
 /** Entries of an archive. Each takes some 200 bytes of memory until the archive ends, because its index is at the end. */
 const mostEntries = 100_000
 
-/** Registers `GET /api/files/archive`. */
-export function archiveRoute(app: RoutesApp, files: FilesService): void {
-  const schema = {
+/** Paths of a selection. The node looks at each before the answer begins. */
+const mostPaths = 10_000
+
+const form = 'application/x-www-form-urlencoded'
+
+/** The files and folders of an archive. Their names in it begin below `base`, the nearest folder that contains all of them. */
+interface Selection {
+  readonly base: string
+  readonly entries: readonly FileEntry[]
+}
+
+/** Registers `GET` and `POST /api/files/archive`. */
+export function archiveRoutes(app: RoutesApp, files: FilesService): void {
+  const config = { scope: 'files:read' }
+  const response = {
+    200: { description: 'The archive.', content: { 'application/zip': { schema: fileBytes } } },
+  }
+  const ofFolder = {
     operationId: 'downloadFolder',
     summary: 'Download a folder with everything in it as a ZIP archive',
     querystring: pathQuery,
-    response: {
-      200: { description: 'The archive.', content: { 'application/zip': { schema: fileBytes } } },
-    },
+    response,
   }
-  const config = { scope: 'files:read' }
-  app.get('/api/files/archive', { schema, config, exposeHeadRoute: false }, async (request, reply) => {
-    const userFiles = userFilesOf(files, request)
-    const folder = await userFiles.stat(request.query.path)
-    if (folder.type === 'file')
-      throw new NodekeepError('VALIDATION_ERROR', `"${folder.path}" is a file. Read it with GET /read.`)
-    await checkCount(userFiles, folder)
-    reply.headers({
-      'content-type': 'application/zip',
-      'content-disposition': contentDisposition(`${folder.path === '/' ? 'files' : folder.name}.zip`),
-      'cache-control': 'private, no-store',
-      'cross-origin-resource-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
+  app.get(
+    '/api/files/archive',
+    { schema: ofFolder, config, exposeHeadRoute: false },
+    async (request, reply) => {
+      const userFiles = userFilesOf(files, request)
+      const folder = await userFiles.stat(request.query.path)
+      if (folder.type === 'file')
+        throw new NodekeepError('VALIDATION_ERROR', `"${folder.path}" is a file. Read it with GET /read.`)
+      const base = folder.path === '/' ? '/' : parentOf(folder.path)
+      return send(reply, userFiles, { base, entries: [folder] })
+    },
+  )
+
+  const ofSelection = {
+    operationId: 'downloadSelection',
+    summary: 'Download files and folders as one ZIP archive',
+    body: selectionBody,
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': { schema: selectionBody },
+        // A browser saves the answer to a form as it arrives. It would change line breaks in names, but JSON has none.
+        [form]: { schema: selectionBody, encoding: { paths: { contentType: 'application/json' } } },
+      },
+    },
+    response,
+  }
+  // Nested, so that only this route takes forms.
+  app.register(async (posted: RoutesApp) => {
+    posted.addContentTypeParser<Buffer>(form, { parseAs: 'buffer' }, (_request, body, done) => {
+      const paths = pathsIn(body)
+      if (paths !== undefined) done(null, { paths })
+      else done(new NodekeepError('VALIDATION_ERROR', 'The field "paths" must be a list of paths, in JSON.'))
     })
-    return reply.send(Readable.from(zipOf(userFiles, folder), { objectMode: false }) as never)
+    posted.post('/api/files/archive', { schema: ofSelection, config }, async (request, reply) => {
+      const userFiles = userFilesOf(files, request)
+      return send(reply, userFiles, await selectionOf(userFiles, request.body.paths))
+    })
   })
 }
 
+/** Reads the field "paths" of a form. Returns undefined if it is not there, is not JSON or not UTF-8. */
+function pathsIn(form: Buffer): unknown {
+  try {
+    const text = decodeUtf8(form) ?? ''
+    // It throws for bytes that are not UTF-8. `URLSearchParams` would make another name of them.
+    decodeURIComponent(text)
+    return JSON.parse(new URLSearchParams(text).get('paths') ?? '')
+  } catch {
+    return undefined
+  }
+}
+
+async function send(reply: FastifyReply, files: UserFiles, selection: Selection): Promise<never> {
+  await checkCount(files, selection)
+  const { base, entries } = selection
+  const name = entries.length === 1 ? (entries[0] as FileEntry).name : nameOf(base)
+  reply.headers({
+    'content-type': 'application/zip',
+    'content-disposition': contentDisposition(`${name === '/' || name === '' ? 'files' : name}.zip`),
+    'cache-control': 'private, no-store',
+    'cross-origin-resource-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+  })
+  return reply.send(Readable.from(zipOf(files, selection), { objectMode: false }) as never) as never
+}
+
+/**
+ * Finds what some paths name, each entry once.
+ *
+ * @throws NodekeepError PAYLOAD_TOO_LARGE; NOT_FOUND if nothing is at one of the paths
+ */
+async function selectionOf(files: UserFiles, paths: readonly string[]): Promise<Selection> {
+  if (paths.length > mostPaths) {
+    throw new NodekeepError(
+      'PAYLOAD_TOO_LARGE',
+      `A selection has at most ${mostPaths.toLocaleString('en')} files and folders. Download the folder that contains them.`,
+    )
+  }
+  const found = new Map<string, FileEntry>()
+  for (const path of paths) {
+    const entry = await files.stat(path)
+    found.set(entry.path, entry)
+  }
+  const entries = [...found.values()].filter(({ path }) => !isWithinOneOf(path, found))
+  let base = parentOf((entries[0] as FileEntry).path)
+  for (const { path } of entries) while (!isBelow(path, base)) base = parentOf(base)
+  return { base, entries }
+}
+
+function isWithinOneOf(path: string, others: ReadonlyMap<string, unknown>): boolean {
+  for (let folder = path; folder !== '/'; ) {
+    folder = parentOf(folder)
+    if (others.has(folder)) return true
+  }
+  return false
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return folder === '/' || path.startsWith(`${folder}/`)
+}
+
 /** @throws NodekeepError PAYLOAD_TOO_LARGE before the answer begins, since a broken archive would tell no reason */
-async function checkCount(files: UserFiles, folder: FileEntry): Promise<void> {
+async function checkCount(files: UserFiles, { entries }: Selection): Promise<void> {
   let count = 0
-  for await (const _entry of entriesBelow(files, folder.path)) {
+  for await (const _entry of allEntries(files, entries)) {
     count += 1
     if (count <= mostEntries) continue
     throw new NodekeepError(
       'PAYLOAD_TOO_LARGE',
-      `The folder has more than ${mostEntries.toLocaleString('en')} files and folders. Download the folders in it one by one.`,
+      `There are more than ${mostEntries.toLocaleString('en')} files and folders. Download the folders one by one.`,
     )
   }
 }
 
 /** The bytes of an archive. Its files are not compressed: photos, videos and documents already are. */
-async function* zipOf(files: UserFiles, folder: FileEntry): AsyncGenerator<Uint8Array, void, undefined> {
+async function* zipOf(files: UserFiles, selection: Selection): AsyncGenerator<Uint8Array, void, undefined> {
   const end = new AbortController()
-  const entries = zipEntries(files, folder, end.signal)
+  const entries = zipEntries(files, selection, end.signal)
   const reader = makeZip(entries).getReader()
   try {
     for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value
@@ -71,17 +171,41 @@ async function* zipOf(files: UserFiles, folder: FileEntry): AsyncGenerator<Uint8
   }
 }
 
-async function* zipEntries(files: UserFiles, { path, name }: FileEntry, signal: AbortSignal) {
-  for await (const entry of entriesBelow(files, path)) {
-    const within = path === '/' ? entry.path.slice(1) : `${name}${entry.path.slice(path.length)}`
-    if (entry.type === 'directory') {
-      yield { name: `${within}/`, lastModified: entry.modified }
+async function* zipEntries(files: UserFiles, { base, entries }: Selection, signal: AbortSignal) {
+  for await (const { path, type, modified } of allEntries(files, entries)) {
+    const name = path.slice(base === '/' ? 1 : base.length + 1)
+    if (type === 'directory') {
+      yield { name: `${name}/`, lastModified: zipTime(modified) }
       continue
     }
-    const reading = await files.read(entry.path, { signal }).catch(nullIfGone)
+    const reading = await files.read(path, { signal }).catch(nullIfGone)
     if (reading === null) continue
-    const { size, modified } = reading.entry
-    yield { name: within, lastModified: modified, size, input: reading.content }
+    const { size, modified: lastModified } = reading.entry
+    yield { name, lastModified: zipTime(lastModified), size, input: reading.content }
+  }
+}
+
+/**
+ * The times that the format of MS-DOS in a ZIP archive can tell, which has 7 bits for the year and no time zone (APPNOTE.TXT,
+ * section 4.4.6).
+ */
+const earliestZipTime = new Date(1980, 0, 1)
+const latestZipTime = new Date(2107, 11, 31, 23, 59, 58)
+
+/** Returns the nearest time that a ZIP archive can tell. */
+function zipTime(time: Date): Date {
+  if (time < earliestZipTime) return earliestZipTime
+  return time > latestZipTime ? latestZipTime : time
+}
+
+/** Some entries and everything in them, a folder before what is in it. The root itself has no name, and is left out. */
+async function* allEntries(
+  files: UserFiles,
+  entries: readonly FileEntry[],
+): AsyncGenerator<FileEntry, void, undefined> {
+  for (const entry of entries) {
+    if (entry.path !== '/') yield entry
+    if (entry.type === 'directory') yield* entriesBelow(files, entry.path)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
-import { archiveRoute } from './archive-route.ts'
+import { archiveRoutes } from './archive-route.ts'
 import { type ChangesRouteParts, changesRoute } from './changes-route.ts'
 import { entryRoutes } from './entry-routes.ts'
 import { listRoute } from './list-route.ts'
@@ -15,7 +15,7 @@ export function fileRoutes(parts: UploadRoutesParts & ChangesRouteParts): (app: 
     readRoutes(app, parts.files)
     readdirRoute(app, parts.files)
     listRoute(app, parts.files)
-    archiveRoute(app, parts.files)
+    archiveRoutes(app, parts.files)
     entryRoutes(app, parts.files)
     changesRoute(app, parts)
     // Nested, so that only uploads get their bodies unparsed.

@@ -20,6 +20,12 @@ export const uploadForm = Type.Object({ path, file: Type.Unsafe<string>(fileByte
 /** `{ "path": … }` */
 export const pathBody = Type.Object({ path }, { additionalProperties: false })
 
+/** The body of `POST /api/files/archive`. */
+export const selectionBody = Type.Object(
+  { paths: Type.Array(path, { minItems: 1, description: 'At most 10,000 files and folders.' }) },
+  { additionalProperties: false },
+)
+
 /** The body of `POST /delete`. */
 export const deleteBody = Type.Object(
   {

@@ -119,7 +119,8 @@ function timeOf({ headers }: FastifyRequest): Date | null {
   const header = headers[timeHeader]
   if (header === undefined) return null
   const seconds = /^-?\d{1,13}(\.\d{1,9})?$/.test(String(header)) ? Number(header) : Number.NaN
-  if (Math.abs(seconds) <= latestSecond) return new Date(Math.trunc(seconds * 1000))
+  // Fractions of a second are inexact numbers, so the product is rounded before it is cut.
+  if (Math.abs(seconds) <= latestSecond) return new Date(Math.floor(Number((seconds * 1000).toFixed(3))))
   throw new NodekeepError(
     'VALIDATION_ERROR',
     `"${timeHeader}" must be a number of seconds since 1970, such as 1700000000.`,

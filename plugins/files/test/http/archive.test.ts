@@ -4,12 +4,15 @@ import type { TestUser } from '@nodekeep/kernel/testing'
 import { createStorageBackend, definePlugin, StorageBackends, type StorageDriver } from '@nodekeep/plugin-sdk'
 import { unzipSync } from 'fflate'
 import t from 'tap'
-import { createFilesNode, get, put } from '../fixtures/files-node.ts'
+import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 import { openFiles, untilEmpty } from '../fixtures/leftovers.ts'
 import { openRaw, requestHead } from '../fixtures/raw-http.ts'
 
 async function contentOf(user: TestUser, path: string): Promise<Record<string, string>> {
-  const answer = await get(user, 'api/files/archive', path)
+  return unzipped(await get(user, 'api/files/archive', path))
+}
+
+async function unzipped(answer: Response): Promise<Record<string, string>> {
   t.equal(answer.headers.get('content-type'), 'application/zip')
   const unpacked = unzipSync(new Uint8Array(await answer.arrayBuffer()))
   return Object.fromEntries(
@@ -33,6 +36,7 @@ t.test('an archive has everything that is in a folder', async (t) => {
   await put(ada, '/other', 'other')
 
   const photos = {
+    'photos/': '',
     'photos/2026/': '',
     'photos/2026/b': '',
     'photos/2026/january/': '',
@@ -43,7 +47,7 @@ t.test('an archive has everything that is in a folder', async (t) => {
     'photos/mounted/c': 'c',
   }
   t.same(await contentOf(ada, '/photos'), photos)
-  t.same(await contentOf(ada, '/'), { ...photos, 'photos/': '', other: 'other' })
+  t.same(await contentOf(ada, '/'), { ...photos, other: 'other' })
   const disposition = (await get(ada, 'api/files/archive', '/photos')).headers.get('content-disposition')
   t.equal(disposition, 'attachment; filename=photos.zip')
   const january = await get(ada, 'api/files/archive', '/photos/2026/january')
@@ -55,10 +59,107 @@ t.test('an archive has everything that is in a folder', async (t) => {
   t.match(await get(ada, 'api/files/archive', '/none'), { status: 404 })
   t.same(
     await contentOf(await node.signIn(), '/photos'),
-    { 'photos/mounted/': '' },
+    { 'photos/': '', 'photos/mounted/': '' },
     'each user has own files',
   )
 })
+
+t.test('an archive of a selection has each entry once, below the folder that they share', async (t) => {
+  const node = await createFilesNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const odd = 'a "b"+&=\n%\ud83d\ude00.txt'
+  const texts = { '/trip/day 1/a': '1', '/trip/day 2/a': '2', '/trip/day 2/deep/b': 'b', '/trip/c': 'c' }
+  for (const [path, text] of Object.entries({ ...texts, '/day 1': 'x', [`/trip/${odd}`]: 'odd' }))
+    t.equal((await put(ada, path, text)).status, 200)
+  await post(ada, 'mkdir', { path: '/trip/empty' })
+  const select = (...paths: string[]) => post(ada, 'api/files/archive', { paths })
+  const selectByForm = (paths: unknown) =>
+    ada.fetch('/api/files/archive', {
+      method: 'POST',
+      body: new URLSearchParams({ paths: typeof paths === 'string' ? paths : JSON.stringify(paths) }),
+    })
+
+  const some = [
+    '/trip/day 1/a',
+    '/trip/day 2',
+    '/trip/day 2/deep/b',
+    '/trip/day 2',
+    '/trip/empty',
+    `/trip/${odd}`,
+  ]
+  const expected = {
+    'day 1/a': '1',
+    'day 2/': '',
+    'day 2/a': '2',
+    'day 2/deep/': '',
+    'day 2/deep/b': 'b',
+    'empty/': '',
+    [odd]: 'odd',
+  }
+  const answer = await select(...some)
+  t.equal(answer.headers.get('content-disposition'), 'attachment; filename=trip.zip')
+  t.strictSame(await unzipped(answer), expected)
+  t.strictSame(await unzipped(await selectByForm(some)), expected, 'a form has the same answer')
+
+  t.strictSame(await unzipped(await select('/trip/day 1/a', '/day 1')), { 'trip/day 1/a': '1', 'day 1': 'x' })
+  const root = await select('/trip/c', '/')
+  t.equal(root.headers.get('content-disposition'), 'attachment; filename=files.zip')
+  t.match(await unzipped(root), { 'trip/': '', 'trip/c': 'c', 'trip/day 1/a': '1', 'day 1': 'x' })
+  const one = await select('/trip/c')
+  t.equal(one.headers.get('content-disposition'), 'attachment; filename=c.zip')
+  t.strictSame(await unzipped(one), { c: 'c' })
+
+  t.match(await select('/trip/c', '/none'), { status: 404 })
+  t.match(await select(), { status: 400 })
+  const many = await select(...Array.from({ length: 10_001 }, (_, n) => `/${n}`))
+  t.match(await many.json(), { code: 'PAYLOAD_TOO_LARGE', message: /at most 10,000 files and folders/ })
+  for (const paths of ['', '["/a"', '"/trip/c"', '[1]', '[]'])
+    t.match(await (await selectByForm(paths)).json(), { code: 'VALIDATION_ERROR' }, paths)
+  for (const body of ['paths=%5B%22/%ff%22%5D', Buffer.from('paths=["/\xff"]', 'latin1'), 'path=/trip/c']) {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    t.match(await ada.fetch('/api/files/archive', { method: 'POST', headers, body }), { status: 400 })
+  }
+  t.strictSame(await unzipped(await (await node.signIn()).fetch('/api/files/archive?path=/')), {})
+})
+
+t.test('times that a ZIP archive cannot tell become the nearest ones that it can', async (t) => {
+  const node = await createFilesNode({ mounts: { '/memory': 'memory' } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const [name, time] of [
+    ['a', '1913-06-01T00:00:00Z'],
+    ['b', '1970-01-01T00:00:00Z'],
+    ['c', '2001-02-03T04:05:06Z'],
+  ] as const)
+    await put(ada, `/memory/${name}`, 'x', { 'x-oc-mtime': String(Date.parse(time) / 1000) })
+  const answer = await get(ada, 'api/files/archive', '/memory')
+  const times = timesIn(Buffer.from(await answer.arrayBuffer()))
+  t.strictSame(times['memory/a'], new Date(1980, 0, 1))
+  t.strictSame(times['memory/b'], new Date(1980, 0, 1))
+  t.strictSame(times['memory/c'], new Date('2001-02-03T04:05:06Z'))
+})
+
+/** Reads the local times in the index of an archive (APPNOTE.TXT, section 4.3.12). */
+function timesIn(archive: Buffer): Record<string, Date> {
+  const times: Record<string, Date> = {}
+  for (let at = archive.indexOf('PK\x01\x02'); at >= 0; at = archive.indexOf('PK\x01\x02', at + 1)) {
+    const [time, date, nameBytes] = [12, 14, 28].map((offset) =>
+      archive.readUInt16LE(at + offset),
+    ) as number[]
+    const name = archive.toString('utf8', at + 46, at + 46 + (nameBytes ?? 0))
+    const [day = 0, clock = 0] = [date, time]
+    times[name] = new Date(
+      1980 + (day >> 9),
+      ((day >> 5) & 15) - 1,
+      day & 31,
+      clock >> 11,
+      (clock >> 5) & 63,
+      2 * (clock & 31),
+    )
+  }
+  return times
+}
 
 t.test('a client that leaves in the middle of an archive leaves nothing open', async (t) => {
   const node = await createFilesNode()

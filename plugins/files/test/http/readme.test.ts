@@ -35,5 +35,6 @@ t.test('the commands of the README run', { skip: needsPrograms('curl') }, async 
     if (command.includes(' -o ')) t.equal(out, '')
     else t.match(out, /success|entries|changes/)
   }
-  t.ok((await readFile(join(folder, 'photos.zip'))).includes('photos/cat'))
+  for (const archive of ['photos.zip', 'selection.zip'])
+    t.ok((await readFile(join(folder, archive))).includes('photos/cat'))
 })

@@ -2,6 +2,7 @@ import { type BigIntStats, constants } from 'node:fs'
 import type { StorageDriverWriteOptions } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { uniquePresent, uniqueTime } from '../disk/file-times.ts'
+import { modifiedOf } from '../reading/entry.ts'
 import type { Store } from './store.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
@@ -39,8 +40,7 @@ export async function stage(
   const fd = await disk.open(staging.at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
   try {
     await receive(store, fd, content, signal)
-    disk.touchSync(fd, modified === undefined ? uniquePresent() : uniqueTime(modified))
-    const stats = disk.fstatSync(fd)
+    const stats = setTime(disk, fd, modified)
     const isSynced = stats.size > maxSyncedAside
     if (isSynced) await disk.fdatasync(fd)
     return { name, stats, durable: syncAndClose(disk, fd, isSynced) }
@@ -49,6 +49,18 @@ export async function stage(
     await disk.unlink(staging.at(name)).catch(() => {})
     throw error
   }
+}
+
+/** Sets the time of modification, or the present in the place of a time that the disk cannot keep, and returns what the file has. */
+function setTime(disk: Disk, fd: number, modified: Date | undefined): BigIntStats {
+  if (modified !== undefined) {
+    disk.touchSync(fd, uniqueTime(modified))
+    const stats = disk.fstatSync(fd)
+    // A disk that keeps 32 bits of seconds turns the year 1601 into 1901.
+    if (modifiedOf(stats).getTime() === modified.getTime()) return stats
+  }
+  disk.touchSync(fd, uniquePresent())
+  return disk.fstatSync(fd)
 }
 
 async function syncAndClose(disk: Disk, fd: number, isSynced: boolean): Promise<void> {

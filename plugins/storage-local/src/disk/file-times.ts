@@ -44,8 +44,8 @@ export function uniquePresent(): number {
  */
 export function uniqueTime(time: Date): number {
   timesSet += 1
-  // Not the last microseconds of the millisecond: a number of seconds is exact to a quarter of one.
-  return (time.getTime() * 1000 + (timesSet % 998) + 0.5) / 1_000_000
+  // Not the first and the last microseconds of the millisecond: a number of seconds is exact to 8 of them in the year 0.
+  return (time.getTime() * 1000 + 10 + (timesSet % 980) + 0.5) / 1_000_000
 }
 
 /**

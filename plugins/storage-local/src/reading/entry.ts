@@ -14,8 +14,8 @@ export function revisionOf({ ino, mtimeNs, birthtimeNs, size }: BigIntStats): st
   return birthtimeNs - mtimeNs > minSetBackNs ? `${revision}-${birthtimeNs.toString(36)}` : revision
 }
 
-/** Node rounds times before 1970 up to a millisecond. */
-function modifiedOf({ mtimeMs, mtimeNs }: BigIntStats): Date {
+/** Returns the time of modification. Node rounds times before 1970 up to a millisecond. */
+export function modifiedOf({ mtimeMs, mtimeNs }: BigIntStats): Date {
   return new Date(Number(mtimeNs < mtimeMs * 1_000_000n ? mtimeMs - 1n : mtimeMs))
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
-import { chunks, leftovers, temporaryFolder } from '../fixtures/storage-folder.ts'
+import { chunks, folderInMemory, leftovers, temporaryFolder } from '../fixtures/storage-folder.ts'
 
 /** The revision of a file as the first versions of this backend told it. */
 async function formerRevision(path: string): Promise<string> {
@@ -53,6 +53,44 @@ t.test(
     t.equal((await backend.stat('/moved/file')).revision, changed.revision)
   },
 )
+
+/** A disk that keeps 32 bits of seconds, as `ext4` with small inodes does. */
+const with32Bits: Disk = {
+  ...localDisk,
+  touchSync: (fd, seconds) => localDisk.touchSync(fd, Math.min(Math.max(seconds, -(2 ** 31)), 2 ** 31 - 1)),
+}
+
+t.test('a time that the disk cannot keep is not kept', async (t) => {
+  const backend = await openLocalBackend({ root: temporaryFolder(t), disk: with32Bits })
+  t.teardown(() => backend.close())
+  t.equal(backend.supports.modified, true)
+  const first = new Date('1901-12-13T20:45:52.000Z')
+  t.strictSame((await backend.write('/user/first', chunks('x'), { modified: first })).modified, first)
+  for (const time of ['1901-12-13T20:45:51.999Z', '1601-01-01T00:00:00.000Z', '0000-01-01T00:00:00.000Z']) {
+    const before = Date.now() - 2000
+    const entry = await backend.write('/user/file', chunks('x'), { modified: new Date(time) })
+    t.ok(entry.modified.getTime() >= before, `${time} is replaced by the present`)
+    t.strictSame(await backend.stat('/user/file'), entry)
+  }
+})
+
+t.test('a disk that keeps every time keeps it to the millisecond', async (t) => {
+  const root = folderInMemory(t)
+  const backend = await openLocalBackend({ root })
+  t.teardown(() => backend.close())
+  for (const time of ['0000-01-01T00:00:00.000Z', '0000-03-04T05:06:07.999Z', '1601-01-01T00:00:00.001Z']) {
+    const revisions = new Set<string>()
+    for (let count = 0; count < 100; count += 1) {
+      const { modified, revision } = await backend.write('/user/file', chunks('x'), {
+        modified: new Date(time),
+      })
+      if (modified.getTime() > Date.parse('1901-01-01')) return t.pass('This disk does not keep every time.')
+      t.equal(modified.toISOString(), time)
+      revisions.add(revision)
+    }
+    t.equal(revisions.size, 100)
+  }
+})
 
 /** A disk whose files have another time in the place of the time of birth. */
 const withBirthAs = (time: 'ctimeNs' | 'mtimeNs' | 'none'): Disk => ({

@@ -261,7 +261,7 @@ export const texts = {
     create: 'Create',
     uploadFolder: 'Upload a folder',
     dropHere: 'Drop files and folders to upload them here',
-    unreadable: 'Your browser cannot read what you dropped.',
+    unreadable: 'Your browser cannot read this. Look whether you may open it on your device.',
     empty: 'This folder is empty. Drop files here, or choose "Upload".',
     count: (entries: number) => (entries === 1 ? '1 entry' : `${entries.toLocaleString()} entries`),
     selectedCount: (selected: number, entries: number, bytes: string) =>

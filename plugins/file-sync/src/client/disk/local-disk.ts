@@ -188,7 +188,8 @@ export class LocalDisk implements Disk {
           looked = size
           await this.#checkRoom(0)
         }
-        await handle.utimes(modified / 1000, modified / 1000)
+        // Node replaces a negative number, a time before 1970, by the present.
+        await handle.utimes(new Date(modified), new Date(modified))
         await handle.sync()
       } catch (error) {
         await rm(file, { force: true })

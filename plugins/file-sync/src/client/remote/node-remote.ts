@@ -21,7 +21,8 @@ const leastBytesMs = 60_000
 
 const pageEntries = 5000
 
-/** The last millisecond since 1970 that RFC 3339 can write. Disks have later ones. */
+/** The milliseconds since 1970 that RFC 3339 can write. Disks have others. */
+const earliestTime = Date.parse('0000-01-01T00:00:00.000Z')
 const latestTime = Date.parse('9999-12-31T23:59:59.999Z')
 
 /** An entry as `GET /stat` answers it. */
@@ -134,7 +135,7 @@ export class NodeRemote implements Remote {
   }
 
   async write(path: string, content: LocalContent, revision: string | null): Promise<RemoteFileEntry> {
-    const modified = Math.min(Math.max(0, Math.floor(content.modified)), latestTime)
+    const modified = Math.min(Math.max(earliestTime, Math.floor(content.modified)), latestTime)
     if (content.size > mostWhole) {
       const time = new Date(modified).toISOString()
       const file = await uploadBlocks(this.#requests, path, content, time, revision)

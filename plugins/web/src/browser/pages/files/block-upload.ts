@@ -3,6 +3,7 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, Refusal } from '../../refusal.ts'
 import { request } from '../../request.ts'
+import { timeOf } from './file-time.ts'
 import type { Attempt } from './tasks.ts'
 
 /** Bytes of a block. The page hashes one without a pause. */
@@ -44,10 +45,11 @@ export class BlockUpload {
     try {
       this.#content ??= await contentOf(this.#file, signal)
       const { blocks } = this.#content
-      const { size, lastModified } = this.#file
-      const modified = new Date(lastModified).toISOString()
+      const { size } = this.#file
+      const time = timeOf(this.#file)
+      const modified = time === null ? {} : { modified: time.toISOString() }
       const condition = revision === null ? { ifAbsent: true } : { ifRevision: revision }
-      const body = { ...this.#content, path, size, modified, ...condition }
+      const body = { ...this.#content, path, size, ...modified, ...condition }
       const { id, missing } = await this.#post<{ id: string; missing: number[] }>('', signal, body)
       upload = `/${id}`
       for (const [sent, number] of missing.entries()) {

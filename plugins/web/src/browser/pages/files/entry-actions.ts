@@ -4,8 +4,9 @@ import { ask } from '../../questions.ts'
 import { accepted } from '../../refusal.ts'
 import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
-import type { DroppedFile } from './dropped-files.ts'
-import { copy, move, newFolder, removal } from './entry-works.ts'
+import { downloadArchive } from './archive-download.ts'
+import type { Dropped } from './dropped-files.ts'
+import { copy, move, newFolder, removal, unreadable } from './entry-works.ts'
 import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
 import type { Entry } from './listing.ts'
@@ -35,13 +36,13 @@ export class EntryActions {
     else this.previewed.value = name
   }
 
-  upload(files: readonly DroppedFile[]): void {
+  upload(files: readonly Dropped[]): void {
     this.#tasks.add(
-      files.map(({ path, file }) => {
+      files.map(({ path, content }) => {
         const to = this.#pathOf(path)
-        return file === null
-          ? newFolder(this.#page, to)
-          : upload(this.#page, to, file, this.#folder.maxFileSize)
+        if (content === 'unreadable') return unreadable(path, to)
+        if (content === 'folder') return newFolder(this.#page, to)
+        return upload(this.#page, to, content, this.#folder.maxFileSize)
       }),
     )
   }
@@ -105,23 +106,29 @@ export class EntryActions {
     this.focusRows()
   }
 
-  /** Lets the browser save files, and folders as archives. It streams them to the disk. */
+  /** Lets the browser save a file, or anything else as one archive. It streams them to the disk. */
   async download(entries: readonly Pick<Entry, 'name' | 'type'>[]): Promise<void> {
-    for (const { name, type } of entries) {
-      const path = this.#pathOf(name)
-      try {
-        // Asks the person to sign in if the session has ended: the browser would save the refusal.
-        await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
-      } catch (error) {
-        this.#page.notice((error as Error).message, 'error')
-        return
-      }
-      const link = document.createElement('a')
-      const isFile = type === 'file'
-      link.href = isFile ? contentAddress(path) : archiveAddress(path)
-      link.download = isFile ? name : `${name}.zip`
-      link.click()
+    const [first] = entries
+    if (first === undefined) return
+    const { name, type } = first
+    const path = entries.length === 1 ? this.#pathOf(name) : this.#folder.path.value
+    const paths = entries.map((entry) => this.#pathOf(entry.name))
+    try {
+      // Asks the person to sign in if the session has ended: the browser would save the refusal.
+      await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
+    } catch (error) {
+      this.#page.notice((error as Error).message, 'error')
+      return
     }
+    if (paths.length > 1) {
+      downloadArchive(this.#page, paths)
+      return
+    }
+    const link = document.createElement('a')
+    const isFile = type === 'file'
+    link.href = isFile ? contentAddress(path) : archiveAddress(path)
+    link.download = isFile ? name : `${name}.zip`
+    link.click()
   }
 
   #pathOf(name: string): string {

@@ -46,6 +46,18 @@ export function removal(page: PageContext, path: string): Work {
   }
 }
 
+/** The upload of something that the browser could not read. It fails, so that the person sees its name among the others. */
+export function unreadable(title: string, path: string): Work {
+  return {
+    title,
+    path,
+    ifExists: 'ask',
+    isQuiet: false,
+    attempt: () => Promise.reject(new Error(texts.files.unreadable)),
+    isDone: async () => false,
+  }
+}
+
 /** Makes a folder, and those above it. */
 export function newFolder(page: PageContext, path: string): Work {
   return {

@@ -32,10 +32,7 @@ export function FolderView({ folder, tasks, actions, page }: FolderViewProps): V
       event.preventDefault()
       isOver.value = event.type === 'dragover'
       if (event.type !== 'drop') return
-      droppedFiles(transfer).then(
-        (files) => actions.upload(files),
-        () => page.notice(texts.files.unreadable, 'error'),
-      )
+      void droppedFiles(transfer).then((files) => actions.upload(files))
     }
     for (const type of ['dragover', 'dragleave', 'drop'] as const)
       addEventListener(type, drag, { signal: page.signal })

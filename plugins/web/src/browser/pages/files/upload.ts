@@ -4,6 +4,7 @@ import { isOfProxy, Refusal, refusalOf } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
 import { BlockUpload, mostInBlocks } from './block-upload.ts'
 import { statOf } from './entry-works.ts'
+import { timeOf } from './file-time.ts'
 import { nameOf } from './paths.ts'
 import type { Attempt, Work } from './tasks.ts'
 
@@ -64,7 +65,8 @@ function send(file: File, { path, replaces, signal, progress }: Attempt): Promis
     signal.addEventListener('abort', () => request.abort())
     request.open('PUT', `/write?path=${encodeURIComponent(path)}`)
     request.setRequestHeader('content-type', 'application/octet-stream')
-    request.setRequestHeader('x-oc-mtime', (file.lastModified / 1000).toFixed(3))
+    const time = timeOf(file)
+    if (time !== null) request.setRequestHeader('x-oc-mtime', (time.getTime() / 1000).toFixed(3))
     if (!replaces) request.setRequestHeader('if-none-match', '*')
     request.send(file)
   })
