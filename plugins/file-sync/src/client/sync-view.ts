@@ -217,11 +217,14 @@ export class SyncView {
   }
 
   #isLeftAlone(path: string, local: LocalRecord | undefined, remote: RemoteRecord | undefined): boolean {
-    const others = [...foldersAbove(path), path].map((each) => this.local.get(each))
-    const other = others.find((each) => each?.type === 'other')
-    if (other?.type === 'other') this.problems.set(path, other.reason)
+    for (const each of [...foldersAbove(path), path]) {
+      const entry = this.local.get(each)
+      if (entry?.type !== 'other') continue
+      this.problems.set(each, entry.reason)
+      return true
+    }
     const folder = local?.type === 'directory' || (local === undefined && remote?.type === 'directory')
-    return other !== undefined || this.ignores(path, folder)
+    return this.ignores(path, folder)
   }
 
   #localState(

@@ -116,17 +116,18 @@ t.test('what cannot be synced is left alone', async (t) => {
   await writeFile(Buffer.concat([Buffer.from(join(folder, 'no text ')), Buffer.from([0xff])]), '')
   await mkdir(join(folder, 'nested/.nodekeep-sync'), { recursive: true })
   await writeFile(join(folder, 'nested/.nodekeep-sync/state.sqlite'), 'of another client')
+  await writeFile(join(folder, 'nested/a'), 'of another client')
   await write(user, '/link/passwd', 'from the node')
   await write(user, '/c.tmp', 'from the node')
   const sync = await syncFolder(t, node, user, { folder })
   await sync.idle()
-  t.strictSame(await names(user), ['.nodekeepignore', 'C.TMP', 'c.tmp', 'link', 'nested'])
-  t.strictSame(await names(user, '/nested'), [])
+  t.strictSame(await names(user), ['.nodekeepignore', 'C.TMP', 'c.tmp', 'link'])
   const problems = Object.fromEntries(sync.status().problems)
   t.match(problems, {
     '/link': /Only files and folders/,
     '/back\\slash': /The node cannot have this name/,
     '/no text \ufffd': /no text in UTF-8/,
+    '/nested': /another client syncs it, or did. Remove that folder/,
   })
   t.strictSame((await readdir(folder)).sort(), [
     '.nodekeep-sync',
@@ -139,6 +140,43 @@ t.test('what cannot be synced is left alone', async (t) => {
     'nested',
     'no text \ufffd',
   ])
+})
+
+t.test('clients in folders within each other leave each other alone', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  const inner = join(folder, 'photos/inner')
+  await mkdir(inner, { recursive: true })
+  await writeFile(join(folder, 'photos/a'), 'of the outer')
+  const first = await syncFolder(t, node, user, { folder })
+  await first.idle()
+  const parts = { folder: inner, url: node.url, token: user.token, deviceName: 'x' }
+  await t.rejects(openSyncFolder(parts), { kind: 'stop', message: /is in .*, which is synced already/ })
+  t.strictSame(await tree(inner), [])
+  await first.stop()
+
+  // The inner folder was synced before.
+  await rename(join(folder, '.nodekeep-sync'), join(folder, 'photos/away'))
+  const second = await syncFolder(t, node, user, { folder: inner })
+  await second.idle()
+  await rm(join(inner, 'photos'), { recursive: true })
+  await until(second, async () => (await names(user)).length === 0)
+  await second.stop()
+  await rm(join(folder, 'photos/away'), { recursive: true })
+  const outer = await syncFolder(t, node, user, { folder })
+  await outer.idle()
+  t.match(outer.status().problems.get('/photos/inner'), /another client syncs it/)
+  t.strictSame(await names(user, '/photos'), ['a'])
+  await writeFile(join(inner, 'b'), 'beside it')
+  await writeFile(join(folder, 'c'), 'of the outer')
+  await until(outer, async () => (await names(user)).includes('c'))
+  t.strictSame(await names(user, '/photos'), ['a'])
+
+  await rm(join(inner, '.nodekeep-sync'), { recursive: true })
+  await until(outer, async () => (await names(user, '/photos')).includes('inner'))
+  await until(outer, async () => (await names(user, '/photos/inner')).length === 1)
+  await outer.idle()
+  t.equal(outer.status().problems.size, 0)
 })
 
 t.test('a folder that is named by a symbolic link is watched', async (t) => {

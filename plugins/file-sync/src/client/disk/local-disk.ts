@@ -362,7 +362,12 @@ export class LocalDisk implements Disk {
       () => true,
       () => false,
     )
-    return isReadable ? { type: 'directory' } : { type: 'other', reason: 'The folder cannot be read.' }
+    if (!isReadable) return { type: 'other', reason: 'The folder cannot be read.' }
+    const isOfClient = await lstat(join(real, nameOf(ownFolder))).then(
+      () => true,
+      () => false,
+    )
+    return isOfClient ? ofClient : { type: 'directory' }
   }
 
   async #stats(real: string): Promise<BigIntStats | null> {
@@ -447,6 +452,10 @@ export class LocalDisk implements Disk {
   }
 }
 
+const ofClient: LocalEntry = {
+  type: 'other',
+  reason: `It has a folder "${nameOf(ownFolder)}": another client syncs it, or did. Remove that folder to sync it here.`,
+}
 const notText: LocalEntry = { type: 'other', reason: 'The name is no text in UTF-8.' }
 
 const files = new WeakMap<Incoming, string>()
