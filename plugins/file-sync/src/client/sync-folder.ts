@@ -95,7 +95,7 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
       ...others,
       state,
       disk: await LocalDisk.open(real, onTrouble),
-      remote: new NodeRemote(options),
+      remote: new NodeRemote(options, onTrouble),
       clock: systemClock,
       random: Math.random,
       deletionLimits,

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   appendFile,
+  cp,
   mkdir,
   readdir,
   readFile,
@@ -179,6 +180,31 @@ t.test('clients in folders within each other leave each other alone', async (t) 
   t.equal(outer.status().problems.size, 0)
 })
 
+t.test('a folder that was copied with its state goes on as a device of its own', async (t) => {
+  const user = await node.signIn()
+  const [one, base] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const two = join(base, 'copy')
+  await writeFile(join(one, 'a'), 'of both')
+  const before = await syncFolder(t, node, user, { folder: one })
+  await before.idle()
+  await before.stop()
+  await cp(one, two, { recursive: true, preserveTimestamps: true })
+  const told: string[] = []
+  const onTrouble = (message: string) => told.push(message)
+  const first = await syncFolder(t, node, user, { folder: one, onTrouble })
+  await first.idle()
+  const second = await syncFolder(t, node, user, { folder: two, onTrouble })
+  await until(first, async () => told.length > 0)
+  await both(first, second, async () => (await connected(user)).length === 2)
+  await writeFile(join(one, 'b'), 'of one')
+  await rm(join(two, 'a'))
+  await both(first, second, async () => (await tree(one)).length === 1 && (await tree(two)).length === 1)
+  t.strictSame(await tree(one), ['b: of one'])
+  t.strictSame(await tree(two), ['b: of one'])
+  t.match(told, [/copied together with its "\.nodekeep-sync".* goes on as a new device/])
+  t.equal(told.length, 1)
+})
+
 t.test('a folder that is named by a symbolic link is watched', async (t) => {
   const user = await node.signIn()
   const [folder, base] = [await temporaryFolder(t), await temporaryFolder(t)]
@@ -274,6 +300,13 @@ t.test('a token that is not valid stops the client', async (t) => {
   const sync = await syncFolder(t, node, { token: 'wrong' }, { folder })
   await t.rejects(sync.ended, { kind: 'stop', message: /token/ })
 })
+
+/** The devices of a user that are connected. */
+async function connected(user: TestUser): Promise<unknown[]> {
+  const answer = await user.fetch('/api/sync/devices')
+  const { devices } = (await answer.json()) as { devices: { connected: boolean }[] }
+  return devices.filter((device) => device.connected)
+}
 
 /** Waits until two clients have a state. */
 async function both(first: RunningSync, second: RunningSync, isThere: () => Promise<boolean>): Promise<void> {

@@ -45,17 +45,29 @@ const listPage = Type.Object({
   cursor: Type.Union([Type.String({ maxLength: 400 }), Type.Null()]),
 })
 
+const copied =
+  'Another client has connected as this device: the folder was copied together with its ".nodekeep-sync", perhaps to another machine. This client goes on as a new device. All files are compared, and nothing is deleted.'
+
 /** A node, over its HTTP API and its WebSocket. */
 export class NodeRemote implements Remote {
   readonly #access: NodeAccess
   readonly #requests: NodeRequests
   readonly #pings = new FeedPings()
+  readonly #onTrouble: (message: string) => void
   readonly #now: () => number
 
-  /** @param now milliseconds of a clock that nobody sets */
-  constructor(access: NodeAccess, now = () => performance.now()) {
+  /**
+   * @param onTrouble takes a sentence for the person, such as that another client uses this device
+   * @param now milliseconds of a clock that nobody sets
+   */
+  constructor(
+    access: NodeAccess,
+    onTrouble: (message: string) => void = () => {},
+    now = () => performance.now(),
+  ) {
     this.#access = access
     this.#requests = new NodeRequests(access)
+    this.#onTrouble = onTrouble
     this.#now = now
   }
 
@@ -73,9 +85,13 @@ export class NodeRemote implements Remote {
         this.#pings,
       )
     } catch (error) {
-      const isUnknown = error instanceof FeedError && ['FORBIDDEN', 'NOT_FOUND'].includes(error.code)
-      if (!isUnknown || device === undefined) return this.#explain(error)
-      // The device was removed, or belongs to another token.
+      const code = error instanceof FeedError ? error.code : ''
+      // This client has one connection at a time. So it was another one that has connected as this device.
+      const isCopied = code === 'CONFLICT'
+      const isUnknown = ['FORBIDDEN', 'NOT_FOUND'].includes(code)
+      if (device === undefined || !(isCopied || isUnknown)) return this.#explain(error)
+      if (isCopied) this.#onTrouble(copied)
+      // The device is that of another client, was removed, or belongs to another token.
       await followChanges(this.#access, newDevice, onMessage, signal, this.#pings)
     }
   }
