@@ -63,6 +63,8 @@ export interface Remote {
   stat(path: string): Promise<RemoteEntry | null>
   /** Lists a folder, by name. `null` if it is none. */
   list(folder: string): Promise<ReadonlyMap<string, RemoteEntry> | null>
+  /** Bytes of the largest file that the node takes. */
+  largestFile(): Promise<number>
   /** The SHA-256 of files in hexadecimal, `null` for a file that has another revision by now. */
   hash(path: string, revision: string): Promise<string | null>
   /**

@@ -5,6 +5,9 @@ import { SyncFailure } from './sync-failure.ts'
 import type { RemoteRecord } from './sync-state.ts'
 import type { LocalRecord, SyncView } from './sync-view.ts'
 
+/** Bytes of files for which the node is not asked whether it takes them. To read them takes no longer. */
+const mostUnasked = 1024 * 1024
+
 /** Everything that a step works with. */
 interface StepParts {
   readonly view: SyncView
@@ -82,6 +85,7 @@ async function compare(
 ): Promise<void> {
   if (sides.includes('local')) {
     const file = localFile(view, path)
+    await refuseTooLarge(remote, file)
     const content = await disk.read(path, file)
     await content.close()
     if (view.local.get(path) === file) view.setLocal(path, { ...file, sha256: content.sha256 })
@@ -98,6 +102,7 @@ async function compare(
 async function upload({ view, disk, remote }: StepParts, path: string): Promise<void> {
   const { state } = view
   const file = localFile(view, path)
+  await refuseTooLarge(remote, file)
   const there = state.remote.get(path)
   const source = there === undefined ? await movedFrom(view, disk, path, file) : null
   // If the source were removed meanwhile, the content would have to be sent.
@@ -120,6 +125,17 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
   } finally {
     if (source !== null) view.busy.delete(source.path)
   }
+}
+
+/** To read a file of many gigabytes takes minutes, and again after each change. */
+async function refuseTooLarge(remote: Remote, { size }: LocalFile): Promise<void> {
+  if (size <= mostUnasked) return
+  const most = await remote.largestFile()
+  if (size <= most) return
+  throw new SyncFailure(
+    'refused',
+    `The file is too large. The node takes files of at most ${most} bytes (storage.maxFileSize).`,
+  )
 }
 
 /** A file that may have been moved on the disk, as the node has it. */

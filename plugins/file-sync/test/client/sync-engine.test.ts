@@ -615,6 +615,67 @@ t.test('many files that are gone from the node wait for the person', async (t) =
   t.strictSame([...one.disk.nodes.keys()], ['/0', '/1'])
 })
 
+t.test('a file that is too large for the node is not read', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'small', 1)
+  await pass(soon)
+  const read = one.disk.contentOf.bind(one.disk)
+  let reads = 0
+  Object.assign(one.disk, {
+    contentOf: (...args: Parameters<typeof read>) => {
+      reads += 1
+      return read(...args)
+    },
+  })
+  node.largestFile = 2_000_000
+  for (const path of ['/a', '/b']) one.disk.write(path, 'x'.repeat(2_000_001), 2)
+  await pass(soon)
+  const reason = /too large. The node takes files of at most 2000000 bytes/
+  t.match(one.engine?.status, {
+    isIdle: true,
+    problems: new Map([
+      ['/a', reason],
+      ['/b', reason],
+    ]),
+  })
+  t.equal(reads, 0)
+  one.disk.write('/b', 'x'.repeat(2_000_000), 3)
+  await pass(soon)
+  t.strictSame([...node.nodes.keys()], ['/a', '/b'])
+})
+
+t.test(
+  'several devices with the same version make one copy of the one that a restored node has',
+  async (t) => {
+    for (const isNodeNewer of [false, true]) {
+      const { node, pass, device } = createQuietWorld()
+      const devices = ['one', 'two', 'three'].map((name) => device(name))
+      await pass(soon)
+      const writeAs = (content: string, modified: number) =>
+        node.write('/a.txt', content, modified, node.revisionOf('/a.txt'))
+      writeAs('former', isNodeNewer ? 30_000 : 10_000)
+      await pass(soon)
+      const backup = node.backup()
+      writeAs('newer', 20_000)
+      await pass(soon)
+      node.restore(backup)
+      for (const each of devices) each.cut()
+      await pass(60_000)
+      const wanted = isNodeNewer
+        ? ['/a (conflict 1970-01-01 000020).txt: newer', '/a.txt: former']
+        : ['/a (conflict 1970-01-01 000010).txt: former', '/a.txt: newer']
+      t.strictSame(treeOf(node), wanted)
+      for (const each of devices) t.strictSame(treeOn(each), wanted)
+      // A device that comes later finds the copy.
+      node.restore(backup)
+      for (const each of devices) each.cut()
+      await pass(60_000)
+      t.strictSame(treeOf(node), wanted)
+    }
+  },
+)
+
 /** The next call takes effect, but its answer is lost. */
 function loseAnswer(node: ModelNode, call: 'write' | 'move' | 'remove'): void {
   const original = node[call].bind(node) as (...args: unknown[]) => unknown

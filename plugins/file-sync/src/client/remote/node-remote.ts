@@ -43,6 +43,7 @@ const listPage = Type.Object({
     { maxItems: pageEntries },
   ),
   cursor: Type.Union([Type.String({ maxLength: 400 }), Type.Null()]),
+  maxFileSize: Type.Optional(Type.Integer({ minimum: 0 })),
 })
 
 const copied =
@@ -55,6 +56,8 @@ export class NodeRemote implements Remote {
   readonly #pings = new FeedPings()
   readonly #onTrouble: (message: string) => void
   readonly #now: () => number
+  /** Bytes of the largest file that the node takes. `null` before the node has told it on this connection. */
+  #largestFile: number | null = null
 
   /**
    * @param onTrouble takes a sentence for the person, such as that another client uses this device
@@ -76,6 +79,7 @@ export class NodeRemote implements Remote {
     const { device } = hello
     // A position of another device says nothing: it may be one of another user.
     const newDevice = { name: deviceName }
+    this.#largestFile = null
     try {
       await followChanges(
         this.#access,
@@ -111,14 +115,8 @@ export class NodeRemote implements Remote {
     const found = new Map<string, RemoteEntry>()
     let cursor: string | null = ''
     while (cursor !== null) {
-      const query: Record<string, string> = {
-        path: folder,
-        limit: String(pageEntries),
-        ...(cursor !== '' && { cursor }),
-      }
-      const page: Static<typeof listPage> | null = await this.#requests
-        .ask('/api/files/list', listPage, { query })
-        .catch(nullIfGone)
+      const query: Record<string, string> = cursor === '' ? {} : { cursor }
+      const page = await this.#listPage(folder, { limit: String(pageEntries), ...query })
       if (page === null) return null
       const before = found.size
       for (const entry of page.entries) found.set(entry.name, entryOf(entry.name, entry))
@@ -128,6 +126,11 @@ export class NodeRemote implements Remote {
       cursor = page.cursor
     }
     return found
+  }
+
+  async largestFile(): Promise<number> {
+    if (this.#largestFile === null) await this.#listPage('/', { limit: '1' })
+    return this.#largestFile ?? Number.POSITIVE_INFINITY
   }
 
   async hash(path: string, revision: string): Promise<string | null> {
@@ -190,6 +193,14 @@ export class NodeRemote implements Remote {
 
   stop(): void {
     this.#requests.stop()
+  }
+
+  async #listPage(path: string, query: Record<string, string>): Promise<Static<typeof listPage> | null> {
+    const page = await this.#requests
+      .ask('/api/files/list', listPage, { query: { path, ...query } })
+      .catch(nullIfGone)
+    if (page !== null) this.#largestFile = page.maxFileSize ?? null
+    return page
   }
 
   /** Reads a part of a file. If the connection breaks, it goes on from there. */

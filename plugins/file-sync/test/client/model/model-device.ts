@@ -217,6 +217,7 @@ export class ModelDevice {
       },
       stat: (path) => this.#request(process, () => node.stat(path)),
       list: (folder) => this.#request(process, () => node.list(folder)),
+      largestFile: () => this.#request(process, () => node.largestFile),
       hash: (path, revision) => this.#request(process, () => node.hash(path, revision)),
       read: (path, { revision }) => {
         const request = this.#request(process, () => node.read(path, revision))
