@@ -147,8 +147,10 @@ export interface Disk {
 
 /** The time. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, to tell a person. People and programs set this clock, so nothing is decided by it. */
   now(): number
+  /** Milliseconds of a clock that only ever goes on. */
+  elapsed(): number
   /** Resolves after some milliseconds, or at once when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }

@@ -41,7 +41,7 @@ export interface SyncFolder extends Disposable {
 /**
  * Opens a folder to keep it the same as the files of a user on a node.
  *
- * @throws SyncFailure `stop` if another client has it open, if it is in another synced folder, if it is synced with another node, or if
+ * @throws SyncFailure `stop` if another client has it open, if it is in another synced folder, if it is synced with another node, if or if
  * its state is gone; `unavailable` if the disk is full or read-only
  * @example
  * using folder = await openSyncFolder({ folder: '/home/me/Cloud', url: new URL('https://me.example.org'), token, deviceName: 'laptop' })
@@ -154,5 +154,6 @@ function stateIn(file: string): SyncState {
 
 const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
 }

@@ -57,9 +57,11 @@ export class SyncView {
 
   /** Marks a path whose situation has changed. The folder above may become empty or needed. */
   touch(path: string): void {
-    this.problems.delete(path)
     // A path that failed waits, however often it changes: a node that is hostile could keep the client busy.
-    if (!this.later.has(path)) this.todo.add(path)
+    if (!this.later.has(path)) {
+      this.problems.delete(path)
+      this.todo.add(path)
+    }
     const folder = folderOf(path)
     if (folder !== '/') this.todo.add(folder)
   }

@@ -156,6 +156,7 @@ export class ModelDevice {
   #clock(process: number): Clock {
     return {
       now: () => this.now,
+      elapsed: () => this.#world.time.now,
       sleep: (ms, signal) => {
         const { promise, resolve } = Promise.withResolvers<void>()
         this.#world.time.after(ms, () => process === this.#process && resolve())
