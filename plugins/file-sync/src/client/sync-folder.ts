@@ -41,8 +41,8 @@ export interface SyncFolder extends Disposable {
 /**
  * Opens a folder to keep it the same as the files of a user on a node.
  *
- * @throws SyncFailure `stop` if another client has it open, if it is in another synced folder, if it is synced with another node, if or if
- * its state is gone; `unavailable` if the disk is full or read-only
+ * @throws SyncFailure `stop` if another client has it open, if it is in another synced folder, if it is synced with another node, if its
+ * state is gone, or if the token cannot be sent; `unavailable` if the disk is full or read-only
  * @example
  * using folder = await openSyncFolder({ folder: '/home/me/Cloud', url: new URL('https://me.example.org'), token, deviceName: 'laptop' })
  * await folder.engine.run(signal)

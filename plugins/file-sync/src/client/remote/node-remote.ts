@@ -62,6 +62,7 @@ export class NodeRemote implements Remote {
   /**
    * @param onTrouble takes a sentence for the person, such as that another client uses this device
    * @param now milliseconds of a clock that nobody sets
+   * @throws SyncFailure `stop` if the token cannot be sent
    */
   constructor(
     access: NodeAccess,
