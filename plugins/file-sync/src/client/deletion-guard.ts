@@ -24,6 +24,7 @@ export class DeletionGuard {
    *
    * @param planned number of files to delete
    * @param known number of files in the common state, the planned ones included
+   * @param now milliseconds of a clock that nobody sets
    */
   allows(planned: number, known: number, now: number): boolean {
     if (planned <= this.#confirmed) return true
@@ -37,7 +38,11 @@ export class DeletionGuard {
     this.#confirmed = planned
   }
 
-  /** Counts a deletion of a file. */
+  /**
+   * Counts a deletion of a file.
+   *
+   * @param now milliseconds of a clock that nobody sets
+   */
   count(now: number): void {
     if (this.#confirmed > 0) this.#confirmed -= 1
     else this.#times.push(now)

@@ -1,10 +1,15 @@
 import type { Disk, LocalEntry, Remote, RemoteEntry } from './ports.ts'
-import { folderOf, foldersAbove, inFolder, isSyncPath } from './sync-paths.ts'
+import { folded, folderOf, foldersAbove, inFolder, isSyncPath, nameOf, ownFolder } from './sync-paths.ts'
 import { mostEntries, mostPathBytes, tooManyEntries } from './sync-state.ts'
 import type { SyncView } from './sync-view.ts'
 
-/** Looks at a path of the disk, and at everything below it. */
+/** Looks at a path of the disk, and at everything below it. If a folder above may be left alone, that one is looked at next instead. */
 export async function lookLocally(view: SyncView, disk: Disk, path: string): Promise<void> {
+  const above = leftAloneAbove(view, path)
+  if (above !== undefined) {
+    view.localLooks.add(above)
+    return
+  }
   using look = view.lookLocally()
   const found = new Map<string, LocalEntry>()
   const take = (each: string, entry: LocalEntry) => {
@@ -24,6 +29,14 @@ export async function lookLocally(view: SyncView, disk: Disk, path: string): Pro
   if (entry !== null && entry.type !== 'other' && !look.isTouched(path)) {
     for (const folder of foldersAbove(path)) view.seeLocal(folder, { type: 'directory' })
   }
+}
+
+/** The folder above a path that is left alone, or that may have to be, because the path is that of a client's own folder in it. */
+function leftAloneAbove({ local }: SyncView, path: string): string | undefined {
+  const isOwn = (each: string) => folded(nameOf(each)) === nameOf(ownFolder) && folderOf(each) !== '/'
+  const own = [...foldersAbove(path), path].find(isOwn)
+  const other = foldersAbove(path).find((each) => local.get(each)?.type === 'other')
+  return other ?? (own === undefined ? undefined : folderOf(own))
 }
 
 /** Looks at a path of the node, and at everything below it. */

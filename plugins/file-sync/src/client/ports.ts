@@ -63,6 +63,8 @@ export interface Remote {
   stat(path: string): Promise<RemoteEntry | null>
   /** Lists a folder, by name. `null` if it is none. */
   list(folder: string): Promise<ReadonlyMap<string, RemoteEntry> | null>
+  /** Bytes of the largest file that the node takes. */
+  largestFile(): Promise<number>
   /** The SHA-256 of files in hexadecimal, `null` for a file that has another revision by now. */
   hash(path: string, revision: string): Promise<string | null>
   /**
@@ -145,8 +147,10 @@ export interface Disk {
 
 /** The time. */
 export interface Clock {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, to tell a person. People and programs set this clock, so nothing is decided by it. */
   now(): number
+  /** Milliseconds of a clock that only ever goes on. */
+  elapsed(): number
   /** Resolves after some milliseconds, or at once when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }

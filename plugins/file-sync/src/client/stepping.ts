@@ -1,9 +1,12 @@
-import { conflictPath } from './conflict-name.ts'
-import type { Clock, Disk, Incoming, LocalFileEntry, Remote, RemoteFileEntry } from './ports.ts'
+import { type AsideVersion, conflictPath } from './conflict-name.ts'
+import type { Clock, Disk, Incoming, LocalEntry, LocalFileEntry, Remote, RemoteFileEntry } from './ports.ts'
 import type { Step } from './reconcile.ts'
 import { SyncFailure } from './sync-failure.ts'
 import type { RemoteRecord } from './sync-state.ts'
 import type { LocalRecord, SyncView } from './sync-view.ts'
+
+/** Bytes of files for which the node is not asked whether it takes them. To read them takes no longer. */
+const mostUnasked = 1024 * 1024
 
 /** Everything that a step works with. */
 interface StepParts {
@@ -88,6 +91,7 @@ async function compare(
 ): Promise<void> {
   if (sides.includes('local')) {
     const file = localFile(view, path)
+    await refuseTooLarge(remote, file)
     const content = await disk.read(path, file)
     await content.close()
     if (view.local.get(path) === file) view.setLocal(path, { ...file, sha256: content.sha256 })
@@ -104,6 +108,7 @@ async function compare(
 async function upload({ view, disk, remote }: StepParts, path: string): Promise<void> {
   const { state } = view
   const file = localFile(view, path)
+  await refuseTooLarge(remote, file)
   const there = state.remote.get(path)
   const source = there === undefined ? await movedFrom(view, disk, path, file) : null
   // If the source were removed meanwhile, the content would have to be sent.
@@ -130,6 +135,17 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
   } finally {
     if (source !== null) view.busy.delete(source.path)
   }
+}
+
+/** To read a file of many gigabytes takes minutes, and again after each change. */
+async function refuseTooLarge(remote: Remote, { size }: LocalFile): Promise<void> {
+  if (size <= mostUnasked) return
+  const most = await remote.largestFile()
+  if (size <= most) return
+  throw new SyncFailure(
+    'refused',
+    `The file is too large. The node takes files of at most ${most} bytes (storage.maxFileSize).`,
+  )
 }
 
 /** A file that may have been moved on the disk, as the node has it. */
@@ -205,7 +221,7 @@ async function download({ view, disk, remote }: StepParts, path: string): Promis
   }
   try {
     if (incoming.size !== file.size || (file.sha256 !== undefined && file.sha256 !== incoming.sha256)) {
-      throw new SyncFailure('unavailable', `The node sent other bytes than those of ${path}.`)
+      throw otherBytes(path)
     }
     const entry = await disk.place(incoming, path, replaced)
     view.setLocalFolders(path)
@@ -287,11 +303,20 @@ async function removeRemote({ view, disk, remote }: StepParts, path: string): Pr
 }
 
 /** Gives the local version another name. The version of the node then comes as a new file. */
-async function moveLocalAside({ view, disk, clock, deviceName }: StepParts, path: string): Promise<void> {
+async function moveLocalAside(parts: StepParts, path: string): Promise<void> {
+  const { view, disk, clock, deviceName } = parts
   const { state } = view
   const local = view.local.get(path)
-  const aside = conflictPath(path, deviceName, clock.now(), (each) => view.isTaken(each))
-  const entry = await disk.move(path, aside, local?.type === 'file' ? local : null)
+  const file = local?.type === 'file' ? local : null
+  const shared = file === null ? null : lastCommonContent(view, path, file)
+  const version =
+    file === null || shared === null
+      ? { device: deviceName, time: clock.now() }
+      : { device: null, time: file.modified }
+  const aside = await asideFor(parts, path, version, shared)
+  let entry: LocalEntry | null = null
+  if (aside !== null) entry = await disk.move(path, aside, file)
+  else if (file !== null) await disk.trash(path, file)
   state.together(() => {
     for (const each of state.common.within(path)) state.setCommon(each, null)
     for (const each of view.local.within(path)) {
@@ -299,27 +324,67 @@ async function moveLocalAside({ view, disk, clock, deviceName }: StepParts, path
       // The content goes on under another name. Whoever gives it this one again is not this device.
       state.endOffers(each)
     }
+    if (aside === null || entry === null) return
     view.setLocal(aside, entry)
     if (entry.type === 'directory') view.localLooks.add(aside)
   })
 }
 
-/** Gives the version of the node another name on this disk. The local version is then uploaded in its place. */
-async function copyRemoteAside(
-  { view, disk, remote, clock, deviceName }: StepParts,
+/** The SHA-256 of a local file if it is the last version that this device and the node had in common. Other devices have it too then. */
+function lastCommonContent(
+  { state }: SyncView,
   path: string,
-): Promise<void> {
-  const file = remoteFile(view, path)
-  const aside = conflictPath(path, deviceName, clock.now(), (each) => view.isTaken(each))
-  const incoming = await disk.receive(remote.read(path, file, null), file)
-  try {
-    const entry = await disk.place(incoming, aside, null)
-    view.setLocal(aside, { ...entry, sha256: incoming.sha256 })
-    view.state.setSame(path, incoming.sha256, file, null)
-    view.touch(path)
-  } finally {
-    await incoming.discard()
+  { sha256, identity }: LocalFile,
+): string | null {
+  const common = state.common.get(path)
+  if (common?.type !== 'file' || common.sha256 === '') return null
+  return common.sha256 === sha256 || (common.identity !== '' && common.identity === identity)
+    ? common.sha256
+    : null
+}
+
+/**
+ * The path beside another one for a version that loses its name. `null` if that is not needed, because another device, or this one
+ * before it was killed, has put the version there.
+ *
+ * @param sha256 the content of a version that other devices have too; `null` if only this one has it
+ */
+async function asideFor(
+  { view, disk, remote }: StepParts,
+  path: string,
+  version: AsideVersion,
+  sha256: string | null,
+): Promise<string | null> {
+  const first = conflictPath(path, version, () => false)
+  const [local, there] = [view.local.get(first), view.state.remote.get(first)]
+  if (sha256 !== null && there?.type === 'file') {
+    if ((await remote.hash(first, there.revision)) === sha256) return null
+  } else if (sha256 !== null && local?.type === 'file') {
+    const content = await disk.read(first, local)
+    await content.close()
+    if (content.sha256 === sha256) return null
   }
+  return conflictPath(path, version, (each) => view.isTaken(each))
+}
+
+/** Gives the version of the node another name on this disk. The local version is then uploaded in its place. */
+async function copyRemoteAside(parts: StepParts, path: string): Promise<void> {
+  const { view, disk, remote } = parts
+  const file = remoteFile(view, path)
+  const { sha256 = '' } = file
+  const aside = await asideFor(parts, path, { device: null, time: file.modified }, sha256)
+  if (aside !== null) {
+    const incoming = await disk.receive(remote.read(path, file, null), file)
+    try {
+      if (incoming.sha256 !== sha256) throw otherBytes(path)
+      const entry = await disk.place(incoming, aside, null)
+      view.setLocal(aside, { ...entry, sha256 })
+    } finally {
+      await incoming.discard()
+    }
+  }
+  view.state.setSame(path, sha256, file, null)
+  view.touch(path)
 }
 
 /**
@@ -360,6 +425,10 @@ function remoteFile(view: SyncView, path: string): RemoteFile {
   const file = view.state.remote.get(path)
   if (file?.type !== 'file') throw changed(`${path} is no file on the node any more.`)
   return file
+}
+
+function otherBytes(path: string): SyncFailure {
+  return new SyncFailure('unavailable', `The node sent other bytes than those of ${path}.`)
 }
 
 function changed(message: string): SyncFailure {

@@ -3,6 +3,7 @@ import { DeletionGuard, type DeletionLimits } from './deletion-guard.ts'
 import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
 import { listRemotely, lookLocally, lookRemotely } from './looking.ts'
 import { Looks } from './looks.ts'
+import { PathTree } from './path-tree.ts'
 import type { Clock, Disk, Random, Remote } from './ports.ts'
 import type { Step } from './reconcile.ts'
 import { makeStep } from './stepping.ts'
@@ -20,6 +21,12 @@ const lookEverywhereMs = 60 * 60_000
 /** Milliseconds until a step that was not possible is tried again, and until a lost connection is. Doubled up to the longest. */
 const firstPauseMs = 500
 const longestPauseMs = 60_000
+
+/**
+ * Attempts at a step after which a person is told. If the same step has met the same entries each time, it is not tried again before
+ * something changes: the disk may have another idea of its names than the client.
+ */
+const mostAttempts = 6
 
 /** A connection that lasts for fewer milliseconds is a failed attempt: a node could begin anew with each. */
 const shortConnectionMs = 5000
@@ -49,6 +56,16 @@ export interface EngineParts {
   readonly onStatus?: (status: SyncStatus) => void
 }
 
+/** A step that has failed. */
+interface FailedStep {
+  /** Attempts in a row. */
+  readonly attempts: number
+  /** The step, and the entries of both sides that it met. */
+  readonly situation: string
+  /** Attempts in a row that did not find this situation, as if it had changed, although it is the same after each look. */
+  readonly vain: number
+}
+
 /** The activity of a client at the moment. */
 export interface SyncStatus {
   readonly isConnected: boolean
@@ -75,8 +92,7 @@ export class SyncEngine {
   readonly view: SyncView
   readonly #parts: EngineParts
   readonly #guard: DeletionGuard
-  /** Failed attempts of a path in a row. */
-  readonly #attempts = new Map<string, number>()
+  readonly #failed = new PathTree<FailedStep>()
   readonly #localLooks = new Looks()
   readonly #remoteLooks = new Looks()
   /** Acknowledges the last changes. `null` if that is done. */
@@ -103,11 +119,14 @@ export class SyncEngine {
   /** The mount that the node waits for, in a sentence. */
   #waiting: string | null = null
   #running = 0
+  /** The time of the last connection, listing or step, as the clock tells elapsed milliseconds. */
+  #progressAt = 0
   #failure: unknown = null
   #ended = Promise.withResolvers<void>()
 
   constructor(parts: EngineParts) {
     this.#parts = parts
+    this.#progressAt = parts.clock.elapsed()
     this.view = new SyncView(parts.state, parts.disk)
     this.#guard = new DeletionGuard(parts.deletionLimits)
   }
@@ -161,6 +180,15 @@ export class SyncEngine {
     }
   }
 
+  /**
+   * Milliseconds for which all that is left has failed and waits to be tried again, as while the node does not answer. 0 while something
+   * runs, and if nothing is left.
+   */
+  get stalledMs(): number {
+    if (this.#running > 0 || this.#isPaused || this.status.isIdle) return 0
+    return this.#parts.clock.elapsed() - this.#progressAt
+  }
+
   /** Makes no further steps until `resume`. Running ones end. */
   pause(): void {
     this.#isPaused = true
@@ -178,14 +206,25 @@ export class SyncEngine {
     this.#proceed()
   }
 
-  /** Looks at everything on the disk. */
+  /** Looks at everything on the disk, and tries again what was not possible. */
   lookEverywhere(): void {
+    this.#tryAgain('/')
     this.#hint(['/'])
   }
 
   #hint(paths: readonly string[]): void {
-    for (const path of paths) this.view.localLooks.add(path)
+    for (const path of paths) {
+      this.view.localLooks.add(path)
+      // The rights of a folder may have changed. A watch that has lost changes tells `/`, which says nothing about that.
+      if (path !== '/') this.#tryAgain(path)
+    }
     this.#proceed()
+  }
+
+  /** Tries steps again that have failed at a path and below it. */
+  #tryAgain(path: string): void {
+    const { todo, later } = this.view
+    for (const each of this.#failed.within(path)) if (!later.has(each)) todo.add(each)
   }
 
   /** Notes which paths change on the disk. A look before the watch could miss what changes in between. */
@@ -200,7 +239,7 @@ export class SyncEngine {
     const { state, remote, clock } = this.#parts
     const { signal } = this.#end
     for (let attempts = 0; !signal.aborted; attempts += 1) {
-      const begun = clock.now()
+      const begun = clock.elapsed()
       const device = state.setting('device')
       const hello = { ...(device !== undefined && { device }), ...state.position }
       try {
@@ -208,7 +247,7 @@ export class SyncEngine {
       } catch (error) {
         this.#note(error)
       }
-      if (this.#isConnected && clock.now() - begun >= shortConnectionMs) attempts = 0
+      if (this.#isConnected && clock.elapsed() - begun >= shortConnectionMs) attempts = 0
       this.#isConnected = false
       this.#ack = null
       this.#tell()
@@ -231,7 +270,7 @@ export class SyncEngine {
         // If the node was put back to a state before them, its journal will not tell these changes.
         if (this.#isConnected)
           for (const path of state.unconfirmed.keys()) this.#tryTo(() => state.addLook(path))
-        this.#trouble = null
+        this.#noteProgress()
         this.#waiting = null
         break
       case 'reset':
@@ -341,7 +380,11 @@ export class SyncEngine {
       if (this.#waitsForLooks(path, step)) return null
       view.todo.delete(path)
       view.removals.delete(path)
-      if (step.do === 'nothing') continue
+      if (step.do === 'nothing') {
+        // The path may be left alone now, for another reason.
+        if (this.#forgetFailure(path)) view.stepFor(path)
+        continue
+      }
       if (!isRemoval(step)) return () => this.#make(path, step)
       this.#addRemoval(path, step)
     }
@@ -370,7 +413,6 @@ export class SyncEngine {
     const removal = { isFile, isDue: what !== 'removeRemote' || !isFile }
     this.view.removals.set(path, removal)
     if (removal.isDue) return
-    // The clock of the machine may be set back, so the time itself says nothing.
     this.#after(removalPauseMs, () => {
       removal.isDue = true
     })
@@ -392,7 +434,7 @@ export class SyncEngine {
         return null
       } else {
         removals.delete(path)
-        if (isFile) this.#guard.count(this.#parts.clock.now())
+        if (isFile) this.#guard.count(this.#parts.clock.elapsed())
         return () => this.#make(path, step)
       }
     }
@@ -402,7 +444,7 @@ export class SyncEngine {
   #allowsRemovals(): boolean {
     const { state, clock } = this.#parts
     const { files: planned } = this.view.removals
-    const isAllowed = this.#guard.allows(planned, state.files, clock.now())
+    const isAllowed = this.#guard.allows(planned, state.files, clock.elapsed())
     if (!isAllowed) this.#heldDeletions = planned
     return isAllowed
   }
@@ -419,15 +461,15 @@ export class SyncEngine {
         }
       }
       await makeStep({ ...this.#parts, view }, path, step)
-      this.#attempts.delete(path)
+      this.#forgetFailure(path)
       view.later.delete(path)
-      this.#trouble = null
+      this.#noteProgress()
       this.#parts.onStep?.(path, step.do)
       // One situation may take several steps.
       view.todo.add(path)
       if (path === ignoreFile) view.localLooks.add('/')
     } catch (error) {
-      this.#postpone(path, error)
+      this.#postpone(path, step, error)
     } finally {
       view.busy.delete(path)
     }
@@ -455,25 +497,39 @@ export class SyncEngine {
   }
 
   /** Looks again at what was not as expected, at once for the first time. */
-  #postpone(path: string, error: unknown): void {
+  #postpone(path: string, step: Step, error: unknown): void {
     const { view } = this
     const { state } = this.#parts
     this.#note(error)
     const { kind, message } = error as SyncFailure
-    if (kind === 'refused') {
-      view.problems.set(path, message)
+    const former = this.#failed.get(path)
+    const attempts = (former?.attempts ?? 0) + 1
+    const situation = JSON.stringify([step, view.local.get(path), state.remote.get(path)])
+    const formerVain = former?.situation === situation ? former.vain : 0
+    const vain = kind === 'changed' ? formerVain + 1 : formerVain
+    this.#failed.set(path, { attempts, situation, vain })
+    const waitsForChange = kind === 'refused' || vain >= mostAttempts
+    if (waitsForChange || attempts >= mostAttempts) view.problems.set(path, message)
+    if (waitsForChange) {
+      view.later.delete(path)
       return
     }
     view.localLooks.add(path)
     this.#tryTo(() => state.addLook(path))
-    const attempts = (this.#attempts.get(path) ?? 0) + 1
-    this.#attempts.set(path, attempts)
     if (kind === 'changed' && attempts < 3) {
       view.todo.add(path)
     } else {
       view.later.add(path)
       this.#retry(attempts)
     }
+  }
+
+  /** Forgets that a step of a path has failed. Returns whether one had. */
+  #forgetFailure(path: string): boolean {
+    if (this.#failed.get(path) === undefined) return false
+    this.#failed.delete(path)
+    this.view.problems.delete(path)
+    return true
   }
 
   #look(path: string, looks: Looks, look: () => Promise<void>): Promise<void> {
@@ -506,24 +562,27 @@ export class SyncEngine {
   }
 
   async #list(): Promise<void> {
-    const { state, remote, clock } = this.#parts
+    const { state, remote } = this.#parts
     const { view } = this
     this.#isListing = true
     try {
       const resets = this.#resets
       const listing = await listRemotely(remote)
       // The listing may be older than where the changes begin now.
-      if (this.#resets !== resets) return
-      this.#looks += 1
-      state.setListing(listing)
-      this.#failedLists = 0
-      view.touchAll()
+      if (this.#resets === resets) {
+        this.#looks += 1
+        state.setListing(listing)
+        this.#failedLists = 0
+        this.#noteProgress()
+        view.touchAll()
+      }
+      this.#isListing = false
     } catch (error) {
       this.#note(error)
-      await clock.sleep(this.#pauseAfter(this.#failedLists), this.#end.signal)
+      this.#after(this.#pauseAfter(this.#failedLists), () => {
+        this.#isListing = false
+      })
       this.#failedLists += 1
-    } finally {
-      this.#isListing = false
     }
   }
 
@@ -567,6 +626,11 @@ export class SyncEngine {
   #pauseAfter(attempts: number): number {
     const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempts, 10))
     return pause * (0.5 + this.#parts.random() / 2)
+  }
+
+  #noteProgress(): void {
+    this.#trouble = null
+    this.#progressAt = this.#parts.clock.elapsed()
   }
 
   /** Takes note of an expected failure. Others are faults of the program, and end the engine. */

@@ -1,5 +1,5 @@
 import { access, constants, mkdir, realpath, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withDisk } from './disk/disk-failures.ts'
@@ -41,8 +41,8 @@ export interface SyncFolder extends Disposable {
 /**
  * Opens a folder to keep it the same as the files of a user on a node.
  *
- * @throws SyncFailure `stop` if another client has it open, if it is synced with another node, or if its state is gone; `unavailable`
- * if the disk is full or read-only
+ * @throws SyncFailure `stop` if another client has it open, if it is in another synced folder, if it is synced with another node, if its
+ * state is gone, or if the token cannot be sent; `unavailable` if the disk is full or read-only
  * @example
  * using folder = await openSyncFolder({ folder: '/home/me/Cloud', url: new URL('https://me.example.org'), token, deviceName: 'laptop' })
  * await folder.engine.run(signal)
@@ -73,6 +73,9 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
       cause: error,
     })
   })
+  // The watch would not follow a link.
+  const real = await realpath(folder)
+  await refuseWithin(real)
   // The lock comes first: the folder of another client must not be touched.
   await withDisk(folder, async () => {
     await mkdir(join(folder, ownFolder), { recursive: true, mode: 0o700 })
@@ -91,9 +94,8 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
     const engine = new SyncEngine({
       ...others,
       state,
-      // The watch would not follow a link.
-      disk: await LocalDisk.open(await realpath(folder), onTrouble),
-      remote: new NodeRemote(options),
+      disk: await LocalDisk.open(real, onTrouble),
+      remote: new NodeRemote(options, onTrouble),
       clock: systemClock,
       random: Math.random,
       deletionLimits,
@@ -102,6 +104,26 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
   } catch (error) {
     state.close()
     throw error
+  }
+}
+
+/** What a client stores in a folder within its own would be new files for the client of the outer folder, without end. */
+async function refuseWithin(real: string): Promise<void> {
+  for (
+    let [folder, above] = [real, dirname(real)];
+    above !== folder;
+    [folder, above] = [above, dirname(above)]
+  ) {
+    const own = join(above, ownFolder)
+    const isSynced = await stat(join(own, 'state.sqlite')).then(
+      () => true,
+      () => false,
+    )
+    if (!isSynced) continue
+    throw new SyncFailure(
+      'stop',
+      `${real} is in ${above}, which is synced already. Sync one of them only. If ${above} is not synced any more, remove ${own}.`,
+    )
   }
 }
 
@@ -132,5 +154,6 @@ function stateIn(file: string): SyncState {
 
 const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => {}),
 }

@@ -67,9 +67,11 @@ export class SyncView {
 
   /** Marks a path whose situation has changed. The folder above may become empty or needed. */
   touch(path: string): void {
-    this.problems.delete(path)
     // A path that failed waits, however often it changes: a node that is hostile could keep the client busy.
-    if (!this.later.has(path)) this.todo.add(path)
+    if (!this.later.has(path)) {
+      this.problems.delete(path)
+      this.todo.add(path)
+    }
     const folder = folderOf(path)
     if (folder !== '/') this.todo.add(folder)
   }
@@ -251,11 +253,14 @@ export class SyncView {
   }
 
   #isLeftAlone(path: string, local: LocalRecord | undefined, remote: RemoteRecord | undefined): boolean {
-    const others = [...foldersAbove(path), path].map((each) => this.local.get(each))
-    const other = others.find((each) => each?.type === 'other')
-    if (other?.type === 'other') this.problems.set(path, other.reason)
+    for (const each of [...foldersAbove(path), path]) {
+      const entry = this.local.get(each)
+      if (entry?.type !== 'other') continue
+      this.problems.set(each, entry.reason)
+      return true
+    }
     const folder = local?.type === 'directory' || (local === undefined && remote?.type === 'directory')
-    return other !== undefined || this.ignores(path, folder)
+    return this.ignores(path, folder)
   }
 
   #localState(

@@ -4,6 +4,8 @@ import type { ModelDevice } from './model/model-device.ts'
 import type { ModelNode } from './model/model-node.ts'
 import { createQuietWorld } from './model/quiet-world.ts'
 
+const day = 86_400_000
+
 /** Long enough for all steps that need no retry. */
 const soon = 5000
 
@@ -614,6 +616,171 @@ t.test('many files that are gone from the node wait for the person', async (t) =
   await pass(soon)
   t.strictSame([...one.disk.nodes.keys()], ['/0', '/1'])
 })
+
+t.test('deletions count together for ten minutes, whatever happens to the clock', async (t) => {
+  for (const jump of [day, -day]) {
+    const { node, pass, device } = createQuietWorld()
+    const one = device()
+    for (let count = 0; count < 8; count += 1) one.disk.write(`/${count}`, 'wanted', 1)
+    await pass(soon)
+    const remove = (path: string) => {
+      node.drop(path)
+      node.record('delete', path)
+    }
+    for (let count = 0; count < 4; count += 1) remove(`/${count}`)
+    await pass(soon)
+    t.equal(treeOn(one).length, 4)
+    one.skew = jump
+    for (let count = 4; count < 7; count += 1) remove(`/${count}`)
+    await pass(soon)
+    t.equal(one.engine?.status.heldDeletions, 3, 'they are seen as many')
+    await pass(11 * 60_000)
+    node.record('delete', '/none')
+    await pass(soon)
+    t.equal(treeOn(one).length, 1, 'ten minutes later, they are few')
+  }
+})
+
+t.test('what was refused is tried again when the watch tells of a folder above it', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const place = one.disk.place.bind(one.disk)
+  let attempts = 0
+  Object.assign(one.disk, {
+    place: () => {
+      attempts += 1
+      throw new SyncFailure('refused', 'permission denied')
+    },
+  })
+  node.write('/folder/below/a', 'any', 1, null)
+  await pass(60_000)
+  t.match(one.engine?.status, { isIdle: true, problems: new Map([['/folder/below/a', 'permission denied']]) })
+  // The client itself makes the folders, which the watch tells.
+  t.ok(attempts < 5, `${attempts} attempts`)
+  Object.assign(one.disk, { place })
+  one.disk.onChange('/folder')
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/folder/below/a: any'])
+  t.equal(one.engine?.status.problems.size, 0)
+})
+
+t.test('a name that the disk turns out not to have is named, and tried again later', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const place = one.disk.place.bind(one.disk)
+  let attempts = 0
+  Object.assign(one.disk, {
+    place: (...args: Parameters<typeof place>) => {
+      if (args[0] !== '/a:b') return place(...args)
+      attempts += 1
+      throw new SyncFailure('changed', 'no such file or directory')
+    },
+  })
+  node.write('/a:b', 'any', 1, null)
+  node.write('/c', 'beside', 1, null)
+  await pass(120_000)
+  const problems = new Map([['/a:b', 'no such file or directory']])
+  t.match(one.engine?.status, { isIdle: true, open: 0, problems })
+  t.strictSame(treeOn(one), ['/c: beside'])
+  await pass(40 * 60_000)
+  const before = attempts
+  t.ok(before < 10, `${before} attempts`)
+  await pass(30 * 60_000)
+  t.equal(attempts, before + 1, 'it is tried again with the next look at everything')
+  node.write('/a:b', 'other', 2, node.revisionOf('/a:b'))
+  await pass(soon)
+  t.ok(attempts > before + 1, 'and when it has changed')
+  Object.assign(one.disk, { place })
+  await pass(120_000)
+  t.strictSame(treeOn(one), ['/a:b: other', '/c: beside'])
+  t.equal(one.engine?.status.problems.size, 0)
+})
+
+t.test('a file that changes at each attempt is named, and goes on being tried', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const read = one.disk.contentOf.bind(one.disk)
+  Object.assign(one.disk, {
+    contentOf: (...args: Parameters<typeof read>) => {
+      if (args[0] !== '/log') return read(...args)
+      one.disk.write('/log', 'one more line', 1)
+      throw new SyncFailure('changed', 'The file changes while it is read.')
+    },
+  })
+  one.disk.write('/log', 'a line', 1)
+  await pass(600_000)
+  t.match(one.engine?.status, { isIdle: false, problems: new Map([['/log', /changes while it is read/]]) })
+  t.ok(Number(one.engine?.stalledMs) > 500_000, 'a run that is to end knows that it waits in vain')
+  Object.assign(one.disk, { contentOf: read })
+  await pass(120_000)
+  t.strictSame(treeOf(node), ['/log: one more line'])
+  t.match(one.engine?.status, { isIdle: true, problems: new Map() })
+  t.equal(one.engine?.stalledMs, 0)
+})
+
+t.test('a file that is too large for the node is not read', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'small', 1)
+  await pass(soon)
+  const read = one.disk.contentOf.bind(one.disk)
+  let reads = 0
+  Object.assign(one.disk, {
+    contentOf: (...args: Parameters<typeof read>) => {
+      reads += 1
+      return read(...args)
+    },
+  })
+  node.largestFile = 2_000_000
+  for (const path of ['/a', '/b']) one.disk.write(path, 'x'.repeat(2_000_001), 2)
+  await pass(soon)
+  const reason = /too large. The node takes files of at most 2000000 bytes/
+  t.match(one.engine?.status, {
+    isIdle: true,
+    problems: new Map([
+      ['/a', reason],
+      ['/b', reason],
+    ]),
+  })
+  t.equal(reads, 0)
+  one.disk.write('/b', 'x'.repeat(2_000_000), 3)
+  await pass(soon)
+  t.strictSame([...node.nodes.keys()], ['/a', '/b'])
+})
+
+t.test(
+  'several devices with the same version make one copy of the one that a restored node has',
+  async (t) => {
+    for (const isNodeNewer of [false, true]) {
+      const { node, pass, device } = createQuietWorld()
+      const devices = ['one', 'two', 'three'].map((name) => device(name))
+      await pass(soon)
+      const writeAs = (content: string, modified: number) =>
+        node.write('/a.txt', content, modified, node.revisionOf('/a.txt'))
+      writeAs('former', isNodeNewer ? 30_000 : 10_000)
+      await pass(soon)
+      const backup = node.backup()
+      writeAs('newer', 20_000)
+      await pass(soon)
+      node.restore(backup)
+      for (const each of devices) each.cut()
+      await pass(60_000)
+      const wanted = isNodeNewer
+        ? ['/a (conflict 1970-01-01 000020).txt: newer', '/a.txt: former']
+        : ['/a (conflict 1970-01-01 000010).txt: former', '/a.txt: newer']
+      t.strictSame(treeOf(node), wanted)
+      for (const each of devices) t.strictSame(treeOn(each), wanted)
+      // A device that comes later finds the copy.
+      node.restore(backup)
+      for (const each of devices) each.cut()
+      await pass(60_000)
+      t.strictSame(treeOf(node), wanted)
+    }
+  },
+)
 
 /** The next call takes effect, but its answer is lost. */
 function loseAnswer(node: ModelNode, call: 'write' | 'move' | 'remove'): void {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   appendFile,
+  cp,
   mkdir,
   readdir,
   readFile,
@@ -48,7 +49,7 @@ t.test('two folders of a user become the same, in both directions', async (t) =>
   await both(first, second, async () => (await tree(two)).length === 3)
   const trash = await tree(join(two, '.nodekeep-sync/trash'))
   t.ok(
-    trash.some((line) => line.endsWith('/b.txt: from two')),
+    trash.some((line) => /\/b [0-9a-f]+\.txt: from two$/.test(line)),
     'the trash has it',
   )
 })
@@ -137,17 +138,18 @@ t.test('what cannot be synced is left alone', async (t) => {
   await writeFile(Buffer.concat([Buffer.from(join(folder, 'no text ')), Buffer.from([0xff])]), '')
   await mkdir(join(folder, 'nested/.nodekeep-sync'), { recursive: true })
   await writeFile(join(folder, 'nested/.nodekeep-sync/state.sqlite'), 'of another client')
+  await writeFile(join(folder, 'nested/a'), 'of another client')
   await write(user, '/link/passwd', 'from the node')
   await write(user, '/c.tmp', 'from the node')
   const sync = await syncFolder(t, node, user, { folder })
   await sync.idle()
-  t.strictSame(await names(user), ['.nodekeepignore', 'C.TMP', 'c.tmp', 'link', 'nested'])
-  t.strictSame(await names(user, '/nested'), [])
+  t.strictSame(await names(user), ['.nodekeepignore', 'C.TMP', 'c.tmp', 'link'])
   const problems = Object.fromEntries(sync.status().problems)
   t.match(problems, {
     '/link': /Only files and folders/,
     '/back\\slash': /The node cannot have this name/,
     '/no text \ufffd': /no text in UTF-8/,
+    '/nested': /another client syncs it, or did. Remove that folder/,
   })
   t.strictSame((await readdir(folder)).sort(), [
     '.nodekeep-sync',
@@ -160,6 +162,68 @@ t.test('what cannot be synced is left alone', async (t) => {
     'nested',
     'no text \ufffd',
   ])
+})
+
+t.test('clients in folders within each other leave each other alone', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  const inner = join(folder, 'photos/inner')
+  await mkdir(inner, { recursive: true })
+  await writeFile(join(folder, 'photos/a'), 'of the outer')
+  const first = await syncFolder(t, node, user, { folder })
+  await first.idle()
+  const parts = { folder: inner, url: node.url, token: user.token, deviceName: 'x' }
+  await t.rejects(openSyncFolder(parts), { kind: 'stop', message: /is in .*, which is synced already/ })
+  t.strictSame(await tree(inner), [])
+  await first.stop()
+
+  // The inner folder was synced before.
+  await rename(join(folder, '.nodekeep-sync'), join(folder, 'photos/away'))
+  const second = await syncFolder(t, node, user, { folder: inner })
+  await second.idle()
+  await rm(join(inner, 'photos'), { recursive: true })
+  await until(second, async () => (await names(user)).length === 0)
+  await second.stop()
+  await rm(join(folder, 'photos/away'), { recursive: true })
+  const outer = await syncFolder(t, node, user, { folder })
+  await outer.idle()
+  t.match(outer.status().problems.get('/photos/inner'), /another client syncs it/)
+  t.strictSame(await names(user, '/photos'), ['a'])
+  await writeFile(join(inner, 'b'), 'beside it')
+  await writeFile(join(folder, 'c'), 'of the outer')
+  await until(outer, async () => (await names(user)).includes('c'))
+  t.strictSame(await names(user, '/photos'), ['a'])
+
+  await rm(join(inner, '.nodekeep-sync'), { recursive: true })
+  await until(outer, async () => (await names(user, '/photos')).includes('inner'))
+  await until(outer, async () => (await names(user, '/photos/inner')).length === 1)
+  await outer.idle()
+  t.equal(outer.status().problems.size, 0)
+})
+
+t.test('a folder that was copied with its state goes on as a device of its own', async (t) => {
+  const user = await node.signIn()
+  const [one, base] = [await temporaryFolder(t), await temporaryFolder(t)]
+  const two = join(base, 'copy')
+  await writeFile(join(one, 'a'), 'of both')
+  const before = await syncFolder(t, node, user, { folder: one })
+  await before.idle()
+  await before.stop()
+  await cp(one, two, { recursive: true, preserveTimestamps: true })
+  const told: string[] = []
+  const onTrouble = (message: string) => told.push(message)
+  const first = await syncFolder(t, node, user, { folder: one, onTrouble })
+  await first.idle()
+  const second = await syncFolder(t, node, user, { folder: two, onTrouble })
+  await until(first, async () => told.length > 0)
+  await both(first, second, async () => (await connected(user)).length === 2)
+  await writeFile(join(one, 'b'), 'of one')
+  await rm(join(two, 'a'))
+  await both(first, second, async () => (await tree(one)).length === 1 && (await tree(two)).length === 1)
+  t.strictSame(await tree(one), ['b: of one'])
+  t.strictSame(await tree(two), ['b: of one'])
+  t.match(told, [/copied together with its "\.nodekeep-sync".* goes on as a new device/])
+  t.equal(told.length, 1)
 })
 
 t.test('a folder that is named by a symbolic link is watched', async (t) => {
@@ -257,6 +321,13 @@ t.test('a token that is not valid stops the client', async (t) => {
   const sync = await syncFolder(t, node, { token: 'wrong' }, { folder })
   await t.rejects(sync.ended, { kind: 'stop', message: /token/ })
 })
+
+/** The devices of a user that are connected. */
+async function connected(user: TestUser): Promise<unknown[]> {
+  const answer = await user.fetch('/api/sync/devices')
+  const { devices } = (await answer.json()) as { devices: { connected: boolean }[] }
+  return devices.filter((device) => device.connected)
+}
 
 /** Waits until two clients have a state. */
 async function both(first: RunningSync, second: RunningSync, isThere: () => Promise<boolean>): Promise<void> {

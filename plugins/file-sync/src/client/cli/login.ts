@@ -6,6 +6,7 @@ import { Wallet } from 'ethers'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { readJson } from '../remote/bounded-answers.ts'
+import { checkToken } from '../remote/node-requests.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { nodeUrl } from './node-url.ts'
 import { changeSettings } from './settings.ts'
@@ -48,6 +49,7 @@ export async function login({ node, key, claim }: LoginOptions): Promise<void> {
       'stop',
       'Give a token on the standard input, or the key file of a wallet with --key.',
     )
+  checkToken(token)
   // The token is tried where sync uses it: it may have no other scope.
   await ask(url, '/api/sync/devices', Type.Object({}), { token })
   await changeSettings((settings) => ({ ...settings, tokens: { ...settings.tokens, [url.origin]: token } }))

@@ -11,6 +11,14 @@ import { type SyncOptions, sync } from './sync.ts'
 /** The folders of sources and of compiled code are equally far from the manifest. */
 const manifest = new URL('../../../package.json', import.meta.url)
 
+const exitCodes = `
+Exit codes with --once:
+  0  both sides are the same
+  1  nothing can be synced before you do something
+  2  deletions wait for you
+  3  all else is synced, but some files cannot be; they are named
+  4  it was not finished, as when the node does not answer`
+
 /** Runs the command `nodekeep-sync`. */
 export async function run(args: readonly string[]): Promise<void> {
   const program = new Command('nodekeep-sync')
@@ -22,9 +30,11 @@ export async function run(args: readonly string[]): Promise<void> {
       '--name <device>',
       'the name of this device, which conflict copies have; by default that of the machine',
     )
-    .option('--once', 'end when both sides are the same')
+    .option('--once', 'end when both sides are the same, or when nothing more can be done')
+    .option('--wait <seconds>', 'with --once: how long to wait while nothing can be done', '60')
     .option('--link', 'begin anew, also with another node: compare both sides, and delete nothing')
     .option('--allow-deletions', 'delete also many files at once')
+    .addHelpText('after', exitCodes)
     .enablePositionalOptions()
     .action((folder: string, options: SyncOptions) => sync(folder, options))
   program

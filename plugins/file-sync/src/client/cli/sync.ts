@@ -15,12 +15,17 @@ const lookMs = 500
 export interface SyncOptions {
   readonly node?: string
   readonly once?: boolean
+  /** With `once`: the seconds to wait while all that is left fails. */
+  readonly wait?: string
   readonly name?: string
   readonly link?: boolean
   readonly allowDeletions?: boolean
 }
 
-/** Syncs a folder until the process is told to end, or with `once` until both sides are the same. */
+/** Exit codes of a run with `once`, beside 1 for a failure. */
+const [heldCode, leftCode, unfinishedCode] = [2, 3, 4] as const
+
+/** Syncs a folder until the process is told to end, or with `once` until both sides are the same, or nothing more can be done. */
 export async function sync(path: string, options: SyncOptions): Promise<void> {
   const folder = resolve(path)
   const settings = await readSettings()
@@ -28,10 +33,12 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   const node = options.node ?? known
   if (node === undefined) throw new SyncFailure('stop', `Name the node of ${folder} with --node URL.`)
   const url = nodeUrl(node)
-  const token = process.env.NODEKEEP_SYNC_TOKEN ?? settings.tokens[url.origin]
+  const token = process.env.NODEKEEP_SYNC_TOKEN?.trim() || settings.tokens[url.origin]
   if (token === undefined) {
     throw new SyncFailure('stop', `Log in first: nodekeep-sync login --node ${url.origin}`)
   }
+  const waitMs = Number(options.wait ?? 60) * 1000
+  if (!(waitMs >= 0)) throw new SyncFailure('stop', `Give --wait a number of seconds, not "${options.wait}".`)
   const deviceName = options.name ?? asciiOf(hostname())
   if (!isDeviceName(deviceName)) {
     throw new SyncFailure(
@@ -41,6 +48,8 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   }
   const end = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end.abort())
+  /** Why both sides are not the same at the end of a run with `once`. */
+  let unfinished: string | null = 'The command was stopped.'
   using opened = await openSyncFolder({
     folder,
     url,
@@ -55,7 +64,9 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
     onStatus: (status) => {
       if (options.allowDeletions === true && status.heldDeletions !== null)
         queueMicrotask(() => engine.confirmDeletions())
-      if (options.once === true && isDone(status)) end.abort()
+      if (options.once !== true || !isDone(status)) return
+      unfinished = null
+      end.abort()
     },
   })
   const { engine } = opened
@@ -72,6 +83,9 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
     if (waiting !== null && waiting !== told) console.error(`${lineStart()}${printable(waiting)}`)
     told = waiting
     showProgress(status)
+    if (options.once !== true || engine.stalledMs < waitMs || end.signal.aborted) return
+    unfinished = waiting ?? `${status.open} paths are open.`
+    end.abort()
   }
   let looking = look()
   const looks = setInterval(() => {
@@ -87,6 +101,10 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
     if (process.stdout.isTTY) process.stdout.write('\n')
   }
   report(folder, engine.status)
+  if (options.once !== true) return
+  if (unfinished !== null)
+    console.error(printable(`Not finished: ${unfinished} Run the command again later.`))
+  process.exitCode = unfinished === null ? codeOf(engine.status) : unfinishedCode
 }
 
 function isDone({ isIdle, isPaused: paused }: SyncStatus): boolean {
@@ -107,11 +125,13 @@ function lineStart(): string {
 }
 
 function report(folder: string, status: SyncStatus): void {
-  const { heldDeletions, problems } = status
-  for (const [path, reason] of problems) console.error(printable(`Not synced: ${path}: ${reason}`))
-  if (heldDeletions === null) return
-  console.error(waitingText(folder, status))
-  process.exitCode = 2
+  for (const [path, reason] of status.problems) console.error(printable(`Not synced: ${path}: ${reason}`))
+  if (status.heldDeletions !== null) console.error(waitingText(folder, status))
+}
+
+function codeOf({ heldDeletions, problems }: SyncStatus): number {
+  if (heldDeletions !== null) return heldCode
+  return problems.size > 0 ? leftCode : 0
 }
 
 /** The node takes names in printable ASCII, and means other programs by "disk". */

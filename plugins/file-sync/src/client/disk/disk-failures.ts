@@ -1,3 +1,4 @@
+import { getSystemErrorMessage } from 'node:util'
 import { SyncFailure, type SyncFailureKind } from '../sync-failure.ts'
 
 /** https://man7.org/linux/man-pages/man3/errno.3.html */
@@ -8,6 +9,8 @@ const kinds: Readonly<Record<string, SyncFailureKind>> = {
   ENOTEMPTY: 'changed',
   EISDIR: 'changed',
   ELOOP: 'changed',
+  ENXIO: 'changed',
+  ENODEV: 'changed',
   ENOSPC: 'unavailable',
   EDQUOT: 'unavailable',
   EROFS: 'unavailable',
@@ -22,6 +25,7 @@ const kinds: Readonly<Record<string, SyncFailureKind>> = {
   EINVAL: 'refused',
   EILSEQ: 'refused',
   ENAMETOOLONG: 'refused',
+  EFBIG: 'refused',
 }
 
 const causes: Readonly<Record<string, string>> = {
@@ -35,14 +39,20 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException | null)?.code ?? '')
 }
 
-/** Does something with the disk. Expected errors become those of sync. */
+/**
+ * Does something with the disk. Expected errors become those of sync. Their messages name the entry: those of Node name the file that
+ * took part, such as one of the client's own.
+ *
+ * @param path the path of the entry
+ */
 export async function withDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
+    const { code = '', errno } = error as NodeJS.ErrnoException
     const kind = kinds[code]
     if (kind === undefined) throw error
-    throw new SyncFailure(kind, `${path}: ${causes[code] ?? message}`, { cause: error })
+    const cause = causes[code] ?? `${getSystemErrorMessage(errno ?? 0)} (${code})`
+    throw new SyncFailure(kind, `${path}: ${cause}`, { cause: error })
   }
 }

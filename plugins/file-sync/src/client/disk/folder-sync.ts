@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 
 /** Makes the names in folders durable. Calls for a folder that come while one waits share it. */
@@ -27,7 +28,8 @@ export class FolderSync {
 async function syncNow(folder: string): Promise<void> {
   // Windows cannot open a folder to sync it.
   if (process.platform === 'win32') return
-  const handle = await open(folder)
+  // A named pipe that has taken the place of the folder would wait for a writer.
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     await handle.sync()
   } finally {

@@ -10,6 +10,9 @@ const mostInMemory = 4 * 1024 * 1024
 
 const chunkBytes = 1024 * 1024
 
+/** A named pipe that has taken the place of the file would wait for a writer. Windows has neither flag. */
+const readOnly = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
 /** A file that is open for reading. Its bytes are all of one version, or reading fails. */
 class OpenFile implements LocalContent {
   readonly size: number
@@ -77,7 +80,7 @@ class OpenFile implements LocalContent {
  * @throws SyncFailure `changed` if it has another identity; errors of the disk
  */
 export async function openContent(file: string, entry: LocalFileEntry): Promise<LocalContent> {
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+  const handle = await open(file, readOnly)
   const content = new OpenFile(handle, entry)
   try {
     await content.load()

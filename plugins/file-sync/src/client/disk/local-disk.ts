@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
 import {
   access,
+  appendFile,
   chmod,
   constants,
   link,
@@ -19,6 +20,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { nameWith } from '../conflict-name.ts'
 import type { Disk, Incoming, LocalContent, LocalEntry, LocalFileEntry, RemoteFileEntry } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { folderOf, foldersAbove, inFolder, nameOf, ownFolder } from '../sync-paths.ts'
@@ -44,8 +46,14 @@ const lookBytes = 16 * 1024 * 1024
 const lookMs = 100
 const mostSmall = 1024 * 1024
 
-/** Days for which removed files stay in the trash. */
+/** Days on which the client runs, for which removed files stay in the trash. */
 const trashDays = 30
+
+/** Bytes of the longest name in the trash. Of a path that is almost too long for the disk, the whole would be too long. */
+const longestInTrash = 64
+
+/** The file in each folder of the trash that tells the paths that the files had. */
+const pathsFile = 'paths.jsonl'
 
 const noLinks = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
 
@@ -58,8 +66,8 @@ export class LocalDisk implements Disk {
   readonly #own: string
   readonly #incoming: string
   readonly #trash: string
-  /** The day on which the trash was emptied last. */
-  #emptied = ''
+  /** The folder of the trash for what is removed now, and the day as the clock tells it. */
+  #today = { date: '', folder: '' }
   /** Until when small files need no look at the free bytes, as `performance.now()` tells it. */
   #hasRoomUntil = 0
   readonly #isCaseSensitive: boolean
@@ -102,16 +110,13 @@ export class LocalDisk implements Disk {
     // A killed client may have left unfinished files.
     await rm(incoming, { recursive: true, force: true })
     await mkdir(incoming, { mode: 0o700 })
-    await mkdir(join(own, 'trash'), { recursive: true, mode: 0o700 })
     await writeFile(join(incoming, 'Probe'), '')
     const isCaseSensitive = await lstat(join(incoming, 'probe')).then(
       () => false,
       () => true,
     )
     await unlink(join(incoming, 'Probe'))
-    const disk = new LocalDisk(root, await lstat(own, { bigint: true }), isCaseSensitive, onTrouble)
-    await disk.#emptyTrash()
-    return disk
+    return new LocalDisk(root, await lstat(own, { bigint: true }), isCaseSensitive, onTrouble)
   }
 
   nameKey(name: string): string {
@@ -144,6 +149,8 @@ export class LocalDisk implements Disk {
       })
       if (folder === '/' || names === null) await this.#checkRoot()
       if (names === null) return null
+      // Each day counts. A disk that is full or read-only is told by what needs it.
+      if (folder === '/') await this.#trashOfToday().catch(() => {})
       const found = new Map<string, LocalEntry>()
       for (let start = 0; start < names.length; start += together) {
         await Promise.all(
@@ -230,13 +237,14 @@ export class LocalDisk implements Disk {
 
   async trash(path: string, file: LocalFileEntry): Promise<void> {
     await withDisk(path, async () => {
-      await this.#emptyTrash()
       const real = this.#real(path)
       if (await this.#isBehindLink(path)) throw changed(path)
       await this.#verify(real, path, file)
-      const time = new Date(Date.now()).toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '')
-      const aside = join(this.#trash, `${time} ${randomUUID().slice(0, 8)}`, path)
-      await mkdir(dirname(aside), { recursive: true, mode: 0o700 })
+      const folder = await this.#trashOfToday()
+      const name = nameWith(nameOf(path), ` ${randomUUID().slice(0, 8)}`, longestInTrash)
+      const line = { name, path, removed: new Date(Date.now()).toISOString() }
+      await appendFile(join(folder, pathsFile), `${JSON.stringify(line)}\n`)
+      const aside = join(folder, name)
       await rename(real, aside)
       const { moveIdentity } = fileEntry(await lstat(aside, { bigint: true }))
       if (moveIdentity === file.moveIdentity) return
@@ -355,7 +363,12 @@ export class LocalDisk implements Disk {
       () => true,
       () => false,
     )
-    return isReadable ? { type: 'directory' } : { type: 'other', reason: 'The folder cannot be read.' }
+    if (!isReadable) return { type: 'other', reason: 'The folder cannot be read.' }
+    const isOfClient = await lstat(join(real, nameOf(ownFolder))).then(
+      () => true,
+      () => false,
+    )
+    return isOfClient ? ofClient : { type: 'directory' }
   }
 
   async #stats(real: string): Promise<BigIntStats | null> {
@@ -403,24 +416,47 @@ export class LocalDisk implements Disk {
     throw new SyncFailure('unavailable', 'The disk is full. Downloads leave 64 MiB of it free.')
   }
 
-  /** Removes what is older than 30 days from the trash, at most once a day. */
-  async #emptyTrash(): Promise<void> {
-    const now = Date.now()
-    const today = dayOf(now)
-    if (today === this.#emptied) return
-    this.#emptied = today
-    const oldest = dayOf(now - trashDays * 86_400_000)
-    for (const name of await readdir(this.#trash)) {
-      if (name.slice(0, 10) < oldest) await rm(join(this.#trash, name), { recursive: true, force: true })
+  /**
+   * The folder for what is removed now, such as `12 2026-11-24`. Each day on which the client runs has one, with a number that grows by
+   * one, and the folders before the last 30 are removed. So a clock that is wrong for a moment adds a day, but never ages the others.
+   */
+  async #trashOfToday(): Promise<string> {
+    const date = new Date(Date.now()).toISOString().slice(0, 10)
+    const { date: known, folder: there } = this.#today
+    if (date === known && (await this.#stats(there)) !== null) return there
+    // Somebody may have removed it. Without the client's own folder, it is not made.
+    await mkdir(this.#trash, { mode: 0o700 }).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error
+    })
+    const names = await readdir(this.#trash)
+    const days = names
+      .flatMap((name) => {
+        const [, number, of] = /^(\d+) ([\d-]+)$/.exec(name) ?? []
+        return number === undefined ? [] : { name, number: Number(number), date: of }
+      })
+      .sort((one, other) => one.number - other.number)
+    const last = days.at(-1)
+    // A clock that goes back and forth between two days has begun both of them already.
+    const isKnown = days.some((day) => day.date === date)
+    const number = (last?.number ?? 0) + (isKnown ? 0 : 1)
+    const folder = join(this.#trash, isKnown && last ? last.name : `${number} ${date}`)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    for (const day of days) {
+      if (day.number < number - trashDays)
+        await rm(join(this.#trash, day.name), { recursive: true, force: true })
     }
+    // A former version has made a folder for each file.
+    const others = names.filter((name) => !days.some((day) => day.name === name))
+    for (const name of others) await rename(join(this.#trash, name), join(folder, name))
+    this.#today = { date, folder }
+    return folder
   }
 }
 
-/** The day of a time in UTC, such as `2026-11-24`. */
-function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
+const ofClient: LocalEntry = {
+  type: 'other',
+  reason: `It has a folder "${nameOf(ownFolder)}": another client syncs it, or did. Remove that folder to sync it here.`,
 }
-
 const notText: LocalEntry = { type: 'other', reason: 'The name is no text in UTF-8.' }
 
 const files = new WeakMap<Incoming, string>()

@@ -44,19 +44,35 @@ const listPage = Type.Object({
     { maxItems: pageEntries },
   ),
   cursor: Type.Union([Type.String({ maxLength: 400 }), Type.Null()]),
+  maxFileSize: Type.Optional(Type.Integer({ minimum: 0 })),
 })
+
+const copied =
+  'Another client has connected as this device: the folder was copied together with its ".nodekeep-sync", perhaps to another machine. This client goes on as a new device. All files are compared, and nothing is deleted.'
 
 /** A node, over its HTTP API and its WebSocket. */
 export class NodeRemote implements Remote {
   readonly #access: NodeAccess
   readonly #requests: NodeRequests
   readonly #pings = new FeedPings()
+  readonly #onTrouble: (message: string) => void
   readonly #now: () => number
+  /** Bytes of the largest file that the node takes. `null` before the node has told it on this connection. */
+  #largestFile: number | null = null
 
-  /** @param now milliseconds of a clock that nobody sets */
-  constructor(access: NodeAccess, now = () => performance.now()) {
+  /**
+   * @param onTrouble takes a sentence for the person, such as that another client uses this device
+   * @param now milliseconds of a clock that nobody sets
+   * @throws SyncFailure `stop` if the token cannot be sent
+   */
+  constructor(
+    access: NodeAccess,
+    onTrouble: (message: string) => void = () => {},
+    now = () => performance.now(),
+  ) {
     this.#access = access
     this.#requests = new NodeRequests(access)
+    this.#onTrouble = onTrouble
     this.#now = now
   }
 
@@ -65,6 +81,7 @@ export class NodeRemote implements Remote {
     const { device } = hello
     // A position of another device says nothing: it may be one of another user.
     const newDevice = { name: deviceName }
+    this.#largestFile = null
     try {
       await followChanges(
         this.#access,
@@ -74,9 +91,13 @@ export class NodeRemote implements Remote {
         this.#pings,
       )
     } catch (error) {
-      const isUnknown = error instanceof FeedError && ['FORBIDDEN', 'NOT_FOUND'].includes(error.code)
-      if (!isUnknown || device === undefined) return this.#explain(error)
-      // The device was removed, or belongs to another token.
+      const code = error instanceof FeedError ? error.code : ''
+      // This client has one connection at a time. So it was another one that has connected as this device.
+      const isCopied = code === 'CONFLICT'
+      const isUnknown = ['FORBIDDEN', 'NOT_FOUND'].includes(code)
+      if (device === undefined || !(isCopied || isUnknown)) return this.#explain(error)
+      if (isCopied) this.#onTrouble(copied)
+      // The device is that of another client, was removed, or belongs to another token.
       await followChanges(this.#access, newDevice, onMessage, signal, this.#pings)
     }
   }
@@ -96,14 +117,8 @@ export class NodeRemote implements Remote {
     const found = new Map<string, RemoteEntry>()
     let cursor: string | null = ''
     while (cursor !== null) {
-      const query: Record<string, string> = {
-        path: folder,
-        limit: String(pageEntries),
-        ...(cursor !== '' && { cursor }),
-      }
-      const page: Static<typeof listPage> | null = await this.#requests
-        .ask('/api/files/list', listPage, { query })
-        .catch(nullIfGone)
+      const query: Record<string, string> = cursor === '' ? {} : { cursor }
+      const page = await this.#listPage(folder, { limit: String(pageEntries), ...query })
       if (page === null) return null
       const before = found.size
       for (const entry of page.entries) found.set(entry.name, entryOf(entry.name, entry))
@@ -113,6 +128,11 @@ export class NodeRemote implements Remote {
       cursor = page.cursor
     }
     return found
+  }
+
+  async largestFile(): Promise<number> {
+    if (this.#largestFile === null) await this.#listPage('/', { limit: '1' })
+    return this.#largestFile ?? Number.POSITIVE_INFINITY
   }
 
   async hash(path: string, revision: string): Promise<string | null> {
@@ -175,6 +195,14 @@ export class NodeRemote implements Remote {
 
   stop(): void {
     this.#requests.stop()
+  }
+
+  async #listPage(path: string, query: Record<string, string>): Promise<Static<typeof listPage> | null> {
+    const page = await this.#requests
+      .ask('/api/files/list', listPage, { query: { path, ...query } })
+      .catch(nullIfGone)
+    if (page !== null) this.#largestFile = page.maxFileSize ?? null
+    return page
   }
 
   /** Reads a part of a file. If the connection breaks, it goes on from there. */

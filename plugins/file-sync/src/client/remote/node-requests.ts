@@ -67,8 +67,10 @@ export class NodeRequests {
    * @param longestSilenceMs milliseconds for which the node may be silent while a request waits for it
    * @param longestIdleMs milliseconds for which a connection is kept for the next request; a router, or a change of the network, may
    *   end an idle one without a word, and a request on it would wait for the longest silence
+   * @throws SyncFailure `stop` if the token cannot be sent
    */
   constructor(access: NodeAccess, longestSilenceMs = 300_000, longestIdleMs = 4000) {
+    checkToken(access.token)
     this.#access = access
     this.#longestSilenceMs = longestSilenceMs
     this.#agent = new (access.url.protocol === 'https:' ? TlsAgent : Agent)({
@@ -179,6 +181,15 @@ export class NodeRequests {
       throw new SyncFailure('unavailable', `The node at ${origin} does not answer.`, { cause: error })
     }
   }
+}
+
+/** @throws SyncFailure `stop` for a text that a request cannot carry as a token: https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
+export function checkToken(token: string): void {
+  if (/^[\x21-\x7e]+$/.test(token)) return
+  throw new SyncFailure(
+    'stop',
+    'The token has a space, a line end or another character that no token has. Copy it again.',
+  )
 }
 
 /** Waits for the head of the answer. Later failures of the connection are told by the answer. */

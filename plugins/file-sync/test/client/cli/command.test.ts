@@ -1,7 +1,8 @@
 // In a process of its own: it starts commands, which take their environment from it.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -35,6 +36,32 @@ t.test('a folder is synced once, with a token from the standard input', async (t
   t.equal(await (await user.fetch('/read?path=/a.txt')).text(), 'hello')
   const status = await run(home, ['status', '--json'])
   t.match(JSON.parse(status.out), [{ folder, synced: 1, isRunning: false, problems: {} }])
+})
+
+t.test('the exit code tells what was left', async (t) => {
+  const user = await node.signIn()
+  const home = await temporaryFolder(t)
+  const folder = join(home, 'Cloud')
+  await mkdir(folder)
+  // Files of secrets often end with a line end.
+  const env = { NODEKEEP_SYNC_TOKEN: `${user.token}\r\n` }
+  const sync = (...args: string[]) => run(home, [folder, '--once', ...args], '', env)
+  t.match(await sync('--node', node.url.href), { code: 0, err: '' })
+  await writeFile(join(folder, 'a'), 'any')
+  await symlink('/etc', join(folder, 'link'))
+  t.match(await sync(), { code: 3, out: /upload \/a/, err: /Not synced: \/link: Only files/ })
+  const help = await run(home, ['--help'])
+  t.match(help.out, /Exit codes with --once/)
+
+  t.match(await sync('--wait', 'any'), { code: 1, err: /--wait a number of seconds/ })
+  const wrong = { NODEKEEP_SYNC_TOKEN: 'two words' }
+  t.match(await run(home, [folder, '--once'], '', wrong), { code: 1, err: /The token has a space/ })
+
+  const away = join(home, 'away')
+  await mkdir(away)
+  const url = await freeAddress()
+  const down = await run(home, [away, '--once', '--wait', '1', '--node', url], '', env)
+  t.match(down, { code: 4, err: /Not finished: The node .* does not answer/ })
 })
 
 t.test('a wallet signs in, and the token that is kept may only sync', async (t) => {
@@ -116,9 +143,19 @@ async function startCommand(t: Test, folder: string) {
   }
 }
 
-async function run(home: string, args: readonly string[], input = '') {
+/** The address of a node that is down. */
+async function freeAddress(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${port}`
+}
+
+async function run(home: string, args: readonly string[], input = '', env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [command, ...args], {
-    env: { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home },
+    env: { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home, ...env },
   })
   child.stdin.end(input)
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

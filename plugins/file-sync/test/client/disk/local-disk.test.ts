@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
@@ -47,19 +48,104 @@ t.test('a file that a program writes to while it is replaced is rescued', async 
   t.equal(await readFile(join(folder, name), 'utf8'), 'written at the last moment')
 })
 
-t.test('what was removed stays in the trash for 30 days, however long the client runs', async (t) => {
+t.test('what was removed stays in the trash for 30 days on which the client runs', async (t) => {
   const folder = await temporaryFolder(t)
+  const trash = join(folder, '.nodekeep-sync/trash')
   const disk = await LocalDisk.open(folder)
   const begun = Date.now()
   let days = 0
   t.capture(Date, 'now', () => begun + days * 86_400_000)
-  for (days of [0, 30, 31]) {
-    const name = `after ${days} days`
-    await writeFile(join(folder, name), '')
-    await disk.trash(`/${name}`, await fileAt(disk, `/${name}`))
-    const there = (await readdir(join(folder, '.nodekeep-sync/trash'), { recursive: true })).join('\n')
-    t.equal(there.includes('after 0 days'), days < 31, name)
+  /** Lets the client run on a day as the clock tells it. Returns the names of the files in the trash. */
+  const runOn = async (day: number) => {
+    days = day
+    await disk.list('/')
+    const there = await readdir(trash, { recursive: true })
+    return there.filter((path) => path.endsWith('.txt')).map((path) => path.replace(/^.*\/(\w+) .*$/, '$1'))
   }
+  const remove = async (name: string) => {
+    await writeFile(join(folder, `${name}.txt`), '')
+    await disk.trash(`/${name}.txt`, await fileAt(disk, `/${name}.txt`))
+  }
+  await mkdir(join(trash, '2026-11-23 140512 0123abcd'), { recursive: true })
+  await writeFile(join(trash, '2026-11-23 140512 0123abcd/former version.txt'), '')
+  await remove('first')
+  // A clock that is wrong for some moments, at each start of a machine without a battery.
+  for (let start = 0; start < 40; start += 1) {
+    await runOn(-20_000)
+    t.same(await runOn(400), ['first', 'former'])
+  }
+  await remove('ahead')
+  const kept = ['ahead', 'first', 'former']
+  for (let day = 1; day <= 28; day += 1) t.same((await runOn(day)).sort(), kept, `${day}`)
+  t.same(await runOn(29), ['ahead'])
+  await runOn(30)
+  t.same(await runOn(31), [], 'a day in the future stays no longer')
+})
+
+t.test('the trash tells the path that a file had', async (t) => {
+  const folder = await temporaryFolder(t)
+  const trash = join(folder, '.nodekeep-sync/trash')
+  const disk = await LocalDisk.open(folder)
+  const remove = async (path: string) => {
+    await mkdir(join(folder, 'notes'), { recursive: true })
+    await writeFile(join(folder, path), 'unwanted')
+    await disk.trash(path, await fileAt(disk, path))
+  }
+  await remove('/notes/a.txt')
+  // Its person empties the trash while the client runs.
+  await rm(trash, { recursive: true })
+  await remove('/notes/b.txt')
+  const [day = ''] = await readdir(trash)
+  const { name, path } = JSON.parse(await readFile(join(trash, day, 'paths.jsonl'), 'utf8'))
+  t.match(name, /^b [0-9a-f]{8}\.txt$/)
+  t.equal(path, '/notes/b.txt')
+  t.equal(await readFile(join(trash, day, name), 'utf8'), 'unwanted')
+})
+
+t.test('a file whose path is almost too long for the disk can be removed', async (t) => {
+  const folder = await temporaryFolder(t)
+  const disk = await LocalDisk.open(folder)
+  // The longest path of Linux has 4,095 bytes.
+  let path = ''
+  while (folder.length + path.length < 3800) path += `/${'d'.repeat(100)}`
+  const name = 'n'.repeat(4095 - folder.length - path.length - 1)
+  await mkdir(join(folder, path), { recursive: true })
+  await writeFile(join(folder, path, name), '')
+  await disk.trash(`${path}/${name}`, await fileAt(disk, `${path}/${name}`))
+  t.equal(await disk.stat(`${path}/${name}`), null)
+})
+
+t.test('a message names the entry, and no file of the client', async (t) => {
+  const disk = await LocalDisk.open(await temporaryFolder(t))
+  const incoming = await disk.receive(bytesOf('of the node'), { size: 1, modified: 1000 })
+  const path = `/${'n'.repeat(256)}`
+  await t.rejects(disk.place(incoming, path, null), {
+    kind: 'refused',
+    message: `${path}: name too long (ENAMETOOLONG)`,
+  })
+})
+
+t.test('what has become a named pipe or a socket holds nothing up', async (t) => {
+  const folder = await temporaryFolder(t)
+  const disk = await LocalDisk.open(folder)
+  for (const name of ['pipe', 'socket']) await writeFile(join(folder, name), '')
+  const [pipe, socket] = [await fileAt(disk, '/pipe'), await fileAt(disk, '/socket')]
+  for (const name of ['pipe', 'socket']) await rm(join(folder, name))
+  spawnSync('mkfifo', [join(folder, 'pipe')])
+  const server = createServer().listen(join(folder, 'socket'))
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const changed = { name: 'SyncFailure', kind: 'changed' }
+  await t.rejects(disk.read('/socket', socket), changed)
+  // A read that waits for a writer would get this one.
+  let isWritten = false
+  const writer = setTimeout(() => {
+    isWritten = true
+    writeFile(join(folder, 'pipe'), '').catch(() => {})
+  }, 10_000)
+  await t.rejects(disk.read('/pipe', pipe), changed)
+  clearTimeout(writer)
+  t.notOk(isWritten, 'nobody has written to the pipe')
 })
 
 t.test('what another program has put in place is neither replaced nor removed', async (t) => {

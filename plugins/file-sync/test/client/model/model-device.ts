@@ -156,6 +156,7 @@ export class ModelDevice {
   #clock(process: number): Clock {
     return {
       now: () => this.now,
+      elapsed: () => this.#world.time.now,
       sleep: (ms, signal) => {
         const { promise, resolve } = Promise.withResolvers<void>()
         this.#world.time.after(ms, () => process === this.#process && resolve())
@@ -217,6 +218,7 @@ export class ModelDevice {
       },
       stat: (path) => this.#request(process, () => node.stat(path)),
       list: (folder) => this.#request(process, () => node.list(folder)),
+      largestFile: () => this.#request(process, () => node.largestFile),
       hash: (path, revision) => this.#request(process, () => node.hash(path, revision)),
       read: (path, { revision }) => {
         const request = this.#request(process, () => node.read(path, revision))

@@ -46,6 +46,8 @@ const page = 5
  */
 export class ModelNode {
   nodes = new Map<string, Node>()
+  /** Bytes of the largest file that the node takes. */
+  largestFile = Number.POSITIVE_INFINITY
   /** Contents that a path had once and then no more, as `heldKey` writes them. */
   readonly #dropped = new Set<string>()
   readonly #sessions = new Set<Session>()

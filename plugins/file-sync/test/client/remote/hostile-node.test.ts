@@ -138,7 +138,7 @@ t.test('a download that brings next to nothing for a minute is given up', async 
     }
     drip()
   })
-  const remote = new NodeRemote({ url: node.url, token: 'token', deviceName: 'laptop' }, () => now)
+  const remote = new NodeRemote({ url: node.url, token: 'token', deviceName: 'laptop' }, undefined, () => now)
   const file = { type: 'file', size: 100_000, modified: 0, revision: 'r' } as const
   await t.rejects(Array.fromAsync(remote.read('/a', file, null)), { ...unavailable, message: /too slowly/ })
   t.equal(node.requests.length, 4)

@@ -1,13 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { truncate, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import type { TestNode } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
 import type { LocalContent } from '../../../src/client/ports.ts'
 import { NodeRemote } from '../../../src/client/remote/node-remote.ts'
 import { createSyncNode, put } from '../../fixtures/sync-node.ts'
-import { temporaryFolder } from '../fixtures/synced-folders.ts'
+import { syncFolder, temporaryFolder } from '../fixtures/synced-folders.ts'
 
 t.test('a download that is cut off goes on where it was', async (t) => {
   const node = await createSyncNode()
@@ -28,6 +30,26 @@ t.test('a download that is cut off goes on where it was', async (t) => {
   t.match(reads[1]?.range, /^bytes=[1-9]\d*-2999999$/)
   const sent = reads.reduce((sum, read) => sum + read.answered, 0)
   t.equal(sent, bytes.length, 'no byte comes twice')
+})
+
+t.test('a file that is larger than the node takes is not read', async (t) => {
+  const node = await createSyncNode({ config: { storage: { maxFileSize: 2_000_000 } } })
+  t.teardown(() => node.stop())
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  // To read this would take hours.
+  await writeFile(join(folder, 'huge'), '')
+  await truncate(join(folder, 'huge'), 2 ** 40)
+  await writeFile(join(folder, 'large'), randomBytes(2_000_000))
+  const sync = await syncFolder(t, node, user, { folder })
+  await sync.idle()
+  t.match(sync.status().problems, new Map([['/huge', /takes files of at most 2000000 bytes/]]))
+  t.equal((await user.fetch('/stat?path=/large')).status, 200)
+  await sync.stop()
+  // The state knows the listing of the node already.
+  const again = await syncFolder(t, node, user, { folder })
+  await again.idle()
+  t.match(again.status().problems, new Map([['/huge', /takes files of at most 2000000 bytes/]]))
 })
 
 t.test('an upload that is cut off goes on after a restart of the client and of the node', async (t) => {
