@@ -77,6 +77,11 @@ for (const { manifest } of workspaces()) {
   })
 }
 
+t.test('the package of file sync contains the client that the node offers', async (t) => {
+  const client = 'node_modules/@nodekeep/file-sync/bundle/nodekeep-sync.cjs'
+  t.match(await consumer.run('node', client, '--help'), /^Usage: nodekeep-sync/m)
+})
+
 /** Returns a program that imports a module, and prints the addresses of all modules that were loaded. */
 function loadedModules(name: string): string {
   return `

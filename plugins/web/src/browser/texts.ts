@@ -224,11 +224,12 @@ export const texts = {
       needs: (node: number) => `The device needs Node ${node} or newer, and nothing else.`,
       download: (name: string, version: string, size: string) => `Download ${name} (${version}, ${size})`,
       orCommand: 'Or with a command:',
-      check:
-        'Compare its SHA-256, as with this command. On a Mac, write "shasum -a 256" instead of "sha256sum".',
+      check: 'Check its SHA-256. On a Mac, write "shasum -a 256" instead of "sha256sum":',
       token: 'Make an API token with the scopes "files:read" and "files:write" on the page',
       login: 'Run this command. Paste the token, then press Enter and Ctrl-D:',
       sync: 'Name the folder. It is synced while this command runs:',
+      always:
+        'The README of the plugin file-sync has a unit of systemd, which runs the command whenever you are signed in.',
       connected: 'Connected',
       seen: (date: string) => `Last seen on ${date}`,
       remove: 'Remove',

@@ -42,5 +42,6 @@ export function AddDevice({ page }: { page: PageContext }): VNode {
       <li>${words.login} ${command(`node ${name} login --node ${origin}`)}</li>
       <li>${words.sync} ${command(`mkdir -p ~/Cloud\nnode ${name} ~/Cloud --node ${origin}`)}</li>
     </ol>
+    <p class="hint">${words.always}</p>
   `
 }
