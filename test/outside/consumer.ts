@@ -12,7 +12,7 @@ import { installationVariable } from '../run/run-folder.ts'
 /** A folder outside the repository, on a machine that has Node and npm but no compiler. */
 interface Consumer {
   readonly folder: string
-  /** The environment of its programs, with a PATH of node, npm, npx and sh. */
+  /** The environment of its programs, with a PATH of node, npm and sh. */
   readonly env: NodeJS.ProcessEnv
   /** Runs a program to its end. Resolves or rejects with its output. */
   run(program: string, ...args: string[]): Promise<string>
@@ -48,7 +48,6 @@ export async function installConsumer(
   const programs = {
     node: process.execPath,
     npm: await locate('npm'),
-    npx: await locate('npx'),
     sh: '/bin/sh',
   }
   for (const [name, target] of Object.entries(programs)) await symlink(target, join(folder, tools, name))

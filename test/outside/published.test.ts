@@ -58,8 +58,9 @@ t.test('links of a README lead to files of its package', async (t) => {
 for (const { manifest } of workspaces()) {
   for (const command of Object.keys(manifest.bin ?? {})) {
     t.test(`the command ${command} starts, prints its version and helps`, async (t) => {
-      t.match(await consumer.run('npx', command, '--version'), manifest.version)
-      t.match(await consumer.run('npx', command, '--help'), new RegExp(`^Usage: ${command}`, 'm'))
+      const program = join(consumer.folder, 'node_modules/.bin', command)
+      t.match(await consumer.run(program, '--version'), manifest.version)
+      t.match(await consumer.run(program, '--help'), new RegExp(`^Usage: ${command}`, 'm'))
     })
   }
 
@@ -76,6 +77,11 @@ for (const { manifest } of workspaces()) {
     )
   })
 }
+
+t.test('the package of file sync contains the client that the node offers', async (t) => {
+  const client = 'node_modules/@nodekeep/file-sync/bundle/nodekeep-sync.cjs'
+  t.match(await consumer.run('node', client, '--help'), /^Usage: nodekeep-sync/m)
+})
 
 /** Returns a program that imports a module, and prints the addresses of all modules that were loaded. */
 function loadedModules(name: string): string {

@@ -39,7 +39,7 @@ export async function start(
   const child = open(folder, command, environment)
   const ended = once(child, 'close')
   const stop = async () => {
-    // The signal goes to the process group, as in a terminal: the command may be npx, with the node below it.
+    // The signal goes to the process group, as in a terminal: the command may be a launcher, with the node below it.
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGINT')
     const [code] = await ended
     return code

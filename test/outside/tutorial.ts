@@ -21,7 +21,7 @@ export async function followTutorial(t: Test, outside: Outside): Promise<void> {
       await writeFile(join(folder, step.path), step.content)
     } else if (step.kind === 'expect') {
       t.equal(printed.trim(), step.output)
-    } else if (step.command === 'npx nodekeep start') {
+    } else if (step.command === 'node_modules/.bin/nodekeep start') {
       node = await start(t, folder, step.command, { PORT: '0' })
     } else {
       printed = await run(folder, localCommand(step.command, outside, node))
@@ -40,7 +40,8 @@ export async function followTutorial(t: Test, outside: Outside): Promise<void> {
 function localCommand(command: string, outside: Outside, node: StartedNode | undefined): string {
   const local = command.replace('http://127.0.0.1:4200', node?.url.origin ?? '')
   if (!command.startsWith('npm install ')) return local
-  const named = local.replaceAll(/@nodekeep\/[\w-]+/g, (name) => tarball(outside, name))
+  const packed = /\.\.\/nodekeep\/dist\/nodekeep-([\w-]+)-\*\.tgz/g
+  const named = local.replaceAll(packed, (_, name) => tarball(outside, `@nodekeep/${name}`))
   return `${named} --prefer-offline --no-audit --no-fund`
 }
 

@@ -47,6 +47,7 @@ t.test('the archive is one folder of at most 90 MB, and describes itself', async
     [],
     'files that no program loads',
   )
+  t.ok(files.includes('node_modules/@nodekeep/file-sync/bundle/nodekeep-sync.cjs'), 'the client for devices')
 })
 
 t.test('the libraries are those that npm installs for production', async (t) => {

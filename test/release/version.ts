@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { gt, satisfies, valid } from 'semver'
+import { writeBundles } from '../bundle/bundle.ts'
 import { root } from '../run/command.ts'
 import { readPackages } from '../walls/packages.ts'
 
@@ -112,6 +113,8 @@ if (import.meta.main) {
     .option('--sdk <version>', 'the new version of the SDK, if it has changed')
     .action(async (release: string, options: { sdk?: string }) => {
       await setVersion(root, { release, ...options }, new Date().toISOString().slice(0, 10))
+      // The client of file sync contains its version.
+      await writeBundles()
       console.log(`This is ${release} now. Look at it with "git diff", and commit it.`)
     })
   try {

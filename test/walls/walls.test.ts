@@ -314,6 +314,35 @@ test('comments begin with their subject', async (t) => {
   t.strictSame(checkWalls(house(t, { [source]: sound.join('\n') })), [])
 })
 
+test('no text names a package of ours that is not published', async (t) => {
+  // The rule holds for this file too.
+  const [npm, npx] = ['npm', 'npx']
+  const commands = [
+    `${npx} nodekeep-notes --all`,
+    `${npx} -p left-pad --package=nodekeep nodekeep`,
+    `${npm} install --global @nodekeep/notes`,
+    `${npm} i left-pad nodekeep`,
+    `${npm} exec -- @nodekeep/notes`,
+    `${npm} create nodekeep`,
+  ]
+  const breaches = checkWalls(house(t, { 'kernel/README.md': commands.join('\n') }))
+  t.strictSame(
+    breaches.map((breach) => /^kernel\/README\.md: "(.*)" names a package that is not/.exec(breach)?.[1]),
+    commands,
+  )
+  bites(
+    t,
+    { 'plugins/notes/src/extra.ts': `// '${npx} nodekeep-notes'\n` },
+    /extra\.ts: .* names a package that is not/,
+  )
+  const others = [
+    'npx -p wabt wat2wasm',
+    'npm install ./dist/nodekeep-*.tgz ../a/nodekeep-1.0.0.tgz',
+    'npm ci',
+  ]
+  t.strictSame(checkWalls(house(t, { 'kernel/README.md': others.join('\n') })), [])
+})
+
 test('no document offers a real wallet as the owner', async (t) => {
   const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
   bites(

@@ -8,6 +8,7 @@ import { checkManifests } from './manifests.ts'
 import { readPackages } from './packages.ts'
 import { checkPluginPlaces } from './plugin-places.ts'
 import { withProgram } from './program.ts'
+import { checkRegistryNames } from './registry-names.ts'
 import { checkSampleWallets } from './sample-wallets.ts'
 import { checkUnusedExports } from './unused-exports.ts'
 
@@ -26,6 +27,7 @@ export function checkWalls(root: string): string[] {
     ...checkInstalls(root),
     ...checkAddresses(root),
     ...checkSampleWallets(root),
+    ...checkRegistryNames(root),
     ...checkDocumentation(packages, program),
     ...checkUnusedExports(packages, program),
     ...checkComments(

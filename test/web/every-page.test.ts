@@ -100,6 +100,7 @@ t.test(
     }
     for (const part of ['plugins', 'users', 'backups', 'update', 'overlay', 'devices']) {
       await open(`node/${part}`)
+      await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
       await inspect(`node-${part}`, { phone: windows.phone }, ['dark'])
     }
     t.strictSame(faults, [])

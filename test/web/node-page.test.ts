@@ -1,6 +1,9 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { createTestNode, needsPrograms, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, Type, Updates, userOf, WebPages } from '@nodekeep/plugin-sdk'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -257,6 +260,50 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
   })
   t.strictSame(faults, [])
 })
+
+t.test(
+  'a device syncs by the commands of the page',
+  { skip: needsChromium || needsPrograms('curl') },
+  async (t) => {
+    const node = await startNode(t)
+    const user = await node.signIn()
+    const { page, faults, open, check } = await openNodePage(t, node, user)
+    await open('Devices')
+    await page.getByText('How to add a device').click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download nodekeep-sync.cjs' }).click(),
+    ])
+    const home = await mkdtemp(join(tmpdir(), 'nodekeep-device-'))
+    t.teardown(() => rm(home, { recursive: true, force: true }))
+    const env = { HOME: home, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
+    const run = async (command: string, input = '') => {
+      const running = promisify(execFile)('bash', ['-c', command], { cwd: home, env })
+      running.child.stdin?.end(input)
+      return (await running).stdout
+    }
+    const [fetchFile = '', compare = '', login = '', sync = '', ...others] = await page
+      .locator('details pre')
+      .allTextContents()
+    t.strictSame(others, [])
+    await run(fetchFile)
+    t.match(await run(compare), 'nodekeep-sync.cjs: OK')
+    t.ok((await readFile(join(home, 'nodekeep-sync.cjs'))).equals(await readFile(await download.path())))
+    const scopes = ['files:read', 'files:write']
+    const made = await page.evaluate(`fetch('/api/account/tokens', {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: '${JSON.stringify({ name: 'laptop', scopes })}',
+  }).then((answer) => answer.json())`)
+    t.match(await run(login, `${(made as { token: string }).token}\n`), 'is stored')
+    await user.fetch('/write?path=/cat.txt', { method: 'PUT', body: 'cat' })
+    await run(`${sync} --once`)
+    t.equal(await readFile(join(home, 'Cloud/cat.txt'), 'utf8'), 'cat')
+    await page.getByRole('link', { name: 'Account', exact: true }).last().click()
+    await page.getByRole('heading', { name: 'API tokens' }).waitFor()
+    await page.goBack()
+    await check()
+    t.strictSame(faults, [])
+  },
+)
 
 t.test('a user sees own devices, and nothing of the owner', { skip: needsChromium }, async (t) => {
   const node = await startNode(t)

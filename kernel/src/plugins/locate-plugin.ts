@@ -93,8 +93,8 @@ function notFound({ id, folder }: PluginEntry, names: readonly string[]): string
   const packages = names.map((name) => `"${name}"`).join(' nor ')
   const which = names.length > 1 ? `Neither the package ${packages}` : `No package ${packages}`
   return (
-    `${which} can be found from ${folder}. Install it there with "npm install ${names[0]}", ` +
-    `or name its package with "plugins": { "${id}": { "from": "…" } }.`
+    `${which} can be found from ${folder}. Install its package there, ` +
+    `or name it with "plugins": { "${id}": { "from": "…" } }.`
   )
 }
 

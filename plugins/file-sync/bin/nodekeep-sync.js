@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const runtime = new URL('../../../runtime.js', import.meta.url)
@@ -9,12 +9,7 @@ const isCheckout = !existsSync(new URL('../dist/', import.meta.url)) && existsSy
 if (isCheckout && !process.execArgv.includes('--conditions=nodekeep-source')) {
   process.argv.splice(2, 0, fileURLToPath(import.meta.url))
   await import(runtime.href)
-} else if (Number.parseInt(process.versions.node, 10) < 24) {
-  console.error(
-    `nodekeep-sync needs Node 24 or newer; this is ${process.version}. See https://nodejs.org/download.`,
-  )
-  process.exit(1)
 } else {
-  const { run } = await import('#sync-command')
-  await run(process.argv.slice(2))
+  const { start } = await import('#sync-command')
+  await start(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
 }

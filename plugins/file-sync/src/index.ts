@@ -1,6 +1,7 @@
 import { join } from 'node:path'
-import { Changes, definePlugin, FileChanged, Files, UserData, userOf } from '@nodekeep/plugin-sdk'
+import { Address, Changes, definePlugin, FileChanged, Files, UserData, userOf } from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
+import { clientFileRoutes } from './server/client-file.ts'
 import { KeptChanges } from './server/connections/kept-changes.ts'
 import { SyncConnection } from './server/connections/sync-connection.ts'
 import { SyncConnections } from './server/connections/sync-connections.ts'
@@ -26,9 +27,9 @@ export default definePlugin({
   id: 'file-sync',
   description: 'Keeps the files of all devices of a user the same.',
   config: configuration,
-  requires: { files: Files, changes: Changes },
+  requires: { files: Files, changes: Changes, address: Address },
   contributes: { userData: UserData },
-  setup({ config, files, changes, userData, events, log, routes, dataDir, sqliteFile, ...context }) {
+  setup({ config, files, changes, address, userData, events, log, routes, dataDir, sqliteFile, ...context }) {
     const { onServing, onStop, signal } = context
     const devices = new Devices(sqliteFile('devices'), config.devicesPerUser)
     onStop(() => devices.close())
@@ -119,6 +120,7 @@ export default definePlugin({
           })
           connections.run(user.uuid, connection)
         })
+        clientFileRoutes(app, address)
         contentRoutes(app, contents)
         uploadRoutes(app, { files, index, contents, uploads, staged, sources })
         deviceRoutes(app, {

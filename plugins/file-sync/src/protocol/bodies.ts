@@ -117,5 +117,15 @@ export const devicesAnswer = Type.Object({
   ),
 })
 
+/** The file with the client that the node offers. */
+export const clientAnswer = Type.Object({
+  path: Type.String({ description: 'Where the node offers it.' }),
+  name: Type.String(),
+  version: Type.String(),
+  size: fileSize,
+  sha256,
+  node: Type.Integer({ description: 'The oldest major version of Node that runs it.' }),
+})
+
 /** The answer to a removal. */
 export const success = Type.Object({ success: Type.Boolean() })

@@ -221,8 +221,15 @@ export const texts = {
       text: 'These devices keep a folder the same as your files.',
       none: 'No device syncs your files yet.',
       add: 'How to add a device',
-      addText:
-        'Run these commands on the device. "wallet.key" is a file with the private key of your wallet. For a key of this browser, it is the file that you saved.',
+      needs: (node: number) => `The device needs Node ${node} or newer, and nothing else.`,
+      download: (name: string, version: string, size: string) => `Download ${name} (${version}, ${size})`,
+      orCommand: 'Or with a command:',
+      check: 'Check its SHA-256. On a Mac, write "shasum -a 256" instead of "sha256sum":',
+      token: 'Make an API token with the scopes "files:read" and "files:write" on the page',
+      login: 'Run this command. Paste the token, then press Enter and Ctrl-D:',
+      sync: 'Name the folder. It is synced while this command runs:',
+      always:
+        'The README of the plugin file-sync has a unit of systemd, which runs the command whenever you are signed in.',
       connected: 'Connected',
       seen: (date: string) => `Last seen on ${date}`,
       remove: 'Remove',

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { siweCredentials } from '@nodekeep/login-siwe/client'
-import { Wallet } from 'ethers'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { readJson } from '../remote/bounded-answers.ts'
@@ -58,6 +56,8 @@ export async function login({ node, key, claim }: LoginOptions): Promise<void> {
 
 /** Signs in with a wallet, and creates a token that may do no more than sync. The session ends. */
 async function tokenOfWallet(url: URL, file: string, claim: string | undefined): Promise<string> {
+  // Only this needs its library, which is large.
+  const { walletOf } = await import('./wallet.ts')
   const wallet = await walletOf(file)
   const nonce = await ask(url, '/auth/siwe/nonce', nonceAnswer)
   // Another site would take the signature for a sign-in of its own.
@@ -79,17 +79,6 @@ async function tokenOfWallet(url: URL, file: string, claim: string | undefined):
   const made = await ask(url, '/api/account/tokens', tokenAnswer, { json, token: sessionToken })
   await ask(url, '/auth/logout', Type.Object({}), { json: {}, token: sessionToken })
   return made.token
-}
-
-/** The errors of the library would show what is in the file. */
-async function walletOf(file: string): Promise<Wallet> {
-  try {
-    return new Wallet((await readFile(file, 'utf8')).trim())
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code?.startsWith('E') ? message : 'It must contain a private key of 64 hexadecimal digits.'
-    throw new SyncFailure('stop', `${file} cannot be used as the key of a wallet. ${reason}`)
-  }
 }
 
 async function ask<Schema extends TSchema>(

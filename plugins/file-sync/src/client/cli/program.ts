@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { SyncFailure } from '../sync-failure.ts'
@@ -7,9 +6,6 @@ import { readSettings } from './settings.ts'
 import { readStatus, setPaused } from './status-file.ts'
 import { printable, stateText, waitingText } from './status-text.ts'
 import { type SyncOptions, sync } from './sync.ts'
-
-/** The folders of sources and of compiled code are equally far from the manifest. */
-const manifest = new URL('../../../package.json', import.meta.url)
 
 const exitCodes = `
 Exit codes with --once:
@@ -20,10 +16,10 @@ Exit codes with --once:
   4  it was not finished, as when the node does not answer`
 
 /** Runs the command `nodekeep-sync`. */
-export async function run(args: readonly string[]): Promise<void> {
+export async function run(args: readonly string[], version: string): Promise<void> {
   const program = new Command('nodekeep-sync')
     .description('Keeps a folder of this machine the same as your files on a node.')
-    .version(JSON.parse(readFileSync(manifest, 'utf8')).version, '-V, --version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .argument('<folder>', 'the folder')
     .option('--node <url>', 'the address of the node; needed for the first time')
     .option(

@@ -1,3 +1,4 @@
+import { commandName } from '../command-name.ts'
 import type { SyncStatus } from '../sync-engine.ts'
 
 type State = Pick<SyncStatus, 'isConnected' | 'isIdle' | 'isPaused' | 'open' | 'heldDeletions' | 'trouble'>
@@ -12,9 +13,9 @@ export function stateText({ isConnected, isPaused, isIdle, open, heldDeletions }
 
 /** Why a client waits, and what the person can do. `null` if it does not. */
 export function waitingText(folder: string, { isPaused, heldDeletions, trouble }: State): string | null {
-  if (isPaused) return `${folder} is paused. To go on, run: nodekeep-sync resume ${folder}`
+  if (isPaused) return `${folder} is paused. To go on, run: ${commandName()} resume ${folder}`
   if (heldDeletions === null) return trouble
-  return `${heldDeletions} files would be deleted. If that is right, stop the client and run: nodekeep-sync ${folder} --allow-deletions`
+  return `${heldDeletions} files would be deleted. If that is right, stop the client and run: ${commandName()} ${folder} --allow-deletions`
 }
 
 /** A text for a terminal. Names of files and messages of a node may contain characters that control it. */

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { commandName } from '../command-name.ts'
 import type { SyncStatus } from '../sync-engine.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { openSyncFolder } from '../sync-folder.ts'
@@ -35,7 +36,7 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   const url = nodeUrl(node)
   const token = process.env.NODEKEEP_SYNC_TOKEN?.trim() || settings.tokens[url.origin]
   if (token === undefined) {
-    throw new SyncFailure('stop', `Log in first: nodekeep-sync login --node ${url.origin}`)
+    throw new SyncFailure('stop', `Log in first: ${commandName()} login --node ${url.origin}`)
   }
   const waitMs = Number(options.wait ?? 60) * 1000
   if (!(waitMs >= 0)) throw new SyncFailure('stop', `Give --wait a number of seconds, not "${options.wait}".`)

@@ -2,6 +2,7 @@ import { Agent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessa
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { Static, TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
+import { commandName } from '../command-name.ts'
 import { SyncFailure, type SyncFailureKind } from '../sync-failure.ts'
 import { readJson, readText } from './bounded-answers.ts'
 
@@ -35,7 +36,7 @@ const kinds: Readonly<Record<number, SyncFailureKind>> = {
   429: 'unavailable',
 }
 
-const endedToken = 'The node does not accept the token any more. Log in again with "nodekeep-sync login".'
+const endedToken = `The node does not accept the token any more. Log in again with "${commandName()} login".`
 
 const otherAddress =
   'The node leads to another address, where the token must not go. Give the final address with --node.'

@@ -94,7 +94,7 @@ t.test('systemd accepts the unit of the README', { skip: needsPrograms('systemd-
   const home = await temporaryFolder(t)
   const file = join(home, 'nodekeep-sync.service')
   // systemd looks for the program on its own path.
-  await writeFile(file, unit.replace('ExecStart=', `ExecStart=${process.execPath} `))
+  await writeFile(file, unit.replace('ExecStart=node', `ExecStart=${process.execPath}`))
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--user', '--man=no', file], {
     encoding: 'utf8',
     env: { PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home },

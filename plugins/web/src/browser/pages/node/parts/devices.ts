@@ -7,6 +7,7 @@ import { texts } from '../../../texts.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
 import { dateText } from '../times.ts'
+import { AddDevice } from './add-device.ts'
 
 /** A device in `GET /api/sync/devices`. */
 interface Device {
@@ -49,8 +50,7 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
     </ul>
     <details>
       <summary>${words.add}</summary>
-      <p>${words.addText}</p>
-      <pre tabindex="0">${`npx nodekeep-sync login --node ${location.origin} --key wallet.key\nnpx nodekeep-sync ~/Cloud --node ${location.origin}`}</pre>
+      <${AddDevice} page=${page} />
     </details>
   `
 }

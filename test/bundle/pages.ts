@@ -1,24 +1,23 @@
-/** `npm run bundle`: writes the pages of the plugin `web` for browsers into `plugins/web/bundle`. */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { build } from 'esbuild-wasm'
 import { root } from '../run/command.ts'
 
 const web = join(root, 'plugins/web')
 const sources = join(web, 'src/browser')
 
-/** The folder that the plugin serves. */
-export const bundleFolder = join(web, 'bundle')
+/** The folder that the plugin `web` serves. */
+export const pagesFolder = join(web, 'bundle')
 
 /** Files that are served as they are. */
 const copied = { 'shell/index.html': 'shell/index.html', 'shell/icon.svg': 'shell/icon.svg' }
 
 /**
- * Bundles the pages. Each page is complete by itself, as a page of any plugin. esbuild-wasm makes the same bytes on every platform.
+ * Bundles the pages of the plugin `web` for browsers. Each page is complete by itself, as a page of any plugin. esbuild-wasm makes the same bytes on every platform.
  *
  * @returns the content of each file, by its path in the bundle
  */
-export async function bundle(): Promise<Map<string, Uint8Array>> {
+export async function bundlePages(): Promise<Map<string, Uint8Array>> {
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: {
@@ -35,7 +34,7 @@ export async function bundle(): Promise<Map<string, Uint8Array>> {
       'wasm/page': join(sources, 'pages/wasm/page.ts'),
       'wasm/page.css': join(sources, 'pages/wasm/page.css'),
     },
-    outdir: bundleFolder,
+    outdir: pagesFolder,
     write: false,
     bundle: true,
     minify: true,
@@ -49,19 +48,10 @@ export async function bundle(): Promise<Map<string, Uint8Array>> {
   })
   const made = outputFiles.map(
     ({ path, contents }) =>
-      [relative(bundleFolder, path).replaceAll('\\', '/').replace('.css.css', '.css'), contents] as const,
+      [relative(pagesFolder, path).replaceAll('\\', '/').replace('.css.css', '.css'), contents] as const,
   )
   const plain = Object.entries(copied).map(
     async ([path, source]) => [path, await readFile(join(sources, source))] as const,
   )
   return new Map([...made, ...(await Promise.all(plain))])
-}
-
-if (import.meta.main) {
-  await rm(bundleFolder, { recursive: true, force: true })
-  for (const [path, content] of await bundle()) {
-    const file = join(bundleFolder, path)
-    await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, content)
-  }
 }

@@ -2,24 +2,20 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { bundle, bundleFolder } from './bundle.ts'
+import { bundlePages, pagesFolder } from './pages.ts'
 
 /** The bytes that a browser loads before it shows the files of a user. */
 const firstView = ['shell/index.html', 'shell/shell.js', 'shell/shell.css', 'files/page.js', 'files/page.css']
 
-t.test('the committed bundle is what `npm run bundle` makes', async (t) => {
-  const made = await bundle()
-  const entries = await readdir(bundleFolder, { recursive: true, withFileTypes: true })
+t.test('the committed pages are what `npm run bundle` makes', async (t) => {
+  const made = await bundlePages()
+  const entries = await readdir(pagesFolder, { recursive: true, withFileTypes: true })
   const files = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
-  t.same(
-    files.sort(),
-    [...made.keys()].map((path) => join(bundleFolder, path)).sort(),
-    'run `npm run bundle`',
-  )
+  t.same(files.sort(), [...made.keys()].map((path) => join(pagesFolder, path)).sort(), 'run `npm run bundle`')
   for (const [path, content] of made) {
-    t.ok((await readFile(join(bundleFolder, path))).equals(content), `${path}: run \`npm run bundle\``)
+    t.ok((await readFile(join(pagesFolder, path))).equals(content), `${path}: run \`npm run bundle\``)
   }
   const size = firstView.reduce((sum, path) => sum + gzipSync(made.get(path) ?? '', { level: 9 }).length, 0)
   t.ok(size < 150_000, `the first view has ${size} compressed bytes`)

@@ -1,0 +1,23 @@
+/** `npm run bundle`: writes the pages for browsers and the client of file sync into the folders `bundle` of their plugins. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { bundlePages, pagesFolder } from './pages.ts'
+import { bundleSyncClient, syncClientFolder } from './sync-client.ts'
+
+/** Makes the files that are committed although other files determine them. */
+export async function writeBundles(): Promise<void> {
+  const bundles = [
+    [pagesFolder, await bundlePages()],
+    [syncClientFolder, await bundleSyncClient()],
+  ] as const
+  for (const [folder, files] of bundles) {
+    await rm(folder, { recursive: true, force: true })
+    for (const [path, content] of files) {
+      const file = join(folder, path)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, content)
+    }
+  }
+}
+
+if (import.meta.main) await writeBundles()

@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import manifest from '@nodekeep/file-sync/package.json' with { type: 'json' }
+import { createTestNode } from '@nodekeep/kernel/testing'
+import { Wallet } from 'ethers'
+import t, { type Test } from 'tap'
+import { root } from '../run/command.ts'
+import { bundleSyncClient, syncClientFolder } from './sync-client.ts'
+
+// Other tests may use both processors.
+t.setTimeout(120_000)
+
+t.test('the committed client is what `npm run bundle` makes', async (t) => {
+  const made = await bundleSyncClient()
+  t.same(await readdir(syncClientFolder), [...made.keys()], 'run `npm run bundle`')
+  for (const [name, content] of made) {
+    const needed = Buffer.from(content)
+      .toString()
+      .matchAll(/\brequire\("([^"]+)"\)/g)
+    t.same(
+      [...needed].map(([, module = '']) => module).filter((module) => !isBuiltin(module)),
+      [],
+      'Node has all',
+    )
+    t.ok((await readFile(join(syncClientFolder, name))).equals(content), `${name}: run \`npm run bundle\``)
+  }
+})
+
+t.test('a machine with Node alone syncs with the file that the node offers', async (t) => {
+  const node = await createTestNode({
+    folder: root,
+    config: { plugins: { files: true, 'storage-local': true, 'file-sync': true, 'login-siwe': true } },
+  })
+  t.teardown(() => node.stop())
+  const user = await node.signIn('owner')
+  const { home, run } = await emptyMachine(t)
+  const { path, name, sha256 } = (await (await user.fetch('/api/sync/client')).json()) as Record<
+    string,
+    string
+  >
+  const bytes = await (await node.fetch(path ?? '')).bytes()
+  t.equal(createHash('sha256').update(bytes).digest('hex'), sha256)
+  const program = join(home, name ?? '')
+  await writeFile(program, bytes)
+
+  t.match(await run(program, '--help'), { code: 0, out: /^Usage: nodekeep-sync / })
+  t.match(await run(program, '--version'), { out: `${manifest.version}\n` })
+  const folder = join(home, 'Cloud')
+  await mkdir(folder)
+  await writeFile(join(folder, 'mine.txt'), 'from the machine')
+  await user.fetch('/write?path=/yours.txt', { method: 'PUT', body: 'from the node' })
+  const sync = [folder, '--once', '--node', node.url.origin]
+  const refused = await run(program, ...sync)
+  const advice = / run: (.*)|Log in first: (.*)/.exec(refused.err)?.at(-1)
+  t.equal(advice, `node ${program} login --node ${node.url.origin}`, 'the advice is a command that runs here')
+  const scopes = ['files:read', 'files:write']
+  const made = await user.fetch('/api/account/tokens', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'laptop', scopes }),
+  })
+  const { token } = (await made.json()) as { token: string }
+  t.match(await run.with(`${token}\n`, program, 'login', '--node', node.url.origin), { code: 0, err: '' })
+  t.match(await run(program, ...sync), { code: 0, err: '' })
+  t.equal(await readFile(join(folder, 'yours.txt'), 'utf8'), 'from the node')
+  t.equal(await (await user.fetch('/read?path=/mine.txt')).text(), 'from the machine')
+  t.match(await run(program, 'status'), { code: 0, out: /2 synced/ })
+
+  const key = join(home, 'wallet.key')
+  await writeFile(key, Wallet.createRandom().privateKey, { mode: 0o600 })
+  t.match(await run(program, 'login', '--node', node.url.origin, '--key', key), { code: 0, err: '' })
+})
+
+t.test('a Node that is too old for the client is told which one it needs', async (t) => {
+  const { home, run } = await emptyMachine(t)
+  const older = join(home, 'older.cjs')
+  await writeFile(older, "Object.defineProperty(process.versions, 'node', { value: '18.20.0' })")
+  const program = join(syncClientFolder, 'nodekeep-sync.cjs')
+  // Node 18 has no SQLite.
+  const options = ['--no-experimental-sqlite', '--require', older]
+  t.match(await run(...options, program, '--help'), { code: 1, out: '', err: /needs Node 24 or newer/ })
+})
+
+/** A folder outside of the repository, where no program finds libraries. */
+async function emptyMachine(t: Test) {
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'nodekeep-sync-client-')))
+  t.teardown(() => rm(home, { recursive: true, force: true }))
+  const start = async (input: string, args: readonly string[]) => {
+    const child = spawn(process.execPath, args, {
+      cwd: home,
+      env: { HOME: home },
+    })
+    child.stdin.end(input)
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode, out, err }
+  }
+  const run = (...args: readonly string[]) => start('', args)
+  return { home, run: Object.assign(run, { with: (input: string, ...args: string[]) => start(input, args) }) }
+}
