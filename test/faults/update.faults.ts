@@ -104,11 +104,10 @@ export default {
         await node.answers(signal)
       })
       const after = await checkWhole(node, ['0.1.0', version], signal)
-      // They are removed while the node serves.
-      while (after === '0.1.0' && (await readdir(node.releases)).some((name) => name.startsWith('before-'))) {
-        signal.throwIfAborted()
-        await delay(50)
-      }
+      // Those of a version that clients have reached stay.
+      const [newest] = await node.history()
+      const copies = (await readdir(node.releases)).filter((name) => name.startsWith('before-'))
+      if (newest?.result === 'failed') assert.deepEqual(copies, [])
       if (after === version) return
       // Nothing of the update that was killed stands in the way of the next one.
       const attempts = (await node.history()).length

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -106,6 +106,9 @@ test('a plugin closes the way back only if a person says so', async (t) => {
   const kept = () => readdirSync(node.releases).filter((name) => /^\d/.test(name))
   while (kept().length > 2) await delay(20)
   t.same(kept().sort(), ['2.0.1', '3.0.0'])
+  const copies = () => readdirSync(node.releases).filter((name) => name.startsWith('before-'))
+  while (copies().length > 1) await delay(20)
+  t.same(copies(), ['before-3.0.0'], 'so do its copies of databases')
 })
 
 test('a version that dies right after its admission is left at once', async (t) => {
@@ -127,10 +130,25 @@ test('a version that ends after clients reached it is left, with all that was wr
   await node.runs('1.0.0')
   t.match(await node.get('/rows'), ['start of 1.0.0', 'before', 'start of 2.0.0'])
   await node.supervisor.end('SIGTERM')
-  t.strictSame(
-    readdirSync(node.releases).filter((name) => name.startsWith('before-')),
-    [],
+})
+
+test('a version that damages the data leaves copies from before it, which are named', async (t) => {
+  const node = await supervisedNode(t)
+  await node.post('/rows', { text: 'before' })
+  t.equal((await node.change('2.0.0', 'damages')).status, 200)
+  t.strictSame(await node.supervisor.ended(), [1, null])
+  const copies = join(node.releases, 'before-2.0.0')
+  t.match(await node.history(), [{ result: 'installed' }, { to: '1.0.0', result: 'went back' }])
+  t.match(
+    node.supervisor.output,
+    new RegExp(`If data of the node is damaged: ${copies} has copies .* right before version 2\\.0\\.0`),
   )
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(node.data, `state.sqlite${suffix}`), { force: true })
+  for (const name of readdirSync(copies).filter((name) => name.startsWith('state.sqlite')))
+    renameSync(join(copies, name), join(node.data, name))
+  node.start()
+  await node.runs('1.0.0')
+  t.ok((await node.get<string[]>('/rows')).includes('start of 2.0.0'), 'only the damaged file was replaced')
 })
 
 test('a version that does not answer is killed, which counts as a death', async (t) => {

@@ -17,6 +17,7 @@ type Behavior =
   | 'contracts'
   | 'dies'
   | 'ends'
+  | 'damages'
   | 'hangs'
 
 /** How a node changes to another release. */

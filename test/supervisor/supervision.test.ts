@@ -83,13 +83,14 @@ test('a stop while a release changes ends the change, and the next start waits f
   await node.runs('1.0.0')
 })
 
-test('a disk that is full while databases are copied fails the change, and the former version serves', async (t) => {
+test('a disk that is full while databases are copied fails the change, and does not keep the node from going back', async (t) => {
   const found = await onSmallDisk('64m', new URL('fixtures/full-disk-program.ts', import.meta.url))
   if (found === null) return void t.pass('a full disk', { skip: 'Nothing can be mounted here.' })
   t.match(found, {
     attempt: { to: '2.0.0', result: 'failed', reason: 'The disk was full while the databases were copied.' },
     rows: ['start of 1.0.0', 'before', 'start of 1.0.0', 'after'],
     left: [],
+    back: { status: 200, attempt: { to: '1.0.0', result: 'went back', reason: 'A test asks for it.' } },
   })
 })
 

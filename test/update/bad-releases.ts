@@ -1,10 +1,10 @@
-import { rm } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { patch } from './expanded-release.ts'
 import { type ReleaseChange, replaceContent } from './release-server.ts'
 
 /** A release that does not work. */
-interface BadRelease {
+export interface BadRelease {
   /** The fault, as the end of a sentence about the release. */
   readonly name: string
   readonly change: ReleaseChange
@@ -16,6 +16,8 @@ interface BadRelease {
   readonly onProbation?: boolean
   /** Whether the fault is seen only at a public address, `http://localhost:<port>`. */
   readonly atPublicAddress?: boolean
+  /** Whether another program fills the disk as soon as clients reach the release. */
+  readonly onFullDisk?: boolean
 }
 
 /** Runs a program before the node, where the release starts one; its other commands work. */
@@ -28,6 +30,20 @@ function beforeStart(program: string): ReleaseChange {
 
 /** Makes a release that crashes at its start. */
 export const crashAtStart = beforeStart('process.exit(3)')
+
+/** Makes a release that opens files until no descriptor is left, as soon as clients reach it. */
+const leakDescriptors: ReleaseChange = async (folder) => {
+  await beforeStart(
+    `const { openSync } = await import('node:fs');
+process.on('message', ({ nodekeep }) => {
+  if (nodekeep === 'admit') setInterval(() => { try { for (;;) openSync('/dev/null') } catch {} }, 100)
+})`,
+  )(folder)
+  await replaceContent(join(folder, 'bin/nodekeep'), (content) =>
+    content.replace('\n', '\nif [ "$1" = start ]; then ulimit -n 1024; fi\n'),
+  )
+  await chmod(join(folder, 'bin/nodekeep'), 0o755)
+}
 
 /** Replaces a text in a file of a package. */
 function inPackage(file: string, text: string, by: string): ReleaseChange {
@@ -129,5 +145,20 @@ export const badReleases: readonly BadRelease[] = [
     onProbation: true,
     atPublicAddress: true,
     reason: /did not work in its first minutes\. The node answers wrongly at http:\/\/localhost:\d+\.$/,
+  },
+  {
+    name: 'leaves no descriptor for anything',
+    change: leakDescriptors,
+    result: 'went back',
+    onProbation: true,
+    reason: /did not work in its first minutes\. [^.]*(stored|answer)/,
+  },
+  {
+    name: 'does not answer its clients on a full disk',
+    change: inPackage(signInRoutes, whoami, `throw new Error('broken');\n        ${whoami}`),
+    result: 'went back',
+    onProbation: true,
+    onFullDisk: true,
+    reason: /did not work in its first minutes\. The node answers wrongly at http:\/\/127\.0\.0\.1:\d+\.$/,
   },
 ]

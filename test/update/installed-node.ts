@@ -54,7 +54,10 @@ export class InstalledNode {
    *
    * @param configuration more keys of the configuration
    */
-  static async install({ archive, url }: ReleaseServer, configuration: object = {}): Promise<InstalledNode> {
+  static async install(
+    { archive, url }: Pick<ReleaseServer, 'archive' | 'url'>,
+    configuration: object = {},
+  ): Promise<InstalledNode> {
     const port = await freePort()
     const folder = await mkdtemp(join(tmpdir(), 'nodekeep-installed-'))
     const node = new InstalledNode(folder, port, join(folder, 'data'))

@@ -63,7 +63,10 @@ t.test('a node updates itself, and goes back with everything that was written', 
   t.same(there.failures, [])
   t.comment(`longest of ${there.count} answers: ${Math.round(there.longestMs)} ms`)
   t.equal(await node.version(), '0.2.0')
-  t.match(await node.ask('/api/update/details'), { body: { wayBack: { version: '0.1.0', problems: [] } } })
+  const copies = [{ before: '0.2.0', folder: join(node.releases, 'before-0.2.0') }]
+  t.match(await node.ask('/api/update/details'), {
+    body: { wayBack: { version: '0.1.0', problems: [] }, copies },
+  })
   t.match(await node.lost(), { lost: [] })
   t.same(staleTables(data), [])
 
@@ -74,6 +77,7 @@ t.test('a node updates itself, and goes back with everything that was written', 
   const command = join(node.releases, 'current/bin/nodekeep')
   const status = await promisify(execFile)(command, ['update', 'status'], { cwd: node.folder })
   t.match(status.stdout, /which version 0\.1\.0 refuses:\s+update\.color /)
+  t.match(status.stdout, /from before version 0\.2\.0 take \d+ MiB until .*before-0\.2\.0/)
   t.match(await node.ask('/api/update/back', { method: 'POST' }), {
     status: 409,
     body: { message: /0\.1\.0 could not start .*update\.color/ },

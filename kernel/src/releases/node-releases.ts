@@ -3,6 +3,7 @@ import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import {
+  type DatabaseCopies,
   NodekeepError,
   type NodeReleases,
   type ReleaseAttempt,
@@ -100,7 +101,7 @@ export class KernelReleases implements NodeReleases {
     if (this.#supervisor === null) return null
     const { change, admission } = readState(this.#supervisor.releases)
     if (change !== null || admission === null || admission.closedBy !== null) return null
-    const until = wayBackUntil(admission)
+    const until = wayBackUntil(new Date(admission.at))
     const isThere = this.#folder().target('former') !== null
     return until === null || !isThere ? null : { version: admission.former, until }
   }
@@ -113,12 +114,27 @@ export class KernelReleases implements NodeReleases {
     if (this.#former?.about !== about)
       this.#former = { about, checking: checkConfiguration(former, this.#connected().args) }
     const { checking } = this.#former
-    const checked = await checking.catch((error) => {
+    try {
+      return hindrances(await checking)
+    } catch (cause) {
       // The machine may just have been too busy.
       if (this.#former?.checking === checking) this.#former = null
-      return asProblem(error)
-    })
-    return hindrances(checked)
+      const message = `The former release cannot check the configuration now: ${messageOf(cause)}`
+      throw new NodekeepError('SERVICE_UNAVAILABLE', message, { cause })
+    }
+  }
+
+  async databaseCopies(): Promise<readonly DatabaseCopies[]> {
+    if (this.#supervisor === null) return []
+    const copies: DatabaseCopies[] = []
+    for (const { path, before, madeAt } of this.#folder().copies())
+      copies.push({
+        folder: path,
+        before,
+        bytes: await bytesIn(path),
+        until: wayBackUntil(madeAt) ?? new Date(),
+      })
+    return copies
   }
 
   async history(): Promise<readonly ReleaseAttempt[]> {
@@ -220,6 +236,13 @@ async function stampOf(file: string): Promise<string> {
     ({ mtimeMs, size }) => `${mtimeMs}-${size}`,
     () => 'gone',
   )
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true })
+  const files = entries.filter((entry) => entry.isFile())
+  const sizes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size)
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
 }
 
 /** The number of files that are brought to the disk at a time. One after the other, they take several times as long. */

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -33,14 +34,34 @@ export async function releaseForDeletions(folder: string): Promise<void> {
   if (size > startBytes && (await isFull(folder))) await truncate(file, startBytes).catch(() => {})
 }
 
-/** Makes the reserve, unless it is there or the disk is almost full. A node runs without it as well. */
-export async function keepReserve(folder: string): Promise<void> {
+/**
+ * Does work that writes a little. If the disk is full, the space of the whole reserve is given back, and the work is done again.
+ *
+ * @throws the error of the work
+ */
+export function withReserve(folder: string, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    rmSync(fileIn(folder), { force: true })
+    work()
+  }
+}
+
+/**
+ * Makes the reserve, unless it is there or the disk is almost full. A node runs without it as well.
+ *
+ * @param bytes its size, a multiple of 64 KiB. Default: that of a node
+ */
+export async function keepReserve(folder: string, bytes = reserveBytes): Promise<void> {
   const file = fileIn(folder)
   try {
-    if ((await stat(file).catch(() => null))?.size === reserveBytes) return
+    if ((await stat(file).catch(() => null))?.size === bytes) return
     const available = await availableBytes(folder)
     if (available === null || available < plentyBytes) return
-    await writeFile(file, reservePieces(), { mode: 0o600 })
+    await writeFile(file, reservePieces(bytes), { mode: 0o600 })
   } catch {
     await rm(file, { force: true }).catch(() => {})
   }
@@ -50,9 +71,9 @@ export async function keepReserve(folder: string): Promise<void> {
  * Random bytes, because some file systems store zeros without taking space. All pieces are in the same memory, because a buffer for
  * each would stay as garbage in an idle node. A piece is written before the next one is asked for.
  */
-function* reservePieces(): Generator<Buffer> {
+function* reservePieces(bytes: number): Generator<Buffer> {
   const piece = Buffer.alloc(pieceBytes)
-  for (let left = reserveBytes; left > 0; left -= pieceBytes) yield randomFillSync(piece)
+  for (let left = bytes; left > 0; left -= pieceBytes) yield randomFillSync(piece)
 }
 
 async function isFull(folder: string): Promise<boolean> {

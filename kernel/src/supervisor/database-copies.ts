@@ -16,25 +16,30 @@ export function databasesIn(data: string): string[] {
 }
 
 /**
- * Copies databases that no process uses. The copies are on the disk when this returns. File systems that can share the content of
- * two files take no time and no space for it.
+ * Copies databases that no process uses. The copies are on the disk when this returns, and replace former ones in their place. File
+ * systems that can share the content of two files take no time and no space for it.
  *
+ * @param draft the folder in which they are made; an interruption leaves it behind
  * @throws Error of the file system, for example if the disk is full
  */
 export async function copyDatabases(
   data: string,
   databases: readonly string[],
   copies: string,
+  draft: string,
 ): Promise<void> {
-  rmSync(copies, { recursive: true, force: true })
-  await mkdir(copies, { recursive: true, mode: 0o700 })
+  rmSync(draft, { recursive: true, force: true })
+  await mkdir(draft, { recursive: true, mode: 0o700 })
   const files = databases
     .flatMap((path) => [path, ...logSuffixes.map((suffix) => path + suffix)])
     .filter((path) => existsSync(join(data, path)))
-  const folders = new Set(files.map((path) => dirname(join(copies, path))))
+  const folders = new Set(files.map((path) => dirname(join(draft, path))))
   for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
-  await Promise.all(files.map((path) => copyDurably(join(data, path), join(copies, path))))
-  for (const folder of [...folders, dirname(copies)]) syncFolder(folder)
+  await Promise.all(files.map((path) => copyDurably(join(data, path), join(draft, path))))
+  for (const folder of folders) syncFolder(folder)
+  rmSync(copies, { recursive: true, force: true })
+  renameSync(draft, copies)
+  syncFolder(dirname(copies))
 }
 
 /**

@@ -2,14 +2,15 @@ import { renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../errors/thrown.ts'
+import { keepReserve } from '../state/disk-reserve.ts'
 import { lockDataFolder } from '../state/lock.ts'
 import { syncFolder } from '../state/sync-folder.ts'
 import { copyDatabases, databasesIn, putBackDatabases } from './database-copies.ts'
 import type { ReleaseRequest } from './messages.ts'
 import type { NodeProcess } from './node-process.ts'
-import { type ReleaseFolder, readManifest } from './release-folder.ts'
+import { type KeptCopies, type ReleaseFolder, readManifest } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
-import { type Change, changeOf, type SupervisorState } from './supervisor-state.ts'
+import { type Change, changeOf, type SupervisorState, wayBackUntil } from './supervisor-state.ts'
 import { passTrial } from './trial.ts'
 import { WayBack } from './way-back.ts'
 
@@ -36,12 +37,17 @@ export interface Conduct {
   readonly stopped: AbortSignal
 }
 
+/** Enough for `state.json` and `history.json`, which are written anew beside themselves. In bytes. */
+const reserveBytes = 1024 * 1024
+
 const interrupted = 'The machine or the supervisor was stopped during the change.'
 
 /** The steps from one release to another one. README.md describes them. */
 export class ReleaseChanges {
   readonly wayBack: WayBack
   readonly #parts: ReleaseChangesParts
+  /** The copies of databases whose time was over an hour ago. */
+  #overBefore: readonly string[] = []
 
   constructor(parts: ReleaseChangesParts) {
     this.#parts = parts
@@ -57,9 +63,12 @@ export class ReleaseChanges {
   async recover(): Promise<void> {
     const { folder, state } = this.#parts
     await rm(folder.unpacking, { recursive: true, force: true })
+    await rm(folder.copying, { recursive: true, force: true })
     const { change } = state
     switch (change?.step) {
       case 'preparing':
+        // They may just have been made.
+        await rm(folder.copiesBefore(change.to), { recursive: true, force: true })
         return this.#fail(change, interrupted)
       case 'trial':
       case 'restoring':
@@ -116,14 +125,14 @@ export class ReleaseChanges {
       this.wayBack.complete(begun)
       return null
     }
-    const { trialMs, log } = this.#parts
+    const { folder, trialMs, log } = this.#parts
     log.info(`Version ${begun.to} replaces version ${begun.from}.`)
     await node?.stop(conduct.patienceMs)
     let change: Change
     try {
       change = await this.#copyDatabases(begun)
     } catch (error) {
-      this.#fail(begun, copyProblem(error as NodeJS.ErrnoException))
+      this.#fail(begun, copyProblem(error as NodeJS.ErrnoException, folder.copies()))
       return null
     }
     const trial = conduct.startTrial(change.toPath)
@@ -141,15 +150,41 @@ export class ReleaseChanges {
     }
   }
 
-  /** Clients reach the node. */
-  served(): void {
-    const { state, log } = this.#parts
+  /** Clients reach the node. Returns a promise that resolves when what is not needed any more was removed. */
+  served(): Promise<void> {
+    const { folder, state, log } = this.#parts
     const { change } = state
     if (change?.step === 'admitting') {
       log.info(`Version ${change.to} is installed.`)
       state.end(change, 'installed', null)
     }
-    void this.#removeUnused()
+    return this.#tidy(() => [...folder.unused(), ...this.#replacedCopies()])
+  }
+
+  /**
+   * Call it every hour while a supervisor runs. It removes the copies of databases whose time is over. A clock that is wrong for a
+   * moment must not remove them, so their time has to be over at two calls, one after the other.
+   */
+  async everyHour(): Promise<void> {
+    const { folder } = this.#parts
+    const over = folder.copies().filter(({ madeAt }) => wayBackUntil(madeAt) === null)
+    const paths = over.map(({ path }) => path)
+    const removable = paths.filter((path) => this.#overBefore.includes(path))
+    this.#overBefore = paths
+    await this.#tidy(() => removable)
+  }
+
+  /**
+   * Tells what to do if the node cannot start, and copies of its databases are there: the version that was left may have damaged its
+   * data. They are never put back without a person, since clients have written meanwhile.
+   */
+  nameCopies(): void {
+    const { folder, data, log } = this.#parts
+    for (const { path, before, madeAt } of folder.copies())
+      log.error(
+        `If data of the node is damaged: ${path} has copies of all databases as they were right before version ${before} started, at ${madeAt.toISOString()}. ` +
+          `To use one, keep the damaged file and those beside it that end in "-wal" and "-shm" somewhere else, and move the copy with its "-wal" to the same place in ${data}. What was stored there since then is not in it.`,
+      )
   }
 
   /** @returns the change in its next step, the trial */
@@ -160,11 +195,11 @@ export class ReleaseChanges {
     const change: Change = { ...begun, step: 'trial', databases }
     const lock = lockDataFolder(data)
     try {
-      await copyDatabases(data, databases, copies)
+      await copyDatabases(data, databases, copies, folder.copying)
       state.enter(change)
       return change
     } catch (error) {
-      rmSync(copies, { recursive: true, force: true })
+      rmSync(folder.copying, { recursive: true, force: true })
       throw error
     } finally {
       lock.release()
@@ -196,11 +231,7 @@ export class ReleaseChanges {
   async #putBack(change: Change, reason: string): Promise<void> {
     const { folder, state, data } = this.#parts
     const restoring: Change = { ...change, step: 'restoring', reason }
-    try {
-      state.enter(restoring)
-    } catch {
-      // On a full disk the stored step is still that of the trial, after which the same follows.
-    }
+    state.enterInAnyCase(restoring)
     folder.link('current', change.fromPath)
     const lock = lockDataFolder(data)
     try {
@@ -219,14 +250,23 @@ export class ReleaseChanges {
     state.end(change, 'failed', reason)
   }
 
-  /** Removes releases that are not in use any more, and copies of databases, while the node serves. */
-  async #removeUnused(): Promise<void> {
+  /** The copies from before an earlier update than the last one. */
+  #replacedCopies(): string[] {
+    const { folder, state } = this.#parts
+    const { admission } = state
+    if (admission === null) return []
+    return folder.copies().flatMap(({ path, before }) => (before === admission.version ? [] : [path]))
+  }
+
+  /** Removes what is not needed any more while no change runs, and makes the reserve for the files of the supervisor. */
+  async #tidy(unneeded: () => readonly string[]): Promise<void> {
     const { folder, state, log } = this.#parts
     try {
-      for (const path of folder.unused()) {
+      for (const path of unneeded()) {
         if (state.change !== null) return
         await rm(path, { recursive: true, force: true })
       }
+      await keepReserve(folder.path, reserveBytes)
     } catch (error) {
       log.warn(`Former releases could not be removed: ${messageOf(error)}`)
     }
@@ -242,9 +282,12 @@ function noWayBack({ from, to }: Change, contractions: readonly string[]): strin
 }
 
 /** Returns one sentence for people. */
-function copyProblem(error: NodeJS.ErrnoException): string {
+function copyProblem(error: NodeJS.ErrnoException, kept: readonly KeptCopies[]): string {
   const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT'
-  return isFull
-    ? 'The disk was full while the databases were copied.'
-    : `The databases could not be copied: ${messageOf(error)}`
+  if (!isFull) return `The databases could not be copied: ${messageOf(error)}`
+  const sentences = kept.map(
+    ({ path, before }) =>
+      ` If you do not need the copies from before version ${before} any more, remove ${path}.`,
+  )
+  return `The disk was full while the databases were copied.${sentences.join('')}`
 }

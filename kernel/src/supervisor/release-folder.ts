@@ -5,6 +5,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -19,6 +20,14 @@ export interface ReleaseManifest {
   readonly version: string
   /** The steps of the kernel's schema that the release knows. */
   readonly schema: readonly { readonly id: string; readonly change: string }[]
+}
+
+/** Copies of all databases from directly before the trial of a version. */
+export interface KeptCopies {
+  /** The absolute path of their folder, in which they have the paths that they have in the data folder. */
+  readonly path: string
+  readonly before: string
+  readonly madeAt: Date
 }
 
 /** The symbolic links to the release in use, and to the one before it. */
@@ -52,7 +61,22 @@ export class ReleaseFolder {
 
   /** Returns the folder for the copies of all databases from directly before the trial of a version. */
   copiesBefore(version: string): string {
-    return join(this.path, `before-${version}`)
+    return join(this.path, copiesPrefix + version)
+  }
+
+  /** The folder of copies that are being made. */
+  get copying(): string {
+    return join(this.path, 'copying')
+  }
+
+  /** Returns all copies that are there. Those of an update that failed on trial have been put back. */
+  copies(): KeptCopies[] {
+    return readdirSync(this.path)
+      .filter((name) => name.startsWith(copiesPrefix))
+      .map((name) => {
+        const path = join(this.path, name)
+        return { path, before: name.slice(copiesPrefix.length), madeAt: statSync(path).mtime }
+      })
   }
 
   /** Returns the absolute path that a link leads to; `null` without a link, or if there is no release. */
@@ -93,12 +117,19 @@ export class ReleaseFolder {
     syncFolder(this.path)
   }
 
+  /** Makes the former release the one in use, in one step that needs no space on the disk. Calling it again does nothing. */
+  restoreFormer(): void {
+    const former = join(this.path, 'former')
+    if (isThere(former)) renameSync(former, join(this.path, 'current'))
+    syncFolder(this.path)
+  }
+
   /** If no release is in use yet, the given one is from now on. */
   prepare(first: string | null): void {
     if (this.target('current') === null && first !== null) this.link('current', first)
   }
 
-  /** Returns the paths that nothing needs while no change runs: releases that are not in use, and copies of databases. */
+  /** Returns the paths of the releases that nothing needs while no change runs. */
   unused(): string[] {
     const used = new Set(
       (['current', 'former'] as const).flatMap((link) => {
@@ -107,11 +138,13 @@ export class ReleaseFolder {
       }),
     )
     return readdirSync(this.path)
-      .filter((name) => versionPattern.test(name) || name.startsWith('before-'))
+      .filter((name) => versionPattern.test(name))
       .map((name) => join(this.path, name))
       .filter((path) => !used.has(path))
   }
 }
+
+const copiesPrefix = 'before-'
 
 /** A version as it names a folder. */
 export const versionPattern = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/

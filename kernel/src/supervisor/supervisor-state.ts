@@ -1,6 +1,8 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { notAfterNow } from '@nodekeep/plugin-sdk/stored-moments'
 import { messageOf } from '../errors/thrown.ts'
+import { withReserve } from '../state/disk-reserve.ts'
 import { readIfPresent, writeDurably } from '../state/durable-file.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 
@@ -60,6 +62,9 @@ const wayBackMs = 72 * 60 * 60 * 1000
 
 const keptAttempts = 100
 
+/** The pause before the end of a change is stored again, in milliseconds. */
+const storeAgainMs = 10_000
+
 /**
  * Returns the state in a folder for releases.
  *
@@ -115,15 +120,30 @@ export class SupervisorState {
     return this.#stored.admission
   }
 
-  /** Enters a step of a change. */
+  /**
+   * Enters a step of a change.
+   *
+   * @throws Error of the file system. Then the step was not entered.
+   */
   enter(change: Change): void {
-    this.#stored = { ...this.#stored, change }
-    this.#store()
+    const stored = { ...this.#stored, change }
+    this.#write(stateFile(this.#releases), stored)
+    this.#stored = stored
+  }
+
+  /** Enters a step that follows in any case. If it cannot be stored, a supervisor that starts meanwhile finds the step before. */
+  enterInAnyCase(change: Change): void {
+    try {
+      this.enter(change)
+    } catch (error) {
+      this.#stored = { ...this.#stored, change }
+      this.#log.error(`The step "${change.step}" could not be stored: ${messageOf(error)}`)
+    }
   }
 
   /**
-   * Ends a change. It can be repeated, since the record of an attempt has its start as its key. A full disk does not keep the node from
-   * running: then the next start of the supervisor repeats the last step.
+   * Ends a change. It can be repeated, since the record of an attempt has its start as its key. A disk that fails does not keep the node
+   * from running: the end is stored as soon as that is possible, or the next start of the supervisor repeats the last step.
    */
   end(change: Change, result: StoredAttempt['result'], reason: string | null): void {
     const { from, to, startedAt, closedBy, failedOnTrial } = change
@@ -134,18 +154,31 @@ export class SupervisorState {
       ...(result === 'installed' && { admission: { version: to, former: from, at: endedAt, closedBy } }),
       ...(result === 'went back' && { admission: null }),
     }
+    const attempt: StoredAttempt = { from, to, startedAt, endedAt, result, reason, failedOnTrial }
     try {
-      const others = readHistory(this.#releases).filter((attempt) => attempt.startedAt !== startedAt)
-      const attempt: StoredAttempt = { from, to, startedAt, endedAt, result, reason, failedOnTrial }
-      writeDurably(historyFile(this.#releases), [...others, attempt].slice(-keptAttempts))
-      this.#store()
+      this.#storeEnd(attempt)
     } catch (error) {
       this.#log.error(`The end of the change could not be stored: ${messageOf(error)}`)
+      const timer = setInterval(() => {
+        try {
+          this.#storeEnd(attempt)
+          clearInterval(timer)
+        } catch {
+          // The next time may do.
+        }
+      }, storeAgainMs)
+      timer.unref()
     }
   }
 
-  #store(): void {
-    writeDurably(stateFile(this.#releases), this.#stored)
+  #storeEnd(attempt: StoredAttempt): void {
+    const others = readHistory(this.#releases).filter(({ startedAt }) => startedAt !== attempt.startedAt)
+    this.#write(historyFile(this.#releases), [...others, attempt].slice(-keptAttempts))
+    this.#write(stateFile(this.#releases), this.#stored)
+  }
+
+  #write(file: string, content: object): void {
+    withReserve(this.#releases, () => writeDurably(file, content))
   }
 }
 
@@ -175,10 +208,15 @@ export function changeOf(
   }
 }
 
-/** Returns the end of the time in which the way back is open, whatever the clock did meanwhile. */
-export function wayBackUntil({ at }: Admission, now = Date.now()): Date | null {
-  const until = new Date(Date.parse(at) + wayBackMs)
-  return now < until.getTime() ? until : null
+/**
+ * Returns the end of the time in which the way back from a release is open, and in which the copies of the databases from before it
+ * stay; `null` if the time is over.
+ *
+ * @param since when clients have reached the release, or when the copies were made
+ */
+export function wayBackUntil(since: Date, now = new Date()): Date | null {
+  const until = new Date(notAfterNow(since, now).getTime() + wayBackMs)
+  return now < until ? until : null
 }
 
 function stateFile(releases: string): string {

@@ -38,6 +38,8 @@ const deathsWithinMs = 10 * 60 * 1000
 const firstPauseMs = 1000
 const longestPauseMs = 60_000
 
+const hourMs = 60 * 60_000
+
 /** The time for a node to end whose supervisor has died, and for a command that holds the data folder. */
 const dataWaitMs = 60_000
 
@@ -84,6 +86,8 @@ export class Supervisor {
    */
   async run(socket: number, first: AskedChange | null): Promise<number> {
     this.#socket = socket
+    const hours = setInterval(() => void this.#parts.changes.everyHour(), hourMs)
+    hours.unref()
     if (first !== null) await this.#carryOut(first)
     while (!this.#stop.signal.aborted) {
       const node = this.#node ?? this.#start(this.#parts.folder.inUse(), false)
@@ -144,7 +148,7 @@ export class Supervisor {
     const limit = setTimeout(() => changes.isAdmitting && node.kill(), trialMs)
     node.serving.then(() => {
       rmSync(folder.failedStarts, { force: true })
-      changes.served()
+      void changes.served()
     })
     try {
       return await Promise.race([node.ended, asked.promise])
@@ -161,7 +165,10 @@ export class Supervisor {
     if (code === restartCode) return null
     // Another release would not help, or there is none. Then what keeps the node from starting has to be mended first.
     const isStuck = isConfiguration || changes.wayBack.closed() !== null
-    if (code === 1 && !hasServed && isStuck) return 1
+    if (code === 1 && !hasServed && isStuck) {
+      if (!isConfiguration) changes.nameCopies()
+      return 1
+    }
     // Nobody has asked the node to end, so the code 0 is a death as well.
     const now = performance.now()
     this.#deaths = [...this.#deaths.filter((time) => now - time < deathsWithinMs), now]

@@ -23,13 +23,13 @@ export class WayBack {
     if (change?.step === 'admitting') return change.closedBy
     if (change !== null) return 'The release changes already.'
     if (admission === null) return noFormer
-    if (wayBackUntil(admission) === null)
+    if (wayBackUntil(new Date(admission.at)) === null)
       return `The way back to version ${admission.former} was open for 72 hours.`
     return admission.closedBy
   }
 
   /**
-   * Stores that the node goes back. From now on nothing but a disk that fails prevents it.
+   * Stores that the node goes back, if the disk takes it. From now on nothing but a disk that fails prevents it. A full one does not.
    *
    * @throws Error if the way is closed, with the reason
    */
@@ -40,7 +40,7 @@ export class WayBack {
     const fromPath = this.#folder.inUse()
     const [from, to] = [readManifest(fromPath).version, readManifest(toPath).version]
     const change = changeOf('going back', { from, fromPath, to, toPath }, reason)
-    this.#state.enter(change)
+    this.#state.enterInAnyCase(change)
     return change
   }
 
@@ -57,8 +57,7 @@ export class WayBack {
 
   /** Makes the former release the one in use. No node runs meanwhile. */
   complete(change: Change): void {
-    this.#folder.link('current', change.toPath)
-    this.#folder.unlink('former')
+    this.#folder.restoreFormer()
     this.#log.warn(
       `Version ${change.to} runs again, with all data. Version ${change.from} was left: ${change.reason}`,
     )

@@ -4,5 +4,5 @@ export { createTestNode, type TestNode, type TestNodeOptions, type TestUser } fr
 export { expansionProblems } from './expansion-problems.ts'
 export { findProgram, needsPrograms } from './programs.ts'
 export { setClock } from './set-clock.ts'
-export { onSmallDisk } from './small-disk.ts'
+export { fillDisk, onSmallDisk } from './small-disk.ts'
 export { stateExpansionProblems } from './state-expansion-problems.ts'

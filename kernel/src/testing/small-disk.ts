@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { closeSync, openSync, writeSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +28,23 @@ export async function onSmallDisk(size: string, script: URL): Promise<Record<str
     return JSON.parse(stdout)
   } finally {
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Writes a new file until its disk has no space at all. */
+export function fillDisk(file: string): void {
+  const descriptor = openSync(file, 'wx')
+  try {
+    for (let bytes = 2 ** 20; bytes >= 1; bytes /= 2) {
+      const piece = Buffer.alloc(bytes, 1)
+      try {
+        for (;;) writeSync(descriptor, piece)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      }
+    }
+  } finally {
+    closeSync(descriptor)
   }
 }
 

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as delay } from 'node:timers/promises'
+import { mock } from 'node:test'
 import { type Test, test } from 'tap'
 import { copyDatabases, databasesIn, putBackDatabases } from '../../src/supervisor/database-copies.ts'
 import { ReleaseChanges } from '../../src/supervisor/release-changes.ts'
@@ -18,6 +18,7 @@ import { ReleaseFolder } from '../../src/supervisor/release-folder.ts'
 import { type Change, readHistory, SupervisorState } from '../../src/supervisor/supervisor-state.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
+const hour = 60 * 60 * 1000
 const rowsFile = 'plugins/notes/rows.sqlite'
 
 function open(data: string, file = rowsFile): DatabaseSync {
@@ -76,7 +77,7 @@ for (const [step, version, result] of [
     if (isBack) folder.link('former', join(releases, to))
     const copies = folder.copiesBefore(to)
     const databases = databasesIn(data)
-    await copyDatabases(data, databases, copies)
+    await copyDatabases(data, databases, copies, folder.copying)
     write(data, 'meanwhile')
     open(data, 'plugins/notes/new.sqlite').close()
     const change: Change = {
@@ -99,7 +100,7 @@ for (const [step, version, result] of [
       await changes.recover()
       t.equal(readlinkSync(join(releases, 'current')), version)
       if (step === 'admitting') t.equal(state.change?.step, step, 'until clients reach the new version')
-      changes.served()
+      await changes.served()
       t.equal(begin().state.change, null)
     }
     t.match(readHistory(releases), [{ from, to, result, failedOnTrial: step === 'restoring' }])
@@ -107,9 +108,42 @@ for (const [step, version, result] of [
     const isRestored = step === 'trial' || step === 'restoring'
     t.same(rows(data), isRestored ? ['before'] : ['before', 'meanwhile'])
     t.equal(existsSync(join(data, 'plugins/notes/new.sqlite')), !isRestored)
-    while (existsSync(copies)) await delay(20)
+    t.equal(existsSync(copies), step === 'admitting' || isBack, 'the copies of a version that ran stay')
   })
 }
+
+test('copies of databases stay for 72 hours, also when the clock is wrong for a moment', async (t) => {
+  const { data, folder, begin } = dataFolder(t)
+  const copies = folder.copiesBefore('2.0.0')
+  await copyDatabases(data, databasesIn(data), copies, folder.copying)
+  const { changes } = begin()
+  t.teardown(() => mock.timers.reset())
+  /** Lets an hour of the supervisor end while the clock has a time. */
+  const hourAt = async (now: number) => {
+    mock.timers.enable({ apis: ['Date'], now })
+    await changes.everyHour()
+    mock.timers.reset()
+    return existsSync(copies)
+  }
+  const madeAt = Date.now()
+  const far = Date.parse('2099-01-01')
+  for (const now of [far, madeAt, 0, far, madeAt + 71 * hour, madeAt + 73 * hour])
+    t.equal(await hourAt(now), true)
+  t.equal(await hourAt(madeAt + 74 * hour), false)
+})
+
+test('the copies of an update that was interrupted while they were made are no copies', async (t) => {
+  const { data, releases, folder, begin } = dataFolder(t)
+  const { changes } = begin()
+  changes.beginAt(join(releases, '2.0.0'))
+  mkdirSync(folder.copying)
+  await changes.recover()
+  t.notOk(existsSync(folder.copying))
+  changes.beginAt(join(releases, '2.0.0'))
+  await copyDatabases(data, databasesIn(data), folder.copiesBefore('2.0.0'), folder.copying)
+  await begin().changes.recover()
+  t.same(folder.copies(), [], 'the version was never started')
+})
 
 test('copies have what an interrupted transaction has overwritten', async (t) => {
   const { data, folder } = dataFolder(t)
@@ -126,7 +160,7 @@ test('copies have what an interrupted transaction has overwritten', async (t) =>
   database.close()
   const copies = folder.copiesBefore('2.0.0')
   const databases = databasesIn(data)
-  await copyDatabases(data, databases, copies)
+  await copyDatabases(data, databases, copies, folder.copying)
   const trial = open(data, 'plugins/notes/killed.sqlite')
   trial.exec('DELETE FROM rows')
   trial.close()
@@ -190,11 +224,10 @@ test('a damaged file is named with what to do, and a damaged history is begun an
   t.equal(begin().state.change, null)
 })
 
-test('the way back is open for 72 hours, also after a clock was set back', async (t) => {
+test('the way back is open for 72 hours, also when the clock was ahead, or starts in 1970', async (t) => {
   const { releases, folder, begin } = dataFolder(t)
   folder.link('former', join(releases, '1.0.0'))
   folder.link('current', join(releases, '2.0.0'))
-  const hour = 60 * 60 * 1000
   for (const [hours, closed] of [
     [71, null],
     [73, 'The way back to version 1.0.0 was open for 72 hours.'],
@@ -204,5 +237,12 @@ test('the way back is open for 72 hours, also after a clock was set back', async
     const admission = { version: '2.0.0', former: '1.0.0', at, closedBy: null }
     writeFileSync(join(releases, 'state.json'), JSON.stringify({ format: 1, change: null, admission }))
     t.equal(begin().changes.wayBack.closed(), closed, `${hours} hours`)
+  }
+  t.teardown(() => mock.timers.reset())
+  mock.timers.enable({ apis: ['Date'], now: Date.parse('2099-01-01') })
+  t.not(begin().changes.wayBack.closed(), null)
+  for (const now of [0, Date.parse('2026-11-23')]) {
+    mock.timers.setTime(now)
+    t.equal(begin().changes.wayBack.closed(), null, 'it is open again after a moment of a wrong clock')
   }
 })

@@ -40,6 +40,17 @@ export interface WayBack {
   readonly until: Date
 }
 
+/** Copies of all databases of the node, from directly before an update. They are never put back without a person. */
+export interface DatabaseCopies {
+  /** The absolute path of their folder. */
+  readonly folder: string
+  /** The version that started after they were made. */
+  readonly before: string
+  readonly bytes: number
+  /** The time until which they stay at least, unless a further update replaces them. */
+  readonly until: Date
+}
+
 /** The releases on this machine, and the supervisor that changes between them. */
 export interface NodeReleases {
   /** The absolute path of the folder for releases; `null` if no supervisor runs the node. */
@@ -96,8 +107,11 @@ export interface NodeReleases {
    * it from starting.
    *
    * @returns one line for each problem, which names the key; none if {@link wayBack} is `null`
+   * @throws NodekeepError SERVICE_UNAVAILABLE if the former release cannot tell now, with the reason
    */
   wayBackProblems(): Promise<readonly string[]>
+  /** Returns the copies of the databases from before the last update. They stay for 72 hours. */
+  databaseCopies(): Promise<readonly DatabaseCopies[]>
   /** Returns the last attempts, at most 100, the newest last. They survive each way back. */
   history(): Promise<readonly ReleaseAttempt[]>
 }

@@ -151,6 +151,43 @@ test('replaced keys are not trusted again with the root keys of another release'
   await t.rejects(found(), { code: 'UPSTREAM_ERROR' }, 'the release before, after a way back')
 })
 
+test('replaced keys are not trusted again after a way back from a release that a person has unpacked', async (t) => {
+  const { repository, root, found } = await tufSubject(t)
+  const rootOf = (version: number) => join(repository.folder, `metadata/${version}.root.json`)
+  const first = readFileSync(root)
+  t.equal(await found(), '1.1.0')
+  const stolen = { ...repository.keys }
+  for (const role of ['timestamp', 'snapshot', 'targets', 'releases'] as const) {
+    repository.keys[role] = [makeKey()]
+    await repository.writeRoot()
+  }
+  await repository.publish('1.2.0')
+  const roots = [2, 3, 4, 5].map((version) => readFileSync(rootOf(version)))
+  for (const version of [2, 3, 4, 5]) rmSync(rootOf(version))
+  const [between, last] = [roots[1], roots[3]]
+  if (between === undefined || last === undefined) throw new Error('There are four roots.')
+  writeFileSync(root, last)
+  t.equal(await found(), '1.2.0', 'the release that was unpacked knows the new keys')
+
+  repository.keys = stolen
+  await repository.publish('9.0.0')
+  for (const [name, pinned] of Object.entries({
+    'the newest': last,
+    'the first': first,
+    'an unknown': between,
+  })) {
+    writeFileSync(root, pinned)
+    await t.rejects(found(), { code: 'UPSTREAM_ERROR', message: /not signed/ }, `${name} root`)
+  }
+  const another = await TufRepository.create()
+  t.teardown(() => another.remove())
+  await another.publish('2.0.0')
+  writeFileSync(root, readFileSync(another.rootFile))
+  await t.rejects(found(), { code: 'UPSTREAM_ERROR' })
+  writeFileSync(root, first)
+  t.equal(await found(), '9.0.0', 'a root of another lineage begins the trust anew')
+})
+
 test('data without end is cut off', async (t) => {
   const { server, found, source, place, folder } = await tufSubject(t)
   let sent = 0

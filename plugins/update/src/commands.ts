@@ -28,6 +28,12 @@ interface Details {
   } | null
   readonly watchedUntil: string | null
   readonly withoutWayBack: string | null
+  readonly copies: readonly {
+    readonly before: string
+    readonly folder: string
+    readonly bytes: number
+    readonly until: string
+  }[]
 }
 
 interface Progress {
@@ -85,6 +91,10 @@ export default defineCommands<UpdateConfiguration>({
     if (details.withoutWayBack !== null)
       context.output.lines(
         `After the update to ${details.withoutWayBack}, there is no way back to ${version}.`,
+      )
+    for (const { before, folder, bytes, until } of details.copies)
+      context.output.lines(
+        `Copies of the databases from before version ${before} take ${Math.ceil(bytes / 2 ** 20)} MiB until ${until}: ${folder}`,
       )
     if (status.updateAvailable) context.output.lines('', ...linesOf(status.releaseNotes))
   },

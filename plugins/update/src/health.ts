@@ -1,4 +1,4 @@
-import type { HealthCheck } from '@nodekeep/plugin-sdk'
+import { type HealthCheck, notAfterNow } from '@nodekeep/plugin-sdk'
 import type { RecordFile } from './state/update-record.ts'
 import { askedFor, type Updates } from './updates.ts'
 
@@ -18,7 +18,9 @@ export function updateHealth(
   return {
     async check() {
       const { checkedAt, checkProblem } = file.record
-      const answeredAt = checkedAt === null ? startedAt : new Date(checkedAt)
+      const stored = checkedAt === null ? startedAt : new Date(checkedAt)
+      // A moment after now was stored under a wrong clock, so it does not tell for how long there was no answer.
+      const answeredAt = notAfterNow(stored) === stored ? stored : startedAt
       if (checkProblem !== null && Date.now() - answeredAt.getTime() > patienceMs)
         return { ok: false, state: 'unreachable' }
       if (updates.newer === null) return { ok: true, state: 'current' }

@@ -14,7 +14,7 @@ import { configuration } from './configuration.ts'
 import { everyDay } from './daily-check.ts'
 import { updateHealth } from './health.ts'
 import { updateRoutes } from './http/routes.ts'
-import { firstMinutes, probationMs } from './probation/first-minutes.ts'
+import { FirstMinutes } from './probation/first-minutes.ts'
 import { passedProbes } from './probation/probation.ts'
 import { probesOf } from './probation/probes.ts'
 import { RecordFile } from './state/update-record.ts'
@@ -42,7 +42,7 @@ export default definePlugin({
     signal,
     ...context
   }) {
-    const file = new RecordFile(join(context.dataDir, 'update.json'))
+    const file = new RecordFile(join(context.dataDir, 'update.json'), { log, signal })
     await file.load()
     const probes = () => probesOf({ address, users, files, runtimes })
     const updates = new Updates({
@@ -55,15 +55,14 @@ export default definePlugin({
       passedProbes: (signal) => passedProbes(probes(), signal),
       signal,
     })
+    const firstMinutes = new FirstMinutes({ current: info.version, probes, file, releases, log, signal })
 
     let endChecks = () => {}
     context.onServing(async () => {
-      if (await updates.settle()) {
-        const version = { current: info.version, probes, file, releases, log, signal }
-        void firstMinutes(version).catch((err) => {
+      if (await updates.settle())
+        void firstMinutes.watch().catch((err) => {
           if (!signal.aborted) log.error({ err }, 'The new version could not be watched.')
         })
-      }
       if (source?.isConfigured !== true) return
       const triedAt = () => (file.record.triedAt === null ? null : new Date(file.record.triedAt))
       endChecks = everyDay(triedAt, () => updates.checkDaily(config.automatic))
@@ -71,14 +70,7 @@ export default definePlugin({
     context.onStop(() => endChecks())
 
     if (source?.isConfigured === true) health.add('update', updateHealth(updates, file, info.startedAt))
-    const watchedUntil = () => {
-      const servedAt = file.record.handed?.servedAt ?? null
-      return servedAt === null ? null : new Date(Date.parse(servedAt) + probationMs)
-    }
-    context.routes(
-      (app) =>
-        updateRoutes(app, { info, updates, releases, file, automatic: config.automatic, watchedUntil }),
-      { prefix: '/api/update' },
-    )
+    const parts = { info, updates, releases, file, firstMinutes, automatic: config.automatic }
+    context.routes((app) => updateRoutes(app, parts), { prefix: '/api/update' })
   },
 })

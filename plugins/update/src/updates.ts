@@ -80,8 +80,10 @@ export class Updates {
     if (this.#step !== null) return `${this.#step.text}: ${Math.floor(this.#step.percent)} %`
     const { info, file } = this.#parts
     const { handed, outcome } = file.record
-    if (handed?.to === info.version) return `Version ${info.version} is installed, and is being watched.`
-    return outcome ?? 'No update runs.'
+    if (outcome !== null) return outcome
+    return handed?.to === info.version
+      ? `Version ${info.version} is installed, and is being watched.`
+      : 'No update runs.'
   }
 
   /**
@@ -217,20 +219,16 @@ export class Updates {
       await this.#failed(
         new NodekeepError('CONFLICT', 'The node ended before the update was ready. Install it again.'),
       )
-    if (handed?.to === info.version) {
-      if (handed.servedAt === null)
-        await file.change({ handed: { ...handed, servedAt: new Date().toISOString() } })
-      return true
-    }
+    if (handed?.to === info.version) return true
     const last = (await releases.history()).at(-1)
     if (last?.result === 'went back' && last.to === info.version) {
-      await file.change({ handed: null, outcome: `The node went back to version ${last.to}. ${last.reason}` })
+      await file.note({ handed: null, outcome: `The node went back to version ${last.to}. ${last.reason}` })
     } else if (handed !== null && last?.result !== 'running') {
       const reason = last?.to === handed.to ? last.reason : null
       const sentence = `Version ${handed.to} did not work, so version ${info.version} runs again. ${reason ?? ''}`
       // A person may have started a third version in its first minutes.
       const outcome = info.version === handed.from ? sentence.trim() : null
-      await file.change({ handed: null, outcome })
+      await file.note({ handed: null, outcome })
     }
     return false
   }
@@ -265,7 +263,7 @@ export class Updates {
   }
 
   async #leave(): Promise<InstallResult> {
-    const { releases, log, file } = this.#parts
+    const { releases, log } = this.#parts
     const way = await releases.wayBack()
     if (way === null) {
       // A supervisor refuses, and says why.
@@ -277,18 +275,9 @@ export class Updates {
       throw conflict(
         `Version ${way.version} could not start with the configuration as it is now. Correct it first. ${problems.join(' ')}`,
       )
-    const { handed, outcome } = file.record
     this.#step = { text: `Going back to version ${way.version}`, percent: 50 }
-    try {
-      await file.change({
-        handed: null,
-        outcome: `The node went back to version ${way.version}. ${askedFor}`,
-      })
-      await releases.goBack(askedFor)
-    } catch (error) {
-      await file.change({ handed, outcome })
-      throw error
-    }
+    // The former version notes it. So a full disk does not prevent it.
+    await releases.goBack(askedFor)
     log.info({ event: 'update-back', to: way.version }, 'The node goes back to the former version.')
     return {
       success: true,
@@ -317,7 +306,7 @@ export class Updates {
       const passed = await passedProbes(signal)
       this.#step = { text: `Changing to version ${version}`, percent: 90 }
       const { begun } = file.record
-      if (begun !== null) await file.change({ begun: null, handed: { ...begun, passed, servedAt: null } })
+      if (begun !== null) await file.change({ begun: null, handed: { ...begun, passed } })
       await releases.changeTo(folder, { patienceMs, withoutWayBack })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})
@@ -347,7 +336,7 @@ export class Updates {
     const reason = sentenceOf(error)
     const failure = { from, to, startedAt, endedAt: new Date().toISOString(), reason }
     const outcome = `Version ${to} was not installed. ${reason}`
-    await file.change({ begun: null, handed: null, failures: [...failures, failure], outcome })
+    await file.note({ begun: null, handed: null, failures: [...failures, failure], outcome })
     log.warn({ event: 'update-failed', from, to, reason }, 'An update has failed.')
   }
 

@@ -14,7 +14,10 @@ async function finding(
     startedAt = new Date(),
   }: { newer?: Release | null; left?: string | null; startedAt?: Date },
 ) {
-  const { record: empty } = new RecordFile('/nowhere')
+  const { record: empty } = new RecordFile('/nowhere', {
+    log: { warn() {} },
+    signal: new AbortController().signal,
+  })
   const updates = { newer, leftBecause: async () => left }
   return updateHealth(updates, { record: { ...empty, ...record } }, startedAt).check(
     new AbortController().signal,
@@ -36,6 +39,11 @@ test('the health check tells what the owner has to know', async (t) => {
     ok: false,
     state: 'unreachable',
   })
+  t.same(
+    await finding({ checkProblem, checkedAt: hours(-1000).toISOString() }, { startedAt: hours(73) }),
+    { ok: false, state: 'unreachable' },
+    'the clock was ahead at the last check',
+  )
   t.same(await finding({ checkProblem }, {}), { ok: true, state: 'current' }, 'the node has just started')
   t.same(await finding({ checkProblem }, { startedAt: hours(73) }), { ok: false, state: 'unreachable' })
 })

@@ -1,16 +1,23 @@
 import { createHash } from 'node:crypto'
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { compareRoots } from './root-lineage.ts'
 
 /**
  * The metadata that the node has verified, in `metadata` of the plugin's folder. A client of TUF must not forget it: it tells which
  * states are older than those that the node has seen. `tuf-js` writes files in place, so it gets a copy, and its results take the
  * places of the former files by renames. Each file is signed by itself, so a mixture after a crash is no harm.
+ *
+ * Each release brings a root, and the trusted root only goes up in its lineage, whichever release runs: after a way back, an earlier
+ * release must not bring back keys that were replaced. A root of another lineage, as for another repository, begins the trust anew.
+ * A root is of the same lineage if it led to the trusted one, if the keys of one have signed the other (`root-lineage.ts`), or if it was
+ * found so before. If all root keys were replaced between two releases, and the node has read none of the roots between theirs, these
+ * count as two lineages: nothing that the node has connects them.
  */
 export class TrustedMetadata {
   readonly #folder: string
   readonly #copy: string
-  /** The hashes of all roots that led to `root.json` in the folder, that one included. */
+  /** The hashes of the roots that are known to be of the lineage of `root.json` in the folder, and not newer; that one included. */
   readonly #knownFile: string
 
   /** @param folder the plugin's own folder */
@@ -23,8 +30,7 @@ export class TrustedMetadata {
   /**
    * Calls `use` with a folder in which `tuf-js` may read and write. What it has verified is kept, also if `use` fails later on.
    *
-   * @param pinned the root metadata that comes with the release. It takes the place of the trusted root, unless it led to that one: a
-   *   release that was built earlier, as after a way back, must not bring back keys that were replaced.
+   * @param pinned the root metadata that comes with the release
    * @param use returns the result
    * @param fetchedRoots the root metadata that `use` has fetched, in order
    */
@@ -38,14 +44,7 @@ export class TrustedMetadata {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     for (const name of await readdir(this.#folder))
       await copyFile(join(this.#folder, name), join(this.#copy, name))
-    let known = await this.#knownRoots()
-    if (!known.includes(hashOf(pinned))) {
-      known = [hashOf(pinned)]
-      await writeFile(join(this.#copy, 'root.json'), pinned)
-      // The root is kept first, so the order is right after a crash.
-      await this.#keep()
-      await this.#know(known)
-    }
+    const known = await this.#withPinned(pinned, await this.#knownRoots())
     try {
       return await use(this.#copy)
     } finally {
@@ -59,6 +58,25 @@ export class TrustedMetadata {
       if (verified.length > 0) await this.#know([...known, ...verified.map(hashOf)])
       await rm(this.#copy, { recursive: true, force: true })
     }
+  }
+
+  /**
+   * Trusts the root of the release, unless it is of the lineage of the trusted root and not newer.
+   *
+   * @returns the roots that are known from now on
+   */
+  async #withPinned(pinned: Buffer, known: readonly string[]): Promise<readonly string[]> {
+    if (known.includes(hashOf(pinned))) return known
+    const trusted = await readIfPresent(join(this.#copy, 'root.json'))
+    const relation = trusted === null ? 'other' : await compareRoots(pinned, trusted)
+    if (relation !== 'same') {
+      await writeFile(join(this.#copy, 'root.json'), pinned)
+      // The root is kept first, so the order is right after a crash.
+      await this.#keep()
+    }
+    const now = [...(relation === 'other' ? [] : known), hashOf(pinned)]
+    await this.#know(now)
+    return now
   }
 
   /** Without a trusted root, none is known: a damaged disk must not end updates for good. */

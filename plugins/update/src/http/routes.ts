@@ -1,15 +1,15 @@
-import { type NodeInfo, type NodeReleases, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { isNodekeepError, type NodeInfo, type NodeReleases, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import type { FirstMinutes } from '../probation/first-minutes.ts'
 import type { RecordFile } from '../state/update-record.ts'
 import type { Updates } from '../updates.ts'
 
 interface RouteParts {
   readonly info: NodeInfo
   readonly updates: Updates
-  readonly releases: Pick<NodeReleases, 'wayBack' | 'wayBackProblems'>
+  readonly releases: Pick<NodeReleases, 'wayBack' | 'wayBackProblems' | 'databaseCopies'>
   readonly file: Pick<RecordFile, 'record'>
+  readonly firstMinutes: Pick<FirstMinutes, 'until'>
   readonly automatic: boolean
-  /** Until when a new version is watched; `null` if none is. */
-  readonly watchedUntil: () => Date | null
 }
 
 const forUsers = { scope: 'update' } as const
@@ -40,6 +40,21 @@ const Details = Type.Object({
   ),
   watchedUntil: moment('Until when the node watches a new version, and goes back if it does not work.'),
   withoutWayBack: nullable('A newer version after which there would be no way back to this one.'),
+  copies: Type.Array(
+    Type.Object({
+      before: Type.String({ description: 'The version that started after they were made.' }),
+      folder: Type.String(),
+      bytes: Type.Integer(),
+      until: Type.String({
+        format: 'date-time',
+        description: 'The time until which they stay, unless an update replaces them.',
+      }),
+    }),
+    {
+      description:
+        'Copies of all databases from directly before the last update, for a person. Only the owner sees them.',
+    },
+  ),
 })
 
 const History = Type.Object({
@@ -63,7 +78,7 @@ const outcome = { 200: Type.Object({ success: Type.Boolean(), message: Type.Stri
 
 /** Registers the endpoints of the interface's section "Update endpoints", and those for history, details and the way back. */
 export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
-  const { info, updates, releases, file } = parts
+  const { info, updates, releases, file, firstMinutes } = parts
 
   const version = {
     operationId: 'getVersion',
@@ -148,6 +163,8 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
   app.get('/details', { schema: details, config: forUsers }, async ({ user }) => {
     const { checkedAt, checkProblem, withoutWayBack } = file.record
     const wayBack = await releases.wayBack()
+    const isOwner = user?.owner === true
+    const copies = isOwner ? await releases.databaseCopies() : []
     return {
       checkedAt,
       problem: checkProblem,
@@ -156,10 +173,11 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
       wayBack: wayBack && {
         version: wayBack.version,
         until: wayBack.until.toISOString(),
-        problems: user?.owner === true ? [...(await releases.wayBackProblems())] : [],
+        problems: isOwner ? await problemsOf(releases) : [],
       },
-      watchedUntil: parts.watchedUntil()?.toISOString() ?? null,
+      watchedUntil: firstMinutes.until?.toISOString() ?? null,
       withoutWayBack: updates.newer?.version === withoutWayBack ? withoutWayBack : null,
+      copies: copies.map(({ until, ...kept }) => ({ ...kept, until: until.toISOString() })),
     }
   })
 
@@ -193,4 +211,14 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
     response: outcome,
   }
   app.post('/back', { schema: back, config: forOwner }, async () => updates.goBack())
+}
+
+/** Returns the problems of a way back for people, also that the former version cannot tell. */
+async function problemsOf(releases: Pick<NodeReleases, 'wayBackProblems'>): Promise<string[]> {
+  try {
+    return [...(await releases.wayBackProblems())]
+  } catch (error) {
+    if (isNodekeepError(error)) return [error.message]
+    throw error
+  }
 }

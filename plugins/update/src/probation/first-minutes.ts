@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Log, NodeReleases } from '@nodekeep/plugin-sdk'
 import type { RecordFile } from '../state/update-record.ts'
 import { watchVersion } from './probation.ts'
@@ -9,46 +10,96 @@ interface FirstMinutesParts {
   /** The probes of the parts that the node has now. */
   readonly probes: () => readonly Probe[]
   readonly file: RecordFile
-  readonly releases: Pick<NodeReleases, 'goBack' | 'wayBackProblems'>
+  readonly releases: Pick<NodeReleases, 'goBack' | 'wayBack' | 'wayBackProblems'>
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
   readonly lastsMs?: number
   readonly everyMs?: number
+  /** The pause before the supervisor is asked again to go back, in milliseconds. */
+  readonly askAgainMs?: number
 }
 
 /** The length of a probation, in milliseconds. */
-export const probationMs = 5 * 60_000
+const probationMs = 5 * 60_000
+
+const defaultAskAgainMs = 10_000
 
 /**
- * Watches a new version in its first minutes after clients have reached it. If it does not do what the former version could, the node goes
- * back, unless the former version would refuse the configuration. A restart in between does not begin the time anew.
- *
- * @throws NodekeepError CONFLICT if there is no way back; the signal's reason
+ * The first minutes of a new version after clients have reached it. They begin anew with each start: only a monotonic clock measures them
+ * rightly, and it does not outlast the process.
  */
-export async function firstMinutes(parts: FirstMinutesParts): Promise<void> {
-  const { current, file, releases, log, lastsMs = probationMs } = parts
-  const { handed } = file.record
-  if (handed === null) return
-  const sinceMs = Date.now() - Date.parse(handed.servedAt ?? new Date().toISOString())
-  // The clock may have been set meanwhile.
-  const leftMs = Math.min(Math.max(lastsMs - sinceMs, 0), lastsMs)
-  const problem = await watchVersion(handed.passed, leftMs, parts)
-  if (problem === null) {
-    await file.change({ handed: null, outcome: `Version ${current} is installed.` })
-    log.info({ event: 'update-passed', version: current }, 'The new version works.')
-    return
+export class FirstMinutes {
+  readonly #parts: FirstMinutesParts
+  /** In the time of `performance.now()`; `null` while nothing is watched. */
+  #endsAt: number | null = null
+
+  constructor(parts: FirstMinutesParts) {
+    this.#parts = parts
   }
-  const sentence = `Version ${current} did not work in its first minutes. ${problem}`
-  // A version that works in part is better than one that does not start.
-  const hindrances = await releases.wayBackProblems()
-  if (hindrances.length > 0) {
-    const reason = `It stays, since the version before could not start with the configuration as it is now. ${hindrances.join(' ')}`
-    log.error({ version: current, problem, hindrances }, 'The configuration keeps the node from going back.')
-    await file.change({ handed: null, outcome: `${sentence} ${reason}` })
-    return
+
+  /** The time until which the version is watched; `null` if it is not. */
+  get until(): Date | null {
+    if (this.#endsAt === null) return null
+    return new Date(Date.now() + Math.max(this.#endsAt - performance.now(), 0))
   }
-  log.error({ event: 'update-back', version: current, problem }, 'The new version does not work.')
-  await file.change({ handed: null, outcome: sentence })
-  await releases.goBack(sentence)
+
+  /**
+   * Watches the version, if it is new. If it does not do what the former version could, the node goes back, unless the former version
+   * would refuse the configuration, or the way back is closed.
+   *
+   * @throws the signal's reason
+   */
+  async watch(): Promise<void> {
+    const { current, file, log, lastsMs = probationMs } = this.#parts
+    const { handed } = file.record
+    if (handed === null) return
+    this.#endsAt = performance.now() + lastsMs
+    try {
+      const problem = await watchVersion(handed.passed, lastsMs, this.#parts)
+      if (problem !== null) return await this.#leave(problem)
+      await file.note({ handed: null, outcome: `Version ${current} is installed.` })
+      log.info({ event: 'update-passed', version: current }, 'The new version works.')
+    } finally {
+      this.#endsAt = null
+    }
+  }
+
+  /**
+   * Asks the supervisor until the node goes back. A version may have used up the disk or the descriptors of this process, so nothing is
+   * stored before: the former version reads the reason in the history.
+   */
+  async #leave(problem: string): Promise<void> {
+    const { current, file, releases, log, signal, askAgainMs = defaultAskAgainMs } = this.#parts
+    const sentence = `Version ${current} did not work in its first minutes. ${problem}`
+    log.error({ event: 'update-back', version: current, problem }, 'The new version does not work.')
+    for (let told = ''; ; ) {
+      // A version that works in part is better than one that does not start. Without an answer, that is not to be expected.
+      const hindrances = await releases.wayBackProblems().catch(() => [])
+      if (hindrances.length > 0) {
+        const reason = `the version before could not start with the configuration as it is now. ${hindrances.join(' ')}`
+        return await this.#stay(sentence, reason)
+      }
+      const refusal = await releases.goBack(sentence).then(() => null, messageOf)
+      if (refusal === null) return
+      if ((await releases.wayBack().catch(() => undefined)) === null)
+        return await this.#stay(sentence, `it cannot be left. ${refusal}`)
+      if (refusal !== told) {
+        log.error({ version: current, refusal }, 'The node cannot go back now. It tries again and again.')
+        await file.note({ outcome: `${sentence} The node tries to go back. ${refusal}` })
+      }
+      told = refusal
+      await setTimeout(askAgainMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  }
+
+  async #stay(sentence: string, reason: string): Promise<void> {
+    const { current, file, log } = this.#parts
+    log.error({ version: current, reason }, 'The version stays, although it does not work.')
+    await file.note({ handed: null, outcome: `${sentence} It stays, since ${reason}` })
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

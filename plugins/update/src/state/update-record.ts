@@ -1,6 +1,7 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { NodekeepError, type Release } from '@nodekeep/plugin-sdk'
+import { setTimeout } from 'node:timers/promises'
+import { type Log, NodekeepError, type Release } from '@nodekeep/plugin-sdk'
 
 /** An update that was begun. Times are ISO 8601. */
 interface BegunUpdate {
@@ -19,8 +20,6 @@ interface FailedUpdate extends BegunUpdate {
 interface HandedUpdate extends BegunUpdate {
   /** The names of the probes that the former version passed. */
   readonly passed: readonly string[]
-  /** When clients reached the new version; `null` until then. */
-  readonly servedAt: string | null
 }
 
 /** The memory of the plugin. It survives restarts and ways back, so it is a file and no row of a database. */
@@ -58,14 +57,26 @@ const empty: UpdateRecord = {
   outcome: null,
 }
 
-/** The record of updates in a file. Each change is on the disk when it resolves, whole or not at all. */
+interface RecordFileParts {
+  readonly log: Pick<Log, 'warn'>
+  /** Aborted when the plugin stops. */
+  readonly signal: AbortSignal
+  /** The pause before a record is stored again, in milliseconds. */
+  readonly storeAgainMs?: number
+}
+
+const defaultStoreAgainMs = 10_000
+
+/** The record of updates in a file. It is stored whole or not at all. */
 export class RecordFile {
   readonly #file: string
+  readonly #parts: RecordFileParts
   #record: UpdateRecord = empty
   #last: Promise<void> = Promise.resolve()
 
-  constructor(file: string) {
+  constructor(file: string, parts: RecordFileParts) {
     this.#file = file
+    this.#parts = parts
   }
 
   get record(): UpdateRecord {
@@ -81,11 +92,42 @@ export class RecordFile {
     }
   }
 
+  /**
+   * Changes the record. It is on the disk when this resolves.
+   *
+   * @throws NodekeepError INSUFFICIENT_STORAGE if the disk is full; errors of the file system
+   */
   async change(changes: Partial<UpdateRecord>): Promise<void> {
     const { failures = this.#record.failures } = changes
     this.#record = { ...this.#record, ...changes, failures: failures.slice(-maxFailures) }
+    await this.#storeNext()
+  }
+
+  /** Changes the record for work that must go on without a disk. It is stored now or, if that fails, as soon as possible. */
+  async note(changes: Partial<UpdateRecord>): Promise<void> {
+    try {
+      await this.change(changes)
+    } catch (err) {
+      this.#parts.log.warn({ err }, 'The state of updates is stored later.')
+      void this.#storeLater()
+    }
+  }
+
+  async #storeLater(): Promise<void> {
+    const { signal, storeAgainMs = defaultStoreAgainMs } = this.#parts
+    for (let isStored = false; !isStored && !signal.aborted; ) {
+      await setTimeout(storeAgainMs, undefined, { signal, ref: false }).catch(() => {})
+      if (!signal.aborted)
+        isStored = await this.#storeNext().then(
+          () => true,
+          () => false,
+        )
+    }
+  }
+
+  #storeNext(): Promise<void> {
     this.#last = this.#last.catch(() => {}).then(() => this.#store())
-    await this.#last
+    return this.#last
   }
 
   async #store(): Promise<void> {

@@ -139,7 +139,7 @@ test('programs call with the scope "update", and have the rights of their user',
   }
 })
 
-test('only the owner sees what the former version would refuse, and only the owner makes it look', async (t) => {
+test('only the owner sees what the former version would refuse, makes it look, and sees copies of databases', async (t) => {
   const { updates, releases, file } = await updatesSubject(t)
   releases.way = { version: '0.9.0', until: new Date() }
   let looks = 0
@@ -153,15 +153,31 @@ test('only the owner sees what the former version would refuse, and only the own
     setup: ({ info, routes }) =>
       routes(
         (app) =>
-          updateRoutes(app, { info, updates, releases, file, automatic: false, watchedUntil: () => null }),
+          updateRoutes(app, {
+            info,
+            updates,
+            releases,
+            file,
+            automatic: false,
+            firstMinutes: { until: null },
+          }),
         { prefix: '/api/update' },
       ),
   })
   const node = await createTestNode({ plugins: [paper] })
   t.teardown(() => node.stop())
-  t.match(await ask(await node.signIn(), 'GET', 'details'), { wayBack: { version: '0.9.0', problems: [] } })
+  const until = new Date()
+  const copies = { before: '1.0.0', folder: '/releases/before-1.0.0', bytes: 4096, until }
+  releases.copies = [copies]
+  const forUsers = { wayBack: { version: '0.9.0', problems: [] }, copies: [] }
+  t.match(await ask(await node.signIn(), 'GET', 'details'), forUsers)
   t.equal(looks, 0)
+  const owner = await node.signIn('owner')
   const problems = ['update.color is unknown.']
-  t.match(await ask(await node.signIn('owner'), 'GET', 'details'), { wayBack: { problems } })
+  const details = { wayBack: { problems }, copies: [{ ...copies, until: until.toISOString() }] }
+  t.match(await ask(owner, 'GET', 'details'), details)
   t.equal(looks, 1)
+  const message = 'The former release cannot check the configuration now.'
+  releases.wayBackProblems = () => Promise.reject(new NodekeepError('SERVICE_UNAVAILABLE', message))
+  t.match(await ask(owner, 'GET', 'details'), { wayBack: { problems: [message] } })
 })

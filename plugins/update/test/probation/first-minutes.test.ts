@@ -1,12 +1,16 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { mock } from 'node:test'
 import { type Test, test } from 'tap'
-import { firstMinutes } from '../../src/probation/first-minutes.ts'
+import { FirstMinutes } from '../../src/probation/first-minutes.ts'
 import type { Probe } from '../../src/probation/probes.ts'
+import { attempt } from '../fixtures/paper-releases.ts'
 import { updatesSubject } from '../fixtures/updates-subject.ts'
 
 /** Installs version 1.1.0, starts it, and watches it. */
 async function watched(t: Test, works: () => boolean) {
-  const { updates, releases, start, lines, stopping } = await updatesSubject(t)
+  const { updates, releases, folder, start, lines, stopping } = await updatesSubject(t)
+  t.teardown(() => stopping.abort())
   await updates.install()
   const next = await start('1.1.0')
   t.equal(await next.updates.settle(), true)
@@ -26,45 +30,83 @@ async function watched(t: Test, works: () => boolean) {
     log: { info: log, warn: log, error: log },
     signal: stopping.signal,
     everyMs: 1,
+    askAgainMs: 1,
   }
-  return { parts, releases, lines, stopping, next, start }
+  const watch = (lastsMs = 20) => new FirstMinutes({ ...parts, lastsMs }).watch()
+  return { parts, watch, releases, folder, lines, stopping, next, start }
 }
 
+const sentence = 'Version 1.1.0 did not work in its first minutes. The node does not answer.'
+
 test('a version that works is installed', async (t) => {
-  const { parts, releases, lines, next } = await watched(t, () => true)
-  await firstMinutes({ ...parts, lastsMs: 20 })
+  const { watch, releases, lines, next } = await watched(t, () => true)
+  await watch()
   t.equal(next.updates.progress, 'Version 1.1.0 is installed.')
   t.match(lines.at(-1), { event: 'update-passed', version: '1.1.0' })
   t.same(releases.asked, ['change to /new/1.1.0 within 1000'])
   await next.updates.check()
-  await firstMinutes({ ...parts, lastsMs: 20 })
+  await watch()
   t.pass('there is nothing more to watch')
 })
 
-test('a version that does not work goes back, and says why', async (t) => {
+test('a version that does not work goes back, and the former one says why', async (t) => {
   let works = true
-  const { parts, releases, lines, next } = await watched(t, () => works)
-  const watching = firstMinutes(parts)
+  const { watch, releases, lines, start } = await watched(t, () => works)
+  const watching = watch(60_000)
   works = false
   await watching
-  const sentence = 'Version 1.1.0 did not work in its first minutes. The node does not answer.'
   t.equal(releases.asked.at(-1), `go back: ${sentence}`)
-  t.equal(next.updates.progress, sentence)
   t.match(lines.at(-1), { event: 'update-back', problem: 'The node does not answer.' })
+  releases.attempts = [attempt('1.1.0', '1.0.0', 'went back', sentence)]
+  const former = await start('1.0.0')
+  t.equal(await former.updates.settle(), false)
+  t.equal(former.updates.progress, `The node went back to version 1.0.0. ${sentence}`)
+})
+
+test('a version that has used up disk and descriptors is left, and the former one says why', async (t) => {
+  const { watch, releases, folder, start } = await watched(t, () => false)
+  const own = join(folder, 'own')
+  rmSync(own, { recursive: true })
+  writeFileSync(own, 'Nothing can be stored.')
+  releases.wayProblems = new Error('spawn EMFILE')
+  await watch()
+  t.equal(releases.asked.at(-1), `go back: ${sentence}`)
+  releases.attempts = [attempt('1.1.0', '1.0.0', 'went back', sentence)]
+  const former = await start('1.0.0')
+  t.equal(await former.updates.settle(), false)
+  t.equal(former.updates.progress, `The node went back to version 1.0.0. ${sentence}`)
+})
+
+test('the supervisor is asked until it goes back', async (t) => {
+  const { watch, parts, releases, lines, next } = await watched(t, () => false)
+  releases.refusal = 'The disk of the releases does not work.'
+  releases.way = { version: '1.0.0', until: new Date() }
+  const watching = watch()
+  while (!next.updates.progress.endsWith(`The node tries to go back. ${releases.refusal}`))
+    await new Promise(setImmediate)
+  const told = () => lines.filter((line) => (line as { refusal?: string }).refusal === releases.refusal)
+  const { length } = releases.refused
+  while (releases.refused.length < length + 3) await new Promise(setImmediate)
+  t.equal(told().length, 1, 'the log has it once')
+  t.not(parts.file.record.handed, null, 'a start in between watches it again')
+  releases.refusal = null
+  await watching
+  t.equal(releases.asked.at(-1), `go back: ${sentence}`)
 })
 
 test('without a way back, the version stays, and the reason is known', async (t) => {
-  const { parts, releases, next } = await watched(t, () => false)
-  releases.refusal = 'There is no way back.'
-  await t.rejects(firstMinutes(parts), NodekeepError)
-  t.match(next.updates.progress, /did not work in its first minutes/)
+  const { watch, parts, releases, next } = await watched(t, () => false)
+  releases.refusal = 'Version 1.1.0 has changed data.'
+  await watch()
+  t.equal(next.updates.progress, `${sentence} It stays, since it cannot be left. ${releases.refusal}`)
+  t.equal(parts.file.record.handed, null, 'the next version can be installed')
 })
 
 test('a version stays if the former one would refuse the configuration', async (t) => {
-  const { parts, releases, next } = await watched(t, () => false)
+  const { watch, releases, next } = await watched(t, () => false)
   const asked = [...releases.asked]
   releases.wayProblems = ['update.color is not known.']
-  await firstMinutes(parts)
+  await watch()
   t.same(releases.asked, asked)
   t.match(
     next.updates.progress,
@@ -72,22 +114,23 @@ test('a version stays if the former one would refuse the configuration', async (
   )
 })
 
-test('a restart goes on with the same minutes', async (t) => {
-  const { parts, stopping, start, next } = await watched(t, () => true)
-  const watching = firstMinutes(parts)
+test('each start begins the minutes anew, whatever the clock does', async (t) => {
+  const { parts, stopping, start } = await watched(t, () => true)
+  const minutes = new FirstMinutes({ ...parts, lastsMs: 60_000 })
+  t.equal(minutes.until, null)
+  const watching = minutes.watch()
+  t.teardown(() => mock.timers.reset())
+  for (const now of [0, Date.now(), Date.parse('2099-01-01')]) {
+    mock.timers.enable({ apis: ['Date'], now })
+    const leftMs = (minutes.until?.getTime() ?? 0) - now
+    t.ok(leftMs > 0 && leftMs <= 60_000, `${leftMs} ms are left`)
+    mock.timers.reset()
+  }
   stopping.abort(new Error('The node stops.'))
   await t.rejects(watching, /The node stops/)
   const again = await start('1.1.0')
   t.equal(await again.updates.settle(), true)
-  t.same(again.file.record.handed, next.file.record.handed)
-  const { handed } = again.file.record
-  if (handed === null) throw new Error('Nothing is watched.')
-  const signal = new AbortController().signal
-  const longAgo = { ...handed, servedAt: '2020-01-01T00:00:00Z' }
-  await again.file.change({ handed: longAgo })
-  await firstMinutes({ ...parts, file: again.file, signal })
-  t.equal(again.updates.progress, 'Version 1.1.0 is installed.', 'the minutes were over')
-  await again.file.change({ handed: { ...handed, servedAt: '2099-01-01T00:00:00Z' } })
-  await firstMinutes({ ...parts, file: again.file, signal, lastsMs: 20 })
-  t.equal(again.file.record.handed, null, 'a clock that was set back does not make them longer')
+  const { signal } = new AbortController()
+  await new FirstMinutes({ ...parts, file: again.file, signal, lastsMs: 20 }).watch()
+  t.equal(again.updates.progress, 'Version 1.1.0 is installed.')
 })

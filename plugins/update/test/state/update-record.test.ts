@@ -1,0 +1,23 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'tap'
+import { RecordFile } from '../../src/state/update-record.ts'
+
+test('a note is in the record at once, and in the file as soon as that can be written', async (t) => {
+  const folder = join(t.testdir(), 'own')
+  writeFileSync(folder, 'Nothing can be stored.')
+  const stopping = new AbortController()
+  t.teardown(() => stopping.abort())
+  const lines: unknown[] = []
+  const log = { warn: (line: unknown) => void lines.push(line) }
+  const path = join(folder, 'update.json')
+  const file = new RecordFile(path, { log, signal: stopping.signal, storeAgainMs: 1 })
+  await t.rejects(file.change({ outcome: 'Changed.' }))
+  await file.note({ outcome: 'Noted.' })
+  t.equal(file.record.outcome, 'Noted.')
+  t.match(lines, [{ err: { code: 'EEXIST' } }])
+  rmSync(folder)
+  mkdirSync(folder)
+  while (!existsSync(path)) await new Promise(setImmediate)
+  t.match(JSON.parse(readFileSync(path, 'utf8')), { outcome: 'Noted.' })
+})
