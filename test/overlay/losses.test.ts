@@ -30,7 +30,7 @@ async function statusOf(port: number): Promise<number> {
   return (await ask(port, '/health')).status
 }
 
-test('losses', { jobs: 5 }, async (t) => {
+test('losses', { jobs: 8 }, async (t) => {
   t.test('a gateway that is killed comes back with the same port and name of the node', async (t) => {
     const me = await knownNode(t)
     const gateway = await startGateway(t, { gateway: { domain: 'example.test' } })
@@ -103,6 +103,50 @@ test('losses', { jobs: 5 }, async (t) => {
     t.match(await node.status(), { connected: true, allocatedPort: port })
     t.equal(await statusOf(port), 200)
   })
+
+  t.test('a node whose new connections hang is not connected until clients get through', async (t) => {
+    // A client waits for longer than the gateway takes to find out.
+    const gateway = await startGateway(t, { gateway: { limits: { helloSeconds: 30 } } })
+    const line = await openLine(t, gateway.controlPort)
+    const node = await startTunnelNode(t, { controlPort: line.port })
+    await node.log.line(reachable)
+    const mark = node.log.mark
+    line.state.newcomers = 'stranded'
+    let answered = 0
+    // The first client takes the connection that waits already.
+    const asking = [1, 2].map(async () => {
+      const status = await statusOf(gateway.firstPort)
+      answered += 1
+      return status
+    })
+    await node.log.line(/^Clients do not reach the node at http:.*in time/, mark)
+    t.ok(answered < 2, 'a client waits still')
+    t.match(await node.status(), { connected: false, allocatedPort: gateway.firstPort })
+    t.notOk(node.log.has(/^The connection to the gateway/, mark))
+
+    line.state.newcomers = 'carried'
+    t.same(await Promise.all(asking), [200, 200])
+    await node.log.line(reachable, mark)
+    t.match(await node.status(), { connected: true })
+  })
+
+  for (const fate of ['stranded', 'cut'] as const) {
+    t.test(`the node comes back behind a proxy by which new connections are ${fate}`, async (t) => {
+      const gateway = await startGateway(t)
+      const line = await openLine(t, gateway.controlPort)
+      const node = await startTunnelNode(t, { controlPort: line.port })
+      await node.log.line(reachable)
+      const mark = node.log.mark
+      line.state.newcomers = fate
+      line.cut()
+      await once(line.events, fate)
+      line.state.newcomers = 'carried'
+      await node.log.line(reachable, mark)
+      checkPauses(t, node.log, mark)
+      t.notOk(node.log.has(/it did not answer within/, mark), 'no time limit ran out')
+      t.equal(await statusOf(gateway.firstPort), 200)
+    })
+  }
 
   t.test('a line that stalls for a while loses nothing', async (t) => {
     const gateway = await startGateway(t)

@@ -11,9 +11,11 @@ interface DoorsParts {
   readonly openMs?: number
   /** Milliseconds after the first test that failed. The pause doubles each time, up to `openMs`. */
   readonly closedMs?: number
+  /** Least milliseconds between two tests that clients bring forward. */
+  readonly earlyMs?: number
 }
 
-const usualTimes = { openMs: 60_000, closedMs: 1000 }
+const usualTimes = { openMs: 60_000, closedMs: 1000, earlyMs: 3000 }
 const knockMs = 5000
 /** Tests at a time. After a start of the gateway, all nodes come at once. */
 const maxTests = 16
@@ -47,7 +49,6 @@ export class Doors {
   }
 
   async #watch(session: NodeSession, url: string, signal: AbortSignal): Promise<void> {
-    const { openMs, closedMs } = this.#parts
     let told: string | null | undefined
     for (let failures = 0; !signal.aborted; ) {
       const reason = await this.#test(session, url, signal)
@@ -55,9 +56,31 @@ export class Doors {
       if (reason !== told) session.send({ type: 'door', url, open: reason === null, reason })
       told = reason
       failures = reason === null ? 0 : failures + 1
-      if (reason === null) await untilIdle(session, url, openMs, signal)
-      else await pause(Math.min(closedMs * 2 ** (failures - 1), openMs), signal)
+      await this.#untilDue(session, url, failures, signal)
     }
+  }
+
+  /**
+   * Waits until the next test. Clients bring it forward: those of the node that wait in vain for an open door, and one that gets an
+   * answer through a closed one.
+   */
+  async #untilDue(session: NodeSession, url: string, failures: number, signal: AbortSignal): Promise<void> {
+    const { openMs, closedMs, earlyMs } = this.#parts
+    const testedAt = performance.now()
+    const isOpen = failures === 0
+    const usualMs = isOpen ? openMs : Math.min(closedMs * 2 ** (failures - 1), openMs)
+    const doubted = new AbortController()
+    const event = isOpen ? 'unanswered' : 'answered'
+    const onEvent = (urlOfClient: string) => {
+      // Clients of one address that wait in vain are a reason to test all: they share the way to the node.
+      if (isOpen || urlOfClient === url) doubted.abort()
+    }
+    session.clientEvents.on(event, onEvent)
+    const either = AbortSignal.any([signal, doubted.signal])
+    if (isOpen) await untilIdle(session, url, usualMs, either)
+    else await pause(usualMs, either)
+    session.clientEvents.off(event, onEvent)
+    await pause(testedAt + Math.min(earlyMs, usualMs) - performance.now(), signal)
   }
 
   /** @returns why the door is closed, `null` if it is open */
@@ -88,5 +111,5 @@ async function untilIdle(session: NodeSession, url: string, ms: number, signal: 
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal, ref: false }).catch(() => {})
+  await delay(Math.max(ms, 0), undefined, { signal, ref: false }).catch(() => {})
 }

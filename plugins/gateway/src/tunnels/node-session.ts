@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import {
@@ -40,6 +41,17 @@ export interface NodeSessionParts {
   readonly onEnd: () => void
 }
 
+/** Milliseconds without an answer after which a client counts as one that waits in vain. */
+const inVainMs = 3000
+
+/** What happens to the clients of a node, with the URL by which they came. */
+interface ClientEvents {
+  /** A client has its first bytes from the node. */
+  answered: [url: string]
+  /** A client has come some seconds ago, and has no answer. It may have left. */
+  unanswered: [url: string]
+}
+
 /** Why a client cannot be led to a node. */
 type Refusal = 'away' | 'busy'
 
@@ -51,6 +63,7 @@ export class NodeSession {
   readonly process: NodeProcess
   /** When the node answered a client, by the URL of the client. */
   readonly answeredAt = new Map<string, number>()
+  readonly clientEvents = new EventEmitter<ClientEvents>().setMaxListeners(0)
   readonly #parts: NodeSessionParts
   readonly #rate: ByteRate | null
   readonly #clients = new Set<Socket>()
@@ -101,6 +114,7 @@ export class NodeSession {
     const { idleMs, maxConnections } = this.#parts
     if (this.#isOver) return 'away'
     if (this.#clients.size + this.#pool.waiting >= maxConnections) return 'busy'
+    const unanswered = setTimeout(() => this.clientEvents.emit('unanswered', url), inVainMs).unref()
     const socket = await this.#pool.take(client)
     if (client.destroyed) {
       if (socket !== null) this.#pool.giveBack(socket)
@@ -109,7 +123,11 @@ export class NodeSession {
     if (socket === null) return 'away'
     this.#clients.add(client)
     client.once('close', () => this.#clients.delete(client))
-    socket.once('data', () => this.answeredAt.set(url, performance.now()))
+    socket.once('data', () => {
+      clearTimeout(unanswered)
+      this.answeredAt.set(url, performance.now())
+      this.clientEvents.emit('answered', url)
+    })
     socket.write(writeLine(line))
     relay(client, socket, { idleMs, rate: this.#rate })
     return null

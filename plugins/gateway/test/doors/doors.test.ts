@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { doorStatement, type GatewayMessage } from '@nodekeep/plugin-sdk/tunnel'
@@ -7,8 +7,15 @@ import { Doors } from '../../src/doors/doors.ts'
 import type { NodeSession } from '../../src/tunnels/node-session.ts'
 import { createSigningNode } from '../registration/fixtures/signing-node.ts'
 
-/** A node behind one address. Its door is tested every 50 milliseconds while it is idle. */
-async function watched(t: Test, { isOpen = true, answeredAt = Number.NEGATIVE_INFINITY } = {}) {
+const usual = {
+  isOpen: true,
+  answeredAt: Number.NEGATIVE_INFINITY,
+  times: { openMs: 50, closedMs: 10, earlyMs: 50 },
+}
+
+/** A node behind one address. By default, its door is tested every 50 milliseconds while it is idle. */
+async function watched(t: Test, options: Partial<typeof usual> = {}) {
+  const { isOpen, answeredAt, times } = { ...usual, ...options }
   const { nodeId, sign } = createSigningNode()
   const server = createServer(({ url = '', headers }, response) => {
     const signature = sign(doorStatement(url.split('/').at(-1) ?? '', headers.host ?? ''))
@@ -19,15 +26,16 @@ async function watched(t: Test, { isOpen = true, answeredAt = Number.NEGATIVE_IN
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const told: GatewayMessage[] = []
+  const clientEvents: NodeSession['clientEvents'] = new EventEmitter()
   const session = {
     process: { nodeId, addressGroup: '127.0.0.1' },
     answeredAt: new Map([[url, answeredAt]]),
+    clientEvents,
     send: (message: GatewayMessage) => void told.push(message),
   } as unknown as NodeSession
-  const door = { isOpen, told, tests: 0, tested: Promise.withResolvers<void>() }
+  const door = { isOpen, told, tests: 0, tested: Promise.withResolvers<void>(), clientEvents, url }
   const doors = new Doors({
-    openMs: 50,
-    closedMs: 10,
+    ...times,
     async dial() {
       door.tests += 1
       door.tested.resolve()
@@ -65,6 +73,36 @@ test('a door that closes or opens is told', async (t) => {
   t.match(door.told, [{ open: false }, { open: true }, { open: false }])
 })
 
+test('clients that wait in vain for an open door, or get through a closed one, bring its test forward', async (t) => {
+  const hourMs = 3_600_000
+  const times = { openMs: hourMs, closedMs: hourMs, earlyMs: 50 }
+  const door = await watched(t, { answeredAt: performance.now() + hourMs, times })
+  const begun: number[] = []
+  /** Lets clients have news without end, until the next test begins. */
+  const nextTest = async (event: 'answered' | 'unanswered', url: string) => {
+    const tested = door.tested.promise
+    const clients = setInterval(() => door.clientEvents.emit(event, url), 1)
+    await tested
+    clearInterval(clients)
+    begun.push(performance.now())
+  }
+  const toldOf = async (count: number) => {
+    while (door.told.length < count) await new Promise(setImmediate)
+  }
+  await toldOf(1)
+  await nextTest('unanswered', 'http://another-address-of-the-node')
+  door.isOpen = false
+  await nextTest('unanswered', door.url)
+  await toldOf(2)
+  door.isOpen = true
+  await nextTest('answered', door.url)
+  await toldOf(3)
+  t.match(door.told, [{ open: true }, { open: false, reason: 'Nobody listens.' }, { open: true }])
+  await nextTest('unanswered', door.url)
+  const pauses = begun.slice(1).map((at, index) => at - (begun[index] ?? 0))
+  t.ok(Math.min(...pauses) >= 45, `strangers do not keep the gateway busy: pauses of ${pauses.join(', ')} ms`)
+})
+
 test('a node that changes the protocol in its answers holds no tests up', async (t) => {
   const server = createTcpServer((socket) => {
     socket.on('error', () => {})
@@ -79,6 +117,7 @@ test('a node that changes the protocol in its answers holds no tests up', async 
   const session = {
     process: { nodeId: '', addressGroup: '192.0.2.1' },
     answeredAt: new Map(),
+    clientEvents: new EventEmitter().setMaxListeners(0),
     send(message: GatewayMessage) {
       if (message.type === 'door') reasons.push(message.reason)
       if (reasons.length === 20) all.resolve()
@@ -106,6 +145,7 @@ test('nodes that let tests run out of time do not hold up the nodes of other add
     ({
       process: { nodeId: '', addressGroup },
       answeredAt: new Map(),
+      clientEvents: new EventEmitter().setMaxListeners(0),
       send: told.resolve,
     }) as unknown as NodeSession
   const [stalling, other] = [sessionAt('192.0.2.1'), sessionAt('192.0.2.2')]

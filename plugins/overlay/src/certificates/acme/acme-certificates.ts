@@ -168,6 +168,10 @@ export class AcmeCertificates implements CertificateSource {
         (pair) => this.#challenges.set(name, serverCertificate(pair).context),
         this.#stopped.signal,
       )
+    } catch (error) {
+      // The pauses after failures bound how often the node registers another one.
+      if (error instanceof OrderFailure && error.isAccountClosed) await this.#storedNames.forgetAccount()
+      throw error
     } finally {
       this.#challenges.delete(name)
     }

@@ -11,10 +11,13 @@ const orderMs = 5 * 60_000
 export class OrderFailure extends Error {
   override readonly name = 'OrderFailure'
   readonly problem: OrderProblem
+  /** Whether the authority takes no orders of the account any more. */
+  readonly isAccountClosed: boolean
 
-  constructor(problem: OrderProblem) {
+  constructor(problem: OrderProblem, isAccountClosed = false) {
     super(problem.reason)
     this.problem = problem
+    this.isAccountClosed = isAccountClosed
   }
 }
 
@@ -43,7 +46,7 @@ export async function orderCertificate(
     return await new Promise((resolve, reject) => {
       child.on('message', (message: FromOrder) => {
         if (message.kind === 'issued') return resolve(message)
-        if (message.kind === 'failed') return reject(new OrderFailure(message))
+        if (message.kind === 'failed') return reject(new OrderFailure(message, message.isAccountClosed))
         try {
           onChallenge(message.pair)
           child.send('ready', () => {})

@@ -15,7 +15,7 @@ export interface Order {
 export type FromOrder =
   | { readonly kind: 'challenge'; readonly pair: CertificatePair }
   | ({ readonly kind: 'issued' } & Issued)
-  | ({ readonly kind: 'failed' } & OrderProblem)
+  | ({ readonly kind: 'failed'; readonly isAccountClosed: boolean } & OrderProblem)
 
 /** The result of an order. */
 export interface Issued {

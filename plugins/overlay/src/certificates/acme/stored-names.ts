@@ -33,18 +33,22 @@ export class StoredNames {
     this.#directory = directory
   }
 
-  /** Returns the private key of the account, as PEM. It is made at the first use. */
+  /** Returns the private key of the account, as PEM. It is made at the first use. The authority finds the account by it. */
   async accountKey(): Promise<string> {
-    const entry = `acme account ${this.#directory}`
-    const known = await this.#state.get<string>(entry)
+    const known = await this.#state.get<string>(this.#accountEntry)
     if (known !== undefined) return known
     const { privateKey } = generateKeyPairSync('ec', {
       namedCurve: 'P-256',
       publicKeyEncoding: { type: 'spki', format: 'pem' },
       privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     })
-    await this.#state.set(entry, privateKey)
+    await this.#state.set(this.#accountEntry, privateKey)
     return privateKey
+  }
+
+  /** The next order has another account. */
+  async forgetAccount(): Promise<void> {
+    await this.#state.delete(this.#accountEntry)
   }
 
   async all(): Promise<StoredName[]> {
@@ -57,5 +61,9 @@ export class StoredNames {
 
   async store(stored: StoredName): Promise<void> {
     await this.#state.set(`${prefix}${stored.name} ${stored.directory}`, stored)
+  }
+
+  get #accountEntry(): string {
+    return `acme account ${this.#directory}`
   }
 }

@@ -1,6 +1,8 @@
 import { X509Certificate } from 'node:crypto'
+import { Agent } from 'node:https'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import type { Log, StateStore } from '@nodekeep/plugin-sdk'
+import acme from 'acme-client'
 import t, { type Test, test } from 'tap'
 import { type Certificates, createCertificates } from '../../../src/certificates/certificates.ts'
 import { type AcmeServer, acmePrograms, blockedName, startAcmeServer } from '../fixtures/acme-server.ts'
@@ -10,6 +12,8 @@ import { openPublicDoor, type PublicDoor } from '../fixtures/public-door.ts'
 import { createState } from '../fixtures/state.ts'
 
 t.jobs = 3
+acme.axios.defaults.httpsAgent = new Agent({ rejectUnauthorized: false })
+t.teardown(() => delete acme.axios.defaults.httpsAgent)
 
 const skip = needsPrograms(...acmePrograms)
 const name = 'me.example.org'
@@ -27,14 +31,22 @@ async function createWorld(t: Test): Promise<World> {
   return { t, door, server, state: createState() }
 }
 
-async function startNode({ t, door, server, state }: World, { retryMs = 60_000 } = {}) {
+interface NodeOptions {
+  readonly retryMs?: number
+  readonly email?: string | null
+}
+
+async function startNode(
+  { t, door, server, state }: World,
+  { retryMs = 60_000, email = 'me@example.org' }: NodeOptions = {},
+) {
   const log = createLog()
   const certificates: Certificates = await createCertificates({
     acme: {
       termsAccepted: true,
       directory: server.directory,
       ca: server.ca,
-      email: 'me@example.org',
+      ...(email !== null && { email }),
       renewBeforeDays: 30,
     },
     folder: '/',
@@ -45,6 +57,13 @@ async function startNode({ t, door, server, state }: World, { retryMs = 60_000 }
   door.node = certificates
   t.teardown(() => certificates.close())
   return { certificates, log }
+}
+
+/** The account of the node, as the authority knows it. */
+async function openAccount({ server, state }: World) {
+  const accountKey = (await state.get<string>(`acme account ${server.directory}`)) ?? ''
+  const client = new acme.Client({ directoryUrl: server.directory, accountKey })
+  return { client, account: await client.createAccount({ onlyReturnExisting: true }) }
 }
 
 test('a name gets a certificate that clients trust', { skip }, async (t) => {
@@ -145,6 +164,52 @@ test('several names get a certificate each, one after the other', { skip }, asyn
   }
   t.equal(certificates.health().ok, true)
   t.equal(world.server.orders, 2, 'an authority certifies no addresses and no local names')
+})
+
+test('all orders have one account, with and without an e-mail address', { skip }, async (t) => {
+  const world = await createWorld(t)
+  const accounts = new Set<unknown>()
+  const orders: readonly [name: string, email: string | null][] = [
+    [name, null],
+    [name, null],
+    ['two.example.org', null],
+    ['three.example.org', 'me@example.org'],
+    ['four.example.org', null],
+  ]
+  for (const [ordered, email] of orders) {
+    await world.state.delete(`acme name ${name} ${world.server.directory}`)
+    const { certificates, log } = await startNode(world, { email })
+    const isDone = log.next(['info', 'warn'], /obtained\./)
+    certificates.names([ordered])
+    const { message, fields } = await isDone
+    t.match(message, `The certificate for ${ordered} was obtained.`)
+    accounts.add(fields.account)
+    await certificates.close()
+    const { account } = await openAccount(world)
+    t.same(account.contact ?? [], email === null ? [] : [`mailto:${email}`], 'the authority has the address')
+  }
+  t.equal(accounts.size, 1)
+})
+
+test('a node whose account is deactivated registers one other account', { skip }, async (t) => {
+  const world = await createWorld(t)
+  const { certificates, log } = await startNode(world, { retryMs: 1 })
+  const isFirst = log.next('info', /was obtained/)
+  certificates.names([name])
+  const first = await isFirst
+  const former = await openAccount(world)
+  await former.client.updateAccount({ status: 'deactivated' } as object)
+
+  const isRefused = log.next('warn', /could not be obtained/)
+  const isSecond = log.next('info', /two.example.org was obtained/)
+  certificates.names([name, 'two.example.org'])
+  t.match((await isRefused).message, /deactivated/)
+  const second = await isSecond
+  t.not(second.fields.account, first.fields.account)
+
+  const isThird = log.next('info', /three.example.org was obtained/)
+  certificates.names([name, 'three.example.org'])
+  t.equal((await isThird).fields.account, second.fields.account)
 })
 
 test('a refusal is told with its reason, and the next attempt waits', { skip }, async (t) => {
