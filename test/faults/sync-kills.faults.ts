@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, link, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -63,7 +63,10 @@ class Play {
           await this.#change()
           await delay(random.chance(0.7) ? random.integer(0, 60) : random.integer(0, 1500))
         }
-        await this.#kill()
+        const dice = random.integer(0, 5)
+        if (dice === 0) await this.#keepData()
+        else if (dice === 1) await this.#putBack()
+        else await this.#kill()
       }
       await this.#settle()
     } finally {
@@ -119,8 +122,7 @@ class Play {
     const pause = random.integer(0, 500)
     this.#log(`${device?.name ?? 'the node'} is killed`)
     if (device === null) {
-      this.#address.port = null
-      await this.#node?.kill()
+      await this.#stopNode()
       await delay(pause)
       await this.#startNode()
     } else {
@@ -128,6 +130,53 @@ class Play {
       await delay(pause)
       device.start()
     }
+  }
+
+  /**
+   * Keeps the data folder of the node at one moment. User files have the same inodes there, as in the snapshot of a disk, or others, as
+   * in a copy of the files.
+   */
+  async #keepData(): Promise<void> {
+    const keepsInodes = this.#round.random.chance(0.5)
+    this.#log(`the data of the node are kept, ${keepsInodes ? 'with their inodes' : 'as a copy'}`)
+    await this.#stopNode()
+    await rm(this.#kept, { recursive: true, force: true })
+    await copyData(this.#data, this.#kept, keepsInodes)
+    await this.#startNode()
+  }
+
+  /** Puts the node back to the data that were kept, by other means than a restore. */
+  async #putBack(): Promise<void> {
+    const { random } = this.#round
+    const pause = random.integer(0, 500)
+    const others = random.integer(0, 5)
+    const content = () => contentOf(random, this.#count++)
+    const files = Array.from({ length: others }, () => [pathOf(random), content()] as const)
+    if (!(await readdir(this.#kept).catch(() => null))) return
+    this.#log('the node is put back')
+    await this.#stopNode()
+    // What no device has yet is lost with the data of the node.
+    const held = new Set(
+      (await Promise.all(this.#devices.map(async (each) => contentsOf(await each.tree())))).flat(),
+    )
+    for (const each of this.#wanted) if (!held.has(each)) this.#wanted.delete(each)
+    await rm(this.#data, { recursive: true })
+    await rename(this.#kept, this.#data)
+    await delay(pause)
+    await this.#startNode()
+    // The journal gives numbers once more that devices have acknowledged.
+    for (const [path, text] of files) if (await this.#putOnNode(path, text)) this.#wanted.add(text)
+  }
+
+  /** Stores a file by the API where nothing is. Returns whether it was possible. */
+  async #putOnNode(path: string, text: string): Promise<boolean> {
+    const answer = await fetch(new URL(`/write?path=${encodeURIComponent(path)}`, this.#node?.url), {
+      method: 'PUT',
+      body: text,
+      headers: { authorization: `Bearer ${this.#session?.token}`, 'if-none-match': '*' },
+    })
+    await answer.body?.cancel()
+    return answer.ok
   }
 
   /** Waits until all are the same, and checks that nothing is lost. */
@@ -169,11 +218,24 @@ class Play {
   }
 
   #nodeTree() {
-    return treeOf(join(this.#place, 'data/files', this.#session?.uuid ?? ''))
+    return treeOf(join(this.#data, 'files', this.#session?.uuid ?? ''))
+  }
+
+  get #data(): string {
+    return join(this.#place, 'data')
+  }
+
+  get #kept(): string {
+    return join(this.#place, 'kept')
+  }
+
+  async #stopNode(): Promise<void> {
+    this.#address.port = null
+    await this.#node?.kill()
   }
 
   async #startNode(): Promise<void> {
-    this.#node = await startFiles(join(this.#place, 'data'), this.#session, { program })
+    this.#node = await startFiles(this.#data, this.#session, { program })
     this.#session = this.#node.session
     this.#address.port = Number(this.#node.url.port)
   }
@@ -183,8 +245,20 @@ class Play {
   }
 }
 
+/** Copies a data folder of a node that does not run. */
+async function copyData(from: string, to: string, keepsInodes: boolean): Promise<void> {
+  await cp(from, to, { recursive: true, preserveTimestamps: true })
+  if (!keepsInodes) return
+  for (const entry of await readdir(join(from, 'files'), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name).slice(from.length)
+    await rm(join(to, path))
+    await link(join(from, path), join(to, path))
+  }
+}
+
 export default {
-  name: 'Devices whose clients and node are killed in the middle of their work end with the same files, and no content is lost that a person did not take back.',
+  name: 'Devices whose clients and node are killed in the middle of their work, and whose node is put back to older data, end with the same files, and no content is lost that a person did not take back.',
   defaultRounds: 60,
   roundSeconds: 400,
   async round(round) {

@@ -4,13 +4,14 @@ import { ModelNode } from './model-node.ts'
 import { SimulatedTime } from './simulated-time.ts'
 
 const minute = 60_000
+const year = 365 * 24 * 60 * minute
 
 /** Names that collide by case and by Unicode, and one that some disks cannot have. */
 const names = ['a', 'b', 'c', 'A', 'B', 'é', 'e\u0301', 'É', 'dot.', 'x.txt', 'X.txt']
 
 /**
  * Plays three devices and a node on simulated time: random edits, moves and deletions on all of them, disconnections, crashes, lost
- * disks and restores. Then everything is mended, and all must be the same, with every content that nobody deleted.
+ * disks, clocks that jump, restores, and a node that is put back to an older state by other means. Then everything is mended, and all must be the same, with every content that nobody deleted.
  *
  * @throws Error with the story of the seed
  */
@@ -97,7 +98,7 @@ class Play {
       [2, null, () => this.#putBack()],
     ]
     const happenings: [weight: number, what: string | null, () => void][] = [
-      [53, null, () => this.#changeDisk(changed)],
+      [51, null, () => this.#changeDisk(changed)],
       [4, 'is killed', () => device.kill()],
       [6, 'is started', () => device.start()],
       [4, 'goes offline', () => device.disconnect()],
@@ -106,6 +107,7 @@ class Play {
       [2, 'loses its disk', () => (disk.isThere = false)],
       [3, 'has its disk', () => (disk.isThere = true)],
       [1, 'has a full disk, or not any more', () => (disk.isFull = !disk.isFull)],
+      [2, 'has a clock that jumps', () => (device.skew = this.#jump())],
       ...(this.#isAlone ? [] : others),
     ]
     let dice = this.#random() * 100
@@ -116,6 +118,11 @@ class Play {
       happen()
       break
     }
+  }
+
+  /** Milliseconds by which a clock is wrong from now on: it is right, some days off, many years ahead, or begins in 1970. */
+  #jump(): number {
+    return this.#pick([0, Math.round((this.#random() - 0.5) * year), 70 * year, -this.#time.now])
   }
 
   #restore(): void {
