@@ -54,7 +54,8 @@ function copyOf(file: string): string {
 function damageOf(file: string): string | null {
   let connection: DatabaseSync | undefined
   try {
-    connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+    // Another program that holds the file must not hold up the start.
+    connection = new DatabaseSync(file, { readOnly: true, timeout: 0 })
     if (statSync(file).size > mostChecked) {
       connection.prepare('SELECT count(*) FROM sqlite_schema').get()
       return null
