@@ -10,7 +10,7 @@ const mostChecked = 64 * 1024 * 1024
 
 /** A damaged database that was set aside. */
 interface SetAside {
-  /** What is wrong with it. */
+  /** The fault that SQLite has found. */
   readonly reason: string
   /** Where it is now. */
   readonly path: string

@@ -213,7 +213,7 @@ export async function openStateDatabase(
   }
 }
 
-/** What a person can do whose state is damaged or was lost. */
+/** The ways out for a person whose state is damaged or was lost. */
 const lostStateRemedy =
   'Restore the node from a backup: nodekeep backup restore FILE. To begin anew without its users, move the file away.'
 

@@ -12,7 +12,7 @@ import { createSyncNode } from '../fixtures/sync-node.ts'
 
 t.setTimeout(120_000)
 
-/** What happens to files on real disks. */
+/** Damages that real disks and copies do to files. */
 const damages = {
   garbage: (file: string) => writeFile(file, randomBytes(20_000)),
   async cut(file: string) {
