@@ -4,6 +4,7 @@ import { applyPlannedRestore } from './backup/restores.ts'
 import { removeLeftCopies } from './backup/state-in-backups.ts'
 import { composeKernel } from './composition/compose.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
+import { openState } from './composition/open-state.ts'
 import type { Configuration } from './configuration/configuration.ts'
 import { watchFaults } from './faults/fault-context.ts'
 import { guardRegistry } from './faults/guarded-registry.ts'
@@ -16,8 +17,6 @@ import type { SupervisorLink } from './releases/supervisor-link.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { contractionsSince } from './state/contractions.ts'
-import { openStateDatabase } from './state/database.ts'
-import { databaseSchema } from './state/database-schema.ts'
 import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
 import { lockDataFolder } from './state/lock.ts'
 import { announceAddress } from './state/running-node.ts'
@@ -151,7 +150,7 @@ async function boot(
   removeLeftCopies(data)
   const backup = applyPlannedRestore(data)
   if (backup !== null) log.warn({ backup }, 'The node was restored from a backup.')
-  const database = await openStateDatabase(data, databaseSchema)
+  const database = await openState(configuration)
   started.defer(() => database.close())
   const accounts = new UserAccounts(database)
   const { ownership, change } = await Ownership.establish(database, accounts, configuration.kernel.auth.owner)

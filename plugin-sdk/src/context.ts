@@ -42,10 +42,11 @@ export interface BaseContext<Config> {
    *
    * @param name lower-case letters, digits and dashes, at most 100 characters
    * @param options with `inBackups: false`, the file is in the folder `not-in-backups` of `dataDir`, and backups leave it
-   * out: for data that can be made again, or that fits this machine only
+   * out: for data that can be made again, or that fits this machine only. With `newIfDamaged`, a damaged file is set aside as
+   * `<name>.sqlite.damaged`, and an empty one is in its place. The option says in a sentence for the log what that costs
    * @throws TypeError when the name is not valid; Error when the file cannot be made
    */
-  sqliteFile(name: string, options?: { readonly inBackups?: boolean }): string
+  sqliteFile(name: string, options?: { readonly inBackups?: boolean; readonly newIfDamaged?: string }): string
   readonly events: EventBus
   /**
    * Aborted when the plugin must stop, also during its setup. The reason is a NodekeepError with SERVICE_UNAVAILABLE, so a request

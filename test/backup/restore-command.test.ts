@@ -13,6 +13,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -162,6 +163,34 @@ test('the command restores onto an empty machine and onto a node that runs, and 
   t.strictSame(readdirSync(join(data, 'files', '.nodekeep')).includes('restore'), false)
   t.match(await run('forget-previous', '--data', data), /no former data/)
   t.equal(readFileSync(join(data, 'files', again.user.uuid, 'a'), 'utf8'), 'content')
+})
+
+test('the command restores a node whose state is damaged, empty or missing', async (t) => {
+  const { folder, run, start, stop } = placeFor(t)
+  const owner = await start('data')
+  await write(owner, 'content')
+  const archive = join(folder, 'data', 'backups', await makeBackup(owner))
+  const state = join(folder, 'data', 'state.sqlite')
+  const losses = {
+    damaged: () => writeFileSync(state, 'This is no database. '.repeat(400)),
+    empty: () => truncateSync(state),
+    missing: () => rmSync(state),
+  }
+  for (const [loss, lose] of Object.entries(losses)) {
+    await stop()
+    lose()
+    await t.rejects(start('data'), {
+      message: /Restore the node from a backup: nodekeep backup restore FILE/,
+    })
+    t.match(
+      await run('restore', archive, '--data', join(folder, 'data'), '--yes'),
+      /present owner +none/,
+      loss,
+    )
+    const back = await start('data')
+    t.equal(back.user.uuid, owner.user.uuid)
+    t.equal(await read(back), 'content', loss)
+  }
 })
 
 test('one restore at a time is prepared, by a command or by the node, and what a killed one has left goes', async (t) => {

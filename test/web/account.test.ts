@@ -26,7 +26,8 @@ interface Tab {
 
 /** Opens a page in a context of its own, which has a storage of its own. */
 async function openTab(t: Test, browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
-  const context = await browser.newContext({ acceptDownloads: true, ...options })
+  const permissions = ['clipboard-read', 'clipboard-write']
+  const context = await browser.newContext({ acceptDownloads: true, permissions, ...options })
   // Long, since other tests may use both processors.
   context.setDefaultTimeout(60_000)
   const page = await context.newPage()
@@ -59,6 +60,13 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 async function typePassword(page: Page, text: string): Promise<void> {
   await page.getByLabel('Password of the key').first().fill(text)
   await press(page, 'Sign in with this key')
+}
+
+/** Returns what the button at the address has copied. */
+async function copyAddress(page: Page): Promise<unknown> {
+  await press(page, 'Copy the address')
+  await page.locator('.address').getByText('Copied.').waitFor()
+  return page.evaluate('navigator.clipboard.readText()')
 }
 
 async function openAccount(page: Page): Promise<void> {
@@ -101,7 +109,16 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByText('The two passwords differ.').waitFor()
     await page.getByLabel('Repeat the password').fill(password)
     await press(page, 'Create a key')
+    await page.getByRole('heading', { name: 'Keep a copy of your key' }).waitFor()
+    const address = await copyAddress(page)
+    t.equal(await page.getByLabel('Your key').count(), 0, 'the key is hidden')
+    t.equal(await page.getByRole('button', { name: 'Copy', exact: true }).count(), 0)
+    await press(page, 'Show')
     const key = await page.getByLabel('Your key').inputValue()
+    t.equal(address, new Wallet(key).address)
+    await press(page, 'Copy')
+    await page.locator('.secret').getByText('Copied.').waitFor()
+    t.equal(await page.evaluate('navigator.clipboard.readText()'), key)
     const [download] = await Promise.all([page.waitForEvent('download'), press(page, 'Save as a file')])
     await download.saveAs(keyFile)
     // `nodekeep-sync login --key` reads the file like this.
@@ -124,6 +141,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await typePassword(page, password)
     t.equal((await whoIsSignedIn(page)).uuid, owner)
     await openAccount(page)
+    t.equal(await copyAddress(page), address)
     await page.getByText('Copy or forget this key').click()
     await page.getByLabel('Password of the key').fill(password)
     await press(page, 'Show the key')
@@ -162,7 +180,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(page, 'Make a sign-in code')
     const code = await page.getByLabel('Your sign-in code').inputValue()
     await page.evaluate(
-      "navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))",
+      `navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))
+      document.execCommand = () => false`,
     )
     await page.locator('.secret').last().getByRole('button', { name: 'Copy' }).click()
     await page.getByText('The text is selected.').waitFor()
@@ -259,9 +278,19 @@ t.test('a key is made at a plain-HTTP name of a network', { skip: needsChromium 
   await page.getByLabel('New password').fill(password)
   await page.getByLabel('Repeat the password').fill(password)
   await press(page, 'Create a key')
+  await press(page, 'Copy the address')
+  await page.getByText('Copied.').waitFor()
+  await press(page, 'Show')
   const { address } = new Wallet(await page.getByLabel('Your key').inputValue())
   await page.getByText(address).waitFor()
-  t.equal(await page.getByRole('button', { name: 'Copy' }).count(), 0)
+  // Here, a page cannot read the clipboard. A person pastes it into a field.
+  await page.getByText('I have a claim code').click()
+  await page.getByLabel('Claim code').press('ControlOrMeta+V')
+  t.equal(
+    await page.getByLabel('Claim code').inputValue(),
+    address,
+    'there is no clipboard, and it is copied',
+  )
   t.equal(await page.getByText('I have a sign-in code').count(), 0, 'the provider is not loaded')
   await press(page, 'I have stored it. Sign in')
   t.equal((await whoIsSignedIn(page)).wallet, address)

@@ -6,18 +6,9 @@ import { AddressCounter } from '../http/address-counter.ts'
 import { handedConnectionOf } from '../http/handed-connection.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
-import { isTokenForm } from '../sessions/token.ts'
 import type { Authenticator } from './authenticator.ts'
 import type { NodeOrigins } from './node-origins.ts'
-
-/** The name of the cookie that may carry a session token (interface, "Authentication"). */
-export const sessionCookie = 'session'
-
-/** A session token as a request carries it. */
-interface RequestToken {
-  readonly token: string
-  readonly by: 'header' | 'cookie'
-}
+import type { CarriedToken, SessionCookies } from './session-cookies.ts'
 
 /**
  * The paths of sign-ins, which are limited for each client. A foreign page could use up the limit of its visitors, so its
@@ -40,15 +31,17 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
  *
  * A client with too many wrong tokens is told to wait. A token has 256 random bits, so it cannot be guessed. Tokens of such
  * a client are still looked up, because another user behind the same address may have a valid one. A look-up is one read of
- * an index, which costs less than the request, and a connection has one request at a time. A browser also sends a
- * cookie whose session has ended. On a public route this counts as not signed in, and not as a wrong token: the limit
- * would otherwise keep the user from signing in again.
+ * an index, which costs less than the request, and a connection has one request at a time. A browser also sends the
+ * node's own cookie when its session has ended. On a public route this counts as not signed in, and not as a wrong token: the
+ * limit would otherwise keep the user from signing in again. A token in the cookie `session` that the node does not know never
+ * counts: it may be that of another node on the host.
  *
  * @param watch hears of every request that was let in with a session
  * @param origins tells which pages of other origins may use a user's cookie
  */
 export function createAccessCheck(
   authenticator: Authenticator,
+  cookies: Pick<SessionCookies, 'tokenOf'>,
   watch: Pick<SessionWatch, 'began'>,
   origins: Pick<NodeOrigins, 'isTrusted'>,
 ): AccessCheck {
@@ -58,17 +51,18 @@ export function createAccessCheck(
   function admit(
     request: FastifyRequest,
     reply: FastifyReply,
-    carried: RequestToken | null,
+    carried: CarriedToken | null,
     user: AuthenticatedUser | null,
   ): void {
     const { access = 'user', scope } = request.routeOptions.config
-    const byCookie = carried?.by === 'cookie'
-    if (carried !== null && user === null && !(byCookie && access === 'public')) {
+    const isWrong = carried?.by === 'header' || (carried?.by === 'own cookie' && access !== 'public')
+    if (user === null && isWrong) {
       const { count, seconds } = wrongTokens.count(request.ip)
       if (count > wrongTokensPerMinute) {
         throw tooManyRequests('Too many wrong session tokens came from your address.', seconds)
       }
     }
+    const byCookie = carried !== null && carried.by !== 'header'
     if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, origins)) {
       throw new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.')
     }
@@ -90,7 +84,7 @@ export function createAccessCheck(
   }
 
   return (request, reply, done) => {
-    const decide = (carried: RequestToken | null, user: AuthenticatedUser | null) => {
+    const decide = (carried: CarriedToken | null, user: AuthenticatedUser | null) => {
       let refused: Error | undefined
       try {
         admit(request, reply, carried, user)
@@ -103,7 +97,7 @@ export function createAccessCheck(
       }
       done(refused)
     }
-    const carried = tokenOf(request)
+    const carried = cookies.tokenOf(request)
     const { url, config } = request.routeOptions
     if (url?.startsWith(signInPaths)) {
       if (carried?.by !== 'header' && !isSameOrigin(request, origins)) {
@@ -120,22 +114,6 @@ export function createAccessCheck(
     if (carried === null || known !== undefined) decide(carried, known ?? null)
     else authenticator.authenticate(carried.token).then((user) => decide(carried, user), done)
   }
-}
-
-/**
- * Takes the token from `Authorization: Bearer` or, without that header, from the cookie. Never from elsewhere.
- *
- * Cookies ignore ports and `session` is a common name. A cookie without the form of a token therefore belongs to
- * another program on the same host, and is not an attempt to guess a token.
- */
-export function tokenOf(request: FastifyRequest): RequestToken | null {
-  const header = request.headers.authorization
-  if (header !== undefined) {
-    const token = /^Bearer +(\S+) *$/i.exec(header)?.[1]
-    return token === undefined ? null : { token, by: 'header' }
-  }
-  const token = request.cookies[sessionCookie]
-  return token === undefined || !isTokenForm(token) ? null : { token, by: 'cookie' }
 }
 
 /** Tells whether a request changes something, or opens a connection that can. */

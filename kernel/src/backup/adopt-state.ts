@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { NodekeepError, type RestoredState } from '@nodekeep/plugin-sdk'
 import semver from 'semver'
 import { createSql } from '../state/sql.ts'
+import { isDamage } from '../state/sqlite-codes.ts'
 import { type Adoption, type PluginStep, stepsOfPlugins } from './adopt-database.ts'
 import type { AdoptionOrder } from './adopt-database-thread.ts'
 import { answerOfThread } from './answer-of-thread.ts'
@@ -63,14 +64,19 @@ export async function adoptState(
   }
 }
 
-/** The steps that the plugins of this node have run, which they know. */
+/** The steps that the plugins of this node have run, which they know. A restore mends a damaged state, which tells of none. */
 function knownSteps(dataFolder: string): Set<string> {
   const file = join(dataFolder, 'state.sqlite')
   if (!existsSync(file)) return new Set()
   using connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   const sql = createSql(connection)
-  const isThere = sql.get("SELECT 1 FROM sqlite_schema WHERE name = 'plugin_migrations'") !== undefined
-  return new Set(isThere ? stepsOfPlugins(sql).map(keyOf) : [])
+  try {
+    const isThere = sql.get("SELECT 1 FROM sqlite_schema WHERE name = 'plugin_migrations'") !== undefined
+    return new Set(isThere ? stepsOfPlugins(sql).map(keyOf) : [])
+  } catch (error) {
+    if (isDamage(error)) return new Set()
+    throw error
+  }
 }
 
 function keyOf({ plugin, id }: PluginStep): string {

@@ -25,6 +25,7 @@ import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
+import { SessionCookies } from '../access/session-cookies.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
@@ -128,8 +129,11 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
       ({ configuration, registries }) =>
         new NodeOrigins(configuration.kernel.server, registries.entries(tokenKey(PublicOrigins))),
     ),
-    checkAccess: single(({ authenticator, sessionWatch, nodeOrigins }) =>
-      createAccessCheck(authenticator, sessionWatch, nodeOrigins),
+    sessionCookies: single(
+      ({ identity, nodeOrigins, log }) => new SessionCookies(identity, nodeOrigins, log),
+    ),
+    checkAccess: single(({ authenticator, sessionCookies, sessionWatch, nodeOrigins }) =>
+      createAccessCheck(authenticator, sessionCookies, sessionWatch, nodeOrigins),
     ),
 
     createApp: single(createAppFactory),
@@ -246,11 +250,12 @@ function createSignIn(cradle: KernelCradle): SignIn {
 function createAppFactory({
   configuration,
   checkAccess,
+  sessionCookies,
   nextRequestId,
   routeTable,
 }: KernelCradle): KernelCradle['createApp'] {
   const { server, loader } = configuration.kernel
-  const refusals = new RefusalLog()
+  const refusals = new RefusalLog((request) => sessionCookies.tokenOf(request)?.by === 'own cookie')
   const answerNotFound = createNotFound(routeTable)
   const onDiskFull = () => void releaseForDeletions(configuration.kernel.data)
   return (log, onAdmitted) =>

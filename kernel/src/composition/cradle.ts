@@ -2,6 +2,7 @@ import type { Log, NodeIdentity, Plugin, SessionStore } from '@nodekeep/plugin-s
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
+import type { SessionCookies } from '../access/session-cookies.ts'
 import type { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../health/health-report.ts'
@@ -79,6 +80,7 @@ export interface KernelCradle extends KernelValues {
   readonly knownScopes: KnownScopes
   readonly signIn: SignIn
   readonly nodeOrigins: NodeOrigins
+  readonly sessionCookies: SessionCookies
   readonly checkAccess: AccessCheck
 
   /** Creates a Fastify instance that uses the given logger. */

@@ -7,12 +7,15 @@ import type { KernelCradle } from './cradle.ts'
 
 /** All routes about users and their sessions. */
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
-  const { accounts, sessions, userSessions, administration, knownScopes, signIn, nodeOrigins } = cradle
+  const { accounts, sessions, userSessions, administration, knownScopes } = cradle
+  const { signIn, nodeOrigins, sessionCookies, authenticator } = cradle
   const { session, auth } = cradle.configuration.kernel
   signInRoutes(app, {
     signIn,
     userSessions,
+    authenticator,
     origins: nodeOrigins,
+    cookies: sessionCookies,
     signInsPerMinute: auth.signInsPerMinute,
     expiryDays: session.expiryDays,
   })

@@ -14,11 +14,17 @@ const logged = new Set<string>(['UNAUTHORIZED', 'FORBIDDEN', 'TOO_MANY_REQUESTS'
  * have, a limit. One of them serves the whole node.
  */
 export class RefusalLog {
+  readonly #hasOwnCookie: (request: FastifyRequest) => boolean
   readonly #lines = new AddressCounter()
+
+  /** @param hasOwnCookie tells whether a request has the session cookie that only this node sets */
+  constructor(hasOwnCookie: (request: FastifyRequest) => boolean) {
+    this.#hasOwnCookie = hasOwnCookie
+  }
 
   /** Writes a line about the answer to a request if it is such a refusal. */
   note(request: FastifyRequest, { code, message: reason }: PublicError): void {
-    if (!logged.has(code) || (code === 'UNAUTHORIZED' && isAnonymous(request))) return
+    if (!logged.has(code) || (code === 'UNAUTHORIZED' && this.#isAnonymous(request))) return
     const { count, seconds } = this.#lines.count(request.ip)
     if (count > linesPerMinute + 1) return
     if (count > linesPerMinute) {
@@ -30,10 +36,11 @@ export class RefusalLog {
     const details = { method, path: pathOf(request), code, reason }
     logSecurityEvent(request, 'refused', 'A request was refused.', details)
   }
-}
 
-/** Returns whether a request merely needs a sign-in. It has tried no token and no proof. */
-function isAnonymous({ headers, routeOptions }: FastifyRequest): boolean {
-  const { access } = routeOptions.config
-  return access !== 'public' && headers.authorization === undefined && headers.cookie === undefined
+  /** Returns whether a request merely needs a sign-in. It has tried no token of this node and no proof. */
+  #isAnonymous(request: FastifyRequest): boolean {
+    const { headers, routeOptions } = request
+    const { access } = routeOptions.config
+    return access !== 'public' && headers.authorization === undefined && !this.#hasOwnCookie(request)
+  }
 }

@@ -15,6 +15,7 @@ import type { Contributions } from '../services/contributions.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import { createRegistryReader, type Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
+import { setAsideIfDamaged } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { createMigrate } from '../state/migrate.ts'
@@ -125,6 +126,7 @@ function baseContext(
     generation,
     sqliteFile(name, options) {
       const file = preparePluginDatabase(pluginDataDir, name, options)
+      if (options?.newIfDamaged !== undefined) renewIfDamaged(file, options.newIfDamaged, pluginLog)
       databaseSnapshots.noteMade()
       return file
     },
@@ -139,6 +141,14 @@ function baseContext(
     onServing: (hook) => activation.onServing(hook),
     onStop: (hook) => activation.onStop(hook),
   }
+}
+
+/** @param cost what the loss costs, as a sentence */
+function renewIfDamaged(file: string, cost: string, log: Log): void {
+  const damaged = setAsideIfDamaged(file)
+  if (damaged === null) return
+  const { reason, path: setAside } = damaged
+  log.warn({ file, setAside, reason }, `${file} is damaged, and the plugin begins with a new one. ${cost}`)
 }
 
 function readSection(

@@ -1,8 +1,8 @@
-import type { CookieSerializeOptions } from '@fastify/cookie'
 import { clientSignal, parseWallet, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { sessionCookie, tokenOf } from '../access/access-check.ts'
+import type { FastifyRequest } from 'fastify'
+import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
+import type { SessionCookies } from '../access/session-cookies.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import { anonymousUser, signedInUser, viewOf } from '../users/user-view.ts'
@@ -27,6 +27,8 @@ const credentials = Type.Object({
 interface SignInRouteParts {
   readonly signIn: SignIn
   readonly origins: NodeOrigins
+  readonly cookies: SessionCookies
+  readonly authenticator: Authenticator
   readonly userSessions: UserSessions
   readonly signInsPerMinute: number
   readonly expiryDays: number
@@ -34,7 +36,7 @@ interface SignInRouteParts {
 
 /** The routes `POST /auth/:provider`, `POST /auth/logout` and `GET /whoami` (interface, "Authentication endpoints"). */
 export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
-  const { signIn, origins, userSessions, signInsPerMinute, expiryDays } = parts
+  const { signIn, origins, cookies, authenticator, userSessions, signInsPerMinute, expiryDays } = parts
   app.post(
     '/auth/:provider',
     {
@@ -75,8 +77,7 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
       const who = { user: user.username, userUuid: user.uuid }
       if (claimed) logSecurityEvent(request, 'owner-claimed', 'The node has its first owner.', who)
       logSecurityEvent(request, 'signed-in', 'A user signed in.', who)
-      const maxAge = expiryDays * daySeconds
-      reply.setCookie(sessionCookie, sessionToken, { ...cookieAttributes(reply, origins), maxAge })
+      cookies.set(reply, sessionToken, expiryDays * daySeconds)
       reply.header('cache-control', 'no-store')
       return { success: true as const, user: viewOf(user), sessionToken }
     },
@@ -87,15 +88,25 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
       schema: {
         operationId: 'signOut',
         summary: 'End this session',
+        description:
+          'It ends the session of the token in the header. Without one, it ends all sessions of this node in the cookies.',
         tags,
         response: { 200: Type.Object({ success: Type.Literal(true) }) },
       },
     },
     async (request, reply) => {
-      const { user } = request
-      if (user !== null) await userSessions.endIfPresent(user.uuid, user.sessionId)
+      const carried = cookies.tokenOf(request)
+      const tokens = carried?.by === 'header' ? [carried.token] : cookies.tokensOf(request)
+      const ended = new Set<string>()
+      for (const token of tokens) {
+        const user = authenticator.cached(token) ?? (await authenticator.authenticate(token))
+        // An API token in a cookie is no session of a browser.
+        if (user === null || user.scopes !== null) continue
+        await userSessions.endIfPresent(user.uuid, user.sessionId)
+        ended.add(token)
+      }
       logSecurityEvent(request, 'signed-out', 'A user signed out.')
-      reply.clearCookie(sessionCookie, cookieAttributes(reply, origins))
+      cookies.clear(reply, ended)
       return { success: true as const }
     },
   )
@@ -112,26 +123,12 @@ export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
     },
     async (request, reply) => {
       if (request.user !== null) return { user: viewOf(request.user) }
-      // The session of the cookie has ended: the browser should drop the cookie.
-      if (tokenOf(request)?.by === 'cookie') {
-        reply.clearCookie(sessionCookie, cookieAttributes(reply, origins))
-      }
+      const carried = cookies.tokenOf(request)
+      // The session of the node's own cookie has ended: the browser should drop the cookie.
+      if (carried?.by === 'own cookie') cookies.clear(reply, new Set([carried.token]))
       return { user: { authenticated: false as const } }
     },
   )
-}
-
-/**
- * Returns the attributes of the session cookie. Scripts cannot read it, and browsers do not send it with forms of foreign
- * pages. It is Secure when the client came by TLS.
- */
-function cookieAttributes({ request }: FastifyReply, origins: NodeOrigins): CookieSerializeOptions {
-  return {
-    path: '/',
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: origins.isEncrypted(request),
-  }
 }
 
 /** Returns a short name of the client program, for the list of sessions. */

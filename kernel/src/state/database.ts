@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -185,13 +186,14 @@ export function databaseHealth(database: StateDatabase): HealthCheck {
  *
  * @param schema the tables, in the order in which they were introduced
  * @param busyTimeoutMs how long to wait for another program that holds the file, in milliseconds
- * @throws Error with one line for a person: unwritable folder, damaged file, newer schema, full disk
+ * @throws Error with one line for a person: unwritable folder, damaged or emptied file, newer schema, full disk
  */
 export async function openStateDatabase(
   dataFolder: string,
   schema: readonly SchemaStep[],
   busyTimeoutMs = 5000,
 ): Promise<StateDatabase> {
+  await refuseEmptied(dataFolder)
   const path = preparePrivateFile(dataFolder, 'state.sqlite')
   let connection: DatabaseSync | undefined
   try {
@@ -203,11 +205,36 @@ export async function openStateDatabase(
     return new StateDatabase(path, connection, await stat(path), busyTimeoutMs)
   } catch (error) {
     connection?.close()
-    if (!(error instanceof HistoryMismatch)) throw openFailure(path, error)
+    if (!(error instanceof HistoryMismatch)) throw openFailure(path, error, lostStateRemedy)
     throw new Error(
       `${path} was written by a newer version of Nodekeep (${error.message}). Start that version, or restore a backup of this one.`,
       { cause: error },
     )
+  }
+}
+
+/** The ways out for a person whose state is damaged or was lost. */
+const lostStateRemedy =
+  'Restore the node from a backup: nodekeep backup restore FILE. To begin anew without its users, move the file away.'
+
+/**
+ * Refuses a file that lost its content, such as by a copy onto a full disk. SQLite would take it for a new one, and remove its
+ * write-ahead log. A first start that was killed leaves an empty file too, but no folders of plugins: they are made when the
+ * state has its tables.
+ */
+async function refuseEmptied(dataFolder: string): Promise<void> {
+  const path = join(dataFolder, 'state.sqlite')
+  const sizeOf = async (file: string) => (await stat(file).catch(() => null))?.size ?? null
+  const size = await sizeOf(path)
+  if (size !== null && size > 0) return
+  if (((await sizeOf(`${path}-wal`)) ?? 0) > 0) {
+    const remedy = `${lostStateRemedy.slice(0, -1)}, with ${path}-wal.`
+    throw new Error(
+      `${path} is ${size === null ? 'missing' : 'empty'}, but its write-ahead log is there. ${remedy}`,
+    )
+  }
+  if (size === 0 && (await sizeOf(join(dataFolder, 'plugins'))) !== null) {
+    throw new Error(`${path} is empty, although the node has run before. ${lostStateRemedy}`)
   }
 }
 

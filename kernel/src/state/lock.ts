@@ -22,6 +22,8 @@ interface Holder {
 
 const attempts = 5
 
+const damagedRemedy = 'Move it away, and start again: it has no data.'
+
 /**
  * Takes `<folder>/lock`: a small SQLite database that names its holder, with a write transaction left open on it. The
  * operating system drops the transaction's lock with the process, so a crash leaves nothing to clean up.
@@ -38,7 +40,7 @@ export function lockDataFolder(folder: string): DataLock {
     hold(connection, folder, token)
   } catch (error) {
     connection?.close()
-    throw error instanceof FolderInUse ? error : openFailure(path, error)
+    throw error instanceof FolderInUse ? error : openFailure(path, error, damagedRemedy)
   }
   const held = connection
   return {
@@ -58,7 +60,7 @@ export function lockHolder(folder: string): Holder | null {
     connection.exec('BEGIN IMMEDIATE')
     return null
   } catch (error) {
-    if (!isBusy(error)) throw openFailure(path, error)
+    if (!isBusy(error)) throw openFailure(path, error, damagedRemedy)
     return readHolder(connection) ?? null
   } finally {
     connection.close()

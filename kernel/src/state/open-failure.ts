@@ -2,15 +2,16 @@ import { dirname } from 'node:path'
 import { unwritableFolder } from './data-folder.ts'
 import { resultCodes as codes, resultCode } from './sqlite-codes.ts'
 
-/** Returns the error that tells a person why the database cannot be opened, and what to do. */
-export function openFailure(path: string, cause: unknown): Error {
+/**
+ * Returns the error that tells a person why the database cannot be opened, and what to do.
+ *
+ * @param remedy what to do if the file is damaged, as a sentence
+ */
+export function openFailure(path: string, cause: unknown, remedy: string): Error {
   switch (resultCode(cause)) {
     case codes.notadb:
     case codes.corrupt:
-      return new Error(
-        `${path} is damaged or is not a database. Restore it from a backup, or move it away to start with an empty one.`,
-        { cause },
-      )
+      return new Error(`${path} is damaged or is not a database. ${remedy}`, { cause })
     case codes.busy:
       return new Error(`${path} is in use by another program. Stop that program and start again.`, { cause })
     case codes.full:

@@ -13,6 +13,12 @@ export function isBusy(error: unknown): boolean {
   return resultCode(error) === resultCodes.busy
 }
 
+/** Tells whether the content of a file is not that of a database. A failing or full disk is no damage. */
+export function isDamage(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === resultCodes.corrupt || code === resultCodes.notadb
+}
+
 /** Tells whether a disk was full, or the limit of a database's size was reached. */
 export function isDiskFull(error: unknown): boolean {
   return resultCode(error) === resultCodes.full

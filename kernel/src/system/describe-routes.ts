@@ -17,7 +17,13 @@ export interface Operation {
 /** The ways in which a client can authenticate. */
 export const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A session token or an API token.' },
-  cookie: { type: 'apiKey', in: 'cookie', name: 'session' },
+  cookie: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'session',
+    description:
+      "A session token. A sign-in also sets a cookie with a name of the node's own, which counts first: another node on the host may replace the cookie `session`.",
+  },
 } as const
 
 /**

@@ -1,6 +1,8 @@
+import { dirname } from 'node:path'
 import { type Log, type SessionStore, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { NodeClock } from '../health/node-clock.ts'
+import { removeSetAside } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
 
 const intervalMs = 60 * 60 * 1000
@@ -96,6 +98,7 @@ export async function eraseDueUsers(
         const late = `"${name}" took longer than an hour to remove the data of a user.`
         await withTimeLimit(holder.erase(uuid, signal), eraseLimitMs, late, signal)
       }
+      removeSetAside(dirname(database.path))
       await database.use((sql) =>
         sql.run(`DELETE FROM users WHERE uuid = ? AND (${isDue})`, uuid, clock.past.getTime(), Date.now()),
       )

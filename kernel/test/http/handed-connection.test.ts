@@ -245,11 +245,12 @@ test('nobody signs in over a connection that is not encrypted', async (t) => {
 
 test('a connection that is not encrypted does not come by an origin with https', async (t) => {
   const handing = createHanding(t, 'net.Socket')
-  await startReachableNode(t, handing)
+  const { signIn } = await startReachableNode(t, handing)
+  const [, own = ''] = (await signIn(ada)).headers.getSetCookie()
   const connection = await handing.connect({ encrypted: false })
-  const cookie = `session=nks_${'a'.repeat(43)}`
+  const cookie = `${own.split('=', 1)}=nks_${'a'.repeat(43)}`
   connection.send(rawRequest('GET', '/whoami', { host: 'me.example.org', cookie }))
   const answer = await connection.answer()
-  t.match(answer.headers['set-cookie'], /^session=;/)
+  t.match(answer.headers['set-cookie'], /^session-\w+=;/)
   t.notMatch(answer.headers['set-cookie'], /Secure/, 'a browser would ignore a Secure cookie here')
 })

@@ -85,13 +85,12 @@ test('a user ends all other sessions with one request, even with two concurrent 
   t.strictSame(await (await end()).json(), { success: true, ended: 0 })
 })
 
-test('a sign-out ends its session and clears the cookie', async (t) => {
+test('a sign-out ends its session', async (t) => {
   const started = await startLoginNode(t)
   const { as, openSession, fetch } = started
   const [one, two] = [await openSession(ada), await openSession(ada)]
   const response = await as(one.sessionToken, '/auth/logout', { method: 'POST' })
   t.strictSame(await response.json(), { success: true })
-  t.match(response.headers.get('set-cookie'), /^session=; .*(Max-Age=0|Expires=Thu, 01 Jan 1970)/)
   t.notOk(await isValid(started, one.sessionToken))
   t.ok(await isValid(started, two.sessionToken))
   await expectError(t, await as(one.sessionToken, '/auth/logout', { method: 'POST' }), 401, 'UNAUTHORIZED')

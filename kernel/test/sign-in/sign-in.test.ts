@@ -26,7 +26,7 @@ async function startNodeWith(
   return Object.assign(started, node)
 }
 
-test('a sign-in answers with exactly the documented fields and sets the cookie', async (t) => {
+test('a sign-in answers with exactly the documented fields and sets the cookies', async (t) => {
   const { signIn, as, fetch } = await startNodeWith(t)
   const response = await signIn(ada.toLowerCase())
   t.equal(response.status, 200)
@@ -42,14 +42,12 @@ test('a sign-in answers with exactly the documented fields and sets the cookie',
   t.equal(username, ada.slice(0, 10).toLowerCase())
   t.match(body.sessionToken, /^nks_[\w-]{43}$/)
 
-  const cookie = response.headers.get('set-cookie') ?? ''
-  t.same(cookie.split('; ').sort(), [
-    'HttpOnly',
-    `Max-Age=${30 * 86_400}`,
-    'Path=/',
-    'SameSite=Lax',
-    `session=${body.sessionToken}`,
-  ])
+  const attributes = `Max-Age=${30 * 86_400}; Path=/; HttpOnly; SameSite=Lax`
+  const nodeId = '[1-9A-HJ-NP-Za-km-z]{43,44}'
+  const [shared, own, ...others] = response.headers.getSetCookie()
+  t.equal(shared, `session=${body.sessionToken}; ${attributes}`)
+  t.match(own, new RegExp(`^session-${nodeId}=${body.sessionToken}; ${attributes}$`))
+  t.strictSame(others, [])
   const who = { user: { uuid, username, wallet: ada, authenticated: true } }
   t.strictSame(await (await as(body.sessionToken, '/whoami')).json(), who)
   const withCookie = await fetch('/whoami', { headers: { cookie: `a=b; session=${body.sessionToken}; c=d` } })
@@ -57,15 +55,21 @@ test('a sign-in answers with exactly the documented fields and sets the cookie',
   t.strictSame(await (await fetch('/whoami')).json(), { user: { authenticated: false } })
 })
 
-test('the cookie is Secure only for a client with TLS', async (t) => {
+test('the cookies are Secure only for a client with TLS', async (t) => {
   const secure = async (server: object, headers: Record<string, string> = {}) => {
     const { send } = await startNodeWith(t, { config: { server } })
     const proof = { uuid: 'x', address: ada, token: ada }
     const response = await send('POST', '/auth/test', proof, headers)
     t.equal(response.status, 200)
-    const cookie = response.headers.get('set-cookie') ?? ''
-    t.notMatch(cookie, /Domain/i)
-    return /; Secure/.test(cookie)
+    const [shared = '', own = ''] = response.headers.getSetCookie()
+    const isSecure = /; Secure/.test(shared)
+    for (const cookie of [shared, own]) {
+      t.notMatch(cookie, /Domain/i)
+      t.equal(/; Secure/.test(cookie), isSecure)
+      // Browsers refuse a cookie with this prefix that is not Secure.
+      t.equal(cookie.startsWith('__Host-'), isSecure && cookie === own)
+    }
+    return isSecure
   }
   const name = 'node.example.org'
   const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': name }

@@ -243,7 +243,7 @@ test('the error about a file that cannot be opened is one line', async (t) => {
   const folder = t.testdir({ file: 'text', damaged: { 'state.sqlite': 'This is no database. '.repeat(400) } })
   await t.rejects(
     openStateDatabase(join(folder, 'damaged'), stateTables),
-    /state\.sqlite is damaged or is not a database\. Restore it/,
+    /state\.sqlite is damaged or is not a database\. Restore the node from a backup: nodekeep backup restore FILE\. To begin anew without its users, move the file away\.$/,
   )
   await t.rejects(
     openStateDatabase(join(folder, 'file'), stateTables),

@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setClock } from '@nodekeep/kernel/testing'
 import { definePlugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
@@ -121,10 +123,14 @@ test('a user stays until every holder succeeds, and a restarted node tries again
   t.same(wallets(folder), [owner, ada])
 
   failing = false
+  const setAside = join(folder, 'plugins/notes/index.sqlite.damaged')
+  mkdirSync(dirname(setAside), { recursive: true })
+  for (const file of [setAside, setAside.replace('.damaged', '')]) writeFileSync(file, uuid)
   const again = await openStateDatabase(folder, databaseSchema)
   await eraseDueUsers({ database: again, holders, clock, absentPlugins, log }, signal)
   await again.close()
   t.equal(calls.at(-1), 'last')
+  t.notOk(existsSync(setAside), 'a damaged database of before may tell of the user')
   t.same(wallets(folder), [owner])
 })
 

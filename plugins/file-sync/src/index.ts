@@ -22,6 +22,10 @@ import { Uploads } from './server/uploads/uploads.ts'
 const lookMs = 30_000
 const dayMs = 24 * 60 * 60 * 1000
 
+const lostDevices =
+  'Each device is added again when it connects, and lists all files once. Devices that do not connect any more are gone from the list.'
+const lostContent = 'Files are hashed anew, and clients send again what they had begun to send.'
+
 /** The plugin `file-sync`: every device of a user has the same files. */
 export default definePlugin({
   id: 'file-sync',
@@ -31,10 +35,12 @@ export default definePlugin({
   contributes: { userData: UserData },
   setup({ config, files, changes, address, userData, events, log, routes, dataDir, sqliteFile, ...context }) {
     const { onServing, onStop, signal } = context
-    const devices = new Devices(sqliteFile('devices'), config.devicesPerUser)
+    const devices = new Devices(sqliteFile('devices', { newIfDamaged: lostDevices }), config.devicesPerUser)
     onStop(() => devices.close())
     // Clients send again what is in it, and the files of a restored storage have other revisions.
-    const database = openContentDatabase(sqliteFile('content', { inBackups: false }))
+    const database = openContentDatabase(
+      sqliteFile('content', { inBackups: false, newIfDamaged: lostContent }),
+    )
     onStop(() => database.close())
     const index = new ContentIndex(database)
     const hasher = new ContentHasher()

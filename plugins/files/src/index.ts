@@ -61,7 +61,11 @@ export default definePlugin({
     const restoredFiles = new RestoredFiles(dataDir, { mounts, backends, log, signal: context.signal })
     const spool = await openSpool(dataDir)
     // A restored storage has other revisions than the journal knows, so backups leave it out.
-    const journalFile = context.sqliteFile('journal', { inBackups: false })
+    const journalFile = context.sqliteFile('journal', {
+      inBackups: false,
+      newIfDamaged:
+        'Devices, and programs that follow changes, list all files once. Some dates of creation are lost. Unfinished copies of moves may stay on storages.',
+    })
     const journal = await openJournal(journalFile, config.journal)
     context.onStop(() => journal.close())
     const pending = await journal.pending()
@@ -84,7 +88,11 @@ export default definePlugin({
     const files = createFilesService({ mounts, journal, recorder, locks, crossings, maxFileSize })
     participants.add('files', filesInBackups({ mounts, journal, crossings }))
     const { signal } = context
-    const openIndex = () => new TreeIndex(context.sqliteFile('index', { inBackups: false }))
+    const openIndex = () => {
+      const newIfDamaged =
+        'All folders are looked at anew. Changes that other programs made since the last look are not told to devices.'
+      return new TreeIndex(context.sqliteFile('index', { inBackups: false, newIfDamaged }))
+    }
     const external = new ExternalChanges({ journal, mounts, locks, announce, signal, state, openIndex, log })
     context.onStop(() => external.stop())
 

@@ -2,6 +2,7 @@ import { NodekeepError, type SessionStore } from '@nodekeep/plugin-sdk'
 import { Admission } from '../../access/admission.ts'
 import { Authenticator } from '../../access/authenticator.ts'
 import { isRestorePlanned } from '../../backup/restores.ts'
+import { openState } from '../../composition/open-state.ts'
 import { createLogger } from '../../log/logger.ts'
 import { KernelEventBus } from '../../services/event-bus.ts'
 import { type IssuedToken, issueSession, type NewSession } from '../../sessions/issue-session.ts'
@@ -9,8 +10,6 @@ import { readKnownScopes } from '../../sessions/known-scopes.ts'
 import { createSessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
 import { Ownership } from '../../sign-in/ownership.ts'
-import { openStateDatabase } from '../../state/database.ts'
-import { databaseSchema } from '../../state/database-schema.ts'
 import { holdsState, withStoredState } from '../../state/stored-state.ts'
 import { type UserAccount, UserAccounts } from '../../users/user-accounts.ts'
 import { UserAdministration } from '../../users/user-administration.ts'
@@ -49,7 +48,8 @@ export async function withIdentity<T>(
   work: (identity: IdentityAccess) => Promise<T>,
   { beforeRestore = false }: { readonly beforeRestore?: boolean } = {},
 ): Promise<T> {
-  const { kernel } = await readConfiguration(options)
+  const configuration = await readConfiguration(options)
+  const { kernel } = configuration
   if (!holdsState(kernel.data)) {
     throw new NodekeepError(
       'NOT_FOUND',
@@ -62,7 +62,7 @@ export async function withIdentity<T>(
       'A restore waits for the next start of the node. Start the node first: the restore replaces its users.',
     )
   }
-  const database = await openStateDatabase(kernel.data, databaseSchema)
+  const database = await openState(configuration)
   try {
     const accounts = new UserAccounts(database)
     const sessions = createSessionTable(database)

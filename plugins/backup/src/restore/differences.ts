@@ -68,18 +68,41 @@ interface StateFiles {
 /** Rows that are compared in one turn of the event loop. */
 const rowsPerTurn = 2000
 
-/** Compares the state of a backup with that of the node. A node that was never started has no state: everything is new then. */
+/**
+ * Compares the state of a backup with that of the node. A node that was never started has no state, and a damaged one tells
+ * nothing: everything is new then.
+ */
 export async function differencesOf(
   present: StateFiles,
   restored: StateFiles,
 ): Promise<Omit<RestoreDifferences, 'identity'>> {
-  using now = openState(present)
-  using then = openState(restored)
-  const plugins = new Set([
-    ...(await differingStates(now, then)),
+  const withDatabase = new Set([
     ...(await withDatabases(present.plugins)),
     ...(await withDatabases(restored.plugins)),
   ])
+  using then = openState(restored)
+  using now = openState(present)
+  try {
+    return await compare(now, then, withDatabase)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    using nothing = new DatabaseSync(':memory:')
+    return await compare(nothing, then, withDatabase)
+  }
+}
+
+/** SQLite's results SQLITE_CORRUPT and SQLITE_NOTADB: https://www.sqlite.org/rescode.html */
+function isDamage(error: unknown): boolean {
+  const { errcode } = (error ?? {}) as { readonly errcode?: unknown }
+  return typeof errcode === 'number' && [11, 26].includes(errcode & 0xff)
+}
+
+async function compare(
+  now: DatabaseSync,
+  then: DatabaseSync,
+  withDatabase: ReadonlySet<string>,
+): Promise<Omit<RestoreDifferences, 'identity'>> {
+  const plugins = new Set([...(await differingStates(now, then)), ...withDatabase])
   return {
     ...(await differingUsers(now, then)),
     owner: { present: ownerOf(now), restored: ownerOf(then) },

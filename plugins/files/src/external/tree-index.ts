@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, inTransaction, type StorageEntry } from '@nodekeep/plugin-sdk'
 import { splitPath } from '../journal/created-dates.ts'
@@ -51,14 +50,9 @@ export class TreeIndex {
   readonly #connection: DatabaseSync
   #retry: NodeJS.Timeout | undefined
 
-  /** Opens the file, or makes it. A damaged one is made anew. */
+  /** Opens the file, or makes it. */
   constructor(file: string) {
-    try {
-      this.#connection = open(file)
-    } catch {
-      for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
-      this.#connection = open(file)
-    }
+    this.#connection = open(file)
   }
 
   /** The files of a user on a storage. */

@@ -95,7 +95,7 @@ export function openJournalFile(file: string): DatabaseSync {
     connection?.close()
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new Error(
-      `The journal of files cannot be opened: ${reason}. Check ${file}: restore it from a backup, or move it away to begin a new one.`,
+      `The journal of files cannot be opened: ${reason}. Check ${file}, the disk that holds it, and the rights of the node's user.`,
       { cause },
     )
   }

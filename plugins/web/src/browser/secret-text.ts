@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { copyText } from './copy-text.ts'
 import { html } from './html.ts'
 import { texts } from './texts.ts'
 
@@ -9,40 +10,45 @@ interface SecretTextProps {
   readonly value: string
   /** The name of the file in which it can be saved. Without it, there is no such button. */
   readonly fileName?: string
+  /** Whether the secret is hidden until the person asks for it. */
+  readonly hides?: boolean
 }
 
-/** Shows a secret that the person has to copy. The clipboard is missing on plain-HTTP names of a network. */
-export function SecretText({ label, value, fileName }: SecretTextProps): VNode {
+/** Shows a secret that the person has to copy. */
+export function SecretText({ label, value, fileName, hides = false }: SecretTextProps): VNode {
   const told = useSignal('')
-  const { clipboard } = navigator as { clipboard?: Clipboard }
+  const isShown = useSignal(!hides)
   const field = useRef<HTMLTextAreaElement>(null)
-  const select = () => field.current?.select()
-  useLayoutEffect(() => field.current?.focus(), [])
+  useLayoutEffect(() => field.current?.focus(), [isShown.value])
+  const show = () => {
+    isShown.value = true
+  }
   const copy = async () => {
-    try {
-      await clipboard?.writeText(value)
-      told.value = texts.account.copied
-    } catch {
-      // The person or the browser may refuse the clipboard to the page.
-      select()
-      told.value = texts.account.selected
-    }
+    told.value = (await copyText(value, field.current)) ? texts.account.copied : texts.account.selected
   }
   return html`<div class="secret">
-    <label>
-      ${label}
-      <textarea
-        readonly
-        rows=${value.length > 30 ? 3 : 1}
-        spellcheck=${false}
-        autocomplete="off"
-        value=${value}
-        ref=${field}
-        onFocus=${select}
-      ></textarea>
-    </label>
+    ${
+      isShown.value
+        ? html`<label>
+            ${label}
+            <textarea
+              readonly
+              rows=${value.length > 30 ? 3 : 1}
+              spellcheck=${false}
+              autocomplete="off"
+              value=${value}
+              ref=${field}
+              onFocus=${() => field.current?.select()}
+            ></textarea>
+          </label>`
+        : html`<p>${label}: <span class="hint">${texts.account.hidden}</span></p>`
+    }
     <p class="choices">
-      ${clipboard && html`<button type="button" onClick=${copy}>${texts.account.copy}</button>`}
+      ${
+        isShown.value
+          ? html`<button type="button" onClick=${copy}>${texts.account.copy}</button>`
+          : html`<button type="button" onClick=${show}>${texts.account.show}</button>`
+      }
       ${fileName !== undefined && html`<button type="button" onClick=${() => save(value, fileName)}>${texts.account.save}</button>`}
     </p>
     <p class="hint" role="status">${told.value}</p>

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** The version of the tables. A database of another version is made anew. */
@@ -45,17 +44,8 @@ const tables = `
   ) STRICT, WITHOUT ROWID;
 `
 
-/** Opens the database of contents and uploads, or makes it. A damaged one is made anew: clients send again what was in it. */
+/** Opens the database of contents and uploads, or makes it. */
 export function openContentDatabase(file: string): DatabaseSync {
-  try {
-    return open(file)
-  } catch {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
-    return open(file)
-  }
-}
-
-function open(file: string): DatabaseSync {
   const connection = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true })
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON')

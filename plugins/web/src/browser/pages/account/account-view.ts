@@ -2,6 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { AddressText } from '../../address-text.ts'
 import { html } from '../../html.ts'
 import { request } from '../../request.ts'
 import { KeyCare } from '../../sign-in/kept-key/key-care.ts'
@@ -37,7 +38,7 @@ export function AccountView({ page }: { page: PageContext }): VNode {
       <dt>${text.name}</dt>
       <dd>${username.value}${owner && ` (${text.owner})`}</dd>
       <dt>${text.wallet}</dt>
-      <dd class="address">${wallet}</dd>
+      <dd><${AddressText} value=${wallet} /></dd>
     </dl>
     <${NameForm} page=${page} username=${username} />
     ${

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
+import { copyText } from '../../copy-text.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
 
@@ -9,14 +10,7 @@ export function CodeBlock({ text, language }: { text: string; language: string }
   const code = useRef<HTMLElement>(null)
   const told = useSignal('')
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text)
-      told.value = texts.chat.copied
-    } catch {
-      // Browsers have no clipboard for pages over plain HTTP.
-      if (code.current !== null) getSelection()?.selectAllChildren(code.current)
-      told.value = texts.chat.selected
-    }
+    told.value = (await copyText(text, code.current)) ? texts.chat.copied : texts.chat.selected
   }
   return html`<div class="code">
     <p class="bar">

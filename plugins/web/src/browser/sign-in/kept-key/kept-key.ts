@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { AddressText } from '../../address-text.ts'
 import { focusAtFirst } from '../../focus.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
@@ -37,12 +38,12 @@ export const KeptKey: SignInMethod = ({ working, run, signIn }) => {
   if (made.value !== null) {
     const key = made.value
     return html`<section>
-      <h2>${text.copyTitle}</h2>
+      <h2 tabindex="-1" ref=${focusAtFirst}>${text.copyTitle}</h2>
       <p>${text.copyText}</p>
-      <${KeyText} value=${textOfKey(key)} />
+      <${KeyText} value=${textOfKey(key)} hides />
       <p class="hint">${text.lossText}</p>
       <p class="hint">${text.addressText}</p>
-      <p class="address">${addressOf(key)}</p>
+      <${AddressText} value=${addressOf(key)} />
       <p class="choices">
         <button type="button" class="main" disabled=${working} onClick=${() => signInWith(key)}>${text.copied}</button>
       </p>
@@ -60,7 +61,7 @@ export const KeptKey: SignInMethod = ({ working, run, signIn }) => {
   if (stored.value !== null) {
     return html`<section>
       <h2>${text.storedTitle}</h2>
-      <p class="address">${stored.value.address}</p>
+      <${AddressText} value=${stored.value.address} />
       <${PasswordForm} sealed=${stored.value} agree=${text.signIn} disabled=${working} onKey=${signInWith} />
       <${KeyCare} sealed=${stored.value} onForgotten=${close} />
     </section>`

@@ -1,0 +1,109 @@
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import type { Log, NodeIdentity } from '@nodekeep/plugin-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isTokenForm } from '../sessions/token.ts'
+import type { NodeOrigins } from './node-origins.ts'
+
+/** The name of the cookie that may carry a session token (interface, "Authentication"). */
+const sharedName = 'session'
+
+/** A session token as a request carries it. */
+export interface CarriedToken {
+  readonly token: string
+  /** Only this node sets its own cookies. The cookie `session` may be that of another node, or of any program on the host. */
+  readonly by: 'header' | 'own cookie' | 'shared cookie'
+}
+
+/**
+ * The cookies that carry a session token. Cookies ignore ports, so two nodes on one host replace each other's cookie `session`. A
+ * sign-in therefore also sets a cookie with a name of the node's own, which counts first.
+ *
+ * Over TLS its name begins with `__Host-` (RFC 6265bis, section 4.1.3.2): no other name of the domain can set or replace it.
+ */
+export class SessionCookies {
+  readonly #identity: NodeIdentity
+  readonly #origins: Pick<NodeOrigins, 'isEncrypted'>
+  readonly #log: Log
+  #names: OwnNames | null | undefined
+
+  constructor(identity: NodeIdentity, origins: Pick<NodeOrigins, 'isEncrypted'>, log: Log) {
+    this.#identity = identity
+    this.#origins = origins
+    this.#log = log
+  }
+
+  /**
+   * Takes the token from `Authorization: Bearer` or, without that header, from the node's own cookie or, without that cookie, from
+   * the cookie `session`. Never from elsewhere. A cookie without the form of a token is that of another program.
+   */
+  tokenOf(request: FastifyRequest): CarriedToken | null {
+    const header = request.headers.authorization
+    if (header !== undefined) {
+      const token = /^Bearer +(\S+) *$/i.exec(header)?.[1]
+      return token === undefined ? null : { token, by: 'header' }
+    }
+    if (request.headers.cookie === undefined) return null
+    const [first] = this.#carriedBy(request)
+    if (first === undefined) return null
+    const [name, token] = first
+    return { token, by: name === sharedName ? 'shared cookie' : 'own cookie' }
+  }
+
+  /** Returns all tokens in the cookies of a request. */
+  tokensOf(request: FastifyRequest): ReadonlySet<string> {
+    return new Set(this.#carriedBy(request).map(([, token]) => token))
+  }
+
+  /** Gives the browser a session, for a number of seconds. */
+  set(reply: FastifyReply, token: string, maxAge: number): void {
+    const secure = this.#origins.isEncrypted(reply.request)
+    const names = this.#ownNames()
+    const own = names === null ? [] : [secure ? names.encrypted : names.plain]
+    for (const name of [sharedName, ...own]) {
+      reply.setCookie(name, token, { ...attributes, secure, maxAge })
+    }
+  }
+
+  /** Removes the cookies with these tokens from the browser. A cookie `session` with another token is not touched. */
+  clear(reply: FastifyReply, tokens: ReadonlySet<string>): void {
+    const { request } = reply
+    const secure = this.#origins.isEncrypted(request)
+    for (const [name, token] of this.#carriedBy(request)) {
+      if (tokens.has(token)) reply.clearCookie(name, { ...attributes, secure })
+    }
+  }
+
+  /** The cookies of a request with a token, the one that counts first. */
+  #carriedBy({ cookies }: FastifyRequest): [name: string, token: string][] {
+    const names = this.#ownNames()
+    const found: [string, string][] = []
+    for (const name of names === null ? [sharedName] : [names.encrypted, names.plain, sharedName]) {
+      const token = cookies[name]
+      if (token !== undefined && isTokenForm(token)) found.push([name, token])
+    }
+    return found
+  }
+
+  /** Returns `null` if the identity is damaged. Sign-ins must go on without it. */
+  #ownNames(): OwnNames | null {
+    if (this.#names !== undefined) return this.#names
+    try {
+      const plain = `${sharedName}-${this.#identity.nodeId}`
+      this.#names = { plain, encrypted: `__Host-${plain}` }
+    } catch (err) {
+      this.#names = null
+      const effect = 'Its sign-ins end those at other nodes on the host, until it starts with an identity.'
+      this.#log.warn({ err }, `The node has no session cookie of its own. ${effect}`)
+    }
+    return this.#names
+  }
+}
+
+/** The names of the cookie that only this node uses. */
+interface OwnNames {
+  readonly plain: string
+  readonly encrypted: string
+}
+
+/** Scripts cannot read the cookies, and browsers do not send them with forms of foreign pages. */
+const attributes = { path: '/', httpOnly: true, sameSite: 'lax' } as const satisfies CookieSerializeOptions

@@ -1,0 +1,20 @@
+import { useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
+import { copyText } from './copy-text.ts'
+import { html } from './html.ts'
+import { texts } from './texts.ts'
+
+/** Shows the address of a wallet, which is no secret, with a button that copies it. */
+export function AddressText({ value }: { value: string }): VNode {
+  const told = useSignal('')
+  const element = useRef<HTMLSpanElement>(null)
+  const copy = async () => {
+    told.value = (await copyText(value, element.current)) ? texts.account.copied : texts.account.selected
+  }
+  return html`<p class="address">
+    <span ref=${element}>${value}</span>
+    <button type="button" onClick=${copy}>${texts.account.copyAddress}</button>
+    <span class="hint" role="status">${told.value}</span>
+  </p>`
+}
