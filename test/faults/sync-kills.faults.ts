@@ -155,7 +155,7 @@ class Play {
     if (!(await readdir(this.#kept).catch(() => null))) return
     this.#log('the node is put back')
     await this.#stopNode()
-    // What no device has yet is lost with the data of the node.
+    // A content that no device has yet is lost with the data of the node.
     const held = new Set(
       (await Promise.all(this.#devices.map(async (each) => contentsOf(await each.tree())))).flat(),
     )

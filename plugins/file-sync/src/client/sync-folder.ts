@@ -107,7 +107,7 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
   }
 }
 
-/** What a client stores in a folder within its own would be new files for the client of the outer folder, without end. */
+/** Refuses a folder within that of another client: each would take the files that the other one stores for new ones, without end. */
 async function refuseWithin(real: string): Promise<void> {
   for (
     let [folder, above] = [real, dirname(real)];

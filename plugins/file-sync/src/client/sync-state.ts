@@ -22,7 +22,7 @@ export type CommonRecord = Common & {
   readonly generation: number
 }
 
-/** What a change of the journal left at a path: a file with a revision, a folder, or nothing. */
+/** The state in which a change of the journal left a path: a file with a revision, a folder, or nothing. */
 export type Outcome =
   | { readonly type: 'directory' }
   | { readonly type: 'file'; readonly revision: string }

@@ -18,7 +18,7 @@ interface Look extends Disposable {
 
 /** The time of a change of the node that this client makes. */
 interface RemoteChange extends Look {
-  /** What the journal told of a path since the begin; `undefined` if it told nothing. */
+  /** The outcome that the journal has told of a path since the begin; `undefined` if it told nothing. */
   toldOf(path: string): Outcome | undefined
 }
 
@@ -330,7 +330,7 @@ function begin(looks: Set<Set<string>>): Look {
   }
 }
 
-/** What a change left at its paths, as far as it tells. */
+/** The outcomes of a change at its paths, as far as it tells. */
 function outcomesOf({ op, path, source, revision }: WireChange): [path: string, outcome: Outcome][] {
   const outcomes: [path: string, outcome: Outcome][] = []
   if (source !== undefined) outcomes.push([source, null])

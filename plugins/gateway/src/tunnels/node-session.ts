@@ -44,7 +44,7 @@ export interface NodeSessionParts {
 /** Milliseconds without an answer after which a client counts as one that waits in vain. */
 const inVainMs = 3000
 
-/** What happens to the clients of a node, with the URL by which they came. */
+/** The events of the clients of a node, with the URL by which they came. */
 interface ClientEvents {
   /** A client has its first bytes from the node. */
   answered: [url: string]
