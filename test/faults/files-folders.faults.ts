@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,13 +34,14 @@ type Call =
 
 /** The node of one start, and the parts of it that the round uses. */
 interface Running {
+  readonly uuid: string
   readonly files: UserFiles
   readonly store: ObjectBackend
   readonly changes: ChangeLog
   stop(): Promise<void>
 }
 
-async function start(dataFolder: string, uuid: string, round: Round, isAtRoot: boolean): Promise<Running> {
+async function start(dataFolder: string, round: Round, isAtRoot: boolean): Promise<Running> {
   const { random } = round
   const store = objectBackend({ atomicMove: random.chance(0.5), copies: random.chance(0.5) })
   const services = captureServices()
@@ -49,8 +49,9 @@ async function start(dataFolder: string, uuid: string, round: Round, isAtRoot: b
   const config = { plugins: { disk: { from: 'storage-local' } }, disk: { root: 'disk' } }
   const plugins = [services.plugin, store.plugin]
   const node = await createFilesNode({ mounts }, { dataFolder, plugins, config })
+  const { uuid } = (await node.signIn('owner')).user
   const files = services.files.for({ uuid })
-  return { files, store, changes: services.changes, stop: () => node.stop() }
+  return { uuid, files, store, changes: services.changes, stop: () => node.stop() }
 }
 
 function randomCall(random: Random, tree: Tree): Call {
@@ -160,7 +161,7 @@ function checkHalfDone(before: Tree, found: Tree, call: Call): void {
 }
 
 /** Reads all files. Checks that the journal adds up to the same paths, types and revisions. */
-async function readTree({ files, changes }: Running, uuid: string): Promise<Tree> {
+async function readTree({ uuid, files, changes }: Running): Promise<Tree> {
   const tree: Tree = new Map()
   const revisions = new Map<string, string | null>()
   const visit = async (folder: string) => {
@@ -227,14 +228,13 @@ function foldersAbove(path: string): string[] {
 }
 
 async function play(dataFolder: string, round: Round): Promise<void> {
-  const uuid = randomUUID()
   const isAtRoot = round.random.chance(0.7)
   let before: Tree = new Map()
   let last: Call | null = null
   for (let count = 0; count <= starts; count += 1) {
-    const node = await start(dataFolder, uuid, round, isAtRoot)
+    const node = await start(dataFolder, round, isAtRoot)
     try {
-      const found = await readTree(node, uuid)
+      const found = await readTree(node)
       if (last === null) assert.deepEqual(new Map([...found].sort()), new Map([...before].sort()))
       else checkHalfDone(before, found, last)
       if (count === starts) return

@@ -85,7 +85,7 @@ test('a plugin closes the way back only if a person says so', async (t) => {
   const node = await supervisedNode(t)
   const state = new DatabaseSync(join(node.data, 'state.sqlite'), { timeout: 5000 })
   const due =
-    "INSERT INTO users (uuid, username, wallet, created_at, deletion_due) VALUES ('ada', 'ada', '0x1', 0, 1)"
+    "INSERT INTO users (uuid, username, wallet, created_at, disabled_at, deletion_due) VALUES ('ada', 'ada', '0x1', 0, 1, 1)"
   state.exec(due)
   state.close()
   await node.change('2.0.0', 'contracts')

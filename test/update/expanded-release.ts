@@ -13,14 +13,14 @@ export async function expandDatabases(folder: string): Promise<void> {
   const inPackage = (path: string) => join(folder, 'node_modules/@nodekeep', path)
   await addStep(folder, { id: '99-novelty', change: 'expand' }, stateStep)
   await patch(inPackage('files/dist/journal/journal-file.js'), [
-    ['const schemaVersion = 7;', 'const schemaVersion = 8;'],
+    ['const schemaVersion = 8;', 'const schemaVersion = 9;'],
     [
-      'if (found > 0)',
-      `if (found === 7) {
-        connection.exec(\`BEGIN IMMEDIATE; ${journalStep} PRAGMA user_version = 8; COMMIT\`);
+      'if (found > 0',
+      `if (found === 8) {
+        connection.exec(\`BEGIN IMMEDIATE; ${journalStep} PRAGMA user_version = 9; COMMIT\`);
         return;
       }
-      if (found > 0)`,
+      if (found > 0`,
     ],
   ])
   await patch(inPackage('files/dist/external/tree-index.js'), [

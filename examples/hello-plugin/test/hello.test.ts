@@ -104,11 +104,10 @@ test('Other plugins get the event of a card', async (t) => {
 test('The health report contains the check of the plugin', async (t) => {
   const node = await startNode(t)
   const owner = await node.signIn('owner')
-  const { checks } = (await (await owner.fetch('/api/system/health')).json()) as { checks: object }
-  assert.deepEqual(checks, {
-    database: { ok: true, state: 'connected' },
-    hello: { ok: true, state: 'ready' },
-  })
+  const { checks } = (await (await owner.fetch('/api/system/health')).json()) as {
+    checks: Record<string, object>
+  }
+  assert.deepEqual(checks.hello, { ok: true, state: 'ready' })
 })
 
 test('Several instances run side by side, each with its own cards', async (t) => {

@@ -36,7 +36,9 @@ t.test('What calls returned is freed without a collection of the whole heap.', a
   t.ok(changes < 8, `changes kept ${changes.toFixed(0)} MiB`)
 
   let work: () => Promise<unknown> = async () => {}
-  const backend = backendWith({ stat: (async () => work()) as never })
+  const times = { modified: new Date(), created: new Date() }
+  const entry = { name: 'file', type: 'file', size: 1, revision: 'r', ...times } as const
+  const backend = backendWith({ stat: async () => Object.assign({ content: await work() }, entry) })
   const calls = await growthWith((next) => {
     work = next
     return backend.stat('/file')

@@ -124,7 +124,9 @@ t.test('after a restore, files have the dates that they had at the moment of the
 
 t.test('a date belongs only to the restored version of a file', async (t) => {
   const dataFolder = t.testdir()
-  const uuid = '6f2a9c1e-0000-4000-8000-123456789abc'
+  const first = await createFilesNode({}, { dataFolder })
+  const { uuid } = (await first.signIn('owner')).user
+  await first.stop()
   const modified = new Date('2026-01-02T03:04:05.678Z')
   const created = '2001-02-03T04:05:06.000Z'
   const home = join(dataFolder, 'files', uuid)
