@@ -49,14 +49,11 @@ export async function lookRemotely(view: SyncView, remote: Remote, path: string)
   if (entry?.type === 'directory') await gatherRemote(remote, path, found)
   const paths = new Set([path, ...state.remote.within(path), ...found.keys()])
   state.together(() => {
-    state.endLook(path)
     for (const each of paths) {
       if (look.isTouched(each)) state.addLook(each)
-      else {
-        view.seeRemote(each, found.get(each) ?? null)
-        state.confirm(each, found.get(each) ?? null)
-      }
+      else view.seeRemotely(path, each, found.get(each) ?? null)
     }
+    if (!look.isTouched(path)) state.endLook(path)
     // A change that made missing folders too names only its own path. It may be gone again, and the folders still there.
     const folder = folderOf(path)
     if (!found.has(path) && folder !== '/' && state.remote.get(folder) === undefined) state.addLook(folder)

@@ -399,7 +399,7 @@ async function changeNode<T>(
 ): Promise<void> {
   const { state } = view
   state.together(() => {
-    for (const path of paths) state.expectChange(path, 'asked')
+    for (const path of paths) state.expectChange(path)
   })
   using change = view.changeRemotely()
   const answer = await request()
@@ -407,7 +407,7 @@ async function changeNode<T>(
   state.together(() => {
     record(answer)
     for (const path of paths) {
-      state.expectChange(path, 'answered')
+      state.noteAnswer(path)
       const told = change.toldOf(path)
       if (told !== undefined) state.confirm(path, told)
     }

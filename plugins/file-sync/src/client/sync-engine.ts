@@ -266,10 +266,10 @@ export class SyncEngine {
         }
         this.#head = message.head
         // A node that began anew sends a reset next. Until then, the state is that of its former life.
-        this.#isConnected = message.epoch === state.position?.epoch && message.reset !== true
-        // If the node was put back to a state before them, its journal will not tell these changes.
-        if (this.#isConnected)
-          for (const path of state.unconfirmed.keys()) this.#tryTo(() => state.addLook(path))
+        if (message.epoch === state.position?.epoch && message.reset !== true) {
+          state.doubtUnconfirmed()
+          this.#isConnected = true
+        }
         this.#noteProgress()
         this.#waiting = null
         break
@@ -360,7 +360,7 @@ export class SyncEngine {
     }
     if (!this.#isConnected || this.#isListing) return null
     if (!state.isListed) return this.#running === 0 ? () => this.#list() : null
-    for (const path of state.looks) {
+    for (const path of state.looks.keys()) {
       if (!this.#remoteLooks.mayBegin(path)) continue
       return () => this.#look(path, this.#remoteLooks, () => this.#lookRemotely(path))
     }

@@ -43,6 +43,11 @@ export function tooManyEntries(): SyncFailure {
   )
 }
 
+/** What the journal tells of a path. `tree` stands for a move, with all that is below the path. */
+export type Told = Outcome | 'tree'
+
+type Unconfirmed = 'asked' | 'seen' | 'recorded' | 'doubted'
+
 /** Where the device stands in the journal of the node. */
 interface Position {
   readonly epoch: string
@@ -60,15 +65,20 @@ interface Position {
 export class SyncState {
   readonly common: PathTable<CommonRecord>
   readonly remote: PathTable<RemoteRecord>
-  /** Paths of the node that may have changed. */
-  readonly looks = new Set<string>()
+  /** Paths of the node that may have changed, and what the journal has told of them, as far as it is known. */
+  readonly looks = new Map<string, Told | undefined>()
   /** SHA-256 of what was sent to a path of the node without a known outcome. An earlier one may still arrive. */
   readonly offers = new Map<string, ReadonlySet<string>>()
   /**
-   * Paths that this device has asked the node to change, until the journal has told the change, and whether the node has answered.
-   * An answer alone may be of a life of the node that is over: if the node is put back to an older state, the change is gone.
+   * Paths of which the device knows more than the journal has told. That may be of a life of the node which is over: if the node is
+   * put back to an older state, its journal will not tell that it has something else there.
+   *
+   * - `asked`: this device has asked the node for a change, and has no answer.
+   * - `seen`: a look has found something that is not the common state yet.
+   * - `recorded`: the common state may be such knowledge, of the present connection.
+   * - `doubted`: the same, of a connection before.
    */
-  readonly unconfirmed = new Map<string, 'asked' | 'answered'>()
+  readonly unconfirmed = new Map<string, Unconfirmed>()
   readonly #settings = new Map<string, string>()
   #files = 0
   readonly #database: StateDatabase
@@ -131,29 +141,55 @@ export class SyncState {
     if (common === null) this.common.delete(path)
     else this.common.set(path, { ...common, generation: this.#generation })
     this.#files += files
-    this.#confirm(path)
+    if (this.unconfirmed.has(path)) this.#setUnconfirmed(path, 'recorded')
   }
 
   /**
    * Whether only the content of the common state of a path still says something: the device has begun anew with the node, or the node
-   * has something else there since this device asked for a change of its own. If it is on the disk, its person wants it.
+   * has something else there than this device has asked for, or knew before the connection was lost. If it is on the disk, its person
+   * wants it.
    */
   isStale(path: string, common: CommonRecord): boolean {
     if (common.generation !== this.#generation) return true
-    return this.unconfirmed.has(path) && !isOutcome(this.remote.get(path) ?? null, common)
+    const unconfirmed = this.unconfirmed.get(path)
+    if (unconfirmed !== 'asked' && unconfirmed !== 'doubted') return false
+    return !isOutcome(this.remote.get(path) ?? null, common)
   }
 
-  /** Records, before the node is asked for a change at a path, that it may happen, and then that the node has answered. */
-  expectChange(path: string, state: 'asked' | 'answered'): void {
-    if (this.unconfirmed.get(path) === state) return
-    this.#database.run('INSERT OR REPLACE INTO unconfirmed VALUES (?, ?)', path, state)
-    this.unconfirmed.set(path, state)
+  /** Records, before the node is asked for a change at a path, that it may happen. */
+  expectChange(path: string): void {
+    this.#setUnconfirmed(path, 'asked')
   }
 
-  /** Takes what the journal or a look tells of a path. If it is the common state, an answered change has happened for good. */
+  /** Records that the common state of a path is what the node has answered. */
+  noteAnswer(path: string): void {
+    this.#setUnconfirmed(path, 'recorded')
+  }
+
+  /** Records that a look has found something at a path that the journal has not told yet. */
+  noteSeen(path: string): void {
+    if (!this.unconfirmed.has(path)) this.#setUnconfirmed(path, 'seen')
+  }
+
+  /**
+   * Looks again at what the journal has not told: the node may be in another life since the connection was lost. It tells in its
+   * welcome whether it knows the position of the device, but not this.
+   */
+  doubtUnconfirmed(): void {
+    this.together(() => {
+      for (const [path, state] of this.unconfirmed) {
+        if (state === 'recorded') this.#setUnconfirmed(path, 'doubted')
+        this.addLook(path)
+      }
+    })
+  }
+
+  /** Takes what the journal tells of a path, or a look that found nothing new. If the device knows just this, it is confirmed. */
   confirm(path: string, outcome: Outcome): void {
-    if (this.unconfirmed.get(path) !== 'answered') return
-    if (isOutcome(outcome, this.common.get(path) ?? null)) this.#confirm(path)
+    const unconfirmed = this.unconfirmed.get(path)
+    if (unconfirmed === undefined || unconfirmed === 'asked') return
+    const known = unconfirmed === 'seen' ? this.remote.get(path) : this.common.get(path)
+    if (isOutcome(outcome, known ?? null)) this.#confirm(path)
   }
 
   setRemote(path: string, entry: RemoteRecord | null): void {
@@ -209,19 +245,18 @@ export class SyncState {
     return this.#pathWith('moveIdentity', moveIdentity)
   }
 
-  /** Records that changes up to a cursor are known, and which paths they name. */
-  advance({ cursor, changeId = '' }: Omit<Position, 'epoch'>, paths: Iterable<string>): void {
+  /** Records that changes up to a cursor are known. */
+  advance({ cursor, changeId = '' }: Omit<Position, 'epoch'>): void {
     this.together(() => {
-      for (const path of paths) this.addLook(path)
       this.set('cursor', String(cursor))
       this.set('changeId', changeId)
     })
   }
 
-  addLook(path: string): void {
-    if (this.looks.has(path)) return
-    this.#database.run('INSERT INTO looks VALUES (?)', path)
-    this.looks.add(path)
+  /** @param told what the journal tells of the path now; `undefined` if it is not the reason for the look */
+  addLook(path: string, told?: Told): void {
+    if (!this.looks.has(path)) this.#database.run('INSERT INTO looks VALUES (?)', path)
+    this.looks.set(path, told === undefined ? this.looks.get(path) : told)
   }
 
   endLook(path: string): void {
@@ -303,6 +338,12 @@ export class SyncState {
     this.unconfirmed.clear()
   }
 
+  #setUnconfirmed(path: string, state: Unconfirmed): void {
+    if (this.unconfirmed.get(path) === state) return
+    this.#database.run('INSERT OR REPLACE INTO unconfirmed VALUES (?, ?)', path, state)
+    this.unconfirmed.set(path, state)
+  }
+
   #confirm(path: string): void {
     if (!this.unconfirmed.has(path)) return
     this.#database.run('DELETE FROM unconfirmed WHERE path = ?', path)
@@ -316,12 +357,12 @@ export class SyncState {
     this.#files = Number(files?.files)
     const { looks, offers, unconfirmed } = this
     for (const kept of [looks, offers, unconfirmed, this.#settings]) kept.clear()
-    for (const { path } of this.#database.rows('SELECT path FROM looks')) looks.add(String(path))
+    for (const { path } of this.#database.rows('SELECT path FROM looks')) looks.set(String(path), 'tree')
     for (const { path, sha256 } of this.#database.rows('SELECT path, sha256 FROM offers')) {
       this.#keepOffer(String(path), String(sha256))
     }
     for (const { path, state } of this.#database.rows('SELECT path, state FROM unconfirmed')) {
-      unconfirmed.set(String(path), state === 'answered' ? state : 'asked')
+      unconfirmed.set(String(path), state as Unconfirmed)
     }
     for (const { name, value } of this.#database.rows('SELECT name, value FROM settings')) {
       this.#settings.set(String(name), String(value))
@@ -333,7 +374,8 @@ export class SyncState {
   }
 }
 
-function isOutcome(one: Outcome, other: Outcome): boolean {
+/** Whether two outcomes are the same. */
+export function isOutcome(one: Outcome, other: Outcome): boolean {
   if (one === null || other === null) return one === other
   if (one.type === 'file' && other.type === 'file') return one.revision === other.revision
   return one.type === other.type

@@ -1,11 +1,18 @@
 import type { WireChange } from '../protocol/messages.ts'
 import { ignoreRules } from './ignore-rules.ts'
 import { PathTree } from './path-tree.ts'
-import type { Disk, LocalEntry } from './ports.ts'
+import type { Disk, LocalEntry, RemoteEntry } from './ports.ts'
 import { type LocalState, type RemoteState, reconcile, type Step } from './reconcile.ts'
 import { Removals } from './removals.ts'
 import { folderOf, foldersAbove, isSyncPath, isWithin, nameOf } from './sync-paths.ts'
-import type { CommonRecord, Outcome, RemoteRecord, SyncState } from './sync-state.ts'
+import {
+  type CommonRecord,
+  isOutcome,
+  type Outcome,
+  type RemoteRecord,
+  type SyncState,
+  type Told,
+} from './sync-state.ts'
 
 /** An entry of the disk, and the SHA-256 of a file once it is known. */
 export type LocalRecord = LocalEntry & { readonly sha256?: string }
@@ -159,15 +166,32 @@ export class SyncView {
     paths: readonly string[],
   ): void {
     for (const touched of this.#lookingRemotely) for (const path of paths) touched.add(path)
-    this.state.together(() => {
+    const { state } = this
+    const toldAt = new Map<string, Told>()
+    state.together(() => {
       for (const change of changes) {
         for (const [path, outcome] of outcomesOf(change)) {
           for (const { told } of this.#changingRemotely) told.set(path, outcome)
-          this.state.confirm(path, outcome)
+          state.confirm(path, outcome)
+          toldAt.set(path, outcome)
         }
+        if (change.op === 'move') toldAt.set(change.path, 'tree')
       }
-      this.state.advance(position, paths)
+      for (const path of paths) state.addLook(path, toldAt.get(path))
+      state.advance(position)
     })
+  }
+
+  /**
+   * Records what a look has found at a path of the node, and whether the journal has told it.
+   *
+   * @param looked the path of the look; the path itself, or a folder above it
+   */
+  seeRemotely(looked: string, path: string, entry: RemoteEntry | null): void {
+    const isNew = !isOutcome(this.state.remote.get(path) ?? null, entry)
+    this.seeRemote(path, entry)
+    if (isNew && !this.#isTold(looked, path, entry)) this.state.noteSeen(path)
+    else this.state.confirm(path, entry)
   }
 
   /** Begins to look at the disk. */
@@ -280,6 +304,13 @@ export class SyncView {
     if (remote.type === 'directory') return { type: 'directory', isEmpty: this.state.remote.isEmpty(path) }
     const { revision, modified, sha256 = null } = remote
     return { type: 'file', revision, modified, sha256 }
+  }
+
+  #isTold(looked: string, path: string, entry: RemoteEntry | null): boolean {
+    const { looks } = this.state
+    const [above, told] = [looks.get(looked), looks.get(path)]
+    if (above === 'tree' || (above === null && entry === null)) return true
+    return told === 'tree' || (told !== undefined && isOutcome(told, entry))
   }
 
   #isOpenBelow(path: string): boolean {

@@ -169,6 +169,55 @@ t.test('a restored node that does not have a file yet takes it from no device', 
   t.notOk(steps.includes('one: removeLocal /a'))
 })
 
+t.test(
+  'a node that is put back keeps what it has answered, although its journal never told it',
+  async (t) => {
+    const { node, pass, device, time } = createQuietWorld()
+    const one = device()
+    one.disk.write('/a', 'first', 1)
+    one.disk.write('/removed', 'unwanted', 1)
+    await pass(soon)
+    const snapshot = node.snapshot()
+    // A mount that does not answer holds the changes back.
+    node.record = () => {}
+    one.disk.write('/a', 'second', 2)
+    one.disk.drop('/removed')
+    await pass(soon)
+    t.strictSame(treeOf(node), ['/a: second'])
+    Reflect.deleteProperty(node, 'record')
+    node.putBack(snapshot, false)
+    node.put('/a', 'third', time.now)
+    node.record('write', '/a')
+    one.cut()
+    await pass(soon)
+    t.match(treeOf(node), [/^\/a \(conflict .*\): second$/, '/a: third', '/removed: unwanted'])
+    t.strictSame(treeOn(one), treeOf(node))
+  },
+)
+
+t.test(
+  'a node that is put back keeps what a look has found there, although its journal never told it',
+  async (t) => {
+    const { node, pass, device, time } = createQuietWorld()
+    const one = device()
+    node.put('/folder/a', 'first', time.now)
+    node.put('/folder/b', 'of both', time.now)
+    await pass(soon)
+    node.record('mkdir', '/folder')
+    const snapshot = node.snapshot()
+    // The look at the folder finds what other programs have just done. The node has not noticed it yet.
+    node.put('/folder/a', 'second', time.now + 1)
+    node.drop('/folder/b')
+    await pass(soon)
+    t.strictSame(treeOn(one), ['/folder/a: second'])
+    node.putBack(snapshot, false)
+    one.cut()
+    await pass(soon)
+    t.match(treeOf(node), [/^\/folder\/a \(conflict .*\): first$/, '/folder/a: second', '/folder/b: of both'])
+    t.strictSame(treeOn(one), treeOf(node))
+  },
+)
+
 t.test('a look at a restored node before a restart of the client takes no file away', async (t) => {
   const { node, steps, pass, device } = createQuietWorld()
   const one = device()

@@ -17,7 +17,14 @@ t.test('a change that does not fit on the disk happens neither there nor in memo
     Array.from({ length: 1000 }, (_, count) => [`/new ${count}`, file(`new ${count}`)]),
   )
   t.throws(() => state.setListing(listing), unavailable)
-  t.throws(() => state.advance({ cursor: 9 }, listing.keys()), unavailable)
+  t.throws(
+    () =>
+      state.together(() => {
+        for (const path of listing.keys()) state.addLook(path)
+        state.advance({ cursor: 9 })
+      }),
+    unavailable,
+  )
   t.throws(() => state.setCommon('/large', commonOf('x'.repeat(100_000))), unavailable)
   t.throws(() => state.setRemote('/large', file('x'.repeat(100_000))), unavailable)
   t.throws(() => state.addOffer('/large', 'x'.repeat(100_000)), unavailable)
@@ -94,7 +101,8 @@ function createFullState() {
     state.addOffer(`/${count}`, 'hash')
   }
   state.setListing(new Map([['/0', file('r0')]]))
-  state.advance({ cursor: 2, changeId: 'two' }, ['/0'])
+  state.addLook('/0')
+  state.advance({ cursor: 2, changeId: 'two' })
   const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)
   database.exec(`PRAGMA max_page_count = ${pages}`)
   return { database, state }
@@ -126,7 +134,7 @@ function contentOf({ common, remote, looks, offers, position, isListed, files }:
   return {
     common: recordsOf(common),
     remote: recordsOf(remote),
-    looks: [...looks].sort(),
+    looks: [...looks.keys()].sort(),
     offers: [...offers].map(([path, hashes]) => [path, ...hashes]).sort(),
     position,
     isListed,
