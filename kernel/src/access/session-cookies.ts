@@ -18,7 +18,9 @@ export interface CarriedToken {
  * The cookies that carry a session token. Cookies ignore ports, so two nodes on one host replace each other's cookie `session`. A
  * sign-in therefore also sets a cookie with a name of the node's own, which counts first.
  *
- * Over TLS its name begins with `__Host-` (RFC 6265bis, section 4.1.3.2): no other name of the domain can set or replace it.
+ * Over TLS its name begins with `__Host-` (RFC 6265bis, section 4.1.3.2): no other name of the domain can set or replace it. Browsers also
+ * take such a cookie from any program at a loopback address, and send it there without TLS. So it counts over TLS only, and the other
+ * name without TLS only: otherwise, a cookie that a sign-in does not replace would count before the one that it sets.
  */
 export class SessionCookies {
   readonly #identity: NodeIdentity
@@ -43,23 +45,24 @@ export class SessionCookies {
       return token === undefined ? null : { token, by: 'header' }
     }
     if (request.headers.cookie === undefined) return null
-    const [first] = this.#carriedBy(request)
-    if (first === undefined) return null
-    const [name, token] = first
-    return { token, by: name === sharedName ? 'shared cookie' : 'own cookie' }
+    const carried = this.#carriedBy(request)
+    const ownName = this.#ownNameFor(request)
+    const own = ownName === null ? undefined : carried.get(ownName)
+    if (own !== undefined) return { token: own, by: 'own cookie' }
+    const shared = carried.get(sharedName)
+    return shared === undefined ? null : { token: shared, by: 'shared cookie' }
   }
 
-  /** Returns all tokens in the cookies of a request. */
+  /** Returns all tokens in the cookies of a request, also those that do not count. */
   tokensOf(request: FastifyRequest): ReadonlySet<string> {
-    return new Set(this.#carriedBy(request).map(([, token]) => token))
+    return new Set(this.#carriedBy(request).values())
   }
 
   /** Gives the browser a session, for a number of seconds. */
   set(reply: FastifyReply, token: string, maxAge: number): void {
     const secure = this.#origins.isEncrypted(reply.request)
-    const names = this.#ownNames()
-    const own = names === null ? [] : [secure ? names.encrypted : names.plain]
-    for (const name of [sharedName, ...own]) {
+    const own = this.#ownNameFor(reply.request)
+    for (const name of own === null ? [sharedName] : [sharedName, own]) {
       reply.setCookie(name, token, { ...attributes, secure, maxAge })
     }
   }
@@ -67,21 +70,30 @@ export class SessionCookies {
   /** Removes the cookies with these tokens from the browser. A cookie `session` with another token is not touched. */
   clear(reply: FastifyReply, tokens: ReadonlySet<string>): void {
     const { request } = reply
-    const secure = this.#origins.isEncrypted(request)
+    const isEncrypted = this.#origins.isEncrypted(request)
     for (const [name, token] of this.#carriedBy(request)) {
+      // Browsers refuse every cookie whose name begins with `__Host-` and that is not Secure.
+      const secure = isEncrypted || name === this.#ownNames()?.encrypted
       if (tokens.has(token)) reply.clearCookie(name, { ...attributes, secure })
     }
   }
 
-  /** The cookies of a request with a token, the one that counts first. */
-  #carriedBy({ cookies }: FastifyRequest): [name: string, token: string][] {
+  /** The cookies of a request with a token, by their names. */
+  #carriedBy({ cookies }: FastifyRequest): ReadonlyMap<string, string> {
     const names = this.#ownNames()
-    const found: [string, string][] = []
+    const found = new Map<string, string>()
     for (const name of names === null ? [sharedName] : [names.encrypted, names.plain, sharedName]) {
       const token = cookies[name]
-      if (token !== undefined && isTokenForm(token)) found.push([name, token])
+      if (token !== undefined && isTokenForm(token)) found.set(name, token)
     }
     return found
+  }
+
+  /** The name of the own cookie that a sign-in sets over this connection, and that counts on it. */
+  #ownNameFor(request: FastifyRequest): string | null {
+    const names = this.#ownNames()
+    if (names === null) return null
+    return this.#origins.isEncrypted(request) ? names.encrypted : names.plain
   }
 
   /** Returns `null` if the identity is damaged. Sign-ins must go on without it. */

@@ -17,6 +17,8 @@ class Cookies {
     const response = await fetch(path, { ...init, headers: { ...init.headers, cookie: this.toString() } })
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      // Browsers refuse such a cookie.
+      if (name.startsWith('__Host-') && !line.includes('; Secure')) continue
       if (line.includes('Expires=Thu, 01 Jan 1970')) this.#values.delete(name)
       else this.#values.set(name, value)
     }
@@ -89,11 +91,47 @@ test('the node’s own cookie counts before the cookie "session", which counts a
   cookies.set('session', sessionToken)
   t.equal(await cookies.who(node), ada)
   const own = cookies.names.find((name) => name !== 'session') ?? ''
-  const first = cookies.get(own) ?? ''
   cookies.delete(own)
   t.equal(await cookies.who(node), bob)
-  cookies.set(`__Host-${own}`, first)
-  t.equal(await cookies.who(node), ada, 'the name over TLS')
+})
+
+test('without TLS, a cookie with the name for TLS does not take the place of a sign-in', async (t) => {
+  const node = await startLoginNode(t)
+  const cookies = new Cookies()
+  await cookies.signIn(node, ada)
+  const own = cookies.names.find((name) => name !== 'session') ?? ''
+  // Browsers take it from any program at a loopback address, and send it to the node.
+  for (const token of [createToken('session'), (await node.openSession(bob)).sessionToken]) {
+    cookies.set(`__Host-${own}`, token)
+    t.equal(await cookies.who(node), ada)
+    cookies.delete(own)
+    cookies.delete('session')
+    t.equal(await cookies.who(node), undefined)
+    await cookies.signIn(node, ada)
+    t.equal(await cookies.who(node), ada)
+  }
+  t.equal(await cookies.signOut(node), 200)
+  t.strictSame(cookies.names, [], 'a sign-out removes it')
+})
+
+test('over TLS, only the cookie with the name for TLS counts before "session"', async (t) => {
+  const name = 'node.example.org'
+  const node = await startLoginNode(t, {
+    config: { server: { hostnames: [name], trustedProxies: ['127.0.0.1'] } },
+  })
+  const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-host': name }
+  const who = async (cookies: Cookies) => {
+    const answer = await cookies.fetch(node, '/whoami', { headers })
+    return ((await answer.json()) as { user: { wallet?: string } }).user.wallet
+  }
+  const cookies = new Cookies()
+  await cookies.signIn(node, ada)
+  const own = cookies.names.find((name) => name !== 'session') ?? ''
+  const { sessionToken } = await node.openSession(bob)
+  cookies.set('session', sessionToken)
+  t.equal(await who(cookies), bob)
+  cookies.set(`__Host-${own}`, cookies.get(own) ?? '')
+  t.equal(await who(cookies), ada)
 })
 
 test('a sign-out ends all sessions of the node that the cookies carry', async (t) => {

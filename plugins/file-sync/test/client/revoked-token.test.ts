@@ -11,7 +11,10 @@ const node = await createSyncNode()
 t.teardown(() => node.stop())
 
 const bytes = randomBytes(12_000_000)
-const stopped = { kind: 'stop', message: /does not accept the token any more. Log in again/ }
+const stopped = {
+  kind: 'stop',
+  message: /does not accept the token any more. Log in again with ".* login --node http:\/\/127.0.0.1:\d+"/,
+}
 
 /** A line to the node, and tokens of a user for sync. */
 async function prepare(t: Test, user: TestUser) {

@@ -22,6 +22,9 @@ const mostEntries = 100_000
 /** Paths of a selection. The node looks at each before the answer begins. */
 const mostPaths = 10_000
 
+/** Bytes of a body that names a selection: 800 for each path. In a form, a letter outside of ASCII takes 6 bytes or more. */
+const mostBodyBytes = 8 * 1024 * 1024
+
 const form = 'application/x-www-form-urlencoded'
 
 /** The files and folders of an archive. Their names in it begin below `base`, the nearest folder that contains all of them. */
@@ -76,10 +79,14 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
       if (paths !== undefined) done(null, { paths })
       else done(new NodekeepError('VALIDATION_ERROR', 'The field "paths" must be a list of paths, in JSON.'))
     })
-    posted.post('/api/files/archive', { schema: ofSelection, config }, async (request, reply) => {
-      const userFiles = userFilesOf(files, request)
-      return send(reply, userFiles, await selectionOf(userFiles, request.body.paths))
-    })
+    posted.post(
+      '/api/files/archive',
+      { bodyLimit: mostBodyBytes, schema: ofSelection, config },
+      async (request, reply) => {
+        const userFiles = userFilesOf(files, request)
+        return send(reply, userFiles, await selectionOf(userFiles, request.body.paths))
+      },
+    )
   })
 }
 

@@ -114,6 +114,8 @@ t.test('an archive of a selection has each entry once, below the folder that the
   t.match(await select(), { status: 400 })
   const many = await select(...Array.from({ length: 10_001 }, (_, n) => `/${n}`))
   t.match(await many.json(), { code: 'PAYLOAD_TOO_LARGE', message: /at most 10,000 files and folders/ })
+  const long = Array.from({ length: 10_000 }, (_, n) => `/${'\u00e9'.repeat(100)} ${n}`)
+  t.match(await selectByForm(long), { status: 404 }, 'a form of 6 MB is read')
   for (const paths of ['', '["/a"', '"/trip/c"', '[1]', '[]'])
     t.match(await (await selectByForm(paths)).json(), { code: 'VALIDATION_ERROR' }, paths)
   for (const body of ['paths=%5B%22/%ff%22%5D', Buffer.from('paths=["/\xff"]', 'latin1'), 'path=/trip/c']) {

@@ -36,8 +36,6 @@ const kinds: Readonly<Record<number, SyncFailureKind>> = {
   429: 'unavailable',
 }
 
-const endedToken = `The node does not accept the token any more. Log in again with "${commandName()} login".`
-
 const otherAddress =
   'The node leads to another address, where the token must not go. Give the final address with --node.'
 
@@ -95,7 +93,13 @@ export class NodeRequests {
     const { statusCode: status = 0 } = answer
     if (status >= 200 && status < 300) return answer
     const text = await readText(this.bytesOf(answer)).catch(() => '')
-    if (status === 401) throw new NodeFailure(status, endedToken)
+    if (status === 401) {
+      const again = `${commandName()} login --node ${this.#access.url.origin}`
+      throw new NodeFailure(
+        status,
+        `The node does not accept the token any more. Log in again with "${again}".`,
+      )
+    }
     if (status >= 300 && status < 400) throw new NodeFailure(status, otherAddress)
     throw new NodeFailure(status, messageOf(text) ?? `The node answered ${status}.`)
   }
