@@ -283,3 +283,19 @@ test('a user who is deleted while the clock is in 1970 stays for the grace perio
   ) as [{ due: number }]
   t.ok(due > Date.now() + 5 * 24 * 60 * 60_000, new Date(due).toISOString())
 })
+
+test('a session that begins while the clock is in 1970 stays', async (t) => {
+  t.teardown(() => setClock(null))
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder })
+  await first.stop()
+  writeDayOfRunning(folder, Date.now())
+  setClock(new Date('1970-01-01T00:01:00Z'))
+  const signedIn = await startLoginNode(t, { dataFolder: folder })
+  const { sessionToken } = await signedIn.openSession(owner)
+  await signedIn.stop()
+  // The removal of sessions begins with the start, and a node that stops waits for it.
+  await (await startLoginNode(t, { dataFolder: folder })).stop()
+  const later = await startLoginNode(t, { dataFolder: folder })
+  t.equal((await later.as(sessionToken, '/api/users')).status, 200)
+})
