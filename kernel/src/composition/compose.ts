@@ -223,9 +223,10 @@ function createUserSessions(cradle: KernelCradle): UserSessions {
 }
 
 function createAdministration(cradle: KernelCradle): UserAdministration {
-  const { database, userSessions, authenticator, configuration } = cradle
+  const { database, userSessions, authenticator, clock, configuration } = cradle
   const { deletionGraceDays } = configuration.kernel.auth
-  return new UserAdministration({ database, userSessions, authenticator, deletionGraceDays })
+  const past = () => clock.past
+  return new UserAdministration({ database, userSessions, authenticator, deletionGraceDays, past })
 }
 
 /** Writes origins as browsers do: configuration may have a trailing slash, upper case, or the port 443. */

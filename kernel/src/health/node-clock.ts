@@ -29,6 +29,20 @@ interface ClockParts {
   readonly uptimeSeconds?: () => number
 }
 
+/** Returns {@link NodeClock.past} of the last run of a node. */
+export async function readPast(state: StateStore): Promise<Date> {
+  return pastOf(await storedHours(state))
+}
+
+async function storedHours(state: StateStore): Promise<number[]> {
+  const stored = await state.get<unknown>(stateKey)
+  return Array.isArray(stored) && stored.every(Number.isFinite) ? stored : []
+}
+
+function pastOf(hours: readonly number[]): Date {
+  return new Date(hours.length < hoursOfProof ? 0 : Math.min(...hours))
+}
+
 /**
  * Watches whether the clock of the machine can be believed. It compares the clock with the uptime of the machine, which nobody sets and
  * which goes on while the machine sleeps, and with the times of the last 24 hours for which nodes ran on this data.
@@ -53,8 +67,7 @@ export class NodeClock {
 
   /** Begins to watch. Until then the clock counts as right. */
   async start(): Promise<() => void> {
-    const stored = await this.#parts.state.get<unknown>(stateKey)
-    if (Array.isArray(stored) && stored.every(Number.isFinite)) this.#hours = stored
+    this.#hours = await storedHours(this.#parts.state)
     this.#machineStart = null
     if (this.#stateNow() === 'steady') {
       this.#hours.splice(-1, 1, Date.now())
@@ -70,7 +83,7 @@ export class NodeClock {
    * it, and not by the clock, which may be years ahead for a while. 1970 until the node has run that long.
    */
   get past(): Date {
-    return new Date(this.#hours.length < hoursOfProof ? 0 : Math.min(...this.#hours))
+    return pastOf(this.#hours)
   }
 
   /** The health check `clock`. */

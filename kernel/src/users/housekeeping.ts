@@ -1,5 +1,11 @@
 import { dirname } from 'node:path'
-import { type Log, type SessionStore, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
+import {
+  type Log,
+  notAfterNow,
+  type SessionStore,
+  type UserDataHolder,
+  withTimeLimit,
+} from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { NodeClock } from '../health/node-clock.ts'
 import { removeSetAside } from '../state/damaged-database.ts'
@@ -50,7 +56,8 @@ export function startHousekeeping(parts: HousekeepingParts): () => Promise<void>
 async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
   try {
     await parts.keepReserve()
-    await parts.sessions.sweep(parts.clock.past)
+    // A clock that starts in 1970 must not end the sessions that begin meanwhile.
+    await parts.sessions.sweep(notAfterNow(parts.clock.past))
     await eraseDueUsers({ ...parts, holders: inContextOfOwner(parts.holders) }, signal)
   } catch (error) {
     parts.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')

@@ -14,6 +14,8 @@ interface UserAdministrationParts {
   readonly userSessions: UserSessions
   readonly authenticator: UserCache
   readonly deletionGraceDays: number
+  /** Returns a moment that has certainly passed, whatever the clock says. */
+  readonly past: () => Date | Promise<Date>
 }
 
 /** The fields of a user to change; at least one of them. */
@@ -86,9 +88,11 @@ export class UserAdministration {
 
   /** Disables a user now, and schedules the removal of their data for the end of the grace period. */
   async delete(uuid: string): Promise<UserAccount> {
+    const past = await this.#parts.past()
     const changed = await this.#change(uuid, (sql, { owner }) => {
       if (owner) throw ownerStays('deleted')
-      const now = Date.now()
+      // With a clock that starts in 1970, the grace period would be over at once.
+      const now = Math.max(Date.now(), past.getTime())
       sql.run(
         'UPDATE users SET disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?) WHERE uuid = ?',
         now,

@@ -260,3 +260,42 @@ test('a clock that is ahead for a while removes neither users nor sessions', asy
   const later = await startLoginNode(t, { dataFolder: folder })
   await untilRemoved(later, user.uuid)
 })
+
+test('a user who is deleted while the clock is in 1970 stays for the grace period', async (t) => {
+  t.teardown(() => setClock(null))
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder })
+  const { sessionToken } = await first.openSession(owner)
+  const { user } = await first.openSession(ada)
+  await first.stop()
+  writeDayOfRunning(folder, Date.now())
+  setClock(new Date('1970-01-01T00:01:00Z'))
+  const plugins = [createHolder({ files: async () => void t.fail('the user is not due') })]
+  const behind = await startLoginNode(t, { dataFolder: folder, plugins })
+  t.equal((await behind.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })).status, 200)
+  await behind.stop()
+  setClock(null)
+  const right = await startLoginNode(t, { dataFolder: folder, plugins })
+  await right.stop()
+  t.same(wallets(folder), [owner, ada])
+  const [{ due }] = withState(folder, (state) =>
+    state.prepare('SELECT max(deletion_due) AS due FROM users').all(),
+  ) as [{ due: number }]
+  t.ok(due > Date.now() + 5 * 24 * 60 * 60_000, new Date(due).toISOString())
+})
+
+test('a session that begins while the clock is in 1970 stays', async (t) => {
+  t.teardown(() => setClock(null))
+  const folder = await createDataFolder(t)
+  const first = await startLoginNode(t, { dataFolder: folder })
+  await first.stop()
+  writeDayOfRunning(folder, Date.now())
+  setClock(new Date('1970-01-01T00:01:00Z'))
+  const signedIn = await startLoginNode(t, { dataFolder: folder })
+  const { sessionToken } = await signedIn.openSession(owner)
+  await signedIn.stop()
+  // The removal of sessions begins with the start, and a node that stops waits for it.
+  await (await startLoginNode(t, { dataFolder: folder })).stop()
+  const later = await startLoginNode(t, { dataFolder: folder })
+  t.equal((await later.as(sessionToken, '/api/users')).status, 200)
+})

@@ -31,6 +31,7 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
     userSessions,
     authenticator,
     deletionGraceDays: 7,
+    past: () => new Date(0),
   })
   const verify: typeof verifyAddress = async (...proof) => {
     await meanwhile(administration)

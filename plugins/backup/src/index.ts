@@ -22,6 +22,7 @@ import { Moments } from './moment/moments.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
 import { settleRestores } from './restore/settle-restores.ts'
+import { firstLook } from './schedule/first-look.ts'
 import { Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 import { Targets } from './targets/targets.ts'
@@ -82,10 +83,11 @@ export default definePlugin({
     })
     const moments = new Moments({ participants, folder: folder.path, info, restores, backends, signal })
     await backups.load()
+    const lastRun = backups.last && new Date(backups.last.at)
     const schedule =
       config.schedule === undefined
         ? null
-        : new Schedule(config.schedule, backups.last && new Date(backups.last.at))
+        : new Schedule(config.schedule, lastRun, await firstLook(state, lastRun))
 
     const restoreFolders = new RestoreFolders(nodeDataDir)
     const { promise: settled, resolve: settle } = Promise.withResolvers<void>()

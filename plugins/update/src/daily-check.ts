@@ -16,20 +16,37 @@ export function nextCheckIn(triedAt: Date | null, now: Date, random: () => numbe
   return quietStartMs + leftMs + Math.floor(random() * jitterMs)
 }
 
+/** The longest wait of one timer, in milliseconds. Timers stand still while the machine sleeps. */
+const longestWaitMs = 10 * 60_000
+
 /**
- * Runs work every day.
+ * Runs work every day, also on a machine that sleeps for most of it.
  *
  * @returns ends the schedule
  */
 export function everyDay(triedAt: () => Date | null, work: () => Promise<void>): () => void {
   let timer: NodeJS.Timeout
   let ended = false
-  const wait = () => {
+  const begin = () => {
     if (ended) return
-    timer = setTimeout(() => void work().finally(wait), nextCheckIn(triedAt(), new Date(), Math.random))
-    timer.unref()
+    const share = Math.random()
+    let leftMs = nextCheckIn(triedAt(), new Date(), () => share)
+    const wait = () => {
+      const ms = Math.min(leftMs, longestWaitMs)
+      timer = setTimeout(() => {
+        // The clock goes on while the machine sleeps. One that is set back does not put the check off.
+        leftMs = Math.min(
+          leftMs - ms,
+          nextCheckIn(triedAt(), new Date(), () => share),
+        )
+        if (leftMs > 0) wait()
+        else void work().finally(begin)
+      }, ms)
+      timer.unref()
+    }
+    wait()
   }
-  wait()
+  begin()
   return () => {
     ended = true
     clearTimeout(timer)

@@ -1,4 +1,4 @@
-import { type HealthCheck, notAfterNow } from '@nodekeep/plugin-sdk'
+import type { HealthCheck } from '@nodekeep/plugin-sdk'
 import type { RecordFile } from './state/update-record.ts'
 import { askedFor, type Updates } from './updates.ts'
 
@@ -8,21 +8,20 @@ const patienceMs = 3 * 24 * 60 * 60_000
 /**
  * The health check `update`: not ok if the source has not answered for three days, or if the newest version did not work here.
  *
- * @param startedAt when the node started, for one whose checks have never succeeded
+ * @param upMs returns for how long the node has been running, by a monotonic clock. It counts where no moment is certain: for a node
+ *   whose checks have never succeeded, and for an answer under a clock that was ahead
  */
 export function updateHealth(
   updates: Pick<Updates, 'newer' | 'leftBecause'>,
   file: Pick<RecordFile, 'record'>,
-  startedAt: Date,
+  upMs: () => number,
 ): HealthCheck {
   return {
     async check() {
       const { checkedAt, checkProblem } = file.record
-      const stored = checkedAt === null ? startedAt : new Date(checkedAt)
-      // A moment after now was stored under a wrong clock, so it does not tell for how long there was no answer.
-      const answeredAt = notAfterNow(stored) === stored ? stored : startedAt
-      if (checkProblem !== null && Date.now() - answeredAt.getTime() > patienceMs)
-        return { ok: false, state: 'unreachable' }
+      const answeredMsAgo = checkedAt === null ? -1 : Date.now() - Date.parse(checkedAt)
+      const silentMs = answeredMsAgo >= 0 ? answeredMsAgo : upMs()
+      if (checkProblem !== null && silentMs > patienceMs) return { ok: false, state: 'unreachable' }
       if (updates.newer === null) return { ok: true, state: 'current' }
       const reason = await updates.leftBecause(updates.newer.version)
       if (reason !== null && reason !== askedFor) return { ok: false, state: 'failed' }

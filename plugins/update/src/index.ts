@@ -69,7 +69,9 @@ export default definePlugin({
     })
     context.onStop(() => endChecks())
 
-    if (source?.isConfigured === true) health.add('update', updateHealth(updates, file, info.startedAt))
+    const startedAt = performance.now()
+    const upMs = () => performance.now() - startedAt
+    if (source?.isConfigured === true) health.add('update', updateHealth(updates, file, upMs))
     const parts = { info, updates, releases, file, firstMinutes, automatic: config.automatic }
     context.routes((app) => updateRoutes(app, parts), { prefix: '/api/update' })
   },

@@ -11,15 +11,15 @@ async function finding(
   {
     newer = null,
     left = null,
-    startedAt = new Date(),
-  }: { newer?: Release | null; left?: string | null; startedAt?: Date },
+    upHours = 0,
+  }: { newer?: Release | null; left?: string | null; upHours?: number },
 ) {
   const { record: empty } = new RecordFile('/nowhere', {
     log: { warn() {} },
     signal: new AbortController().signal,
   })
   const updates = { newer, leftBecause: async () => left }
-  return updateHealth(updates, { record: { ...empty, ...record } }, startedAt).check(
+  return updateHealth(updates, { record: { ...empty, ...record } }, () => upHours * 60 * 60_000).check(
     new AbortController().signal,
   )
 }
@@ -40,10 +40,10 @@ test('the health check tells what the owner has to know', async (t) => {
     state: 'unreachable',
   })
   t.same(
-    await finding({ checkProblem, checkedAt: hours(-1000).toISOString() }, { startedAt: hours(73) }),
+    await finding({ checkProblem, checkedAt: hours(-1000).toISOString() }, { upHours: 73 }),
     { ok: false, state: 'unreachable' },
     'the clock was ahead at the last check',
   )
   t.same(await finding({ checkProblem }, {}), { ok: true, state: 'current' }, 'the node has just started')
-  t.same(await finding({ checkProblem }, { startedAt: hours(73) }), { ok: false, state: 'unreachable' })
+  t.same(await finding({ checkProblem }, { upHours: 73 }), { ok: false, state: 'unreachable' })
 })

@@ -3,6 +3,7 @@ import { Admission } from '../../access/admission.ts'
 import { Authenticator } from '../../access/authenticator.ts'
 import { isRestorePlanned } from '../../backup/restores.ts'
 import { openState } from '../../composition/open-state.ts'
+import { readPast } from '../../health/node-clock.ts'
 import { createLogger } from '../../log/logger.ts'
 import { KernelEventBus } from '../../services/event-bus.ts'
 import { type IssuedToken, issueSession, type NewSession } from '../../sessions/issue-session.ts'
@@ -83,7 +84,13 @@ export async function withIdentity<T>(
       sessions,
       userSessions,
       issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
-      administration: new UserAdministration({ database, userSessions, authenticator, deletionGraceDays }),
+      administration: new UserAdministration({
+        database,
+        userSessions,
+        authenticator,
+        deletionGraceDays,
+        past: () => withStoredState(kernel.data, '@kernel', readPast, new Date(0)),
+      }),
       knownScopes: async () =>
         scopesOfNode(await withStoredState(kernel.data, '@kernel', readKnownScopes, null)),
       expiryDays,

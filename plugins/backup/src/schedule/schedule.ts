@@ -28,7 +28,8 @@ export class Schedule {
   readonly #done = new Set<number>()
   /** The last run. It lies in the future if the clock was ahead then. */
   #lastRun: Date
-  #lookedAt = new Date()
+  /** The last look at the clock, also by an earlier start. */
+  #lookedAt: Date
   #next: Date | null
   /** The due time of the run that is under way. */
   #running: Date | null = null
@@ -38,11 +39,14 @@ export class Schedule {
   /**
    * @param expression without a {@link scheduleProblem}
    * @param lastRun when the work ran last; null for never, which misses nothing
+   * @param lookedAt when an earlier start has looked at the clock, after the last run. It counts if the last run lies in the future
    */
-  constructor(expression: string, lastRun: Date | null) {
+  constructor(expression: string, lastRun: Date | null, lookedAt: Date | null = null) {
     this.#cron = new Cron(expression, { paused: true })
-    this.#lastRun = lastRun ?? this.#lookedAt
-    this.#next = this.#firstAfter(notAfterNow(this.#lastRun, this.#lookedAt))
+    const now = new Date()
+    this.#lookedAt = notAfterNow(lookedAt ?? now, now)
+    this.#lastRun = lastRun ?? now
+    this.#next = this.#firstAfter(this.#lastRun <= now ? this.#lastRun : this.#lookedAt)
   }
 
   /** The due time that the next run waits for; null if there is none. */

@@ -41,9 +41,11 @@ export class CertifiedName {
 
   /** When the next order is to begin. */
   get due(): number {
-    const { notBefore } = this.#stored
-    // The clock was wrong when a time was noted that lies so far ahead.
-    const pauseEnd = notBefore > Date.now() + 2 * longestRetryAfterMs ? 0 : notBefore
+    const { orderedAt, notBefore } = this.#stored
+    const now = Date.now()
+    // The clock was wrong when an order was noted that lies ahead, or a time that lies so far ahead.
+    const isWrong = orderedAt > now || notBefore > now + 2 * longestRetryAfterMs
+    const pauseEnd = isWrong ? 0 : notBefore
     return this.#certificate === null ? pauseEnd : Math.max(pauseEnd, this.#renewal(this.#certificate))
   }
 

@@ -89,8 +89,14 @@ test('a pause of an authority holds for at most a week', async (t) => {
 })
 
 test('a pause that a wrong clock noted does not hold', async (t) => {
-  const known = await create({ failures: 1, reason: 'No.', notBefore: Date.now() + 1000 * dayMs })
-  t.ok(known.due <= Date.now())
+  const record = { failures: 1, reason: 'No.' }
+  const far = await create({ ...record, notBefore: Date.now() + 1000 * dayMs })
+  t.ok(far.due <= Date.now())
+  const orderedAt = Date.now() + 10 * dayMs
+  const near = await create({ ...record, orderedAt, notBefore: orderedAt + hourMs })
+  t.ok(near.due <= Date.now(), 'the order was noted by a clock that was days ahead')
+  near.begin(retryMs)
+  t.ok(near.due > Date.now() + 0.8 * retryMs, 'the next pause holds')
 })
 
 test('a success ends the pauses', async (t) => {
