@@ -408,8 +408,7 @@ async function changeNode<T>(
     record(answer)
     for (const path of paths) {
       state.expectChange(path, 'answered')
-      const told = change.toldOf(path)
-      if (told !== undefined) state.confirm(path, told)
+      for (const told of change.toldOf(path)) state.confirm(path, told)
     }
     for (const path of touched) state.addLook(path)
   })

@@ -18,8 +18,8 @@ interface Look extends Disposable {
 
 /** The time of a change of the node that this client makes. */
 interface RemoteChange extends Look {
-  /** The outcome that the journal has told of a path since the begin; `undefined` if it told nothing. */
-  toldOf(path: string): Outcome | undefined
+  /** The outcomes that the journal has told of a path since the begin, oldest first. */
+  toldOf(path: string): readonly Outcome[]
 }
 
 /** The steps that take something away from a person. */
@@ -57,7 +57,7 @@ export class SyncView {
   readonly #lookingRemotely = new Set<Set<string>>()
   readonly #changingRemotely = new Set<{
     readonly touched: Set<string>
-    readonly told: Map<string, Outcome>
+    readonly told: Map<string, Outcome[]>
   }>()
 
   constructor(state: SyncState, disk: Pick<Disk, 'nameKey' | 'unfitName'>) {
@@ -162,7 +162,7 @@ export class SyncView {
     this.state.together(() => {
       for (const change of changes) {
         for (const [path, outcome] of outcomesOf(change)) {
-          for (const { told } of this.#changingRemotely) told.set(path, outcome)
+          for (const { told } of this.#changingRemotely) told.set(path, [...(told.get(path) ?? []), outcome])
           this.state.confirm(path, outcome)
         }
       }
@@ -182,11 +182,11 @@ export class SyncView {
 
   /** Begins to change the node. What looks see there meanwhile counts as a change. */
   changeRemotely(): RemoteChange {
-    const change = { touched: new Set<string>(), told: new Map<string, Outcome>() }
+    const change = { touched: new Set<string>(), told: new Map<string, Outcome[]>() }
     this.#changingRemotely.add(change)
     return {
       isTouched: (path) => change.touched.has(path),
-      toldOf: (path) => change.told.get(path),
+      toldOf: (path) => change.told.get(path) ?? [],
       [Symbol.dispose]: () => {
         this.#changingRemotely.delete(change)
       },

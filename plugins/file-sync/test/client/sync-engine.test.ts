@@ -115,6 +115,24 @@ t.test('what is put back before the answer to its removal is lost comes back to 
   }
 })
 
+t.test(
+  'a file that another device edits before the answer to its upload arrives is no conflict',
+  async (t) => {
+    const { node, pass, device } = createQuietWorld({ latency: 2000 })
+    const one = device()
+    one.disk.write('/a', 'first', 1)
+    await pass(4 * soon)
+    one.disk.write('/a', 'second', 3)
+    while (!treeOf(node).includes('/a: second')) await pass(1)
+    // The journal tells both versions while the answer is on its way. Both are of this life of the node.
+    await pass(300)
+    node.write('/a', 'third', 2, node.revisionOf('/a'))
+    await pass(12 * soon)
+    t.strictSame(treeOf(node), ['/a: third'])
+    t.strictSame(treeOn(one), ['/a: third'])
+  },
+)
+
 t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
   for (const former of ['former', null]) {
     const { node, pass, device } = createQuietWorld()
