@@ -401,7 +401,7 @@ async function changeNode<T>(
   state.together(() => {
     for (const path of paths) state.expectChange(path, 'asked')
   })
-  using change = view.changeRemotely()
+  using change = view.changeRemotely(paths)
   const answer = await request()
   const touched = paths.filter((path) => change.isTouched(path))
   state.together(() => {

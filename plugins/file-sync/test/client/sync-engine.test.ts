@@ -133,6 +133,32 @@ t.test(
   },
 )
 
+t.test('a folder that two devices make at once, and one of them removes, does not come back', async (t) => {
+  for (const delay of [0, 3000]) {
+    const { node, pass, device, time } = createQuietWorld({ latency: 2000 })
+    const one = device()
+    await pass(4 * soon)
+    one.disk.makeFolder('/folder')
+    // The other device makes it with a file in it, so no row of the journal is about the folder.
+    const make = node.makeFolder.bind(node)
+    node.makeFolder = (path) => {
+      node.makeFolder = make
+      const record = node.record.bind(node)
+      node.record = (...row) => void time.after(delay, () => record(...row))
+      node.write('/folder/a', 'any', 1, null)
+      node.record = record
+      make(path)
+    }
+    await pass(12 * soon)
+    t.strictSame(treeOn(one), ['/folder/a: any'])
+    node.remove('/folder/a', node.revisionOf('/folder/a'))
+    node.remove('/folder', null)
+    await pass(12 * soon)
+    t.strictSame([...node.nodes.keys()], [])
+    t.strictSame([...one.disk.nodes.keys()], [])
+  }
+})
+
 t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
   for (const former of ['former', null]) {
     const { node, pass, device } = createQuietWorld()
