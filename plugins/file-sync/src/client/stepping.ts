@@ -401,15 +401,14 @@ async function changeNode<T>(
   state.together(() => {
     for (const path of paths) state.expectChange(path)
   })
-  using change = view.changeRemotely()
+  using change = view.changeRemotely(paths)
   const answer = await request()
   const touched = paths.filter((path) => change.isTouched(path))
   state.together(() => {
     record(answer)
     for (const path of paths) {
       state.noteAnswer(path)
-      const told = change.toldOf(path)
-      if (told !== undefined) state.confirm(path, told)
+      for (const told of change.toldOf(path)) state.confirm(path, told)
     }
     for (const path of touched) state.addLook(path)
   })

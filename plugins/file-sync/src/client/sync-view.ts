@@ -25,8 +25,8 @@ interface Look extends Disposable {
 
 /** The time of a change of the node that this client makes. */
 interface RemoteChange extends Look {
-  /** The outcome that the journal has told of a path since the begin; `undefined` if it told nothing. */
-  toldOf(path: string): Outcome | undefined
+  /** The outcomes that the journal has told of one of the paths since the begin, oldest first. */
+  toldOf(path: string): readonly Outcome[]
 }
 
 /** The steps that take something away from a person. */
@@ -64,7 +64,7 @@ export class SyncView {
   readonly #lookingRemotely = new Set<Set<string>>()
   readonly #changingRemotely = new Set<{
     readonly touched: Set<string>
-    readonly told: Map<string, Outcome>
+    readonly told: ReadonlyMap<string, Outcome[]>
   }>()
 
   constructor(state: SyncState, disk: Pick<Disk, 'nameKey' | 'unfitName'>) {
@@ -171,7 +171,7 @@ export class SyncView {
     state.together(() => {
       for (const change of changes) {
         for (const [path, outcome] of outcomesOf(change)) {
-          for (const { told } of this.#changingRemotely) told.set(path, outcome)
+          for (const { told } of this.#changingRemotely) told.get(path)?.push(outcome)
           state.confirm(path, outcome)
           toldAt.set(path, outcome)
         }
@@ -204,13 +204,14 @@ export class SyncView {
     return begin(this.#lookingRemotely)
   }
 
-  /** Begins to change the node. What looks see there meanwhile counts as a change. */
-  changeRemotely(): RemoteChange {
-    const change = { touched: new Set<string>(), told: new Map<string, Outcome>() }
+  /** Begins to change paths of the node. What looks see there meanwhile counts as a change. */
+  changeRemotely(paths: readonly string[]): RemoteChange {
+    const told = new Map<string, Outcome[]>(paths.map((path) => [path, []]))
+    const change = { touched: new Set<string>(), told }
     this.#changingRemotely.add(change)
     return {
       isTouched: (path) => change.touched.has(path),
-      toldOf: (path) => change.told.get(path),
+      toldOf: (path) => change.told.get(path) ?? [],
       [Symbol.dispose]: () => {
         this.#changingRemotely.delete(change)
       },
@@ -361,10 +362,11 @@ function begin(looks: Set<Set<string>>): Look {
   }
 }
 
-/** The outcomes of a change at its paths, as far as it tells. */
+/** The outcomes of a change at its paths, as far as it tells. One that leaves something at a path tells of the folders above it, too. */
 function outcomesOf({ op, path, source, revision }: WireChange): [path: string, outcome: Outcome][] {
   const outcomes: [path: string, outcome: Outcome][] = []
   if (source !== undefined) outcomes.push([source, null])
+  if (op !== 'delete') for (const folder of foldersAbove(path)) outcomes.push([folder, { type: 'directory' }])
   if (op === 'delete') outcomes.push([path, null])
   else if (op === 'mkdir') outcomes.push([path, { type: 'directory' }])
   else if (revision !== undefined) outcomes.push([path, { type: 'file', revision }])

@@ -115,6 +115,50 @@ t.test('what is put back before the answer to its removal is lost comes back to 
   }
 })
 
+t.test(
+  'a file that another device edits before the answer to its upload arrives is no conflict',
+  async (t) => {
+    const { node, pass, device } = createQuietWorld({ latency: 2000 })
+    const one = device()
+    one.disk.write('/a', 'first', 1)
+    await pass(4 * soon)
+    one.disk.write('/a', 'second', 3)
+    while (!treeOf(node).includes('/a: second')) await pass(1)
+    // The journal tells both versions while the answer is on its way. Both are of this life of the node.
+    await pass(300)
+    node.write('/a', 'third', 2, node.revisionOf('/a'))
+    await pass(12 * soon)
+    t.strictSame(treeOf(node), ['/a: third'])
+    t.strictSame(treeOn(one), ['/a: third'])
+  },
+)
+
+t.test('a folder that two devices make at once, and one of them removes, does not come back', async (t) => {
+  for (const delay of [0, 3000]) {
+    const { node, pass, device, time } = createQuietWorld({ latency: 2000 })
+    const one = device()
+    await pass(4 * soon)
+    one.disk.makeFolder('/folder')
+    // The other device makes it with a file in it, so no row of the journal is about the folder.
+    const make = node.makeFolder.bind(node)
+    node.makeFolder = (path) => {
+      node.makeFolder = make
+      const record = node.record.bind(node)
+      node.record = (...row) => void time.after(delay, () => record(...row))
+      node.write('/folder/a', 'any', 1, null)
+      node.record = record
+      make(path)
+    }
+    await pass(12 * soon)
+    t.strictSame(treeOn(one), ['/folder/a: any'])
+    node.remove('/folder/a', node.revisionOf('/folder/a'))
+    node.remove('/folder', null)
+    await pass(12 * soon)
+    t.strictSame([...node.nodes.keys()], [])
+    t.strictSame([...one.disk.nodes.keys()], [])
+  }
+})
+
 t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
   for (const former of ['former', null]) {
     const { node, pass, device } = createQuietWorld()
