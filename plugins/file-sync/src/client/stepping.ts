@@ -402,7 +402,12 @@ async function changeNode<T>(
     for (const path of paths) state.expectChange(path)
   })
   using change = view.changeRemotely(paths)
-  const answer = await request()
+  const answer = await request().catch((error: unknown) => {
+    // The node has answered that it did not.
+    if (error instanceof SyncFailure && error.kind !== 'unavailable')
+      for (const path of paths) state.endChange(path)
+    throw error
+  })
   const touched = paths.filter((path) => change.isTouched(path))
   state.together(() => {
     record(answer)

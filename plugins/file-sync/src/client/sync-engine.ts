@@ -40,6 +40,9 @@ const mostLooks = 10_000
  */
 const removalPauseMs = 1000
 
+/** Milliseconds after which a change without an answer does not happen any more. A silent request ends after five minutes. */
+const latestChangeMs = 10 * 60_000
+
 /** The parts of an engine. */
 export interface EngineParts {
   readonly state: SyncState
@@ -114,6 +117,7 @@ export class SyncEngine {
   #isScanned = false
   #isPaused = false
   #isRetrying = false
+  #isEndingChanges = false
   #heldDeletions: number | null = null
   #trouble: string | null = null
   /** The mount that the node waits for, in a sentence. */
@@ -142,6 +146,7 @@ export class SyncEngine {
     if (signal.aborted) end()
     try {
       this.view.touchAll()
+      this.#endChangesLater()
       const watching = this.#watch()
       const others = [watching, this.#follow(), this.#lookRegularly()]
       for (const other of others) other.catch((error: unknown) => this.#fail(error))
@@ -256,6 +261,7 @@ export class SyncEngine {
   }
 
   #receive(message: ServerMessage, ack: (cursor: number) => void): void {
+    const { view } = this
     const { state } = this.#parts
     if (this.#end.signal.aborted) return
     switch (message.type) {
@@ -270,8 +276,9 @@ export class SyncEngine {
           state.doubtUnconfirmed()
           this.#isConnected = true
         }
-        this.#noteProgress()
+        this.#trouble = null
         this.#waiting = null
+        view.isHeldBack = false
         break
       case 'reset':
         this.#resets += 1
@@ -290,6 +297,7 @@ export class SyncEngine {
       }
       case 'waiting':
         this.#waiting = message.mount === null ? null : `The node waits for its mount ${message.mount}.`
+        view.isHeldBack = message.mount !== null
         break
     }
     this.#proceed()
@@ -502,6 +510,7 @@ export class SyncEngine {
     const { state } = this.#parts
     this.#note(error)
     const { kind, message } = error as SyncFailure
+    if (kind === 'unavailable') this.#endChangesLater()
     const former = this.#failed.get(path)
     const attempts = (former?.attempts ?? 0) + 1
     const situation = JSON.stringify([step, view.local.get(path), state.remote.get(path)])
@@ -522,6 +531,21 @@ export class SyncEngine {
       view.later.add(path)
       this.#retry(attempts)
     }
+  }
+
+  /** Looks again, when no request can be under way any more, at the paths of the changes that have no answer now. */
+  #endChangesLater(): void {
+    const { state } = this.#parts
+    const { asks } = state
+    if (this.#isEndingChanges || state.askedUntil(asks).length === 0) return
+    this.#isEndingChanges = true
+    this.#after(latestChangeMs, () => {
+      this.#isEndingChanges = false
+      for (const path of state.askedUntil(asks)) {
+        if (!this.view.isBusy(path)) this.#tryTo(() => state.endChange(path))
+      }
+      this.#endChangesLater()
+    })
   }
 
   /** Forgets that a step of a path has failed. Returns whether one had. */

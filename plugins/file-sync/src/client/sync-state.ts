@@ -79,6 +79,10 @@ export class SyncState {
    * - `doubted`: the same, of a connection before.
    */
   readonly unconfirmed = new Map<string, Unconfirmed>()
+  /** Counts the changes that this process has asked for. */
+  asks = 0
+  /** The number of the last change that this process has asked for at a path. */
+  readonly #asked = new Map<string, number>()
   readonly #settings = new Map<string, string>()
   #files = 0
   readonly #database: StateDatabase
@@ -159,6 +163,24 @@ export class SyncState {
   /** Records, before the node is asked for a change at a path, that it may happen. */
   expectChange(path: string): void {
     this.#setUnconfirmed(path, 'asked')
+    this.asks += 1
+    this.#asked.set(path, this.asks)
+  }
+
+  /** Looks again at a path whose change did not happen, or will not happen any more. */
+  endChange(path: string): void {
+    if (this.unconfirmed.get(path) !== 'asked') return
+    this.together(() => {
+      this.#setUnconfirmed(path, 'doubted')
+      this.addLook(path)
+    })
+  }
+
+  /** The paths of changes that were asked for up to a number, or by a former process, and have no answer. */
+  askedUntil(asks: number): string[] {
+    const isAsked = ([path, state]: [string, Unconfirmed]) =>
+      state === 'asked' && (this.#asked.get(path) ?? 0) <= asks
+    return [...this.unconfirmed].filter(isAsked).map(([path]) => path)
   }
 
   /** Records that the common state of a path is what the node has answered. */
@@ -186,10 +208,13 @@ export class SyncState {
 
   /** Takes what the journal tells of a path, or a look that found nothing new. If the device knows just this, it is confirmed. */
   confirm(path: string, outcome: Outcome): void {
-    const unconfirmed = this.unconfirmed.get(path)
-    if (unconfirmed === undefined || unconfirmed === 'asked') return
-    const known = unconfirmed === 'seen' ? this.remote.get(path) : this.common.get(path)
-    if (isOutcome(outcome, known ?? null)) this.#confirm(path)
+    if (this.#isKnown(path, outcome)) this.#confirm(path)
+  }
+
+  /** Takes a look that found nothing new while the journal is held back. It still has to tell. */
+  trust(path: string, outcome: Outcome): void {
+    if (this.unconfirmed.get(path) === 'doubted' && this.#isKnown(path, outcome))
+      this.#setUnconfirmed(path, 'recorded')
   }
 
   setRemote(path: string, entry: RemoteRecord | null): void {
@@ -338,13 +363,22 @@ export class SyncState {
     this.unconfirmed.clear()
   }
 
+  #isKnown(path: string, outcome: Outcome): boolean {
+    const unconfirmed = this.unconfirmed.get(path)
+    if (unconfirmed === undefined || unconfirmed === 'asked') return false
+    const known = unconfirmed === 'seen' ? this.remote.get(path) : this.common.get(path)
+    return isOutcome(outcome, known ?? null)
+  }
+
   #setUnconfirmed(path: string, state: Unconfirmed): void {
+    if (state !== 'asked') this.#asked.delete(path)
     if (this.unconfirmed.get(path) === state) return
     this.#database.run('INSERT OR REPLACE INTO unconfirmed VALUES (?, ?)', path, state)
     this.unconfirmed.set(path, state)
   }
 
   #confirm(path: string): void {
+    this.#asked.delete(path)
     if (!this.unconfirmed.has(path)) return
     this.#database.run('DELETE FROM unconfirmed WHERE path = ?', path)
     this.unconfirmed.delete(path)

@@ -49,6 +49,8 @@ export class SyncView {
   readonly localLooks = new Set<string>()
   /** Why a path is not synced, in a sentence. */
   readonly problems = new Map<string, string>()
+  /** Whether a mount that does not answer holds the journal of the node back. */
+  isHeldBack = false
   /** Paths with a step that is being made. */
   readonly busy = new Set<string>()
   /** Tells whether a path is left alone because of a rule of the person. */
@@ -191,6 +193,7 @@ export class SyncView {
     const isNew = !isOutcome(this.state.remote.get(path) ?? null, entry)
     this.seeRemote(path, entry)
     if (isNew && !this.#isTold(looked, path, entry)) this.state.noteSeen(path)
+    else if (this.isHeldBack) this.state.trust(path, entry)
     else this.state.confirm(path, entry)
   }
 

@@ -159,6 +159,75 @@ t.test('a folder that two devices make at once, and one of them removes, does no
   }
 })
 
+t.test(
+  'a removal that did not reach the node, and that its person took back, does not undo a later one',
+  async (t) => {
+    for (const kind of ['unavailable', 'refused'] as const) {
+      const { node, pass, device } = createQuietWorld()
+      const one = device()
+      one.disk.write('/a', 'first', 1)
+      await pass(soon)
+      let tries = 0
+      node.remove = () => {
+        tries += 1
+        throw new SyncFailure(kind, 'It was not removed.')
+      }
+      const taken = one.disk.within('/a')
+      one.disk.drop('/a')
+      while (tries === 0) await pass(100)
+      Reflect.deleteProperty(node, 'remove')
+      one.disk.restore(taken)
+      await pass(soon)
+      // No request is under way for so long.
+      await pass(day / 24)
+      t.strictSame(treeOn(one), ['/a: first'])
+      node.remove('/a', node.revisionOf('/a'))
+      await pass(soon)
+      t.strictSame(treeOf(node), [])
+      t.strictSame(treeOn(one), [])
+    }
+  },
+)
+
+t.test('an answer counts for good only when the journal is not held back', async (t) => {
+  const { node, pass, device, time } = createQuietWorld()
+  const one = device()
+  one.disk.write('/a', 'first', 1)
+  await pass(soon)
+  const snapshot = node.snapshot()
+  node.record = () => {}
+  node.stalled = '/cold'
+  one.disk.write('/a', 'second', 2)
+  await pass(soon)
+  // The look with this connection finds what was answered. It is still not in the journal.
+  one.cut()
+  await pass(soon)
+  Reflect.deleteProperty(node, 'record')
+  node.stalled = null
+  node.putBack(snapshot, false)
+  node.put('/a', 'third', time.now)
+  node.record('write', '/a')
+  one.cut()
+  await pass(soon)
+  t.match(treeOf(node), [/^\/a \(conflict .*\): second$/, '/a: third'])
+  t.strictSame(treeOn(one), treeOf(node))
+})
+
+t.test('connections that are lost again and again are no progress', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  node.write = () => {
+    throw new SyncFailure('unavailable', 'The node is starting.')
+  }
+  one.disk.write('/a', 'any', 1)
+  for (let count = 0; count < 4; count += 1) {
+    await pass(40_000)
+    one.cut()
+  }
+  t.ok((one.engine?.stalledMs ?? 0) > 100_000, `${one.engine?.stalledMs} ms`)
+})
+
 t.test('a file of somebody else is not taken for an upload that did not arrive', async (t) => {
   for (const former of ['former', null]) {
     const { node, pass, device } = createQuietWorld()

@@ -46,6 +46,8 @@ const page = 5
  */
 export class ModelNode {
   nodes = new Map<string, Node>()
+  /** A mount that holds the journal back, as new connections are told. */
+  stalled: string | null = null
   /** Bytes of the largest file that the node takes. */
   largestFile = Number.POSITIVE_INFINITY
   /** Contents that a path had once and then no more, as `heldKey` writes them. */
@@ -152,6 +154,8 @@ export class ModelNode {
       const reason = hello.cursor === undefined ? 'new' : isKnown ? 'expired' : 'epoch'
       send({ type: 'reset', reason, epoch, head: this.#head, changeId: this.#idOf(this.#head) ?? '' })
     }
+    if (this.stalled !== null)
+      send({ type: 'waiting', mount: this.stalled, since: new Date(0).toISOString() })
     this.#sessions.add(session)
     this.#send(session)
     return {
