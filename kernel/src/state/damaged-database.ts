@@ -1,12 +1,15 @@
-import { closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf } from '../errors/thrown.ts'
 import { findDatabases } from './plugin-databases.ts'
-import { isDamage } from './sqlite-codes.ts'
+import { isDamage, resultCode, resultCodes } from './sqlite-codes.ts'
 
-/** Bytes of a database that is checked as a whole: 0.1 s of a processor. Of larger ones, the check would delay the start. */
-const mostChecked = 64 * 1024 * 1024
+/** Bytes of a database that is checked as a whole: a second of a processor. Of larger ones, the check would delay the start. */
+const mostChecked = 512 * 1024 * 1024
+
+/** The first bytes of a database: https://www.sqlite.org/fileformat.html */
+const magic = 'SQLite format 3\0'
 
 /** A damaged database that was set aside. */
 interface SetAside {
@@ -60,11 +63,37 @@ function damageOf(file: string): string | null {
       connection.prepare('SELECT count(*) FROM sqlite_schema').get()
       return null
     }
-    const found = connection.prepare('PRAGMA quick_check(1)').get()?.quick_check
-    return found === 'ok' ? null : String(found)
+    const found = String(connection.prepare('PRAGMA quick_check(1)').get()?.quick_check)
+    return found === 'ok' || isOfContent(found) ? null : found
   } catch (error) {
-    return isDamage(error) ? messageOf(error) : null
-  } finally {
     connection?.close()
+    return isDamage(error) && !isOfOtherVersion(file, error) ? messageOf(error) : null
+  } finally {
+    if (connection?.isOpen) connection.close()
+  }
+}
+
+/** Whether a finding is about a rule of the tables, such as a value that is missing. The program that wrote it may have changed the rule. */
+function isOfContent(finding: string): boolean {
+  return /^(?:NULL value in|CHECK constraint failed in|non-\w+ value in|TEXT value in|NUMERIC value in) /.test(
+    finding,
+  )
+}
+
+/** Whether another version of SQLite may read the file: it knows a later format, or other words of a schema. */
+function isOfOtherVersion(file: string, error: unknown): boolean {
+  if (/malformed database schema/.test(messageOf(error))) return true
+  return resultCode(error) === resultCodes.notadb && firstBytesOf(file) === magic
+}
+
+/** The file is not open in this process: closing it would drop the locks of SQLite. */
+function firstBytesOf(file: string): string {
+  const descriptor = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(magic.length)
+    readSync(descriptor, bytes)
+    return bytes.toString('latin1')
+  } finally {
+    closeSync(descriptor)
   }
 }

@@ -91,12 +91,16 @@ export class UserAdministration {
     const past = await this.#parts.past()
     const changed = await this.#change(uuid, (sql, { owner }) => {
       if (owner) throw ownerStays('deleted')
-      // With a clock that starts in 1970, the grace period would be over at once.
+      // With a clock that starts in 1970, the grace period would be over at once. One that began while the clock was ahead begins now.
       const now = Math.max(Date.now(), past.getTime())
+      const due = now + this.#parts.deletionGraceDays * dayMs
       sql.run(
-        'UPDATE users SET disabled_at = coalesce(disabled_at, ?), deletion_due = coalesce(deletion_due, ?) WHERE uuid = ?',
+        `UPDATE users SET disabled_at = min(coalesce(disabled_at, ?), ?), deletion_due = min(coalesce(deletion_due, ?), ?)
+         WHERE uuid = ?`,
         now,
-        now + this.#parts.deletionGraceDays * dayMs,
+        now,
+        due,
+        due,
         uuid,
       )
     })

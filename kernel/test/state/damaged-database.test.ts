@@ -59,6 +59,40 @@ test('a plugin gets a new file in place of a damaged database that can be made a
   t.notOk(existsSync(`${file}.damaged`))
 })
 
+test('a database of a later version of SQLite, or with values that break a rule, is not damaged', async (t) => {
+  const folder = t.testdir()
+  const file = indexOf(folder)
+  await startIndexed(t, folder)
+  const whole = readFileSync(file)
+  const later = Buffer.from(whole)
+  // The versions that a program must know to read and to write the file.
+  later.fill(9, 18, 20)
+  writeFileSync(file, later)
+  await t.rejects(startIndexed(t, folder))
+  t.same(readFileSync(file), later)
+
+  writeFileSync(file, whole)
+  const change = (statements: string) => {
+    const database = new DatabaseSync(file, { defensive: false })
+    database.exec(statements)
+    database.close()
+  }
+  change("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE texts (text TEXT) LATER'")
+  await t.rejects(startIndexed(t, folder), { message: /malformed database schema/ })
+  t.notOk(existsSync(`${file}.damaged`))
+
+  writeFileSync(file, whole)
+  change('INSERT INTO texts VALUES (NULL)')
+  change(
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE texts (text TEXT NOT NULL)'",
+  )
+  change('PRAGMA writable_schema = OFF')
+  const broken = new DatabaseSync(file)
+  t.doesNotThrow(() => broken.prepare('SELECT * FROM texts').all())
+  broken.close()
+  t.strictSame((await startIndexed(t, folder)).warnings, [])
+})
+
 test('a database that cannot be read for another reason stays as it is', async (t) => {
   const folder = t.testdir()
   const file = indexOf(folder)

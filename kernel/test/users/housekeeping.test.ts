@@ -284,6 +284,28 @@ test('a user who is deleted while the clock is in 1970 stays for the grace perio
   t.ok(due > Date.now() + 5 * 24 * 60 * 60_000, new Date(due).toISOString())
 })
 
+test('a deletion that began while the clock was ahead begins anew when it is asked for again', async (t) => {
+  t.teardown(() => setClock(null))
+  const folder = await createDataFolder(t)
+  const node = await startLoginNode(t, { dataFolder: folder })
+  const { sessionToken } = await node.openSession(owner)
+  const { user } = await node.openSession(ada)
+  const dueAfter = async (clock: Date | null) => {
+    setClock(clock)
+    t.equal((await node.as(sessionToken, `/api/users/${user.uuid}`, { method: 'DELETE' })).status, 200)
+    const [{ due }] = withState(folder, (state) =>
+      state.prepare('SELECT max(deletion_due) AS due FROM users').all(),
+    ) as [{ due: number }]
+    return due
+  }
+  const day = 24 * 60 * 60_000
+  const ahead = new Date(Date.now() + 20 * day)
+  t.ok((await dueAfter(ahead)) > ahead.getTime())
+  const due = await dueAfter(null)
+  t.ok(due < Date.now() + 10 * day, new Date(due).toISOString())
+  await node.stop()
+})
+
 test('a session that begins while the clock is in 1970 stays', async (t) => {
   t.teardown(() => setClock(null))
   const folder = await createDataFolder(t)

@@ -19,12 +19,14 @@ export class Retention {
     this.#users = connection.prepare('SELECT DISTINCT user FROM changes WHERE staging IS NULL')
     const keepNewest = Math.floor(options.keepNewest)
     // The last change to delete. It and all before it are old, not among the newest, before any
-    // pending one, and needed by no reader.
+    // pending one, and needed by no reader. A change of the future, of a clock that was ahead, holds back no others. If the newest
+    // one is, the clock is behind now, and nobody knows which are old.
     this.#bound = connection.prepare(`
       SELECT max(seq) AS through FROM (
         SELECT seq FROM changes WHERE user = :user AND staging IS NULL
           AND seq <= (SELECT seq FROM changes WHERE user = :user AND staging IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ${keepNewest})
-          AND seq < ifnull((SELECT seq FROM changes WHERE user = :user AND staging IS NULL AND at > :oldest ORDER BY seq LIMIT 1), seq + 1)
+          AND seq < ifnull((SELECT seq FROM changes WHERE user = :user AND staging IS NULL AND at > :oldest AND at <= :now ORDER BY seq LIMIT 1), seq + 1)
+          AND :now >= (SELECT at FROM changes WHERE user = :user AND staging IS NULL ORDER BY seq DESC LIMIT 1)
           AND seq < ifnull((SELECT min(seq) FROM changes WHERE user = :user AND pending = 1 AND staging IS NULL), seq + 1)
           AND seq <= ifnull((SELECT min(after) FROM kept WHERE user = :user AND at > :heard), seq)
         ORDER BY seq LIMIT ${stepRows}
@@ -45,6 +47,7 @@ export class Retention {
     const now = Date.now()
     const through = this.#bound.get({
       user,
+      now,
       oldest: now - this.#keepMs,
       heard: now - forgetReaderMs,
     })?.through

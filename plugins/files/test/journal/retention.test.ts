@@ -94,6 +94,30 @@ test('recent changes are kept, and so are pending ones and all later ones', asyn
   t.equal((await journal.read('ada', before.at(-1) ?? 0)).length, 6)
 })
 
+test('a change of a clock that was ahead holds back no others, and a clock that is behind deletes none', async (t) => {
+  const file = await journalFile(t)
+  const first = await openJournal(file)
+  const seqs = await write(first, 'ada', 20)
+  await first.close()
+  const date = (seq: number | undefined, days: number) => {
+    const connection = new DatabaseSync(file)
+    const at = Date.now() + days * 86_400_000
+    connection.prepare('UPDATE changes SET at = ? WHERE seq = ?').run(at, Number(seq))
+    connection.close()
+  }
+  date(seqs[2], 3650)
+  date(seqs.at(-1), 3650)
+  const behind = await openJournal(file, { keepDays: 0, keepNewest: 1 })
+  behind.prune()
+  await behind.probe()
+  t.equal((await behind.read('ada', 0)).length, 20)
+  await behind.close()
+  date(seqs.at(-1), -1)
+  const journal = await temporaryJournal(t, { file, keepDays: 0, keepNewest: 1 })
+  await forgotten(journal, 'ada', (seqs.at(-2) ?? 0) - 1)
+  t.equal((await journal.read('ada', seqs.at(-2) ?? 0)).length, 1)
+})
+
 test('changes that a reader still needs are kept until it releases them', async (t) => {
   const file = await journalFile(t)
   const first = await openJournal(file)

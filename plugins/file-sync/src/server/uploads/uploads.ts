@@ -109,11 +109,12 @@ export class Uploads {
     return left
   }
 
-  /** Forgets the uploads that nobody has used for long. One that was used in the future, by a clock that was ahead, was used now. */
+  /**
+   * Forgets the uploads that nobody has used for long. One that was used in the future, by a clock that was ahead, stays until the user
+   * begins too many others.
+   */
   expire(): void {
-    const now = Date.now()
-    this.#connection.prepare('UPDATE uploads SET used = ? WHERE used > ?').run(now, now)
-    this.#connection.prepare('DELETE FROM uploads WHERE used < ?').run(now - keepMs)
+    this.#connection.prepare('DELETE FROM uploads WHERE used < ?').run(Date.now() - keepMs)
   }
 
   erase(userUuid: string): void {

@@ -32,26 +32,23 @@ test('other work has its turn while blocks are compared with many uploads, and n
   t.strictSame([...(await comparing)], [sha256('unnamed')])
 })
 
-test('an upload expires when it was not used for long, also if a clock was ahead when it was used', async (t) => {
+test('an upload expires when it was not used for long, and not because the clock was behind', async (t) => {
   const database = openContentDatabase(':memory:')
   t.teardown(() => database.close())
   t.teardown(() => setClock(null))
   const uploads = new Uploads(database)
-  const day = 86_400_000
   const now = Date.now()
-  const at = (days: number) => setClock(new Date(now + days * day))
-  at(30_000)
   const { id } = uploads.create('ada', {
     path: '/a',
     size: 1,
     sha256: sha256('a'),
     blocks: [{ sha256: sha256('a'), size: 1 }],
   })
-  for (const days of [0, 1, 2, 365]) {
-    at(days)
+  for (const days of [-20_000, 0, 1, 8]) {
+    setClock(new Date(now + days * 86_400_000))
     uploads.expire()
     const { count } = database.prepare('SELECT count(*) AS count FROM uploads').get() as { count: number }
-    t.equal(count, days < 365 ? 1 : 0, `day ${days}`)
+    t.equal(count, days < 8 ? 1 : 0, `day ${days}`)
   }
   t.throws(() => uploads.get('ada', id), { code: 'NOT_FOUND' })
 })
