@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import manifest from '@nodekeep/file-sync/package.json' with { type: 'json' }
 import { createTestNode } from '@nodekeep/kernel/testing'
@@ -39,7 +39,7 @@ t.test('a machine with Node alone syncs with the file that the node offers', asy
   })
   t.teardown(() => node.stop())
   const user = await node.signIn('owner')
-  const { home, run } = await emptyMachine(t)
+  const { home, run, shell } = await emptyMachine(t)
   const { path, name, sha256 } = (await (await user.fetch('/api/sync/client')).json()) as Record<
     string,
     string
@@ -57,8 +57,7 @@ t.test('a machine with Node alone syncs with the file that the node offers', asy
   await user.fetch('/write?path=/yours.txt', { method: 'PUT', body: 'from the node' })
   const sync = [folder, '--once', '--node', node.url.origin]
   const refused = await run(program, ...sync)
-  const advice = / run: (.*)|Log in first: (.*)/.exec(refused.err)?.at(-1)
-  t.equal(advice, `node ${program} login --node ${node.url.origin}`, 'the advice is a command that runs here')
+  const advice = /Log in first: (.*)/.exec(refused.err)?.[1] ?? ''
   const scopes = ['files:read', 'files:write']
   const made = await user.fetch('/api/account/tokens', {
     method: 'POST',
@@ -66,7 +65,8 @@ t.test('a machine with Node alone syncs with the file that the node offers', asy
     body: JSON.stringify({ name: 'laptop', scopes }),
   })
   const { token } = (await made.json()) as { token: string }
-  t.match(await run.with(`${token}\n`, program, 'login', '--node', node.url.origin), { code: 0, err: '' })
+  const loggedIn = await shell(advice, `${token}\n`)
+  t.match(loggedIn, { code: 0, err: '' }, 'the advice is a command that runs here')
   t.match(await run(program, ...sync), { code: 0, err: '' })
   t.equal(await readFile(join(folder, 'yours.txt'), 'utf8'), 'from the node')
   t.equal(await (await user.fetch('/read?path=/mine.txt')).text(), 'from the machine')
@@ -75,6 +75,17 @@ t.test('a machine with Node alone syncs with the file that the node offers', asy
   const key = join(home, 'wallet.key')
   await writeFile(key, Wallet.createRandom().privateKey, { mode: 0o600 })
   t.match(await run(program, 'login', '--node', node.url.origin, '--key', key), { code: 0, err: '' })
+
+  const readme = await readFile(join(root, 'plugins/file-sync/README.md'), 'utf8')
+  const install = /^install -D[^`]+/m.exec(readme)?.[0] ?? ''
+  // Again, as after an update of the node.
+  for (const commands of [install, install]) t.match(await shell(commands), { code: 0, err: '' })
+  const withPath = (command: string) => shell(`PATH="$HOME/.local/bin:$PATH"; ${command}`)
+  t.match(await withPath('nodekeep-sync pause Cloud'), { code: 0, err: '' })
+  const { out } = await withPath('nodekeep-sync status')
+  const resume = /paused\. To go on, run: (nodekeep-sync .*)/.exec(out)?.[1] ?? ''
+  t.match(await withPath(resume), { code: 0, err: '' })
+  t.notMatch((await withPath('nodekeep-sync status')).out, /paused/)
 })
 
 t.test('a Node that is too old for the client is told which one it needs', async (t) => {
@@ -87,19 +98,21 @@ t.test('a Node that is too old for the client is told which one it needs', async
   t.match(await run(...options, program, '--help'), { code: 1, out: '', err: /needs Node 24 or newer/ })
 })
 
-/** A folder outside of the repository, where no program finds libraries. */
+/** A home outside of the repository, where no program finds libraries, and JavaScript without a type of its own is a module. */
 async function emptyMachine(t: Test) {
-  const home = await realpath(await mkdtemp(join(tmpdir(), 'nodekeep-sync-client-')))
+  const home = await realpath(await mkdtemp(join(tmpdir(), "nodekeep's sync client-")))
   t.teardown(() => rm(home, { recursive: true, force: true }))
-  const start = async (input: string, args: readonly string[]) => {
-    const child = spawn(process.execPath, args, {
-      cwd: home,
-      env: { HOME: home },
-    })
+  await writeFile(join(home, 'package.json'), '{ "type": "module" }')
+  const env = { HOME: home, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
+  const start = async (command: string, args: readonly string[], input: string) => {
+    const child = spawn(command, args, { cwd: home, env })
     child.stdin.end(input)
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code: child.exitCode, out, err }
   }
-  const run = (...args: readonly string[]) => start('', args)
-  return { home, run: Object.assign(run, { with: (input: string, ...args: string[]) => start(input, args) }) }
+  return {
+    home,
+    run: (...args: readonly string[]) => start(process.execPath, args, ''),
+    shell: (commands: string, input = '') => start('sh', ['-c', commands], input),
+  }
 }

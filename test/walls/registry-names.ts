@@ -1,10 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A command with which npm takes packages from the registry, to its end. */
-const npmCommand = /\b(?:npx|npm (?:install|i|add|exec|x|init|create))\b(?: [^\n`"']*)?/g
+/** A command with which npm, pnpm, Yarn or Bun takes packages from the registry, to its end. */
+const registryCommand =
+  /\b(?:npx|pnpx|bunx|(?:npm|pnpm|yarn|bun) (?:global add|install|i|add|exec|x|dlx|init|create))\b(?: [^\n`"']*)?/g
 
-/** A name of ours as npm looks it up. A path of a packed package is none. */
+/** A name of ours as the registry has it. A path of a packed package is none. */
 const ownName = /(?<=\s)(?:--package=)?(?:@nodekeep\/|(?:create-)?nodekeep)[^\s]*/
 
 /**
@@ -17,7 +18,7 @@ export function checkRegistryNames(root: string): string[] {
   const exclude = (path: string) => /(^|\/)(node_modules|dist|bundle|\.git)$/.test(path)
   const files = globSync('**/*.{md,ts,js,cjs,mjs,json,html,css,sh}', { cwd: root, exclude })
   return files.sort().flatMap((file) => {
-    const commands = readFileSync(join(root, file), 'utf8').matchAll(npmCommand)
+    const commands = readFileSync(join(root, file), 'utf8').matchAll(registryCommand)
     return [...commands].flatMap(([command]) =>
       ownName.test(command)
         ? [

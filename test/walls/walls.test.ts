@@ -316,7 +316,7 @@ test('comments begin with their subject', async (t) => {
 
 test('no text names a package of ours that is not published', async (t) => {
   // The rule holds for this file too.
-  const [npm, npx] = ['npm', 'npx']
+  const [npm, npx, pnpm, yarn, bun] = ['npm', 'npx', 'pnpm', 'yarn', 'bun']
   const commands = [
     `${npx} nodekeep-notes --all`,
     `${npx} -p left-pad --package=nodekeep nodekeep`,
@@ -324,6 +324,13 @@ test('no text names a package of ours that is not published', async (t) => {
     `${npm} i left-pad nodekeep`,
     `${npm} exec -- @nodekeep/notes`,
     `${npm} create nodekeep`,
+    `${pnpm} add nodekeep`,
+    `${pnpm} dlx nodekeep-notes`,
+    `${yarn} add @nodekeep/notes`,
+    `${yarn} dlx nodekeep-notes --all`,
+    `${yarn} global add nodekeep`,
+    `${bun}x nodekeep-notes`,
+    `${bun} add --global nodekeep`,
   ]
   const breaches = checkWalls(house(t, { 'kernel/README.md': commands.join('\n') }))
   t.strictSame(

@@ -152,6 +152,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     const failed = page.locator('.tasks li', { hasText: 'Your browser cannot read this.' })
     const names = await failed.locator('.name').allTextContents()
     t.strictSame(names.sort(), ['gone.txt', 'locked', 'trip', 'trip/deep'])
+    t.equal(await failed.getByRole('button').count(), 0, 'the page cannot try again')
     for (const name of ['a.txt', 'trip/b.txt', 'trip/c.txt', 'd.txt'])
       t.equal(await contentOf(ada, `/${name}`), name.slice(-5))
   })
@@ -176,6 +177,8 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     const expected = ['more/', 'more/z.txt', 'alone.txt', ...names]
     t.strictSame(Object.keys(unpacked).sort(), expected.sort())
     for (const name of names) t.equal(Buffer.from(unpacked[name] as Uint8Array).toString(), name)
+    t.equal((await download()).suggestedFilename(), 'trip.zip')
+    t.equal(await page.locator('iframe').count(), 1, 'the frame of the former download is gone')
 
     // As if something of the selection had gone meanwhile.
     const postData = String(new URLSearchParams({ paths: '["/trip/alone.txt","/trip/gone.txt"]' }))
@@ -185,7 +188,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.route('**/api/files/archive', (route) => route.abort(), { times: 1 })
     await button.click()
     await page.getByText('The node did not answer. Try again.').waitFor()
-    t.equal(await page.locator('iframe').count(), 1, 'the frames of failed downloads are gone')
+    t.equal(await page.locator('iframe').count(), 0, 'the frames of failed downloads are gone')
     await row(page, 'alone.txt').waitFor()
   })
 

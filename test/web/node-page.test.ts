@@ -268,7 +268,14 @@ t.test(
     const node = await startNode(t)
     const user = await node.signIn()
     const { page, faults, open, check } = await openNodePage(t, node, user)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
     await open('Devices')
+    await page.getByText('No device syncs your files yet.').waitFor()
+    t.notOk(
+      asked.some((url) => url.endsWith('/api/sync/client')),
+      'the node is asked when somebody reads it',
+    )
     await page.getByText('How to add a device').click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -282,10 +289,14 @@ t.test(
       running.child.stdin?.end(input)
       return (await running).stdout
     }
-    const [fetchFile = '', compare = '', login = '', sync = '', ...others] = await page
-      .locator('details pre')
-      .allTextContents()
-    t.strictSame(others, [])
+    const commands = await page.locator('details pre').allTextContents()
+    const [fetchFile = '', compare = '', login = '', sync = '', install = '', unit = '', enable = ''] =
+      commands
+    t.equal(commands.length, 7)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await button(page, 'Copy').first().click()
+    await page.getByText('Copied.').waitFor()
+    t.equal(await page.evaluate('navigator.clipboard.readText()'), fetchFile)
     await run(fetchFile)
     t.match(await run(compare), 'nodekeep-sync.cjs: OK')
     t.ok((await readFile(join(home, 'nodekeep-sync.cjs'))).equals(await readFile(await download.path())))
@@ -297,6 +308,12 @@ t.test(
     await user.fetch('/write?path=/cat.txt', { method: 'PUT', body: 'cat' })
     await run(`${sync} --once`)
     t.equal(await readFile(join(home, 'Cloud/cat.txt'), 'utf8'), 'cat')
+    await page.getByText('To sync whenever you are signed in').click()
+    await page.getByText('WantedBy=default.target').waitFor()
+    await run(install)
+    t.match(await run('~/.local/bin/nodekeep-sync status'), '1 synced')
+    const readme = await readFile(join(folder, '../../plugins/file-sync/README.md'), 'utf8')
+    for (const text of [install, unit, enable]) t.ok(readme.includes(text), text)
     await page.getByRole('link', { name: 'Account', exact: true }).last().click()
     await page.getByRole('heading', { name: 'API tokens' }).waitFor()
     await page.goBack()

@@ -40,7 +40,12 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: Uplo
         response,
       },
       config,
-      onRequest: [refuseOtherThanForms, refuseEncoded, refuseLarger(maxFileSize + formOverhead, maxFileSize)],
+      onRequest: [
+        refuseNavigation,
+        refuseOtherThanForms,
+        refuseEncoded,
+        refuseLarger(maxFileSize + formOverhead, maxFileSize),
+      ],
     },
     async (request, reply) => {
       const form = await receiveForm(request.raw, { spool, maxFileSize })
@@ -130,6 +135,15 @@ function timeOf({ headers }: FastifyRequest): Date | null {
 /** Storages keep times in steps of at most 2 seconds. */
 function isSameTime(stored: Date, sent: Date): boolean {
   return Math.abs(stored.getTime() - sent.getTime()) < 2000
+}
+
+/**
+ * Refuses a form that a browser sends without a script, told by `Sec-Fetch-Mode` of Fetch Metadata. A page of the node that shows a
+ * form of a stranger would otherwise store files as the person who presses its button.
+ */
+async function refuseNavigation({ headers }: FastifyRequest): Promise<void> {
+  if (headers['sec-fetch-mode'] === 'navigate')
+    throw new NodekeepError('FORBIDDEN', 'A page stores files with a script, not by sending a form itself.')
 }
 
 /** Fastify's own answer to another type does not name the supported one. An empty body counts as a form without parts. */

@@ -27,6 +27,25 @@ t.test('POST and PUT of /write store a file', async (t) => {
     }
   })
 
+  t.test('a browser sends no form without a script', async (t) => {
+    const parts = [
+      { name: 'path', content: '/by/browser' },
+      { name: 'file', content: 'content' },
+    ]
+    const { contentType, body } = multipart(parts)
+    const head = { 'content-type': contentType, 'content-length': body.length }
+    const send = async (mode: string) => {
+      // `fetch` sets the mode itself.
+      const raw = await openRaw(node)
+      await raw.send(requestHead(ada, 'POST /write', { ...head, 'sec-fetch-mode': mode }))
+      await raw.send(body)
+      return raw.rest()
+    }
+    t.match(await send('navigate'), /^HTTP\/1\.1 403 /)
+    t.equal((await get(ada, 'stat', '/by/browser')).status, 404)
+    for (const mode of ['cors', 'same-origin']) t.match(await send(mode), /^HTTP\/1\.1 200 /, mode)
+  })
+
   t.test('the parts of the form may arrive in any order, and the file may have no name', async (t) => {
     const path = { name: 'path', content: '/any/order' }
     for (const [index, filename] of ['name.txt', '', undefined].entries()) {

@@ -10,7 +10,7 @@ export function AddressText({ value }: { value: string }): VNode {
   const told = useSignal('')
   const element = useRef<HTMLSpanElement>(null)
   const copy = async () => {
-    told.value = (await copyText(value, element.current)) ? texts.account.copied : texts.account.selected
+    told.value = (await copyText(value, element.current)) ? texts.copied : texts.selected
   }
   return html`<p class="address">
     <span ref=${element}>${value}</span>

@@ -24,7 +24,7 @@ export function SecretText({ label, value, fileName, hides = false }: SecretText
     isShown.value = true
   }
   const copy = async () => {
-    told.value = (await copyText(value, field.current)) ? texts.account.copied : texts.account.selected
+    told.value = (await copyText(value, field.current)) ? texts.copied : texts.selected
   }
   return html`<div class="secret">
     ${
@@ -46,7 +46,7 @@ export function SecretText({ label, value, fileName, hides = false }: SecretText
     <p class="choices">
       ${
         isShown.value
-          ? html`<button type="button" onClick=${copy}>${texts.account.copy}</button>`
+          ? html`<button type="button" onClick=${copy}>${texts.copy}</button>`
           : html`<button type="button" onClick=${show}>${texts.account.show}</button>`
       }
       ${fileName !== undefined && html`<button type="button" onClick=${() => save(value, fileName)}>${texts.account.save}</button>`}

@@ -1,4 +1,5 @@
 import { commandName } from '../command-name.ts'
+import { shellWord } from '../shell-word.ts'
 import type { SyncStatus } from '../sync-engine.ts'
 
 type State = Pick<SyncStatus, 'isConnected' | 'isIdle' | 'isPaused' | 'open' | 'heldDeletions' | 'trouble'>
@@ -13,9 +14,9 @@ export function stateText({ isConnected, isPaused, isIdle, open, heldDeletions }
 
 /** Why a client waits, and what the person can do. `null` if it does not. */
 export function waitingText(folder: string, { isPaused, heldDeletions, trouble }: State): string | null {
-  if (isPaused) return `${folder} is paused. To go on, run: ${commandName()} resume ${folder}`
+  if (isPaused) return `${folder} is paused. To go on, run: ${commandName()} resume ${shellWord(folder)}`
   if (heldDeletions === null) return trouble
-  return `${heldDeletions} files would be deleted. If that is right, stop the client and run: ${commandName()} ${folder} --allow-deletions`
+  return `${heldDeletions} files would be deleted. If that is right, stop the client and run: ${commandName()} ${shellWord(folder)} --allow-deletions`
 }
 
 /** A text for a terminal. Names of files and messages of a node may contain characters that control it. */

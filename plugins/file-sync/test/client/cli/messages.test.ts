@@ -62,7 +62,7 @@ t.test('a client that waits for its person says so', async (t) => {
   t.equal(stateText(status), 'waiting for you')
   t.match(waitingText('/cloud', status), /60 files would be deleted.*--allow-deletions/)
   const paused = { ...status, isPaused: true }
-  t.match(waitingText('/cloud', paused), /nodekeep-sync resume \/cloud/)
+  t.match(waitingText('/cloud', paused), /nodekeep-sync resume \/cloud$/)
   t.equal(printable('a\u001b[2Jb\n'), 'a\ufffd[2Jb\ufffd')
 })
 

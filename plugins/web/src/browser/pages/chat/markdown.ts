@@ -1,8 +1,8 @@
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import type { VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { CodeBlock } from '../../code-block.ts'
 import { html } from '../../html.ts'
-import { CodeBlock } from './code-block.ts'
 
 /** Longer texts are shown as they are. */
 const longestText = 100_000

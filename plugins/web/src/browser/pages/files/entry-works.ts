@@ -53,6 +53,7 @@ export function unreadable(title: string, path: string): Work {
     path,
     ifExists: 'ask',
     isQuiet: false,
+    isHopeless: true,
     attempt: () => Promise.reject(new Error(texts.files.unreadable)),
     isDone: async () => false,
   }

@@ -2,6 +2,7 @@ import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { removeArchiveFrame } from './archive-download.ts'
 import { EntryActions } from './entry-actions.ts'
 import { Folder } from './folder.ts'
 import { FolderChoice } from './folder-choice.ts'
@@ -16,6 +17,7 @@ function startTasks(page: PageContext): Tasks {
   const started = new Tasks(page)
   page.signedOut.addEventListener('abort', () => {
     started.cancelAll()
+    removeArchiveFrame()
     tasks = null
   })
   return started

@@ -28,6 +28,8 @@ export interface Work {
   readonly ifExists: IfExists
   /** Whether it is shown only if it takes a while, or fails. Such works do not wait for uploads. */
   readonly isQuiet: boolean
+  /** Whether each attempt fails, so that the person is offered no other one. */
+  readonly isHopeless?: boolean
   /**
    * Resolves to `null` when it is done; to a refusal with the status 412 if something is at the destination, and with the status
    * 0 if the node does not answer.

@@ -31,7 +31,7 @@ export function KeyCare({ sealed, onForgotten }: { sealed: SealedKey; onForgotte
     ${
       shown.value === null
         ? html`<${PasswordForm} sealed=${sealed} agree=${text.show} onKey=${show} />`
-        : html`<p>${text.copyText}</p><${KeyText} value=${shown.value} hides=${false} />`
+        : html`<p>${text.copyText}</p><${KeyText} value=${shown.value} />`
     }
     <h3>${text.forget}</h3>
     <p>${text.forgetText}</p>
@@ -47,6 +47,6 @@ export function KeyCare({ sealed, onForgotten }: { sealed: SealedKey; onForgotte
 }
 
 /** A key as text and as a file, in the form that wallets and `nodekeep-sync login --key` take. */
-export function KeyText({ value, hides }: { value: string; hides: boolean }): VNode {
+export function KeyText({ value, hides }: { value: string; hides?: boolean }): VNode {
   return html`<${SecretText} label=${text.yourKey} value=${value} fileName="nodekeep-wallet.key" hides=${hides} />`
 }

@@ -1,6 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
+import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
 import { texts } from '../../../texts.ts'
 import { PolledState, usePolled } from '../polled.ts'
@@ -17,6 +18,15 @@ interface SyncClient {
   readonly node: number
 }
 
+/** A user unit of systemd. */
+const unit = `[Service]
+ExecStart=node %h/.local/bin/nodekeep-sync %h/Cloud
+Restart=on-failure
+
+[Install]
+WantedBy=default.target
+`
+
 /** How to sync a folder of another device, with the client that the node itself offers. */
 export function AddDevice({ page }: { page: PageContext }): VNode {
   const known = usePolled<SyncClient>(page, {
@@ -28,20 +38,34 @@ export function AddDevice({ page }: { page: PageContext }): VNode {
   const words = texts.node.devices
   const { origin } = location
   const { path, name, version, size, sha256, node } = client
-  const command = (text: string) => html`<pre tabindex="0">${text}</pre>`
+  const code = (text: string) => html`<${CodeBlock} text=${text} />`
+  const { title, tokens } = texts.account
   return html`
     <p>${words.needs(node)} <a href="https://nodejs.org/download" rel="noreferrer">nodejs.org</a></p>
-    <ol>
+    <ol class="steps">
       <li>
         <a href=${path} download=${name}>${words.download(name, version, bytesText(size))}</a>
         <p>${words.orCommand}</p>
-        ${command(`curl -fO ${origin}${path}`)}
+        ${code(`curl -fO ${origin}${path}`)}
+        <p>${words.inFolder}</p>
       </li>
-      <li>${words.check} ${command(`echo "${sha256}  ${name}" | sha256sum --check`)}</li>
-      <li>${words.token} <a href="#/account">${texts.account.title}</a>.</li>
-      <li>${words.login} ${command(`node ${name} login --node ${origin}`)}</li>
-      <li>${words.sync} ${command(`mkdir -p ~/Cloud\nnode ${name} ~/Cloud --node ${origin}`)}</li>
+      <li>${words.check} ${code(`echo "${sha256}  ${name}" | sha256sum --check`)}</li>
+      <li>
+        ${words.token} <a href="#/account">${title}</a>. ${words.tokenChoices(tokens.expiry, tokens.term(0))}
+      </li>
+      <li>${words.login} ${code(`node ${name} login --node ${origin}`)}</li>
+      <li>${words.sync} ${code(`mkdir -p ~/Cloud\nnode ${name} ~/Cloud --node ${origin}`)}</li>
     </ol>
-    <p class="hint">${words.always}</p>
+    <details>
+      <summary>${words.always}</summary>
+      <ol class="steps">
+        <li>
+          ${words.install}
+          ${code(`install -D -m 755 ${name} ~/.local/bin/${name}\nln -sf ${name} ~/.local/bin/nodekeep-sync`)}
+        </li>
+        <li>${words.unit} ${code(unit)}</li>
+        <li>${words.enable} ${code('systemctl --user enable --now nodekeep-sync')}</li>
+      </ol>
+    </details>
   `
 }

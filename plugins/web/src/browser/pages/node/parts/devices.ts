@@ -1,4 +1,5 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
 import { ask } from '../../../questions.ts'
@@ -24,6 +25,7 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
     load: async (get) => (await get<{ devices: Device[] }>('/api/sync/devices')).devices,
     pauseMs: () => 10_000,
   })
+  const isAdding = useSignal(false)
   const words = texts.node.devices
   const list = devices.value.value
   const remove = async ({ id, name }: Device) => {
@@ -33,6 +35,9 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
     await request(page, 'DELETE', `/api/sync/devices/${encodeURIComponent(id)}`)
     page.notice(words.removed)
     await devices.refresh()
+  }
+  const toggle = ({ currentTarget }: ToggleEvent) => {
+    isAdding.value = (currentTarget as HTMLDetailsElement).open
   }
   return html`
     <${PolledState} of=${devices} />
@@ -48,9 +53,9 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
         </li>`,
       )}
     </ul>
-    <details>
+    <details onToggle=${toggle}>
       <summary>${words.add}</summary>
-      <${AddDevice} page=${page} />
+      ${isAdding.value && html`<${AddDevice} page=${page} />`}
     </details>
   `
 }
