@@ -107,11 +107,11 @@ async function updatedNode(t: Test) {
   return node
 }
 
-/** Makes it seem that clients have reached the release in use some days ago. */
+/** Makes it seem that the supervisor has run for some days since clients have reached the release in use. */
 async function admittedBefore({ releases }: { readonly releases: string }, days: number): Promise<void> {
   const file = join(releases, 'state.json')
   const state = JSON.parse(await readFile(file, 'utf8'))
-  state.admission.at = new Date(Date.now() - days * day).toISOString()
+  state.ranMs = days * day
   await writeFile(file, JSON.stringify(state))
 }
 

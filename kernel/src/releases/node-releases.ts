@@ -99,11 +99,10 @@ export class KernelReleases implements NodeReleases {
 
   async wayBack(): Promise<WayBack | null> {
     if (this.#supervisor === null) return null
-    const { change, admission } = readState(this.#supervisor.releases)
-    if (change !== null || admission === null || admission.closedBy !== null) return null
-    const until = wayBackUntil(new Date(admission.at))
-    const isThere = this.#folder().target('former') !== null
-    return until === null || !isThere ? null : { version: admission.former, until }
+    const { change, admission, ranMs } = readState(this.#supervisor.releases)
+    if (this.#folder().target('former') === null) return null
+    if (change?.step === 'admitting') return openWay(change.from, change.closedBy, 0)
+    return change !== null || admission === null ? null : openWay(admission.former, admission.closedBy, ranMs)
   }
 
   async wayBackProblems(): Promise<readonly string[]> {
@@ -126,14 +125,10 @@ export class KernelReleases implements NodeReleases {
 
   async databaseCopies(): Promise<readonly DatabaseCopies[]> {
     if (this.#supervisor === null) return []
+    const until = wayBackUntil(readState(this.#supervisor.releases).ranMs) ?? new Date()
     const copies: DatabaseCopies[] = []
-    for (const { path, before, madeAt } of this.#folder().copies())
-      copies.push({
-        folder: path,
-        before,
-        bytes: await bytesIn(path),
-        until: wayBackUntil(madeAt) ?? new Date(),
-      })
+    for (const { path, before } of this.#folder().copies())
+      copies.push({ folder: path, before, bytes: await bytesIn(path), until })
     return copies
   }
 
@@ -174,6 +169,11 @@ export class KernelReleases implements NodeReleases {
   #folder(): ReleaseFolder {
     return new ReleaseFolder(this.#connected().releases)
   }
+}
+
+function openWay(version: string, closedBy: string | null, ranMs: number): WayBack | null {
+  const until = wayBackUntil(ranMs)
+  return until === null || closedBy !== null ? null : { version, until }
 }
 
 function manifestIn(folder: string): ReleaseManifest {

@@ -46,8 +46,6 @@ const interrupted = 'The machine or the supervisor was stopped during the change
 export class ReleaseChanges {
   readonly wayBack: WayBack
   readonly #parts: ReleaseChangesParts
-  /** The copies of databases whose time was over an hour ago. */
-  #overBefore: readonly string[] = []
 
   constructor(parts: ReleaseChangesParts) {
     this.#parts = parts
@@ -64,6 +62,7 @@ export class ReleaseChanges {
     const { folder, state } = this.#parts
     await rm(folder.unpacking, { recursive: true, force: true })
     await rm(folder.copying, { recursive: true, force: true })
+    this.wayBack.completeUnstored()
     const { change } = state
     switch (change?.step) {
       case 'preparing':
@@ -161,17 +160,13 @@ export class ReleaseChanges {
     return this.#tidy(() => [...folder.unused(), ...this.#replacedCopies()])
   }
 
-  /**
-   * Call it every hour while a supervisor runs. It removes the copies of databases whose time is over. A clock that is wrong for a
-   * moment must not remove them, so their time has to be over at two calls, one after the other.
-   */
-  async everyHour(): Promise<void> {
-    const { folder } = this.#parts
-    const over = folder.copies().filter(({ madeAt }) => wayBackUntil(madeAt) === null)
-    const paths = over.map(({ path }) => path)
-    const removable = paths.filter((path) => this.#overBefore.includes(path))
-    this.#overBefore = paths
-    await this.#tidy(() => removable)
+  /** Counts time for which the supervisor has run, in milliseconds, and removes the copies of databases when their time is over. */
+  async ran(ms: number): Promise<void> {
+    const { folder, state } = this.#parts
+    state.ran(ms)
+    await this.#tidy(() =>
+      wayBackUntil(state.ranMs) === null ? folder.copies().map(({ path }) => path) : [],
+    )
   }
 
   /**
@@ -180,9 +175,9 @@ export class ReleaseChanges {
    */
   nameCopies(): void {
     const { folder, data, log } = this.#parts
-    for (const { path, before, madeAt } of folder.copies())
+    for (const { path, before } of folder.copies())
       log.error(
-        `If data of the node is damaged: ${path} has copies of all databases as they were right before version ${before} started, at ${madeAt.toISOString()}. ` +
+        `If data of the node is damaged: ${path} has copies of all databases as they were right before version ${before} started. ` +
           `To use one, keep the damaged file and those beside it that end in "-wal" and "-shm" somewhere else, and move the copy with its "-wal" to the same place in ${data}. What was stored there since then is not in it.`,
       )
   }
@@ -214,8 +209,11 @@ export class ReleaseChanges {
         ? null
         : `Version ${to} has changed data in a way that version ${from} cannot use (${contractions.join(', ')}).`
     const admitting: Change = { ...change, step: 'admitting', closedBy }
+    const { folder, state } = this.#parts
+    // From the admission on, a missing link to a former release means that the node went back.
+    if (folder.target('former') === null) folder.link('former', change.fromPath)
     // From now on the copies of the databases are never put back, since clients may have written.
-    this.#parts.state.enter(admitting)
+    state.enter(admitting)
     this.#switchTo(admitting)
     trial.admit()
   }
@@ -233,6 +231,8 @@ export class ReleaseChanges {
     const restoring: Change = { ...change, step: 'restoring', reason }
     state.enterInAnyCase(restoring)
     folder.link('current', change.fromPath)
+    // The admission may have been interrupted before its first step was stored.
+    if (folder.target('former') === change.fromPath) folder.unlink('former')
     const lock = lockDataFolder(data)
     try {
       await putBackDatabases(data, change.databases, folder.copiesBefore(change.to))

@@ -5,7 +5,6 @@ import {
   realpathSync,
   renameSync,
   rmSync,
-  statSync,
   symlinkSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -27,7 +26,6 @@ export interface KeptCopies {
   /** The absolute path of their folder, in which they have the paths that they have in the data folder. */
   readonly path: string
   readonly before: string
-  readonly madeAt: Date
 }
 
 /** The symbolic links to the release in use, and to the one before it. */
@@ -73,10 +71,7 @@ export class ReleaseFolder {
   copies(): KeptCopies[] {
     return readdirSync(this.path)
       .filter((name) => name.startsWith(copiesPrefix))
-      .map((name) => {
-        const path = join(this.path, name)
-        return { path, before: name.slice(copiesPrefix.length), madeAt: statSync(path).mtime }
-      })
+      .map((name) => ({ path: join(this.path, name), before: name.slice(copiesPrefix.length) }))
   }
 
   /** Returns the absolute path that a link leads to; `null` without a link, or if there is no release. */

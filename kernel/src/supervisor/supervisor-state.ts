@@ -1,6 +1,5 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { notAfterNow } from '@nodekeep/plugin-sdk/stored-moments'
 import { messageOf } from '../errors/thrown.ts'
 import { withReserve } from '../state/disk-reserve.ts'
 import { readIfPresent, writeDurably } from '../state/durable-file.ts'
@@ -34,10 +33,11 @@ export interface Change {
 interface Admission {
   readonly version: string
   readonly former: string
-  /** In the form of ISO 8601. */
-  readonly at: string
   readonly closedBy: string | null
 }
+
+/** The part of a change that its end needs. */
+type EndedChange = Pick<Change, 'from' | 'to' | 'startedAt' | 'closedBy' | 'failedOnTrial'>
 
 /** An attempt that is over, as `history.json` holds it. */
 interface StoredAttempt {
@@ -55,9 +55,14 @@ interface StoredState {
   readonly format: 1
   readonly change: Change | null
   readonly admission: Admission | null
+  /**
+   * The time for which supervisors have run since the last change whose release clients have reached, in milliseconds. It is counted up to
+   * the end of the way back. A clock that is wrong for a while does not change it.
+   */
+  readonly ranMs: number
 }
 
-/** The way back is open for this long after clients have reached a release. */
+/** The way back is open while supervisors run for this long after clients have reached a release. */
 const wayBackMs = 72 * 60 * 60 * 1000
 
 const keptAttempts = 100
@@ -77,7 +82,7 @@ export function readState(releases: string): StoredState {
       `A newer version of Nodekeep has written ${stateFile(releases)}. Start that version: ${join(releases, 'current/bin/nodekeep')} supervise`,
     )
   }
-  return { format: 1, change: null, admission: null, ...stored }
+  return { format: 1, change: null, admission: null, ranMs: 0, ...stored }
 }
 
 function readStored(file: string): StoredState | null {
@@ -105,6 +110,8 @@ export class SupervisorState {
   readonly #releases: string
   readonly #log: SupervisorLog
   #stored: StoredState
+  /** The ends of changes that the disk has not taken yet. */
+  #unstored: readonly StoredAttempt[] = []
 
   constructor(releases: string, log: SupervisorLog) {
     this.#releases = releases
@@ -120,6 +127,22 @@ export class SupervisorState {
     return this.#stored.admission
   }
 
+  /** As in `state.json`. */
+  get ranMs(): number {
+    return this.#stored.ranMs
+  }
+
+  /** Counts time for which the supervisor has run. A full disk keeps its reserve for a way back, and takes the sum later. */
+  ran(ms: number): void {
+    if (wayBackUntil(this.ranMs) === null) return
+    this.#stored = { ...this.#stored, ranMs: this.ranMs + ms }
+    try {
+      this.#store(this.#stored)
+    } catch {
+      // The next time may do.
+    }
+  }
+
   /**
    * Enters a step of a change.
    *
@@ -127,7 +150,7 @@ export class SupervisorState {
    */
   enter(change: Change): void {
     const stored = { ...this.#stored, change }
-    this.#write(stateFile(this.#releases), stored)
+    withReserve(this.#releases, () => this.#store(stored))
     this.#stored = stored
   }
 
@@ -145,23 +168,23 @@ export class SupervisorState {
    * Ends a change. It can be repeated, since the record of an attempt has its start as its key. A disk that fails does not keep the node
    * from running: the end is stored as soon as that is possible, or the next start of the supervisor repeats the last step.
    */
-  end(change: Change, result: StoredAttempt['result'], reason: string | null): void {
+  end(change: EndedChange, result: StoredAttempt['result'], reason: string | null): void {
     const { from, to, startedAt, closedBy, failedOnTrial } = change
     const endedAt = new Date().toISOString()
     this.#stored = {
       ...this.#stored,
       change: null,
-      ...(result === 'installed' && { admission: { version: to, former: from, at: endedAt, closedBy } }),
-      ...(result === 'went back' && { admission: null }),
+      ...(result === 'installed' && { admission: { version: to, former: from, closedBy }, ranMs: 0 }),
+      ...(result === 'went back' && { admission: null, ranMs: 0 }),
     }
-    const attempt: StoredAttempt = { from, to, startedAt, endedAt, result, reason, failedOnTrial }
+    this.#unstored = [...this.#unstored, { from, to, startedAt, endedAt, result, reason, failedOnTrial }]
     try {
-      this.#storeEnd(attempt)
+      withReserve(this.#releases, () => this.#store(this.#stored))
     } catch (error) {
       this.#log.error(`The end of the change could not be stored: ${messageOf(error)}`)
       const timer = setInterval(() => {
         try {
-          this.#storeEnd(attempt)
+          if (this.#unstored.length > 0) withReserve(this.#releases, () => this.#store(this.#stored))
           clearInterval(timer)
         } catch {
           // The next time may do.
@@ -171,14 +194,15 @@ export class SupervisorState {
     }
   }
 
-  #storeEnd(attempt: StoredAttempt): void {
-    const others = readHistory(this.#releases).filter(({ startedAt }) => startedAt !== attempt.startedAt)
-    this.#write(historyFile(this.#releases), [...others, attempt].slice(-keptAttempts))
-    this.#write(stateFile(this.#releases), this.#stored)
-  }
-
-  #write(file: string, content: object): void {
-    withReserve(this.#releases, () => writeDurably(file, content))
+  /** The history comes first: no state without a change may hide an end that is not in the history. */
+  #store(stored: StoredState): void {
+    if (this.#unstored.length > 0) {
+      const keys = new Set(this.#unstored.map(({ startedAt }) => startedAt))
+      const others = readHistory(this.#releases).filter(({ startedAt }) => !keys.has(startedAt))
+      writeDurably(historyFile(this.#releases), [...others, ...this.#unstored].slice(-keptAttempts))
+    }
+    writeDurably(stateFile(this.#releases), stored)
+    this.#unstored = []
   }
 }
 
@@ -209,14 +233,13 @@ export function changeOf(
 }
 
 /**
- * Returns the end of the time in which the way back from a release is open, and in which the copies of the databases from before it
- * stay; `null` if the time is over.
+ * Returns the time until which the way back from a release is open at least, and until which the copies of the databases from before it
+ * stay at least; `null` if it is over. It comes later if no supervisor runs meanwhile.
  *
- * @param since when clients have reached the release, or when the copies were made
+ * @param ranMs the time for which supervisors have run since the last change, as in `state.json`
  */
-export function wayBackUntil(since: Date, now = new Date()): Date | null {
-  const until = new Date(notAfterNow(since, now).getTime() + wayBackMs)
-  return now < until ? until : null
+export function wayBackUntil(ranMs: number): Date | null {
+  return ranMs > wayBackMs ? null : new Date(Date.now() + wayBackMs - ranMs)
 }
 
 function stateFile(releases: string): string {

@@ -38,7 +38,8 @@ const deathsWithinMs = 10 * 60 * 1000
 const firstPauseMs = 1000
 const longestPauseMs = 60_000
 
-const hourMs = 60 * 60_000
+/** The time for which the supervisor runs is counted in steps of this length. */
+const countedMs = 10 * 60_000
 
 /** The time for a node to end whose supervisor has died, and for a command that holds the data folder. */
 const dataWaitMs = 60_000
@@ -86,8 +87,8 @@ export class Supervisor {
    */
   async run(socket: number, first: AskedChange | null): Promise<number> {
     this.#socket = socket
-    const hours = setInterval(() => void this.#parts.changes.everyHour(), hourMs)
-    hours.unref()
+    const count = setInterval(() => void this.#parts.changes.ran(countedMs), countedMs)
+    count.unref()
     if (first !== null) await this.#carryOut(first)
     while (!this.#stop.signal.aborted) {
       const node = this.#node ?? this.#start(this.#parts.folder.inUse(), false)

@@ -1,8 +1,10 @@
 import { type ReleaseFolder, readManifest } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
-import { type Change, changeOf, type SupervisorState, wayBackUntil } from './supervisor-state.ts'
+import { type Change, changeOf, readHistory, type SupervisorState, wayBackUntil } from './supervisor-state.ts'
 
 const noFormer = 'There is no former release to go back to.'
+
+const unstoredReason = 'The reason could not be stored. The log of the supervisor has it.'
 
 /** The way to the former release, with all data as it is. */
 export class WayBack {
@@ -23,7 +25,7 @@ export class WayBack {
     if (change?.step === 'admitting') return change.closedBy
     if (change !== null) return 'The release changes already.'
     if (admission === null) return noFormer
-    if (wayBackUntil(new Date(admission.at)) === null)
+    if (wayBackUntil(this.#state.ranMs) === null)
       return `The way back to version ${admission.former} was open for 72 hours.`
     return admission.closedBy
   }
@@ -58,6 +60,30 @@ export class WayBack {
   /** Makes the former release the one in use. No node runs meanwhile. */
   complete(change: Change): void {
     this.#folder.restoreFormer()
+    this.#end(change)
+  }
+
+  /**
+   * Ends a way back that could not be stored before the supervisor was killed. The links tell of it: from the admission of a release on,
+   * there is a link to the former one, until it takes the place of the other link.
+   */
+  completeUnstored(): void {
+    const { change, admission } = this.#state
+    const installed = change === null ? admission : null
+    const left = change?.step === 'admitting' ? { version: change.to, former: change.from } : installed
+    if (left === null || this.#folder.target('former') !== null) return
+    if (readManifest(this.#folder.inUse()).version !== left.former) return
+    const way = { from: left.version, to: left.former }
+    // The history is stored before the state.
+    const last = readHistory(this.#folder.path).at(-1)
+    const isStored = last?.result === 'went back' && last.from === way.from && last.to === way.to
+    const { startedAt, reason } = isStored
+      ? last
+      : { startedAt: new Date().toISOString(), reason: unstoredReason }
+    this.#end({ ...way, startedAt, reason, closedBy: null, failedOnTrial: false })
+  }
+
+  #end(change: Parameters<SupervisorState['end']>[0] & Pick<Change, 'reason'>): void {
     this.#log.warn(
       `Version ${change.to} runs again, with all data. Version ${change.from} was left: ${change.reason}`,
     )

@@ -86,9 +86,16 @@ test('the former release names the keys that it would refuse, and is asked once 
   t.same(await releases.wayBackProblems(), [], 'there is no way back')
   const former = writeRelease(join(folder, 'former'), '1.0.0')
   symlinkSync(former, join(path, 'former'))
-  const admission = { version: '2.0.0', former: '1.0.0', at: new Date().toISOString(), closedBy: null }
+  const admission = { version: '2.0.0', former: '1.0.0', closedBy: null }
   writeFileSync(join(path, 'state.json'), JSON.stringify({ format: 1, change: null, admission }))
   t.match(await releases.wayBack(), { version: '1.0.0' })
+  const admitting = { step: 'admitting', from: '1.0.0', to: '2.0.0', closedBy: null }
+  writeFileSync(join(path, 'state.json'), JSON.stringify({ format: 1, change: admitting, admission: null }))
+  t.match(
+    await releases.wayBack(),
+    { version: '1.0.0' },
+    'the supervisor could not store the end of the change',
+  )
   t.same(await releases.wayBackProblems(), [])
   const runs = () => readFileSync(join(former, 'runs'), 'utf8').trim().split('\n').length
   t.same(await Promise.all([releases.wayBackProblems(), releases.wayBackProblems()]), [[], []])

@@ -1,4 +1,4 @@
-import {
+import fs, {
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -8,14 +8,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { mock } from 'node:test'
 import { type Test, test } from 'tap'
+import { KernelReleases } from '../../src/releases/node-releases.ts'
 import { copyDatabases, databasesIn, putBackDatabases } from '../../src/supervisor/database-copies.ts'
-import { ReleaseChanges } from '../../src/supervisor/release-changes.ts'
+import type { NodeProcess } from '../../src/supervisor/node-process.ts'
+import { type Conduct, ReleaseChanges } from '../../src/supervisor/release-changes.ts'
 import { ReleaseFolder } from '../../src/supervisor/release-folder.ts'
-import { type Change, readHistory, SupervisorState } from '../../src/supervisor/supervisor-state.ts'
+import { type Change, changeOf, readHistory, SupervisorState } from '../../src/supervisor/supervisor-state.ts'
 
 const quiet = { info() {}, warn() {}, error() {} }
 const hour = 60 * 60 * 1000
@@ -62,6 +65,77 @@ function dataFolder(t: Test) {
   return { data, releases, folder, begin }
 }
 
+/** Lets clients reach version 2.0.0, up to a step. */
+function admit(folder: ReleaseFolder, state: SupervisorState, step: 'admitting' | 'installed' = 'installed') {
+  const way = {
+    from: '1.0.0',
+    fromPath: folder.folderOf('1.0.0'),
+    to: '2.0.0',
+    toPath: folder.folderOf('2.0.0'),
+  }
+  const change = changeOf('admitting', way, null)
+  state.enter(change)
+  folder.link('former', way.fromPath)
+  folder.link('current', way.toPath)
+  if (step === 'installed') state.end(change, 'installed', null)
+}
+
+/** Keeps a supervisor from storing its files, as a full disk does. Returns what ends it. */
+function keepFromStoring(releases: string): () => void {
+  const drafts = ['state.json.new', 'history.json.new'].map((name) => join(releases, name))
+  for (const draft of drafts) mkdirSync(draft)
+  return () => {
+    for (const draft of drafts) rmSync(draft, { recursive: true })
+  }
+}
+
+/** How a change is carried out whose release passes its trial, or fails. */
+function conductWith(works: boolean): Conduct {
+  const ended = Promise.withResolvers<object>()
+  const node = {
+    get onTrial() {
+      return works ? Promise.resolve([]) : Promise.reject(new Error('It fails.'))
+    },
+    health: async () => ({ serving: true, failing: [] }),
+    ended: ended.promise,
+    admit() {},
+    kill: () => ended.resolve({}),
+  }
+  const { signal } = new AbortController()
+  const startTrial = () => node as unknown as NodeProcess
+  return { patienceMs: 0, withoutWayBack: true, startTrial, stopped: signal }
+}
+
+/**
+ * Runs work that ends like a process that is killed before it changes the disk for a given time.
+ *
+ * @returns whether it was killed
+ */
+async function killed(before: number, work: (isKilled: () => boolean) => Promise<void>): Promise<boolean> {
+  let left = before
+  const killing = (['renameSync', 'rmSync', 'symlinkSync', 'writeFileSync'] as const).map((name) => {
+    const real = fs[name] as (...given: unknown[]) => void
+    return mock.method(fs, name, (...given: unknown[]) => {
+      left -= 1
+      if (left <= 0) throw new Error('The supervisor was killed.')
+      real(...given)
+    })
+  })
+  // A process that was killed stores nothing later.
+  mock.timers.enable({ apis: ['setInterval'] })
+  syncBuiltinESMExports()
+  try {
+    await work(() => left <= 0).catch((error) => {
+      if (left > 0) throw error
+    })
+  } finally {
+    for (const { mock: method } of killing) method.restore()
+    mock.timers.reset()
+    syncBuiltinESMExports()
+  }
+  return left <= 0
+}
+
 for (const [step, version, result] of [
   ['preparing', '1.0.0', 'failed'],
   ['trial', '1.0.0', 'failed'],
@@ -74,7 +148,7 @@ for (const [step, version, result] of [
     const isBack = step === 'going back'
     const [from, to] = isBack ? ['2.0.0', '1.0.0'] : ['1.0.0', '2.0.0']
     folder.link('current', join(releases, from))
-    if (isBack) folder.link('former', join(releases, to))
+    if (isBack || step === 'admitting') folder.link('former', join(releases, '1.0.0'))
     const copies = folder.copiesBefore(to)
     const databases = databasesIn(data)
     await copyDatabases(data, databases, copies, folder.copying)
@@ -111,26 +185,6 @@ for (const [step, version, result] of [
     t.equal(existsSync(copies), step === 'admitting' || isBack, 'the copies of a version that ran stay')
   })
 }
-
-test('copies of databases stay for 72 hours, also when the clock is wrong for a moment', async (t) => {
-  const { data, folder, begin } = dataFolder(t)
-  const copies = folder.copiesBefore('2.0.0')
-  await copyDatabases(data, databasesIn(data), copies, folder.copying)
-  const { changes } = begin()
-  t.teardown(() => mock.timers.reset())
-  /** Lets an hour of the supervisor end while the clock has a time. */
-  const hourAt = async (now: number) => {
-    mock.timers.enable({ apis: ['Date'], now })
-    await changes.everyHour()
-    mock.timers.reset()
-    return existsSync(copies)
-  }
-  const madeAt = Date.now()
-  const far = Date.parse('2099-01-01')
-  for (const now of [far, madeAt, 0, far, madeAt + 71 * hour, madeAt + 73 * hour])
-    t.equal(await hourAt(now), true)
-  t.equal(await hourAt(madeAt + 74 * hour), false)
-})
 
 test('the copies of an update that was interrupted while they were made are no copies', async (t) => {
   const { data, releases, folder, begin } = dataFolder(t)
@@ -184,10 +238,10 @@ test('a supervisor keeps what a newer version has added to its files', async (t)
     admission: {
       version: '1.0.0',
       former: '0.9.0',
-      at: new Date().toISOString(),
       closedBy: null,
       color: 'red',
     },
+    ranMs: hour,
     color: 'red',
   }
   const attempt = {
@@ -224,25 +278,131 @@ test('a damaged file is named with what to do, and a damaged history is begun an
   t.equal(begin().state.change, null)
 })
 
-test('the way back is open for 72 hours, also when the clock was ahead, or starts in 1970', async (t) => {
-  const { releases, folder, begin } = dataFolder(t)
-  folder.link('former', join(releases, '1.0.0'))
-  folder.link('current', join(releases, '2.0.0'))
-  for (const [hours, closed] of [
-    [71, null],
-    [73, 'The way back to version 1.0.0 was open for 72 hours.'],
-    [-2, null],
-  ] as const) {
-    const at = new Date(Date.now() - hours * hour).toISOString()
-    const admission = { version: '2.0.0', former: '1.0.0', at, closedBy: null }
-    writeFileSync(join(releases, 'state.json'), JSON.stringify({ format: 1, change: null, admission }))
-    t.equal(begin().changes.wayBack.closed(), closed, `${hours} hours`)
-  }
+test('the way back is open, and the copies stay, while the supervisor runs for 72 hours, whatever the clock says', async (t) => {
+  const { data, releases, folder, begin } = dataFolder(t)
   t.teardown(() => mock.timers.reset())
-  mock.timers.enable({ apis: ['Date'], now: Date.parse('2099-01-01') })
+  const far = Date.parse('2099-01-01')
+  for (const admittedAt of [0, Date.now(), far]) {
+    const copies = folder.copiesBefore('2.0.0')
+    await copyDatabases(data, databasesIn(data), copies, folder.copying)
+    mock.timers.reset()
+    mock.timers.enable({ apis: ['Date'], now: admittedAt })
+    admit(folder, begin().state)
+    const node = new KernelReleases({ releases, args: [], ask: async () => {} }, [])
+    /** Lets the supervisor, which was just started, run for some time. */
+    const run = async (hours: number, now: number) => {
+      mock.timers.reset()
+      mock.timers.enable({ apis: ['Date'], now })
+      const { changes } = begin()
+      await changes.ran(hours * hour)
+      const until = (await node.wayBack())?.until.getTime() ?? null
+      const kept = await node.databaseCopies()
+      t.equal(kept[0]?.until.getTime() ?? null, until)
+      t.equal(existsSync(copies), until !== null)
+      t.equal(changes.wayBack.closed() === null, until !== null)
+      return until === null ? null : until - now
+    }
+    const right = Date.parse('2026-11-23')
+    t.equal(await run(0, right), 72 * hour)
+    t.equal(await run(1, right + 96 * hour), 71 * hour)
+    t.equal(await run(1, far), 70 * hour)
+    t.equal(await run(1, 0), 69 * hour)
+    t.equal(await run(69, right), 0)
+    t.equal(await run(1, 0), null)
+    t.equal(begin().changes.wayBack.closed(), 'The way back to version 1.0.0 was open for 72 hours.')
+  }
+})
+
+test('a full disk holds up the count of the time only until it has space', async (t) => {
+  const { releases, folder, begin } = dataFolder(t)
+  const { state, changes } = begin()
+  admit(folder, state)
+  const letStore = keepFromStoring(releases)
+  await changes.ran(72 * hour)
+  t.equal(begin().changes.wayBack.closed(), null)
+  letStore()
+  await changes.ran(hour)
   t.not(begin().changes.wayBack.closed(), null)
-  for (const now of [0, Date.parse('2026-11-23')]) {
-    mock.timers.setTime(now)
-    t.equal(begin().changes.wayBack.closed(), null, 'it is open again after a moment of a wrong clock')
+})
+
+for (const step of ['admitting', 'installed'] as const)
+  test(`a way back that could not be stored, after the step ${step}, is ended by the next supervisor`, async (t) => {
+    const { releases, folder, begin } = dataFolder(t)
+    const { state, changes } = begin()
+    admit(folder, state, step)
+    const letStore = keepFromStoring(releases)
+    await changes.served()
+    const back = changes.begin({ nodekeep: 'go back', id: 1, reason: 'It is broken.' })
+    t.equal(await changes.carryOut(null, back, conductWith(true)), null)
+    t.equal(readlinkSync(join(releases, 'current')), '1.0.0')
+    letStore()
+    for (const _ of [1, 2]) {
+      const next = begin()
+      await next.changes.recover()
+      t.equal(readlinkSync(join(releases, 'current')), '1.0.0')
+      t.match(next.state, { change: null, admission: null })
+    }
+    const backs = readHistory(releases).filter(({ result }) => result === 'went back')
+    t.match(backs, [{ from: '2.0.0', to: '1.0.0', reason: /could not be stored/ }])
+    t.equal(backs.length, 1)
+  })
+
+test('an end that could not be stored is in the history before the next change begins', (t) => {
+  const { releases, folder, begin } = dataFolder(t)
+  const { state, changes } = begin()
+  admit(folder, state)
+  const letStore = keepFromStoring(releases)
+  t.equal(changes.wayBack.go('It is broken.'), null)
+  t.throws(() => changes.beginAt(join(releases, '2.0.0')))
+  letStore()
+  changes.beginAt(join(releases, '2.0.0'))
+  t.match(readHistory(releases), [{}, { from: '2.0.0', result: 'went back', reason: 'It is broken.' }])
+  t.end()
+})
+
+test('a release that was left does not run again, wherever the supervisor is killed', async (t) => {
+  for (const stores of [true, false])
+    for (const step of ['admitting', 'installed'] as const)
+      for (let before = 1, isKilled = true; isKilled; before += 1) {
+        const { releases, folder, begin } = dataFolder(t)
+        const { state, changes } = begin()
+        admit(folder, state, step)
+        const letStore = stores ? () => {} : keepFromStoring(releases)
+        isKilled = await killed(before, async () => void changes.wayBack.go('It is broken.'))
+        letStore()
+        const place = `killed before change ${before} of the disk, ${step}, ${stores ? '' : 'not '}stored`
+        const wasLeft = folder.inUse() === folder.folderOf('1.0.0')
+        if (!isKilled) t.ok(wasLeft, place)
+        for (const _ of [1, 2]) await begin().changes.recover()
+        const backs = readHistory(releases).filter(({ result }) => result === 'went back')
+        const isLeft = folder.inUse() === folder.folderOf('1.0.0')
+        t.equal(backs.length, isLeft ? 1 : 0, place)
+        if (wasLeft) t.ok(isLeft, place)
+        if (isLeft) t.match(begin().state, { change: null, admission: null }, place)
+      }
+})
+
+test('an update ends as the history says, wherever the supervisor is killed', async (t) => {
+  for (const works of [true, false]) {
+    const results = new Set<string | undefined>()
+    for (let before = 1, isKilled = true; isKilled; before += 1) {
+      const { releases, data, folder, begin } = dataFolder(t)
+      const { changes } = begin()
+      isKilled = await killed(before, async (isOver) => {
+        await changes.carryOut(null, changes.beginAt(folder.folderOf('2.0.0')), conductWith(works))
+        if (!isOver()) await changes.served()
+      })
+      const next = begin()
+      await next.changes.recover()
+      await next.changes.served()
+      const result = readHistory(releases).at(-1)?.result
+      const place = `killed before change ${before} of the disk`
+      t.equal(folder.inUse(), folder.folderOf(result === 'installed' ? '2.0.0' : '1.0.0'), place)
+      t.equal(folder.target('former'), result === 'installed' ? folder.folderOf('1.0.0') : null, place)
+      t.equal(begin().state.change, null, place)
+      t.same(rows(data), ['before'], place)
+      results.add(result)
+    }
+    t.same(results, new Set([undefined, 'failed', ...(works ? ['installed'] : [])]))
   }
 })

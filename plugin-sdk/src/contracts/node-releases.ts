@@ -36,7 +36,7 @@ export interface ReleaseCheck {
 /** The release that ran before, to which the node can go back. */
 export interface WayBack {
   readonly version: string
-  /** The end of the time in which the way back is open. */
+  /** The time until which the way back is open at least. It comes later if the supervisor does not run meanwhile. */
   readonly until: Date
 }
 
@@ -98,8 +98,8 @@ export interface NodeReleases {
    */
   goBack(reason: string): Promise<void>
   /**
-   * Returns the former release while the way back is open: for 72 hours after clients have reached this one. It is `null` if this
-   * version has changed data in a way that the former one cannot use.
+   * Returns the former release while the way back is open: for 72 hours for which the supervisor runs after clients have reached this one,
+   * whatever the clock says. It is `null` if this version has changed data in a way that the former one cannot use.
    */
   wayBack(): Promise<WayBack | null>
   /**
@@ -110,7 +110,7 @@ export interface NodeReleases {
    * @throws NodekeepError SERVICE_UNAVAILABLE if the former release cannot tell now, with the reason
    */
   wayBackProblems(): Promise<readonly string[]>
-  /** Returns the copies of the databases from before the last update. They stay for 72 hours. */
+  /** Returns the copies of the databases from before the last update. They stay for 72 hours for which the supervisor runs. */
   databaseCopies(): Promise<readonly DatabaseCopies[]>
   /** Returns the last attempts, at most 100, the newest last. They survive each way back. */
   history(): Promise<readonly ReleaseAttempt[]>
