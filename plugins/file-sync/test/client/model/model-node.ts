@@ -55,6 +55,8 @@ export class ModelNode {
   readonly #sessions = new Set<Session>()
   #journal: Row[] = []
   #epoch = 1
+  /** No epoch comes twice, also after the node was put back. */
+  #epochs = 1
   #head = 0
   #oldest = 0
   #oldestId = ''
@@ -288,7 +290,8 @@ export class ModelNode {
       if (node.type === 'file') this.put(path, node.content, node.modified)
       else this.nodes.set(path, node)
     }
-    this.#epoch += 1
+    this.#epochs += 1
+    this.#epoch = this.#epochs
     this.#journal = []
     this.#head = 0
     this.#oldest = 0
