@@ -43,7 +43,7 @@ export function tooManyEntries(): SyncFailure {
   )
 }
 
-/** What the journal tells of a path. `tree` stands for a move, with all that is below the path. */
+/** The outcome that the journal tells of a path. `tree` stands for a move, with all that is below the path. */
 export type Told = Outcome | 'tree'
 
 type Unconfirmed = 'asked' | 'seen' | 'recorded' | 'doubted'
