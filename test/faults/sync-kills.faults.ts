@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { cp, link, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, Round } from './fault.ts'
 import { type FilesProcess, startFiles } from './files-process.ts'
+import { copyData } from './fixtures/plugin-fixtures.ts'
 import type { Random } from './random.ts'
 import { SteadyAddress } from './steady-address.ts'
 import { contentsOf, SyncedDevice, treeOf } from './synced-device.ts'
@@ -242,18 +243,6 @@ class Play {
 
   #log(line: string): void {
     this.#round.log(`${((performance.now() - this.#begin) / 1000).toFixed(2)} ${line}`)
-  }
-}
-
-/** Copies a data folder of a node that does not run. */
-async function copyData(from: string, to: string, keepsInodes: boolean): Promise<void> {
-  await cp(from, to, { recursive: true, preserveTimestamps: true })
-  if (!keepsInodes) return
-  for (const entry of await readdir(join(from, 'files'), { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue
-    const path = join(entry.parentPath, entry.name).slice(from.length)
-    await rm(join(to, path))
-    await link(join(from, path), join(to, path))
   }
 }
 

@@ -51,7 +51,7 @@ export async function lookRemotely(view: SyncView, remote: Remote, path: string)
   state.together(() => {
     for (const each of paths) {
       if (look.isTouched(each)) state.addLook(each)
-      else view.seeRemotely(path, each, found.get(each) ?? null)
+      else view.takeLook(path, each, found.get(each) ?? null)
     }
     if (!look.isTouched(path)) state.endLook(path)
     // A change that made missing folders too names only its own path. It may be gone again, and the folders still there.

@@ -23,6 +23,9 @@ interface Look extends Disposable {
   isTouched(path: string): boolean
 }
 
+/** The newest outcomes of a path that are kept while it is changed: a hostile node could tell others without end. */
+const mostTold = 100
+
 /** The time of a change of the node that this client makes. */
 interface RemoteChange extends Look {
   /** The outcomes that the journal has told of one of the paths since the begin, oldest first. */
@@ -173,7 +176,10 @@ export class SyncView {
     state.together(() => {
       for (const change of changes) {
         for (const [path, outcome] of outcomesOf(change)) {
-          for (const { told } of this.#changingRemotely) told.get(path)?.push(outcome)
+          for (const { told } of this.#changingRemotely) {
+            const outcomes = told.get(path)
+            if (outcomes !== undefined && outcomes.push(outcome) > mostTold) outcomes.shift()
+          }
           state.confirm(path, outcome)
           toldAt.set(path, outcome)
         }
@@ -189,10 +195,12 @@ export class SyncView {
    *
    * @param looked the path of the look; the path itself, or a folder above it
    */
-  seeRemotely(looked: string, path: string, entry: RemoteEntry | null): void {
+  takeLook(looked: string, path: string, entry: RemoteEntry | null): void {
     const isNew = !isOutcome(this.state.remote.get(path) ?? null, entry)
     this.seeRemote(path, entry)
-    if (isNew && !this.#isTold(looked, path, entry)) this.state.noteSeen(path)
+    // There is nothing to doubt where neither side has anything. A hostile node could name such paths without end.
+    const isAny = entry !== null || this.state.common.get(path) !== undefined
+    if (isNew && isAny && !this.#isTold(looked, path, entry)) this.state.noteSeen(path)
     else if (this.isHeldBack) this.state.trust(path, entry)
     else this.state.confirm(path, entry)
   }

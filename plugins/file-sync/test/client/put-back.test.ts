@@ -1,10 +1,11 @@
 // In a process of its own: it follows real folders for longer than others.
 import { once } from 'node:events'
-import { cp, link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { TestNode } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
+import { copyData } from '../fixtures/copy-data.ts'
 import { createSyncNode, put } from '../fixtures/sync-node.ts'
 import { syncFolder, temporaryFolder } from './fixtures/synced-folders.ts'
 
@@ -92,18 +93,6 @@ function withToken(node: TestNode, token: string): TestNode['fetch'] {
     const headers = new Headers(init.headers)
     headers.set('authorization', `Bearer ${token}`)
     return node.fetch(path, { ...init, headers })
-  }
-}
-
-/** Copies a data folder. With its inodes, the files of users stay the same for the node when they are put back. */
-async function copyData(from: string, to: string, keepsInodes: boolean): Promise<void> {
-  await cp(from, to, { recursive: true, preserveTimestamps: true })
-  if (!keepsInodes) return
-  for (const entry of await readdir(join(from, 'files'), { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue
-    const path = join(entry.parentPath, entry.name).slice(from.length)
-    await rm(join(to, path))
-    await link(join(from, path), join(to, path))
   }
 }
 
