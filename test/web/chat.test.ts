@@ -277,6 +277,15 @@ t.test('two tabs do not overwrite each other', { skip: needsChromium }, async (t
 t.test('the view stays where the person reads, on a phone too', { skip: needsChromium }, async (t) => {
   const { page, faults, nextTalk } = await openChat()
   await page.setViewportSize({ width: 360, height: 740 })
+  // A page that begins on a small screen has the list of conversations closed.
+  await page.reload()
+  await page.getByLabel('Model').waitFor()
+  // The conversation gets its file, and with it its name, while the person reads.
+  const stored = Promise.withResolvers<void>()
+  await page.route('**/write?*', async (route) => {
+    await stored.promise
+    await route.continue()
+  })
   await say(page, 'A long text')
   const own = page.getByRole('article', { name: 'You' })
   await own.getByText('A long text').waitFor()
@@ -295,6 +304,8 @@ t.test('the view stays where the person reads, on a phone too', { skip: needsChr
   // The browser may scroll, so that what is in view stays where it is.
   const place = () => page.evaluate("document.querySelectorAll('article p')[5].getBoundingClientRect().top")
   const before = Number(await place())
+  stored.resolve()
+  await page.getByRole('heading', { name: 'A long text', exact: true }).waitFor()
   talk.say(`\n\n# far below\n\nthe last`)
   talk.end()
   await page.getByRole('article').last().getByText('the last').waitFor()

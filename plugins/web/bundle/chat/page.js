@@ -134,7 +134,7 @@ Please report this to https://github.com/markedjs/marked.`,t){let r="<p>An error
   </label>`}function gr({chats:t,conversation:e,page:n,hasChanged:r}){let{element:s,onScroll:i,toEnd:o}=Ln(),a=e.name.value,l=e.messages.value,h=e.reply.value!==null,c=l.at(-1),d=()=>{o(),e.retry(t.model.value)},p=c!==void 0&&!h&&!e.isLoading.value&&t.model.value!=="",u=z(null);return W(()=>{let f=matchMedia("(pointer: coarse)").matches,b=u.current?.closest(".conversation")?.querySelector("textarea");r&&(f?u.current:b)?.focus()},[]),k`<div class="conversation">
     <div class="head">
       <h1 ref=${u} tabindex="-1">${a===null?y.chat.newTitle:ee(a)}</h1>
-      ${a!==null&&k`<${si} chats=${t} conversation=${e} page=${n} />`}
+      <${si} chats=${t} conversation=${e} page=${n} />
     </div>
     <div class="messages" role="region" aria-label=${y.chat.messages} tabindex="0" ref=${s} onScroll=${i}>
       <div>
@@ -151,8 +151,8 @@ Please report this to https://github.com/markedjs/marked.`,t){let r="<p>An error
     <p class="fault" role="alert">${e.fileFault.value}</p>
     ${e.fileFault.value!==""&&l.length>0&&k`<button type="button" onClick=${()=>e.save()}>${y.chat.storeAgain}</button>`}
     <${fr} chats=${t} conversation=${e} onSend=${o} />
-  </div>`}function si({chats:t,conversation:e,page:n}){let r=async o=>{try{await o()}catch(a){n.notice(Dn(a),"error")}await t.refresh()},s=async()=>{let o=ee(e.name.value??""),a=await It({title:y.chat.renameTitle,field:{label:y.chat.title,value:o},agree:y.chat.rename,check:l=>De(l)===""?y.chat.emptyTitle:null});a!==null&&a!==o&&await r(()=>e.rename(a))},i=async()=>{let o=y.chat.deleteTitle(ee(e.name.value??""));await It({title:o,text:y.chat.deleteText,agree:y.chat.delete})!==null&&await r(async()=>{await e.delete(),t.begin(),n.navigate("/chat"),n.notice(y.chat.deleted)})};return k`<button type="button" onClick=${s}>${y.chat.rename}</button>
-    <button type="button" onClick=${i}>${y.chat.delete}</button>`}function ii({message:t}){let{role:e,content:n,model:r}=t,s=e==="assistant"?r??y.chat.author.assistant:y.chat.author[e];return k`<article class=${e} aria-label=${s}>
+  </div>`}function si({chats:t,conversation:e,page:n}){let r=async a=>{try{await a()}catch(l){n.notice(Dn(l),"error")}await t.refresh()},s=async()=>{let a=ee(e.name.value??""),l=await It({title:y.chat.renameTitle,field:{label:y.chat.title,value:a},agree:y.chat.rename,check:h=>De(h)===""?y.chat.emptyTitle:null});l!==null&&l!==a&&await r(()=>e.rename(l))},i=async()=>{let a=y.chat.deleteTitle(ee(e.name.value??""));await It({title:a,text:y.chat.deleteText,agree:y.chat.delete})!==null&&await r(async()=>{await e.delete(),t.begin(),n.navigate("/chat"),n.notice(y.chat.deleted)})},o=e.name.value===null;return k`<button type="button" disabled=${o} onClick=${s}>${y.chat.rename}</button>
+    <button type="button" disabled=${o} onClick=${i}>${y.chat.delete}</button>`}function ii({message:t}){let{role:e,content:n,model:r}=t,s=e==="assistant"?r??y.chat.author.assistant:y.chat.author[e];return k`<article class=${e} aria-label=${s}>
     <p class="author">${s}</p>
     ${e==="assistant"?k`<${hr} text=${n} />`:k`<p class="plain">${n}</p>`}
   </article>`}function oi({conversation:t}){let{model:e="",content:n=""}=t.reply.value??{};return k`<article class="assistant" aria-label=${e} aria-busy="true">

@@ -44,7 +44,7 @@ export function ConversationView({ chats, conversation, page, hasChanged }: Conv
   return html`<div class="conversation">
     <div class="head">
       <h1 ref=${title} tabindex="-1">${name === null ? texts.chat.newTitle : titleOf(name)}</h1>
-      ${name !== null && html`<${FileButtons} chats=${chats} conversation=${conversation} page=${page} />`}
+      <${FileButtons} chats=${chats} conversation=${conversation} page=${page} />
     </div>
     <div class="messages" role="region" aria-label=${texts.chat.messages} tabindex="0" ref=${element} onScroll=${onScroll}>
       <div>
@@ -98,8 +98,10 @@ function FileButtons({ chats, conversation, page }: Omit<ConversationViewProps, 
       page.notice(texts.chat.deleted)
     })
   }
-  return html`<button type="button" onClick=${rename}>${texts.chat.rename}</button>
-    <button type="button" onClick=${remove}>${texts.chat.delete}</button>`
+  // The buttons keep their place while there is no file yet, so that its arrival moves nothing that a person reads.
+  const disabled = conversation.name.value === null
+  return html`<button type="button" disabled=${disabled} onClick=${rename}>${texts.chat.rename}</button>
+    <button type="button" disabled=${disabled} onClick=${remove}>${texts.chat.delete}</button>`
 }
 
 function MessageView({ message }: { message: Message }): VNode {
