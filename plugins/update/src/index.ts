@@ -59,10 +59,9 @@ export default definePlugin({
 
     let endChecks = () => {}
     context.onServing(async () => {
-      if (await updates.settle())
-        void firstMinutes.watch().catch((err) => {
-          if (!signal.aborted) log.error({ err }, 'The new version could not be watched.')
-        })
+      void firstMinutes.watch().catch((err) => {
+        if (!signal.aborted) log.error({ err }, 'The new version could not be watched.')
+      })
       if (source?.isConfigured !== true) return
       const triedAt = () => (file.record.triedAt === null ? null : new Date(file.record.triedAt))
       endChecks = everyDay(triedAt, () => updates.checkDaily(config.automatic))

@@ -11,7 +11,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import semver from 'semver'
 import { obstacleTo } from './obstacle.ts'
-import type { RecordFile } from './state/update-record.ts'
+import { beginOf, type RecordFile } from './state/update-record.ts'
 
 interface UpdatesParts {
   readonly info: Pick<NodeInfo, 'version' | 'installation'>
@@ -75,15 +75,22 @@ export class Updates {
     return latest !== null && semver.gt(latest.version, this.#parts.info.version) ? latest : null
   }
 
-  /** The progress of an update for people, or how the last one ended. */
-  get progress(): string {
-    if (this.#step !== null) return `${this.#step.text}: ${Math.floor(this.#step.percent)} %`
-    const { info, file } = this.#parts
-    const { handed, outcome } = file.record
-    if (outcome !== null) return outcome
-    return handed?.to === info.version
-      ? `Version ${info.version} is installed, and is being watched.`
-      : 'No update runs.'
+  /** Returns the progress of an update for people, or how the last one ended. */
+  async progress(): Promise<string> {
+    if (this.#step !== null) return textOf(this.#step)
+    const { info, file, releases } = this.#parts
+    const { problem, probation } = file.record
+    const last = (await releases.history()).at(-1)
+    if (problem !== null && problem.after === beginOf(last)) return problem.text
+    const { version } = info
+    if (last?.result === 'running') return `Changing to version ${last.to}.`
+    if (last?.result === 'failed' && last.from === version)
+      return `Version ${last.to} did not work, so version ${version} runs again. ${last.reason}`
+    if (last?.to !== version) return 'No update runs.'
+    if (last.result === 'went back') return `The node went back to version ${version}. ${last.reason}`
+    return probation?.version === version
+      ? `Version ${version} is installed, and is being watched.`
+      : `Version ${version} is installed.`
   }
 
   /**
@@ -109,17 +116,16 @@ export class Updates {
    *   the errors of the source
    */
   async install({ withoutWayBack = false } = {}): Promise<InstallResult> {
-    const { info, file, log } = this.#parts
+    const { info, file, releases, log } = this.#parts
     if (this.#step !== null) throw this.#busy()
     const { obstacle } = this
     if (obstacle !== null) throw conflict(obstacle)
-    const { handed } = file.record
-    if (handed !== null)
-      throw conflict(`Version ${handed.to} was just installed, and is being watched. Wait some minutes.`)
+    if (file.record.probation?.version === info.version)
+      throw conflict(`Version ${info.version} was just installed, and is being watched. Wait some minutes.`)
     this.#step = { text: 'Looking for a new version', percent: 0 }
-    let release: Release | null = null
+    let failed: (error: unknown) => Promise<void> = async () => {}
     try {
-      release = await this.#findNewer()
+      const release = await this.#findNewer()
       if (release === null) {
         this.#step = null
         return {
@@ -127,13 +133,24 @@ export class Updates {
           message: `Version ${info.version} is the newest one. There is nothing to install.`,
         }
       }
-      const begun = { from: info.version, to: release.version, startedAt: new Date().toISOString() }
-      await file.change({ begun, outcome: null })
-      log.info({ event: 'update-started', from: begun.from, to: begun.to }, 'An update begins.')
+      const change = { from: info.version, to: release.version }
+      const after = beginOf((await releases.history()).at(-1))
+      const problem = (reason: string) => ({
+        text: `Version ${change.to} was not installed. ${reason}`,
+        after,
+      })
+      failed = async (error) => {
+        const reason = sentenceOf(error)
+        await file.note({ problem: problem(reason), probation: null })
+        log.warn({ event: 'update-failed', ...change, reason }, 'An update has failed.')
+      }
+      // It counts if this process ends before the supervisor has the update.
+      await file.change({ problem: problem('The node ended before the update was ready. Install it again.') })
+      log.info({ event: 'update-started', ...change }, 'An update begins.')
       return await this.#change(release, withoutWayBack)
     } catch (error) {
       this.#step = null
-      if (release !== null) await this.#failed(error)
+      await failed(error)
       throw error
     }
   }
@@ -174,68 +191,14 @@ export class Updates {
     }
   }
 
-  /** All updates, the newest first. */
+  /** The changes of the release, the newest first. */
   async history(): Promise<ReleaseAttempt[]> {
-    const { releases, file } = this.#parts
-    const { failures, begun } = file.record
-    const own = failures.map(
-      ({ from, to, startedAt, endedAt, reason }): ReleaseAttempt => ({
-        from,
-        to,
-        startedAt: new Date(startedAt),
-        endedAt: new Date(endedAt),
-        result: 'failed',
-        reason,
-        failedOnTrial: false,
-      }),
-    )
-    const running: ReleaseAttempt[] =
-      begun === null
-        ? []
-        : [
-            {
-              ...begun,
-              startedAt: new Date(begun.startedAt),
-              endedAt: null,
-              result: 'running',
-              reason: null,
-              failedOnTrial: false,
-            },
-          ]
-    return [...own, ...(await releases.history()), ...running].sort(
-      (one, other) => other.startedAt.getTime() - one.startedAt.getTime(),
-    )
-  }
-
-  /**
-   * Finds out how an update ended that an earlier process has begun. Call it once clients reach the node.
-   *
-   * @returns whether this is a new version whose first minutes are to be watched
-   */
-  async settle(): Promise<boolean> {
-    const { info, releases, file } = this.#parts
-    const { begun, handed } = file.record
-    if (begun !== null)
-      await this.#failed(
-        new NodekeepError('CONFLICT', 'The node ended before the update was ready. Install it again.'),
-      )
-    if (handed?.to === info.version) return true
-    const last = (await releases.history()).at(-1)
-    if (last?.result === 'went back' && last.to === info.version) {
-      await file.note({ handed: null, outcome: `The node went back to version ${last.to}. ${last.reason}` })
-    } else if (handed !== null && last?.result !== 'running') {
-      const reason = last?.to === handed.to ? last.reason : null
-      const sentence = `Version ${handed.to} did not work, so version ${info.version} runs again. ${reason ?? ''}`
-      // A person may have started a third version in its first minutes.
-      const outcome = info.version === handed.from ? sentence.trim() : null
-      await file.note({ handed: null, outcome })
-    }
-    return false
+    return [...(await this.#parts.releases.history())].reverse()
   }
 
   /** Why a version did not work here: it has failed on trial, or was left. Returns `null` for every other version. */
   async leftBecause(version: string): Promise<string | null> {
-    const left = (await this.history()).find(({ from, to, result, failedOnTrial }) =>
+    const left = (await this.#parts.releases.history()).findLast(({ from, to, result, failedOnTrial }) =>
       result === 'went back' ? from === version : failedOnTrial && to === version,
     )
     return left === undefined ? null : (left.reason ?? '')
@@ -305,44 +268,27 @@ export class Updates {
       if (!found.wayBack && !withoutWayBack) throw conflict(noWayBack(info.version, version))
       const passed = await passedProbes(signal)
       this.#step = { text: `Changing to version ${version}`, percent: 90 }
-      const { begun } = file.record
-      if (begun !== null) await file.change({ begun: null, handed: { ...begun, passed } })
+      await file.change({ problem: null, probation: { version, passed } })
       await releases.changeTo(folder, { patienceMs, withoutWayBack })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})
       throw error
     }
-    setTimeout(() => void this.#notice(version), patienceMs + stopMs).unref()
+    // If this version still runs then, the supervisor has not changed to the other one.
+    setTimeout(() => {
+      this.#step = null
+    }, patienceMs + stopMs).unref()
     const message = `Version ${version} is ready. The node changes to it as soon as the requests that run have ended.`
     return { success: true, message: [message, ...warnings].join(' ') }
   }
 
-  /** This version still runs, so the supervisor has not changed to the other one. */
-  async #notice(version: string): Promise<void> {
-    if (this.#parts.signal.aborted) return
-    this.#step = null
-    await this.settle().catch((err) =>
-      this.#parts.log.error({ err, version }, 'It could not be found out how the last update ended.'),
-    )
-  }
-
-  /** Notes that an update has failed before the supervisor has changed anything. */
-  async #failed(error: unknown): Promise<void> {
-    const { file, log } = this.#parts
-    const { begun, handed, failures } = file.record
-    const update = begun ?? handed
-    if (update === null) return
-    const { from, to, startedAt } = update
-    const reason = sentenceOf(error)
-    const failure = { from, to, startedAt, endedAt: new Date().toISOString(), reason }
-    const outcome = `Version ${to} was not installed. ${reason}`
-    await file.note({ begun: null, handed: null, failures: [...failures, failure], outcome })
-    log.warn({ event: 'update-failed', from, to, reason }, 'An update has failed.')
-  }
-
   #busy(): NodekeepError {
-    return conflict(`An update runs already. ${this.progress}.`)
+    return conflict(`An update runs already.${this.#step === null ? '' : ` ${textOf(this.#step)}.`}`)
   }
+}
+
+function textOf({ text, percent }: Step): string {
+  return `${text}: ${Math.floor(percent)} %`
 }
 
 function noWayBack(from: string, to: string): string {

@@ -8,22 +8,23 @@ import { updatesSubject } from './fixtures/updates-subject.ts'
 test('an update is downloaded, checked and handed to the supervisor', async (t) => {
   const { updates, source, releases, file, start } = await updatesSubject(t)
   const texts: string[] = []
-  source.before = () => void texts.push(updates.progress)
-  source.amid = () => void texts.push(updates.progress)
-  t.equal(updates.progress, 'No update runs.')
+  const note = async () => void texts.push(await updates.progress())
+  source.before = note
+  source.amid = note
+  t.equal(await updates.progress(), 'No update runs.')
   const { success, message } = await updates.install()
   t.equal(success, true)
   t.match(message, /^Version 1\.1\.0 is ready\./)
   t.same(texts, ['Looking for a new version: 0 %', 'Downloading version 1.1.0: 40 %'])
-  t.equal(updates.progress, 'Changing to version 1.1.0: 90 %')
+  t.equal(await updates.progress(), 'Changing to version 1.1.0: 90 %')
   t.ok(updates.isUpdating)
   t.same(releases.asked, ['change to /new/1.1.0 within 1000'])
-  t.match(file.record.handed, { from: '1.0.0', to: '1.1.0', passed: ['port'] })
+  t.same(file.record.probation, { version: '1.1.0', passed: ['port'] })
 
   const next = await start('1.1.0')
   t.notOk(next.updates.isUpdating)
-  t.equal(await next.updates.settle(), true, 'the new version is to be watched')
-  t.equal(next.updates.progress, 'Version 1.1.0 is installed, and is being watched.')
+  releases.attempts = [attempt('1.0.0', '1.1.0', 'installed')]
+  t.equal(await next.updates.progress(), 'Version 1.1.0 is installed, and is being watched.')
   await t.rejects(next.updates.install(), { code: 'CONFLICT', message: /1\.1\.0 was just installed/ })
 })
 
@@ -52,7 +53,7 @@ test('nothing to install is no failure', async (t) => {
   t.match(await updates.install(), { success: false, message: /1\.0\.0 is the newest one/ })
   t.notOk(updates.isUpdating)
   t.same(await updates.history(), [])
-  t.equal(file.record.begun, null)
+  t.equal(file.record.problem, null)
 })
 
 test('a version that could not run here is refused, and named', async (t) => {
@@ -62,10 +63,8 @@ test('a version that could not run here is refused, and named', async (t) => {
   t.notOk(existsSync(join(folder, 'releases/new/1.1.0')), 'what was unpacked is removed')
   t.same(releases.asked, [])
   t.notOk(updates.isUpdating)
-  t.match(updates.progress, /^Version 1\.1\.0 was not installed\. .*acme/)
-  t.match(await updates.history(), [
-    { from: '1.0.0', to: '1.1.0', result: 'failed', reason: /acme/, endedAt: Date },
-  ])
+  t.match(await updates.progress(), /^Version 1\.1\.0 was not installed\. .*acme/)
+  t.same(await updates.history(), [], 'the supervisor records changes of the release, and there was none')
   t.match(lines, [{ event: 'update-started' }, { event: 'update-failed', reason: /acme/ }])
 })
 
@@ -87,13 +86,13 @@ test('a version without a way back is installed only if a person says so', async
   t.match(await again.updates.install({ withoutWayBack: true }), { success: true })
 })
 
-test('a failure of the source is told, and stays in the history', async (t) => {
+test('a failure of the source is told, also after a restart', async (t) => {
   const { updates, source, file, start } = await updatesSubject(t)
   source.amid = () => {
     throw new NodekeepError('UPSTREAM_ERROR', 'The archive was changed.')
   }
   await t.rejects(updates.install(), { code: 'UPSTREAM_ERROR' })
-  t.match((await start()).updates.progress, /not installed\. The archive was changed\./)
+  t.match(await (await start()).updates.progress(), /not installed\. The archive was changed\./)
   source.before = () => {
     throw new Error('a fault with internals')
   }
@@ -109,20 +108,19 @@ test('a supervisor that refuses leaves this version as it is', async (t) => {
   const { updates, releases, file } = await updatesSubject(t)
   releases.refusal = 'The release changes already.'
   await t.rejects(updates.install(), { code: 'CONFLICT', message: 'The release changes already.' })
-  t.equal(file.record.handed, null)
-  t.match(await updates.history(), [{ result: 'failed', reason: 'The release changes already.' }])
+  t.equal(file.record.probation, null)
+  t.equal(await updates.progress(), 'Version 1.1.0 was not installed. The release changes already.')
 })
 
 test('an update that a killed node has begun is told as failed', async (t) => {
   const { updates, source, start } = await updatesSubject(t)
   source.amid = () => new Promise(() => {})
   void updates.install()
-  while (!updates.progress.startsWith('Downloading')) await new Promise(setImmediate)
+  while (!(await updates.progress()).startsWith('Downloading')) await new Promise(setImmediate)
   const next = await start()
-  t.match(await next.updates.history(), [{ result: 'running', endedAt: null }])
-  t.equal(await next.updates.settle(), false)
-  t.match(await next.updates.history(), [{ result: 'failed', reason: /node ended before/ }])
-  t.match(next.updates.progress, /Install it again/)
+  t.match(await next.updates.progress(), /not installed\. The node ended before .* Install it again/)
+  source.amid = () => {}
+  t.match(await next.updates.install(), { success: true })
 })
 
 test('a stop ends a download', async (t) => {
@@ -130,24 +128,21 @@ test('a stop ends a download', async (t) => {
   source.amid = (signal) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
   const installing = updates.install()
-  while (!updates.progress.startsWith('Downloading')) await new Promise(setImmediate)
+  while (!(await updates.progress()).startsWith('Downloading')) await new Promise(setImmediate)
   stopping.abort(new NodekeepError('SERVICE_UNAVAILABLE', 'The node is stopping.'))
   await t.rejects(installing, { code: 'SERVICE_UNAVAILABLE' })
-  t.match(await updates.history(), [{ result: 'failed' }])
+  t.match(await updates.progress(), /not installed\. The node is stopping/)
 })
 
 test('a trial that failed is told by the version that runs again', async (t) => {
   const { updates, releases, start } = await updatesSubject(t)
   await updates.install()
   releases.attempts = [attempt('1.0.0', '1.1.0', 'running')]
-  const meanwhile = await start('1.0.0')
-  t.equal(await meanwhile.updates.settle(), false)
-  t.not(meanwhile.file.record.handed, null, 'the supervisor is not done')
+  t.equal(await (await start('1.0.0')).updates.progress(), 'Changing to version 1.1.0.')
   releases.attempts = [attempt('1.0.0', '1.1.0', 'failed', 'It did not start.')]
   const again = await start('1.0.0')
-  t.equal(await again.updates.settle(), false)
   t.equal(
-    again.updates.progress,
+    await again.updates.progress(),
     'Version 1.1.0 did not work, so version 1.0.0 runs again. It did not start.',
   )
   t.equal(await again.updates.leftBecause('1.1.0'), 'It did not start.')
@@ -155,14 +150,14 @@ test('a trial that failed is told by the version that runs again', async (t) => 
 })
 
 test('a version that a person has started instead of the new one does not blame the new one', async (t) => {
-  const { updates, releases, start } = await updatesSubject(t)
+  const { updates, releases, source, start } = await updatesSubject(t)
   await updates.install()
-  t.equal(await (await start('1.1.0')).updates.settle(), true)
   releases.attempts = [attempt('1.0.0', '1.1.0', 'installed'), attempt('1.1.0', '1.2.0', 'installed')]
-  const { updates: third, file } = await start('1.2.0')
-  t.equal(await third.settle(), false)
-  t.equal(third.progress, 'No update runs.')
-  t.equal(file.record.handed, null)
+  const { updates: third } = await start('1.2.0')
+  t.equal(await third.progress(), 'Version 1.2.0 is installed.')
+  t.equal(await third.leftBecause('1.1.0'), null)
+  source.newest = { version: '1.3.0', notes: '' }
+  t.match(await third.install(), { success: true }, 'nothing is being watched')
 })
 
 test('a way back days later is told', async (t) => {
@@ -172,8 +167,7 @@ test('a way back days later is told', async (t) => {
     attempt('1.1.0', '1.0.0', 'went back', 'It ended three times within ten minutes.'),
   ]
   const { updates } = await start('1.0.0')
-  t.equal(await updates.settle(), false)
-  t.match(updates.progress, /went back to version 1\.0\.0\. It ended three times/)
+  t.match(await updates.progress(), /went back to version 1\.0\.0\. It ended three times/)
   t.match(await updates.leftBecause('1.1.0'), /three times/)
 })
 
@@ -189,7 +183,7 @@ test('the owner goes back while the way is open', async (t) => {
   releases.refusal = 'The release changes already.'
   await t.rejects(updates.goBack(), { message: 'The release changes already.' })
   t.notOk(updates.isUpdating)
-  t.equal(updates.progress, 'No update runs.')
+  t.equal(await updates.progress(), 'No update runs.')
   releases.refusal = null
   releases.wayProblems = ['The key "update.color" is not known.']
   await t.rejects(updates.goBack(), { code: 'CONFLICT', message: /0\.9\.0 could not start .*update\.color/ })
@@ -201,8 +195,7 @@ test('the owner goes back while the way is open', async (t) => {
   t.same(releases.asked, ['go back: The owner of the node asked for it.'])
   releases.attempts = [attempt('1.0.0', '0.9.0', 'went back', 'The owner of the node asked for it.')]
   const former = await start('0.9.0')
-  await former.updates.settle()
-  t.match(former.updates.progress, /went back to version 0\.9\.0/)
+  t.match(await former.updates.progress(), /went back to version 0\.9\.0/)
 })
 
 test('a node that cannot install says what to do instead', async (t) => {
@@ -228,7 +221,7 @@ test('the daily check installs only if it may, and never again what has failed o
   releases.found = { problems: [], warnings: [], wayBack: false }
   await updates.checkDaily(true)
   t.same(releases.asked, [], 'no way back')
-  t.match(updates.progress, /no way back/)
+  t.match(await updates.progress(), /no way back/)
   releases.found = { problems: [], warnings: [], wayBack: true }
   await updates.checkDaily(true)
   t.same(releases.asked, [], 'a person decides')
@@ -251,7 +244,7 @@ test('the daily check installs only if it may, and never again what has failed o
   await updates.checkDaily(true)
   source.amid = () => {}
   releases.attempts = [{ ...attempt('1.0.0', '1.2.0', 'failed', 'The disk was full.'), failedOnTrial: false }]
-  t.match(updates.progress, /The disk is full/)
+  t.match(await updates.progress(), /The disk is full/)
   await updates.checkDaily(true)
   t.same(releases.asked, ['change to /new/1.2.0 within 1000'], 'a full disk is no fault of the version')
   await updates.checkDaily(true)
@@ -266,18 +259,22 @@ test('a damaged record counts as none, and a version that is not newer is none',
   t.equal((await start('1.10.0')).updates.newer, null)
   const path = join(folder, 'own/update.json')
   writeFileSync(path, '{"color":"red"}')
-  await (await start()).file.change({ outcome: 'Fine.' })
+  await (await start()).file.change({ withoutWayBack: '1.1.0' })
   const stored = JSON.parse(readFileSync(path, 'utf8'))
-  t.match(stored, { color: 'red', outcome: 'Fine.' }, 'what a newer version has added stays')
+  t.match(stored, { color: 'red', withoutWayBack: '1.1.0' }, 'what a newer version has added stays')
   writeFileSync(path, '{"latest":')
   t.equal((await start('1.0.0')).updates.newer, null)
 })
 
-test('the history has at most 100 failures', async (t) => {
-  const { updates, source } = await updatesSubject(t)
+test('a problem is told until the release changes', async (t) => {
+  const { updates, source, releases, start } = await updatesSubject(t)
+  releases.attempts = [attempt('0.9.0', '1.0.0', 'installed')]
   source.amid = () => {
     throw new NodekeepError('UPSTREAM_ERROR', 'The archive was changed.')
   }
-  for (let count = 0; count < 101; count += 1) await t.rejects(updates.install())
-  t.equal((await updates.history()).length, 100)
+  await t.rejects(updates.install())
+  t.match(await (await start()).updates.progress(), /The archive was changed/)
+  const later = { ...attempt('1.0.0', '1.1.0', 'failed', 'It did not start.'), startedAt: new Date(0) }
+  releases.attempts = [...releases.attempts, later]
+  t.match(await updates.progress(), /It did not start/, 'whatever the clock says')
 })

@@ -136,7 +136,7 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
   }
   app.get('/progress', { schema: progress, config: forUsers }, async () => ({
     isUpdating: updates.isUpdating,
-    progress: updates.progress,
+    progress: await updates.progress(),
   }))
 
   const history = {

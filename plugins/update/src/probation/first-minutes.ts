@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Log, NodeReleases } from '@nodekeep/plugin-sdk'
-import type { RecordFile } from '../state/update-record.ts'
+import { beginOf, type RecordFile } from '../state/update-record.ts'
 import { watchVersion } from './probation.ts'
 import type { Probe } from './probes.ts'
 
@@ -10,7 +10,7 @@ interface FirstMinutesParts {
   /** The probes of the parts that the node has now. */
   readonly probes: () => readonly Probe[]
   readonly file: RecordFile
-  readonly releases: Pick<NodeReleases, 'goBack' | 'wayBack' | 'wayBackProblems'>
+  readonly releases: Pick<NodeReleases, 'goBack' | 'wayBack' | 'wayBackProblems' | 'history'>
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
@@ -33,6 +33,8 @@ export class FirstMinutes {
   readonly #parts: FirstMinutesParts
   /** In the time of `performance.now()`; `null` while nothing is watched. */
   #endsAt: number | null = null
+  /** When the change to this version began. */
+  #after: string | null = null
 
   constructor(parts: FirstMinutesParts) {
     this.#parts = parts
@@ -51,14 +53,15 @@ export class FirstMinutes {
    * @throws the signal's reason
    */
   async watch(): Promise<void> {
-    const { current, file, log, lastsMs = probationMs } = this.#parts
-    const { handed } = file.record
-    if (handed === null) return
+    const { current, file, releases, log, lastsMs = probationMs } = this.#parts
+    const { probation } = file.record
+    if (probation?.version !== current) return
     this.#endsAt = performance.now() + lastsMs
     try {
-      const problem = await watchVersion(handed.passed, lastsMs, this.#parts)
+      this.#after = beginOf((await releases.history()).at(-1))
+      const problem = await watchVersion(probation.passed, lastsMs, this.#parts)
       if (problem !== null) return await this.#leave(problem)
-      await file.note({ handed: null, outcome: `Version ${current} is installed.` })
+      await file.note({ probation: null })
       log.info({ event: 'update-passed', version: current }, 'The new version works.')
     } finally {
       this.#endsAt = null
@@ -86,7 +89,8 @@ export class FirstMinutes {
         return await this.#stay(sentence, `it cannot be left. ${refusal}`)
       if (refusal !== told) {
         log.error({ version: current, refusal }, 'The node cannot go back now. It tries again and again.')
-        await file.note({ outcome: `${sentence} The node tries to go back. ${refusal}` })
+        const text = `${sentence} The node tries to go back. ${refusal}`
+        await file.note({ problem: { text, after: this.#after } })
       }
       told = refusal
       await setTimeout(askAgainMs, undefined, { signal }).catch(() => signal.throwIfAborted())
@@ -96,7 +100,8 @@ export class FirstMinutes {
   async #stay(sentence: string, reason: string): Promise<void> {
     const { current, file, log } = this.#parts
     log.error({ version: current, reason }, 'The version stays, although it does not work.')
-    await file.note({ handed: null, outcome: `${sentence} It stays, since ${reason}` })
+    const problem = { text: `${sentence} It stays, since ${reason}`, after: this.#after }
+    await file.note({ probation: null, problem })
   }
 }
 

@@ -1,28 +1,27 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { type Log, NodekeepError, type Release } from '@nodekeep/plugin-sdk'
+import { type Log, NodekeepError, type Release, type ReleaseAttempt } from '@nodekeep/plugin-sdk'
 
-/** An update that was begun. Times are ISO 8601. */
-interface BegunUpdate {
-  readonly from: string
-  readonly to: string
-  readonly startedAt: string
+/** The reason that kept an update from being installed, or a version that does not work from being left. */
+interface UpdateProblem {
+  /** One sentence for people. */
+  readonly text: string
+  /** When the last change of the release before it began, in the form of ISO 8601; `null` if there was none. The next change is newer. */
+  readonly after: string | null
 }
 
-/** An update that failed before the supervisor had anything to do with it. */
-interface FailedUpdate extends BegunUpdate {
-  readonly endedAt: string
-  readonly reason: string
-}
-
-/** An update that the supervisor was asked for. */
-interface HandedUpdate extends BegunUpdate {
+/** The watch over a version in its first minutes. */
+interface Probation {
+  readonly version: string
   /** The names of the probes that the former version passed. */
   readonly passed: readonly string[]
 }
 
-/** The memory of the plugin. It survives restarts and ways back, so it is a file and no row of a database. */
+/**
+ * The memory of the plugin. It survives restarts and ways back, so it is a file and no row of a database. The changes of the release
+ * are not in it: the supervisor records them.
+ */
 export interface UpdateRecord {
   /** When the source last answered. */
   readonly checkedAt: string | null
@@ -32,29 +31,26 @@ export interface UpdateRecord {
   readonly checkProblem: string | null
   /** The newest release that was found. */
   readonly latest: Release | null
-  /** The update that is downloaded or checked. */
-  readonly begun: BegunUpdate | null
-  readonly handed: HandedUpdate | null
-  /** At most {@link maxFailures}, the newest last. */
-  readonly failures: readonly FailedUpdate[]
   /** A version after which there is no way back, as a check of its release has shown. */
   readonly withoutWayBack: string | null
-  /** How the last update ended: one sentence for people. */
-  readonly outcome: string | null
+  readonly problem: UpdateProblem | null
+  /** Stored by the former version, for the one that it asks the supervisor to change to. */
+  readonly probation: Probation | null
 }
 
-const maxFailures = 100
+/** Returns when a change of the release began, as {@link UpdateProblem.after} has it. */
+export function beginOf(attempt: ReleaseAttempt | undefined): string | null {
+  return attempt?.startedAt.toISOString() ?? null
+}
 
 const empty: UpdateRecord = {
   checkedAt: null,
   triedAt: null,
   checkProblem: null,
   latest: null,
-  begun: null,
-  handed: null,
-  failures: [],
   withoutWayBack: null,
-  outcome: null,
+  problem: null,
+  probation: null,
 }
 
 interface RecordFileParts {
@@ -98,8 +94,7 @@ export class RecordFile {
    * @throws NodekeepError INSUFFICIENT_STORAGE if the disk is full; errors of the file system
    */
   async change(changes: Partial<UpdateRecord>): Promise<void> {
-    const { failures = this.#record.failures } = changes
-    this.#record = { ...this.#record, ...changes, failures: failures.slice(-maxFailures) }
+    this.#record = { ...this.#record, ...changes }
     await this.#storeNext()
   }
 

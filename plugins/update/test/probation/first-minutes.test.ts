@@ -12,8 +12,8 @@ async function watched(t: Test, works: () => boolean) {
   const { updates, releases, folder, start, lines, stopping } = await updatesSubject(t)
   t.teardown(() => stopping.abort())
   await updates.install()
+  releases.attempts = [attempt('1.0.0', '1.1.0', 'installed')]
   const next = await start('1.1.0')
-  t.equal(await next.updates.settle(), true)
   const probe: Probe = {
     name: 'port',
     patienceMs: 10,
@@ -41,7 +41,7 @@ const sentence = 'Version 1.1.0 did not work in its first minutes. The node does
 test('a version that works is installed', async (t) => {
   const { watch, releases, lines, next } = await watched(t, () => true)
   await watch()
-  t.equal(next.updates.progress, 'Version 1.1.0 is installed.')
+  t.equal(await next.updates.progress(), 'Version 1.1.0 is installed.')
   t.match(lines.at(-1), { event: 'update-passed', version: '1.1.0' })
   t.same(releases.asked, ['change to /new/1.1.0 within 1000'])
   await next.updates.check()
@@ -59,8 +59,7 @@ test('a version that does not work goes back, and the former one says why', asyn
   t.match(lines.at(-1), { event: 'update-back', problem: 'The node does not answer.' })
   releases.attempts = [attempt('1.1.0', '1.0.0', 'went back', sentence)]
   const former = await start('1.0.0')
-  t.equal(await former.updates.settle(), false)
-  t.equal(former.updates.progress, `The node went back to version 1.0.0. ${sentence}`)
+  t.equal(await former.updates.progress(), `The node went back to version 1.0.0. ${sentence}`)
 })
 
 test('a version that has used up disk and descriptors is left, and the former one says why', async (t) => {
@@ -73,8 +72,7 @@ test('a version that has used up disk and descriptors is left, and the former on
   t.equal(releases.asked.at(-1), `go back: ${sentence}`)
   releases.attempts = [attempt('1.1.0', '1.0.0', 'went back', sentence)]
   const former = await start('1.0.0')
-  t.equal(await former.updates.settle(), false)
-  t.equal(former.updates.progress, `The node went back to version 1.0.0. ${sentence}`)
+  t.equal(await former.updates.progress(), `The node went back to version 1.0.0. ${sentence}`)
 })
 
 test('the supervisor is asked until it goes back', async (t) => {
@@ -82,13 +80,13 @@ test('the supervisor is asked until it goes back', async (t) => {
   releases.refusal = 'The disk of the releases does not work.'
   releases.way = { version: '1.0.0', until: new Date() }
   const watching = watch()
-  while (!next.updates.progress.endsWith(`The node tries to go back. ${releases.refusal}`))
+  while (!(await next.updates.progress()).endsWith(`The node tries to go back. ${releases.refusal}`))
     await new Promise(setImmediate)
   const told = () => lines.filter((line) => (line as { refusal?: string }).refusal === releases.refusal)
   const { length } = releases.refused
   while (releases.refused.length < length + 3) await new Promise(setImmediate)
   t.equal(told().length, 1, 'the log has it once')
-  t.not(parts.file.record.handed, null, 'a start in between watches it again')
+  t.not(parts.file.record.probation, null, 'a start in between watches it again')
   releases.refusal = null
   await watching
   t.equal(releases.asked.at(-1), `go back: ${sentence}`)
@@ -98,8 +96,8 @@ test('without a way back, the version stays, and the reason is known', async (t)
   const { watch, parts, releases, next } = await watched(t, () => false)
   releases.refusal = 'Version 1.1.0 has changed data.'
   await watch()
-  t.equal(next.updates.progress, `${sentence} It stays, since it cannot be left. ${releases.refusal}`)
-  t.equal(parts.file.record.handed, null, 'the next version can be installed')
+  t.equal(await next.updates.progress(), `${sentence} It stays, since it cannot be left. ${releases.refusal}`)
+  t.equal(parts.file.record.probation, null, 'the next version can be installed')
 })
 
 test('a version stays if the former one would refuse the configuration', async (t) => {
@@ -109,7 +107,7 @@ test('a version stays if the former one would refuse the configuration', async (
   await watch()
   t.same(releases.asked, asked)
   t.match(
-    next.updates.progress,
+    await next.updates.progress(),
     /did not work in its first minutes.* It stays, .* update\.color is not known\.$/,
   )
 })
@@ -129,8 +127,7 @@ test('each start begins the minutes anew, whatever the clock does', async (t) =>
   stopping.abort(new Error('The node stops.'))
   await t.rejects(watching, /The node stops/)
   const again = await start('1.1.0')
-  t.equal(await again.updates.settle(), true)
   const { signal } = new AbortController()
   await new FirstMinutes({ ...parts, file: again.file, signal, lastsMs: 20 }).watch()
-  t.equal(again.updates.progress, 'Version 1.1.0 is installed.')
+  t.equal(await again.updates.progress(), 'Version 1.1.0 is installed.')
 })
