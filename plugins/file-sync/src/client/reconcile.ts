@@ -46,7 +46,7 @@ export interface Situation {
   readonly local: LocalState | null
   readonly remote: RemoteState | null
   /** SHA-256 of uploads whose answers did not arrive. A file with such a content on the node is our own. */
-  readonly offered: ReadonlySet<string>
+  readonly unansweredUploads: ReadonlySet<string>
   /** Whether paths below are still to be reconciled. It matters where one side has a folder and the other a file. */
   readonly isOpenBelow: boolean
 }
@@ -56,15 +56,15 @@ export interface Situation {
  *
  * - `nothing`: both sides are in the common state, or a path below or above must be reconciled before.
  * - `compare`: the hashes of the named sides are needed.
- * - `adopt`: both sides have the same. Record it as the common state.
- * - `adoptRemote`: the local file is based on what the node has. Record that as the common state.
+ * - `recordCommon`: both sides have the same. Record it as the common state.
+ * - `recordRemote`: the local file is based on what the node has. Record that as the common state.
  * - `forget`: the path is gone on both sides. An upload without an answer did not arrive.
  * - `upload`, `makeRemoteFolder`, `removeRemote`: change the node, if it still has the known state.
  * - `download`, `makeLocalFolder`, `removeLocal`: change the disk, if it still has the known state.
  * - `conflict`: both sides have something of their own. `keep` gets the name, and the other side a name beside it.
  */
 export type Step =
-  | { readonly do: 'nothing' | 'adopt' | 'adoptRemote' | 'forget' }
+  | { readonly do: 'nothing' | 'recordCommon' | 'recordRemote' | 'forget' }
   | { readonly do: 'compare'; readonly sides: readonly ('local' | 'remote')[] }
   | { readonly do: 'upload' | 'makeRemoteFolder' | 'removeRemote' }
   | { readonly do: 'download' | 'makeLocalFolder' | 'removeLocal' }
@@ -86,7 +86,7 @@ export function reconcile(situation: Situation): Step {
   // Without a valid common state, something that is missing is new on the other side.
   const common = situation.common?.isStale === true ? null : situation.common
   if (local === null && remote === null) {
-    return situation.common === null && situation.offered.size === 0 ? nothing : { do: 'forget' }
+    return situation.common === null && situation.unansweredUploads.size === 0 ? nothing : { do: 'forget' }
   }
   if (local === null) return withoutLocal(situation, common, remote)
   if (remote === null) return withoutRemote(common, local)
@@ -95,13 +95,17 @@ export function reconcile(situation: Situation): Step {
     return localFileAndRemoteFolder(situation, common, local, remote.isEmpty)
   }
   if (remote.type === 'file') return localFolderAndRemoteFile(situation, common, local.isEmpty, remote)
-  return common?.type === 'directory' ? nothing : { do: 'adopt' }
+  return common?.type === 'directory' ? nothing : { do: 'recordCommon' }
 }
 
-function withoutLocal({ offered }: Situation, common: CommonState | null, remote: RemoteState | null): Step {
+function withoutLocal(
+  { unansweredUploads }: Situation,
+  common: CommonState | null,
+  remote: RemoteState | null,
+): Step {
   if (remote?.type === 'file') {
     if (isCommonRevision(common, remote)) return { do: 'removeRemote' }
-    return ownUpload(offered, remote) ?? { do: 'download' }
+    return ownUpload(unansweredUploads, remote) ?? { do: 'download' }
   }
   if (common?.type !== 'directory') return { do: 'makeLocalFolder' }
   return remote?.isEmpty === true ? { do: 'removeRemote' } : nothing
@@ -119,7 +123,7 @@ function withoutRemote(common: CommonState | null, local: LocalState): Step {
 }
 
 function filesOnBothSides(
-  { common: known, offered }: Situation,
+  { common: known, unansweredUploads }: Situation,
   common: CommonState | null,
   local: LocalFile,
   remote: RemoteFile,
@@ -129,11 +133,11 @@ function filesOnBothSides(
   if (base !== null && local.isCommon) return { do: 'download' }
   const compared = compare(local, remote)
   if (compared !== null) return compared
-  if (remote.sha256 === local.sha256) return { do: 'adopt' }
+  if (remote.sha256 === local.sha256) return { do: 'recordCommon' }
   // The node has the content that the local file was made from.
   const former = known?.type === 'file' ? known.sha256 : null
-  const isOwn = remote.sha256 !== null && offered.has(remote.sha256)
-  if (isOwn || remote.sha256 === former) return { do: 'adoptRemote' }
+  const isOwn = remote.sha256 !== null && unansweredUploads.has(remote.sha256)
+  if (isOwn || remote.sha256 === former) return { do: 'recordRemote' }
   if (local.sha256 === former) {
     if (base !== null) return { do: 'download' }
     // After a restore, the node has an older version, or a newer one of another device. Both are kept.
@@ -145,7 +149,7 @@ function filesOnBothSides(
 function changedLocally(base: CommonFile, local: LocalFile): Step {
   if (local.isCommon) return nothing
   if (local.sha256 === null) return { do: 'compare', sides: ['local'] }
-  return { do: local.sha256 === base.sha256 ? 'adopt' : 'upload' }
+  return { do: local.sha256 === base.sha256 ? 'recordCommon' : 'upload' }
 }
 
 function localFileAndRemoteFolder(
@@ -165,7 +169,7 @@ function localFileAndRemoteFolder(
 }
 
 function localFolderAndRemoteFile(
-  { isOpenBelow, offered }: Situation,
+  { isOpenBelow, unansweredUploads }: Situation,
   common: CommonState | null,
   isEmpty: boolean,
   remote: RemoteFile,
@@ -175,7 +179,7 @@ function localFolderAndRemoteFile(
     if (isEmpty) return { do: 'removeLocal' }
     return isOpenBelow ? nothing : localAside
   }
-  return ownUpload(offered, remote) ?? localAside
+  return ownUpload(unansweredUploads, remote) ?? localAside
 }
 
 function isCommonRevision(common: CommonState | null, remote: RemoteFile): boolean {
@@ -183,10 +187,10 @@ function isCommonRevision(common: CommonState | null, remote: RemoteFile): boole
 }
 
 /** The step if the remote file may be an upload of ours. */
-function ownUpload(offered: ReadonlySet<string>, remote: RemoteFile): Step | null {
-  if (offered.size === 0) return null
+function ownUpload(unansweredUploads: ReadonlySet<string>, remote: RemoteFile): Step | null {
+  if (unansweredUploads.size === 0) return null
   if (remote.sha256 === null) return { do: 'compare', sides: ['remote'] }
-  return offered.has(remote.sha256) ? { do: 'adoptRemote' } : null
+  return unansweredUploads.has(remote.sha256) ? { do: 'recordRemote' } : null
 }
 
 /** The step if a hash is missing. */

@@ -1,22 +1,22 @@
 import type { ServerMessage, WireChange } from '../protocol/messages.ts'
+import { applyStep } from './apply-step.ts'
 import { DeletionGuard, type DeletionLimits } from './deletion-guard.ts'
 import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
-import { listRemotely, lookLocally, lookRemotely } from './looking.ts'
-import { Looks } from './looks.ts'
 import { PathTree } from './path-tree.ts'
 import type { Clock, Disk, Random, Remote } from './ports.ts'
 import type { Step } from './reconcile.ts'
-import { makeStep } from './stepping.ts'
+import { isRemoval, Replicas } from './replicas.ts'
+import { listRemote, scanLocal, scanRemote } from './scan.ts'
+import { Scans } from './scans.ts'
 import { SyncFailure } from './sync-failure.ts'
 import { foldersAbove, isSyncPath } from './sync-paths.ts'
 import type { SyncState } from './sync-state.ts'
-import { isRemoval, SyncView } from './sync-view.ts'
 
 /** Steps that are made at a time. */
 const mostSteps = 24
 
-/** Milliseconds between two looks at the whole disk: a watch may lose changes without a word. */
-const lookEverywhereMs = 60 * 60_000
+/** Milliseconds between two scans of the whole disk: a watch may lose changes without a word. */
+const scanAllEveryMs = 60 * 60_000
 
 /** Milliseconds until a step that was not possible is tried again, and until a lost connection is. Doubled up to the longest. */
 const firstPauseMs = 500
@@ -31,8 +31,8 @@ const mostAttempts = 6
 /** A connection that lasts for fewer milliseconds is a failed attempt: a node could begin anew with each. */
 const shortConnectionMs = 5000
 
-/** Paths of the node to look at, from which on changes are not acknowledged. The node then sends no more of them. */
-const mostLooks = 10_000
+/** Number of dirty paths of the node, from which on changes are not acknowledged. The node then sends no more of them. */
+const mostDirty = 10_000
 
 /**
  * Milliseconds for which a file must be missing here before it is removed from the node. Programs that save a file may remove it for
@@ -65,7 +65,7 @@ interface FailedStep {
   readonly attempts: number
   /** The step, and the entries of both sides that it met. */
   readonly situation: string
-  /** Attempts in a row that did not find this situation, as if it had changed, although it is the same after each look. */
+  /** Attempts in a row that did not find this situation, as if it had changed, although it is the same after each scan. */
   readonly vain: number
 }
 
@@ -77,7 +77,7 @@ export interface SyncStatus {
   readonly isIdle: boolean
   /** Files and folders that are the same on both sides. */
   readonly synced: number
-  /** Paths that are still to be looked at or reconciled. */
+  /** Paths that are still to be scanned or reconciled. */
   readonly open: number
   /** Deletions that wait for the person, because they are many. `null` if there are none. */
   readonly heldDeletions: number | null
@@ -88,16 +88,16 @@ export interface SyncStatus {
 }
 
 /**
- * Keeps a folder and the files of a user on a node the same. It looks at both sides, decides about each path that changed with
+ * Keeps a folder and the files of a user on a node the same. It scans both sides, decides about each path that changed with
  * `reconcile`, and makes the steps. It stops only when its signal aborts, or for something that a person must mend.
  */
 export class SyncEngine {
-  readonly view: SyncView
+  readonly replicas: Replicas
   readonly #parts: EngineParts
   readonly #guard: DeletionGuard
   readonly #failed = new PathTree<FailedStep>()
-  readonly #localLooks = new Looks()
-  readonly #remoteLooks = new Looks()
+  readonly #localScans = new Scans()
+  readonly #remoteScans = new Scans()
   /** Acknowledges the last changes. `null` if that is done. */
   #ack: (() => void) | null = null
   readonly #end = new AbortController()
@@ -106,10 +106,10 @@ export class SyncEngine {
   /** Counts how often the node or its journal began anew. */
   #resets = 0
   #rules: string | null = null
-  /** Counts the answers of looks at the node. */
-  #looks = 0
+  /** Counts the answers of scans of the node. */
+  #remoteAnswers = 0
   /** The answers that were of the node to which this client is connected. */
-  #confirmedLooks = 0
+  #confirmedAnswers = 0
   #confirming: Promise<void> | null = null
   #isListing = false
   /** Failed listings in a row. */
@@ -131,7 +131,7 @@ export class SyncEngine {
   constructor(parts: EngineParts) {
     this.#parts = parts
     this.#progressAt = parts.clock.elapsed()
-    this.view = new SyncView(parts.state, parts.disk)
+    this.replicas = new Replicas(parts.state, parts.disk)
     this.#guard = new DeletionGuard(parts.deletionLimits)
   }
 
@@ -145,10 +145,10 @@ export class SyncEngine {
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
     try {
-      this.view.touchAll()
+      this.replicas.touchAll()
       this.#endChangesLater()
       const watching = this.#watch()
-      const others = [watching, this.#follow(), this.#lookRegularly()]
+      const others = [watching, this.#follow(), this.#scanRegularly()]
       for (const other of others) other.catch((error: unknown) => this.#fail(error))
       this.#proceed()
       await this.#ended.promise
@@ -162,25 +162,25 @@ export class SyncEngine {
   }
 
   get status(): SyncStatus {
-    const { view } = this
-    const { looks, position, common } = this.#parts.state
+    const { replicas } = this
+    const { dirtyRemote, position, common } = this.#parts.state
     const open =
-      view.todo.size +
-      view.later.size +
-      view.localLooks.size +
-      looks.size +
-      view.removals.size +
+      replicas.dirty.size +
+      replicas.retryLater.size +
+      replicas.dirtyLocal.size +
+      dirtyRemote.size +
+      replicas.removals.size +
       this.#running
     const isConnected = this.#isConnected
     const isWhole = this.#isScanned && this.#parts.state.isListed && position?.cursor === this.#head
     return {
       isConnected,
       isPaused: this.#isPaused,
-      isIdle: isConnected && isWhole && open === (this.#heldDeletions === null ? 0 : view.removals.size),
+      isIdle: isConnected && isWhole && open === (this.#heldDeletions === null ? 0 : replicas.removals.size),
       synced: common.size,
       open,
       heldDeletions: this.#heldDeletions,
-      problems: view.problems,
+      problems: replicas.problems,
       trouble: this.#trouble ?? this.#waiting,
     }
   }
@@ -211,15 +211,15 @@ export class SyncEngine {
     this.#proceed()
   }
 
-  /** Looks at everything on the disk, and tries again what was not possible. */
-  lookEverywhere(): void {
+  /** Scans at everything on the disk, and tries again what was not possible. */
+  scanAll(): void {
     this.#tryAgain('/')
     this.#hint(['/'])
   }
 
   #hint(paths: readonly string[]): void {
     for (const path of paths) {
-      this.view.localLooks.add(path)
+      this.replicas.dirtyLocal.add(path)
       // The rights of a folder may have changed. A watch that has lost changes tells `/`, which says nothing about that.
       if (path !== '/') this.#tryAgain(path)
     }
@@ -228,15 +228,15 @@ export class SyncEngine {
 
   /** Tries steps again that have failed at a path and below it. */
   #tryAgain(path: string): void {
-    const { todo, later } = this.view
-    for (const each of this.#failed.within(path)) if (!later.has(each)) todo.add(each)
+    const { dirty, retryLater } = this.replicas
+    for (const each of this.#failed.within(path)) if (!retryLater.has(each)) dirty.add(each)
   }
 
-  /** Notes which paths change on the disk. A look before the watch could miss what changes in between. */
+  /** Notes which paths change on the disk. A scan before the watch could miss what changes in between. */
   async #watch(): Promise<void> {
     const { signal } = this.#end
     await this.#parts.disk.watch((paths) => this.#hint(paths), signal)
-    if (!signal.aborted) this.lookEverywhere()
+    if (!signal.aborted) this.scanAll()
   }
 
   /** Stays connected to the node, and notes which paths changed there. */
@@ -261,7 +261,7 @@ export class SyncEngine {
   }
 
   #receive(message: ServerMessage, ack: (cursor: number) => void): void {
-    const { view } = this
+    const { replicas } = this
     const { state } = this.#parts
     if (this.#end.signal.aborted) return
     switch (message.type) {
@@ -278,7 +278,7 @@ export class SyncEngine {
         }
         this.#trouble = null
         this.#waiting = null
-        view.isHeldBack = false
+        replicas.isHeldBack = false
         break
       case 'reset':
         this.#resets += 1
@@ -288,7 +288,7 @@ export class SyncEngine {
         break
       case 'changes': {
         const paths = message.changes.flatMap((change) => this.#changedPaths(change))
-        this.view.takeRemoteChanges(message.changes, message, paths)
+        this.replicas.takeRemoteChanges(message.changes, message, paths)
         this.#head = message.head
         // Assigned straight to the property, a function and its message would stay in memory until V8 collects the whole heap.
         const acknowledge = () => ack(message.cursor)
@@ -297,7 +297,7 @@ export class SyncEngine {
       }
       case 'waiting':
         this.#waiting = message.mount === null ? null : `The node waits for its mount ${message.mount}.`
-        view.isHeldBack = message.mount !== null
+        replicas.isHeldBack = message.mount !== null
         break
     }
     this.#proceed()
@@ -305,10 +305,10 @@ export class SyncEngine {
 
   /** The paths of a change that may have changed since this client last saw them. */
   #changedPaths({ path, source, revision }: WireChange): string[] {
-    const { isListed, looks, remote } = this.#parts.state
-    // The answer of a listing or a look may be older than the change.
+    const { isListed, dirtyRemote, remote } = this.#parts.state
+    // The answer of a listing or a scan may be older than the change.
     const isOpen = (each: string) =>
-      !isListed || [...foldersAbove(each), each].some((place) => looks.has(place))
+      !isListed || [...foldersAbove(each), each].some((place) => dirtyRemote.has(place))
     const known = remote.get(path)
     const isKnown = known?.type === 'file' && known.revision === revision && !isOpen(path)
     const paths = isKnown ? [] : [path]
@@ -317,11 +317,11 @@ export class SyncEngine {
     return paths.filter(isSyncPath)
   }
 
-  async #lookRegularly(): Promise<void> {
+  async #scanRegularly(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
-      await this.#parts.clock.sleep(lookEverywhereMs, signal)
-      if (!signal.aborted) this.lookEverywhere()
+      await this.#parts.clock.sleep(scanAllEveryMs, signal)
+      if (!signal.aborted) this.scanAll()
     }
   }
 
@@ -353,73 +353,73 @@ export class SyncEngine {
 
   #acknowledge(): void {
     const ack = this.#ack
-    if (ack === null || this.#parts.state.looks.size >= mostLooks) return
+    if (ack === null || this.#parts.state.dirtyRemote.size >= mostDirty) return
     this.#ack = null
     ack()
   }
 
   #nextWork(): (() => Promise<void>) | null {
-    const { view } = this
+    const { replicas } = this
     const { state } = this.#parts
-    for (const path of view.localLooks) {
-      if (!this.#localLooks.mayBegin(path)) continue
-      view.localLooks.delete(path)
-      return () => this.#look(path, this.#localLooks, () => this.#lookLocally(path))
+    for (const path of replicas.dirtyLocal) {
+      if (!this.#localScans.mayBegin(path)) continue
+      replicas.dirtyLocal.delete(path)
+      return () => this.#scan(path, this.#localScans, () => this.#scanLocal(path))
     }
     if (!this.#isConnected || this.#isListing) return null
     if (!state.isListed) return this.#running === 0 ? () => this.#list() : null
-    for (const path of state.looks.keys()) {
-      if (!this.#remoteLooks.mayBegin(path)) continue
-      return () => this.#look(path, this.#remoteLooks, () => this.#lookRemotely(path))
+    for (const path of state.dirtyRemote.keys()) {
+      if (!this.#remoteScans.mayBegin(path)) continue
+      return () => this.#scan(path, this.#remoteScans, () => this.#scanRemote(path))
     }
     if (!this.#isScanned || this.#isPaused) return null
-    return this.#nextStep() ?? (this.#isLooking ? null : this.#nextRemoval())
+    return this.#nextStep() ?? (this.#isScanning ? null : this.#nextRemoval())
   }
 
-  get #isLooking(): boolean {
-    return this.#localLooks.isRunning || this.#remoteLooks.isRunning
+  get #isScanning(): boolean {
+    return this.#localScans.isRunning || this.#remoteScans.isRunning
   }
 
   #nextStep(): (() => Promise<void>) | null {
-    const { view } = this
-    for (const path of view.todo) {
-      if (view.isBusy(path) || this.#isUnseen(path)) continue
-      const step = view.stepFor(path)
-      if (this.#waitsForLooks(path, step)) return null
-      view.todo.delete(path)
-      view.removals.delete(path)
+    const { replicas } = this
+    for (const path of replicas.dirty) {
+      if (replicas.isBusy(path) || this.#isUnseen(path)) continue
+      const step = replicas.stepFor(path)
+      if (this.#waitsForScans(path, step)) return null
+      replicas.dirty.delete(path)
+      replicas.removals.delete(path)
       if (step.do === 'nothing') {
         // The path may be left alone now, for another reason.
-        if (this.#forgetFailure(path)) view.stepFor(path)
+        if (this.#forgetFailure(path)) replicas.stepFor(path)
         continue
       }
       if (!isRemoval(step)) return () => this.#make(path, step)
       this.#addRemoval(path, step)
     }
-    return !this.#isLooking && view.wake() ? this.#nextStep() : null
+    return !this.#isScanning && replicas.wake() ? this.#nextStep() : null
   }
 
   /**
-   * Whether looks must end before a step. An upload may be the move of a file that a look on the disk finds gone, and a download that
-   * of one that the node has moved. A client sees its own changes, so neither waits for looks at the side that it changes.
+   * Whether scans must end before a step. An upload may be the move of a file that a scan of the disk finds gone, and a download that
+   * of one that the node has moved. A client sees its own changes, so neither waits for scans of the side that it changes.
    */
-  #waitsForLooks(path: string, { do: what }: Step): boolean {
-    if (!this.#isLooking) return false
-    if (this.#localLooks.meets(path) || this.#remoteLooks.meets(path)) return true
-    if (what === 'upload' || what === 'makeRemoteFolder') return this.#localLooks.isRunning
-    if (what === 'download' || what === 'makeLocalFolder') return this.#remoteLooks.isRunning
+  #waitsForScans(path: string, { do: what }: Step): boolean {
+    if (!this.#isScanning) return false
+    if (this.#localScans.meets(path) || this.#remoteScans.meets(path)) return true
+    if (what === 'upload' || what === 'makeRemoteFolder') return this.#localScans.isRunning
+    if (what === 'download' || what === 'makeLocalFolder') return this.#remoteScans.isRunning
     return true
   }
 
-  /** Whether a path waits for a look that failed. What is known of it may be old. */
+  /** Whether a path waits for a scan that failed. What is known of it may be old. */
   #isUnseen(path: string): boolean {
-    return this.#localLooks.awaits(path) || this.#remoteLooks.awaits(path)
+    return this.#localScans.awaits(path) || this.#remoteScans.awaits(path)
   }
 
   #addRemoval(path: string, { do: what }: Step): void {
     const isFile = this.#parts.state.common.get(path)?.type === 'file'
     const removal = { isFile, isDue: what !== 'removeRemote' || !isFile }
-    this.view.removals.set(path, removal)
+    this.replicas.removals.set(path, removal)
     if (removal.isDue) return
     this.#after(removalPauseMs, () => {
       removal.isDue = true
@@ -428,13 +428,13 @@ export class SyncEngine {
 
   /** Removals come last: what is missing at one path may have moved to another. */
   #nextRemoval(): (() => Promise<void>) | null {
-    const { view } = this
-    const { removals } = view
+    const { replicas } = this
+    const { removals } = replicas
     this.#heldDeletions = null
-    for (const path of view.todo) if (!this.#isUnseen(path)) return null
+    for (const path of replicas.dirty) if (!this.#isUnseen(path)) return null
     for (const [path, { isFile, isDue }] of removals.entries()) {
-      if (view.isBusy(path) || !isDue || this.#isUnseen(path)) continue
-      const step = view.stepFor(path)
+      if (replicas.isBusy(path) || !isDue || this.#isUnseen(path)) continue
+      const step = replicas.stepFor(path)
       if (!isRemoval(step)) {
         removals.delete(path)
         if (step.do !== 'nothing') return () => this.#make(path, step)
@@ -451,46 +451,46 @@ export class SyncEngine {
 
   #allowsRemovals(): boolean {
     const { state, clock } = this.#parts
-    const { files: planned } = this.view.removals
+    const { files: planned } = this.replicas.removals
     const isAllowed = this.#guard.allows(planned, state.files, clock.elapsed())
     if (!isAllowed) this.#heldDeletions = planned
     return isAllowed
   }
 
   async #make(path: string, step: Step): Promise<void> {
-    const { view } = this
-    view.busy.add(path)
+    const { replicas } = this
+    replicas.busy.add(path)
     try {
-      if (takesLocalAway(view, path, step)) {
-        await this.#confirmLooks()
-        if (view.stepFor(path).do !== step.do) {
-          view.todo.add(path)
+      if (takesLocalAway(replicas, path, step)) {
+        await this.#confirmAnswers()
+        if (replicas.stepFor(path).do !== step.do) {
+          replicas.dirty.add(path)
           return
         }
       }
-      await makeStep({ ...this.#parts, view }, path, step)
+      await applyStep({ ...this.#parts, replicas }, path, step)
       this.#forgetFailure(path)
-      view.later.delete(path)
+      replicas.retryLater.delete(path)
       this.#noteProgress()
       this.#parts.onStep?.(path, step.do)
       // One situation may take several steps.
-      view.todo.add(path)
-      if (path === ignoreFile) view.localLooks.add('/')
+      replicas.dirty.add(path)
+      if (path === ignoreFile) replicas.dirtyLocal.add('/')
     } catch (error) {
       this.#postpone(path, step, error)
     } finally {
-      view.busy.delete(path)
+      replicas.busy.delete(path)
     }
   }
 
   /**
-   * Waits until it is certain that all looks were at the node that this client is connected to. A node that was restored answers
-   * looks with older files, perhaps before the connection tells of the restore.
+   * Waits until it is certain that all scans were answered by the node that this client is connected to. A node that was restored answers
+   * scans with older files, perhaps before the connection tells of the restore.
    */
-  async #confirmLooks(): Promise<void> {
-    const looks = this.#looks
-    // Steps that are made together share a ping. One that was sent before the latest look says nothing about it.
-    while (this.#confirmedLooks < looks) {
+  async #confirmAnswers(): Promise<void> {
+    const answers = this.#remoteAnswers
+    // Steps that are made together share a ping. One that was sent before the latest scan says nothing about it.
+    while (this.#confirmedAnswers < answers) {
       this.#confirming ??= this.#confirmNow().finally(() => {
         this.#confirming = null
       })
@@ -499,41 +499,41 @@ export class SyncEngine {
   }
 
   async #confirmNow(): Promise<void> {
-    const looks = this.#looks
+    const answers = this.#remoteAnswers
     await this.#parts.remote.confirm()
-    this.#confirmedLooks = looks
+    this.#confirmedAnswers = answers
   }
 
-  /** Looks again at what was not as expected, at once for the first time. */
+  /** Scans again at what was not as expected, at once for the first time. */
   #postpone(path: string, step: Step, error: unknown): void {
-    const { view } = this
+    const { replicas } = this
     const { state } = this.#parts
     this.#note(error)
     const { kind, message } = error as SyncFailure
     if (kind === 'unavailable') this.#endChangesLater()
     const former = this.#failed.get(path)
     const attempts = (former?.attempts ?? 0) + 1
-    const situation = JSON.stringify([step, view.local.get(path), state.remote.get(path)])
+    const situation = JSON.stringify([step, replicas.local.get(path), state.remote.get(path)])
     const formerVain = former?.situation === situation ? former.vain : 0
     const vain = kind === 'changed' ? formerVain + 1 : formerVain
     this.#failed.set(path, { attempts, situation, vain })
     const waitsForChange = kind === 'refused' || vain >= mostAttempts
-    if (waitsForChange || attempts >= mostAttempts) view.problems.set(path, message)
+    if (waitsForChange || attempts >= mostAttempts) replicas.problems.set(path, message)
     if (waitsForChange) {
-      view.later.delete(path)
+      replicas.retryLater.delete(path)
       return
     }
-    view.localLooks.add(path)
-    this.#tryTo(() => state.addLook(path))
+    replicas.dirtyLocal.add(path)
+    this.#tryTo(() => state.markDirty(path))
     if (kind === 'changed' && attempts < 3) {
-      view.todo.add(path)
+      replicas.dirty.add(path)
     } else {
-      view.later.add(path)
+      replicas.retryLater.add(path)
       this.#retry(attempts)
     }
   }
 
-  /** Looks again, when no request can be under way any more, at the paths of the changes that have no answer now. */
+  /** Scans again, when no request can be under way any more, at the paths of the changes that have no answer now. */
   #endChangesLater(): void {
     const { state } = this.#parts
     const { asks } = state
@@ -542,7 +542,7 @@ export class SyncEngine {
     this.#after(latestChangeMs, () => {
       this.#isEndingChanges = false
       for (const path of state.askedUntil(asks)) {
-        if (!this.view.isBusy(path)) this.#tryTo(() => state.endChange(path))
+        if (!this.replicas.isBusy(path)) this.#tryTo(() => state.endChange(path))
       }
       this.#endChangesLater()
     })
@@ -552,53 +552,53 @@ export class SyncEngine {
   #forgetFailure(path: string): boolean {
     if (this.#failed.get(path) === undefined) return false
     this.#failed.delete(path)
-    this.view.problems.delete(path)
+    this.replicas.problems.delete(path)
     return true
   }
 
-  #look(path: string, looks: Looks, look: () => Promise<void>): Promise<void> {
-    return looks.run(path, look, (error) => {
+  #scan(path: string, scans: Scans, scan: () => Promise<void>): Promise<void> {
+    return scans.run(path, scan, (error) => {
       this.#note(error)
       const { kind, message } = error as SyncFailure
-      if (looks === this.#localLooks) {
-        this.view.localLooks.add(path)
+      if (scans === this.#localScans) {
+        this.replicas.dirtyLocal.add(path)
         if (kind === 'refused') this.#trouble = message
-      } else if (kind === 'refused') this.#tryTo(() => this.#parts.state.endLook(path))
-      this.#postponeLook(path, looks)
+      } else if (kind === 'refused') this.#tryTo(() => this.#parts.state.markClean(path))
+      this.#postponeScan(path, scans)
     })
   }
 
-  #postponeLook(path: string, looks: Looks): void {
-    this.#after(this.#pauseAfter(looks.postpone(path)), () => looks.resume(path))
+  #postponeScan(path: string, scans: Scans): void {
+    this.#after(this.#pauseAfter(scans.postpone(path)), () => scans.resume(path))
   }
 
-  async #lookLocally(path: string): Promise<void> {
-    const { view } = this
+  async #scanLocal(path: string): Promise<void> {
+    const { replicas } = this
     if (path === '/') await this.#loadRules()
-    await lookLocally(view, this.#parts.disk, path)
+    await scanLocal(replicas, this.#parts.disk, path)
     if (path === '/') this.#isScanned = true
-    if (path === ignoreFile) view.localLooks.add('/')
+    if (path === ignoreFile) replicas.dirtyLocal.add('/')
   }
 
-  async #lookRemotely(path: string): Promise<void> {
-    await lookRemotely(this.view, this.#parts.remote, path)
-    this.#looks += 1
+  async #scanRemote(path: string): Promise<void> {
+    await scanRemote(this.replicas, this.#parts.remote, path)
+    this.#remoteAnswers += 1
   }
 
   async #list(): Promise<void> {
     const { state, remote } = this.#parts
-    const { view } = this
+    const { replicas } = this
     this.#isListing = true
     try {
       const resets = this.#resets
-      const listing = await listRemotely(remote)
+      const listing = await listRemote(remote)
       // The listing may be older than where the changes begin now.
       if (this.#resets === resets) {
-        this.#looks += 1
+        this.#remoteAnswers += 1
         state.setListing(listing)
         this.#failedLists = 0
         this.#noteProgress()
-        view.touchAll()
+        replicas.touchAll()
       }
       this.#isListing = false
     } catch (error) {
@@ -612,16 +612,16 @@ export class SyncEngine {
 
   /** Reads the rules about paths that are left alone. What they name is no longer synced: it counts as deleted nowhere. */
   async #loadRules(): Promise<void> {
-    const { view } = this
+    const { replicas } = this
     const { state, disk } = this.#parts
     const text = await readIgnoreFile(disk)
     if (text === this.#rules) return
     this.#rules = text
-    view.ignores = ignoreRules(text)
+    replicas.ignores = ignoreRules(text)
     for (const path of state.common.within('/')) {
-      if (view.ignores(path, state.common.get(path)?.type === 'directory')) state.setCommon(path, null)
+      if (replicas.ignores(path, state.common.get(path)?.type === 'directory')) state.setCommon(path, null)
     }
-    view.touchAll()
+    replicas.touchAll()
   }
 
   /** Tries again later what was not possible. */
@@ -630,8 +630,8 @@ export class SyncEngine {
     this.#isRetrying = true
     this.#after(this.#pauseAfter(attempts), () => {
       this.#isRetrying = false
-      for (const path of this.view.later) this.view.todo.add(path)
-      this.view.later.clear()
+      for (const path of this.replicas.retryLater) this.replicas.dirty.add(path)
+      this.replicas.retryLater.clear()
     })
   }
 
@@ -690,6 +690,6 @@ export class SyncEngine {
 }
 
 /** Whether a step takes something from the disk because the node has removed or replaced it. */
-function takesLocalAway(view: SyncView, path: string, { do: what }: Step): boolean {
-  return what === 'removeLocal' || (what === 'download' && view.local.get(path) !== undefined)
+function takesLocalAway(replicas: Replicas, path: string, { do: what }: Step): boolean {
+  return what === 'removeLocal' || (what === 'download' && replicas.local.get(path) !== undefined)
 }

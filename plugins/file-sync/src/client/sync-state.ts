@@ -58,7 +58,7 @@ interface Position {
 
 /**
  * The knowledge of the device that survives a restart: the common states, the files of the node as they were seen last, and the changes
- * that it must still look at. It is a database. Tables that stay small are in memory too. After a crash, the newest records may be
+ * that it must still scan. It is a database. Tables that stay small are in memory too. After a crash, the newest records may be
  * missing. That is safe: the device then compares the contents. On a full disk, a change happens neither in the database nor in memory,
  * and fails with SyncFailure `unavailable`. If the database cannot be read, every method may fail with SyncFailure `stop`.
  */
@@ -66,15 +66,15 @@ export class SyncState {
   readonly common: PathTable<CommonRecord>
   readonly remote: PathTable<RemoteRecord>
   /** Paths of the node that may have changed, and what the journal has told of them, as far as it is known. */
-  readonly looks = new Map<string, Told | undefined>()
+  readonly dirtyRemote = new Map<string, Told | undefined>()
   /** SHA-256 of what was sent to a path of the node without a known outcome. An earlier one may still arrive. */
-  readonly offers = new Map<string, ReadonlySet<string>>()
+  readonly unansweredUploads = new Map<string, ReadonlySet<string>>()
   /**
    * Paths of which the device knows more than the journal has told. That may be of a life of the node which is over: if the node is
    * put back to an older state, its journal will not tell that it has something else there.
    *
    * - `asked`: this device has asked the node for a change, and has no answer.
-   * - `seen`: a look has found something that is not the common state yet.
+   * - `seen`: a scan has found something that is not the common state yet.
    * - `recorded`: the common state may be such knowledge, of the present connection.
    * - `doubted`: the same, of a connection before.
    */
@@ -86,7 +86,7 @@ export class SyncState {
   readonly #settings = new Map<string, string>()
   #files = 0
   readonly #database: StateDatabase
-  #isTogether = false
+  #isInTransaction = false
 
   /**
    * Opens or makes the database.
@@ -94,6 +94,7 @@ export class SyncState {
    * @throws errors of SQLite; `ERR_SQLITE_ERROR` with `errcode` 5 if another process has the folder open
    */
   constructor(database: DatabaseSync) {
+    // The tables `looks` and `offers` are those of `dirtyRemote` and `unansweredUploads`, by the names that they had first.
     // The lock holds until the connection closes, so a second client of the same folder is refused.
     database.exec(`
       PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
@@ -135,7 +136,7 @@ export class SyncState {
     return { epoch, cursor: Number(cursor), ...(changeId && { changeId }) }
   }
 
-  /** Whether `remote` is a whole listing of the node, and all that changed since is in `looks`. */
+  /** Whether `remote` is a whole listing of the node, and all that changed since is in `dirtyRemote`. */
   get isListed(): boolean {
     return this.setting('listed') === 'yes'
   }
@@ -167,12 +168,12 @@ export class SyncState {
     this.#asked.set(path, this.asks)
   }
 
-  /** Looks again at a path whose change did not happen, or will not happen any more. */
+  /** Scans again at a path whose change did not happen, or will not happen any more. */
   endChange(path: string): void {
     if (this.unconfirmed.get(path) !== 'asked') return
-    this.together(() => {
+    this.transaction(() => {
       this.#setUnconfirmed(path, 'doubted')
-      this.addLook(path)
+      this.markDirty(path)
     })
   }
 
@@ -188,30 +189,30 @@ export class SyncState {
     this.#setUnconfirmed(path, 'recorded')
   }
 
-  /** Records that a look has found something at a path that the journal has not told yet. */
+  /** Records that a scan has found something at a path that the journal has not told yet. */
   noteSeen(path: string): void {
     if (!this.unconfirmed.has(path)) this.#setUnconfirmed(path, 'seen')
   }
 
   /**
-   * Looks again at what the journal has not told: the node may be in another life since the connection was lost. It tells in its
+   * Scans again at what the journal has not told: the node may be in another life since the connection was lost. It tells in its
    * welcome whether it knows the position of the device, but not this.
    */
   doubtUnconfirmed(): void {
-    this.together(() => {
+    this.transaction(() => {
       for (const [path, state] of this.unconfirmed) {
         if (state === 'recorded') this.#setUnconfirmed(path, 'doubted')
-        this.addLook(path)
+        this.markDirty(path)
       }
     })
   }
 
-  /** Takes what the journal tells of a path, or a look that found nothing new. If the device knows just this, it is confirmed. */
+  /** Takes what the journal tells of a path, or a scan that found nothing new. If the device knows just this, it is confirmed. */
   confirm(path: string, outcome: Outcome): void {
     if (this.#isKnown(path, outcome)) this.#confirm(path)
   }
 
-  /** Takes a look that found nothing new while the journal is held back. It still has to tell. */
+  /** Takes a scan that found nothing new while the journal is held back. It still has to tell. */
   trust(path: string, outcome: Outcome): void {
     if (this.unconfirmed.get(path) === 'doubted' && this.#isKnown(path, outcome))
       this.#setUnconfirmed(path, 'recorded')
@@ -225,7 +226,7 @@ export class SyncState {
 
   /** Records that a local file and a file of the node have the same content. Its former offers are then over. */
   setSame(path: string, sha256: string, remote: RemoteFileEntry, local: LocalFileEntry | null): void {
-    this.together(() => {
+    this.transaction(() => {
       // The node may have something else by now.
       const now = this.remote.get(path)
       if (now?.type === 'file' && now.revision === remote.revision) this.setRemote(path, { ...now, sha256 })
@@ -236,7 +237,7 @@ export class SyncState {
         identity: local?.identity ?? '',
         moveIdentity: local?.moveIdentity ?? '',
       })
-      this.endOffers(path)
+      this.endUnansweredUploads(path)
     })
   }
 
@@ -248,16 +249,16 @@ export class SyncState {
   }
 
   /** Records, before it is sent, what may become the content of a path on the node. */
-  addOffer(path: string, sha256: string): void {
-    if (this.offers.get(path)?.has(sha256)) return
+  addUnansweredUpload(path: string, sha256: string): void {
+    if (this.unansweredUploads.get(path)?.has(sha256)) return
     this.#database.run('INSERT INTO offers VALUES (?, ?)', path, sha256)
-    this.#keepOffer(path, sha256)
+    this.#keepUnansweredUpload(path, sha256)
   }
 
-  endOffers(path: string): void {
-    if (!this.offers.has(path)) return
+  endUnansweredUploads(path: string): void {
+    if (!this.unansweredUploads.has(path)) return
     this.#database.run('DELETE FROM offers WHERE path = ?', path)
-    this.offers.delete(path)
+    this.unansweredUploads.delete(path)
   }
 
   /** A path of the common state with a revision. It is not a stale one. */
@@ -272,27 +273,27 @@ export class SyncState {
 
   /** Records that changes up to a cursor are known. */
   advance({ cursor, changeId = '' }: Omit<Position, 'epoch'>): void {
-    this.together(() => {
+    this.transaction(() => {
       this.set('cursor', String(cursor))
       this.set('changeId', changeId)
     })
   }
 
-  /** @param told what the journal tells of the path now; `undefined` if it is not the reason for the look */
-  addLook(path: string, told?: Told): void {
-    if (!this.looks.has(path)) this.#database.run('INSERT INTO looks VALUES (?)', path)
-    this.looks.set(path, told === undefined ? this.looks.get(path) : told)
+  /** @param told what the journal tells of the path now; `undefined` if it is not the reason for the scan */
+  markDirty(path: string, told?: Told): void {
+    if (!this.dirtyRemote.has(path)) this.#database.run('INSERT INTO looks VALUES (?)', path)
+    this.dirtyRemote.set(path, told === undefined ? this.dirtyRemote.get(path) : told)
   }
 
-  endLook(path: string): void {
-    if (!this.looks.has(path)) return
+  markClean(path: string): void {
+    if (!this.dirtyRemote.has(path)) return
     this.#database.run('DELETE FROM looks WHERE path = ?', path)
-    this.looks.delete(path)
+    this.dirtyRemote.delete(path)
   }
 
   /** Begins anew with the node: nothing counts as deleted there or here before both sides have been compared. */
   reset({ epoch, cursor, changeId = '' }: Position): void {
-    this.together(() => {
+    this.transaction(() => {
       this.#forgetNode()
       this.set('epoch', epoch)
       this.set('cursor', String(cursor))
@@ -302,7 +303,7 @@ export class SyncState {
 
   /** Begins anew as another device of the node. It may be one of another user, with other files. */
   beginDevice(device: string): void {
-    this.together(() => {
+    this.transaction(() => {
       this.#forgetNode()
       this.set('device', device)
       for (const name of ['epoch', 'cursor', 'changeId']) {
@@ -314,7 +315,7 @@ export class SyncState {
 
   /** Replaces all that is known of the node by a listing. */
   setListing(listing: ReadonlyMap<string, RemoteEntry>): void {
-    this.together(() => {
+    this.transaction(() => {
       this.remote.clear()
       for (const [path, entry] of listing) this.setRemote(path, entry)
       this.set('listed', 'yes')
@@ -322,12 +323,12 @@ export class SyncState {
   }
 
   /** Does several changes in one transaction: all of them, or none, as on a full disk. */
-  together(work: () => void): void {
-    if (this.#isTogether) {
+  transaction(work: () => void): void {
+    if (this.#isInTransaction) {
       work()
       return
     }
-    this.#isTogether = true
+    this.#isInTransaction = true
     try {
       this.#database.run('BEGIN IMMEDIATE')
       work()
@@ -337,7 +338,7 @@ export class SyncState {
       this.#load()
       throw error
     } finally {
-      this.#isTogether = false
+      this.#isInTransaction = false
     }
   }
 
@@ -358,7 +359,7 @@ export class SyncState {
     this.set('generation', String(this.#generation + 1))
     this.set('listed', 'no')
     this.#database.run('DELETE FROM looks')
-    this.looks.clear()
+    this.dirtyRemote.clear()
     this.#database.run('DELETE FROM unconfirmed')
     this.unconfirmed.clear()
   }
@@ -389,11 +390,12 @@ export class SyncState {
     this.remote.count()
     const files = this.#database.row(`SELECT count(*) AS files FROM common WHERE record ->> 'type' = 'file'`)
     this.#files = Number(files?.files)
-    const { looks, offers, unconfirmed } = this
-    for (const kept of [looks, offers, unconfirmed, this.#settings]) kept.clear()
-    for (const { path } of this.#database.rows('SELECT path FROM looks')) looks.set(String(path), 'tree')
+    const { dirtyRemote, unansweredUploads, unconfirmed } = this
+    for (const kept of [dirtyRemote, unansweredUploads, unconfirmed, this.#settings]) kept.clear()
+    for (const { path } of this.#database.rows('SELECT path FROM looks'))
+      dirtyRemote.set(String(path), 'tree')
     for (const { path, sha256 } of this.#database.rows('SELECT path, sha256 FROM offers')) {
-      this.#keepOffer(String(path), String(sha256))
+      this.#keepUnansweredUpload(String(path), String(sha256))
     }
     for (const { path, state } of this.#database.rows('SELECT path, state FROM unconfirmed')) {
       unconfirmed.set(String(path), state as Unconfirmed)
@@ -403,8 +405,8 @@ export class SyncState {
     }
   }
 
-  #keepOffer(path: string, sha256: string): void {
-    this.offers.set(path, new Set([...(this.offers.get(path) ?? []), sha256]))
+  #keepUnansweredUpload(path: string, sha256: string): void {
+    this.unansweredUploads.set(path, new Set([...(this.unansweredUploads.get(path) ?? []), sha256]))
   }
 }
 

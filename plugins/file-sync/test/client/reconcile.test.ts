@@ -36,15 +36,15 @@ const table: [what: string, Situation['common'], Situation['local'], Situation['
   ['new there', none, none, remote('a'), 'download'],
   ['new folder here', none, empty, none, 'makeRemoteFolder'],
   ['new folder there', none, none, full, 'makeLocalFolder'],
-  ['new folder on both sides', none, full, empty, 'adopt'],
+  ['new folder on both sides', none, full, empty, 'recordCommon'],
 
   ['edited here', common('a'), file('b'), remote('a'), 'upload'],
   ['touched here, hash unknown', common('a'), file(null), remote('a'), 'compare local'],
-  ['touched here', common('a'), file('a'), remote('a'), 'adopt'],
+  ['touched here', common('a'), file('a'), remote('a'), 'recordCommon'],
   ['edited there', common('a'), same('a'), remote('b'), 'download'],
   ['edited there, touched here', common('a'), file('a'), remote('b'), 'download'],
   ['edited on both sides', common('a'), file('b'), remote('c'), 'conflict remote'],
-  ['edited alike on both sides', common('a'), file('b'), remote('b'), 'adopt'],
+  ['edited alike on both sides', common('a'), file('b'), remote('b'), 'recordCommon'],
   [
     'edited on both sides, hashes unknown',
     common('a'),
@@ -64,7 +64,7 @@ const table: [what: string, Situation['common'], Situation['local'], Situation['
   ['empty folder deleted here', commonFolder, none, empty, 'removeRemote'],
   ['filled folder deleted here', commonFolder, none, full, 'nothing'],
 
-  ['linked anew, the same', none, file('a'), remote('a'), 'adopt'],
+  ['linked anew, the same', none, file('a'), remote('a'), 'recordCommon'],
   ['linked anew, hashes unknown', none, file(null), remote('a', false), 'compare local remote'],
   ['linked anew, others', none, file('a'), remote('b'), 'conflict remote'],
 
@@ -72,8 +72,8 @@ const table: [what: string, Situation['common'], Situation['local'], Situation['
   ['restored, gone here', stale(common('a')), none, remote('a'), 'download'],
   ['restored, folder gone there', stale(commonFolder), empty, none, 'makeRemoteFolder'],
   ['restored, folder gone here', stale(commonFolder), none, empty, 'makeLocalFolder'],
-  ['restored, the same', stale(common('a')), same('a'), remote('a'), 'adopt'],
-  ['restored, edited here', stale(common('a')), file('b'), remote('a'), 'adoptRemote'],
+  ['restored, the same', stale(common('a')), same('a'), remote('a'), 'recordCommon'],
+  ['restored, edited here', stale(common('a')), file('b'), remote('a'), 'recordRemote'],
   ['restored, older there', stale(common('a')), same('a', 2), remote('o', true, 1), 'conflict local'],
   ['restored, newer there', stale(common('a')), same('a', 1), remote('n', true, 2), 'conflict remote'],
   ['restored, others on both sides', stale(common('a')), file('b', 9), remote('c'), 'conflict remote'],
@@ -92,7 +92,7 @@ const table: [what: string, Situation['common'], Situation['local'], Situation['
 
 t.test('each situation has its step', async (t) => {
   for (const [what, common, local, remote, step] of table) {
-    t.equal(said({ common, local, remote, offered: new Set(), isOpenBelow: false }), step, what)
+    t.equal(said({ common, local, remote, unansweredUploads: new Set(), isOpenBelow: false }), step, what)
   }
 })
 
@@ -105,7 +105,7 @@ t.test('a folder and a file wait for what is below', async (t) => {
       common: commonFolder,
       local,
       remote: remote_,
-      offered: new Set<string>(),
+      unansweredUploads: new Set<string>(),
       isOpenBelow: true,
     }
     t.equal(said(situation), 'nothing')
@@ -117,13 +117,13 @@ t.test('an upload whose answer was lost is no conflict', async (t) => {
     common: common('a'),
     local,
     remote: remote('b', isHashed),
-    offered: new Set(['a', 'b']),
+    unansweredUploads: new Set(['a', 'b']),
     isOpenBelow: false,
   })
-  t.equal(said(situation(file('c'))), 'adoptRemote')
-  t.equal(said(situation(none)), 'adoptRemote')
+  t.equal(said(situation(file('c'))), 'recordRemote')
+  t.equal(said(situation(none)), 'recordRemote')
   t.equal(said(situation(none, false)), 'compare remote')
-  t.equal(said(situation(full)), 'adoptRemote')
+  t.equal(said(situation(full)), 'recordRemote')
   t.equal(said({ ...situation(none), common: none, remote: none }), 'forget', 'it did not arrive')
 })
 
@@ -159,7 +159,7 @@ const anySituation: fc.Arbitrary<Situation> = anyCommon.chain((common) =>
         .tuple(hash, fc.boolean(), time)
         .map(([sha256, isHashed, modified]) => remote(sha256, isHashed, modified)),
     ),
-    offered: fc.array(hash).map((hashes) => new Set(hashes)),
+    unansweredUploads: fc.array(hash).map((hashes) => new Set(hashes)),
     isOpenBelow: fc.boolean(),
   }),
 )

@@ -106,7 +106,7 @@ t.test('what is put back before the answer to its removal is lost comes back to 
       // It comes back from a trash.
       if (there !== undefined) one.disk.nodes.set(one.disk.key(path), there)
       one.start()
-      one.engine?.lookEverywhere()
+      one.engine?.scanAll()
       await pass(soon)
     }
     const wanted = ['/empty', '/folder', '/folder/a']
@@ -527,7 +527,7 @@ t.test('a look at the disk that began before a folder was removed does not bring
   node.record('delete', '/gone')
   // The client asks the node whether it is the same one, before it removes the folder.
   await pass(350)
-  one.engine?.lookEverywhere()
+  one.engine?.scanAll()
   await pass(60_000)
   t.equal(one.disk.find('/gone'), undefined)
   t.equal(node.nodes.has('/gone'), false)

@@ -19,16 +19,16 @@ t.test('a change that does not fit on the disk happens neither there nor in memo
   t.throws(() => state.setListing(listing), unavailable)
   t.throws(
     () =>
-      state.together(() => {
-        for (const path of listing.keys()) state.addLook(path)
+      state.transaction(() => {
+        for (const path of listing.keys()) state.markDirty(path)
         state.advance({ cursor: 9 })
       }),
     unavailable,
   )
   t.throws(() => state.setCommon('/large', commonOf('x'.repeat(100_000))), unavailable)
   t.throws(() => state.setRemote('/large', file('x'.repeat(100_000))), unavailable)
-  t.throws(() => state.addOffer('/large', 'x'.repeat(100_000)), unavailable)
-  t.throws(() => state.addLook(`/${'x'.repeat(100_000)}`), unavailable)
+  t.throws(() => state.addUnansweredUpload('/large', 'x'.repeat(100_000)), unavailable)
+  t.throws(() => state.markDirty(`/${'x'.repeat(100_000)}`), unavailable)
   t.strictSame(contentOf(state), before)
   t.strictSame(contentOf(new SyncState(database)), before, 'the disk has the same')
 })
@@ -74,7 +74,7 @@ t.test('a transaction that fails while the state cannot be read ends the sync', 
   const full = () => {
     throw new SyncFailure('unavailable', 'The disk is full.')
   }
-  t.throws(() => state.together(full), { name: 'SyncFailure', kind: 'stop', message: /cannot be read/ })
+  t.throws(() => state.transaction(full), { name: 'SyncFailure', kind: 'stop', message: /cannot be read/ })
 })
 
 t.test('the files of a node that has the most files may change', async (t) => {
@@ -98,10 +98,10 @@ function createFullState() {
   state.reset({ epoch: 'first', cursor: 1 })
   for (let count = 0; count < 20; count += 1) {
     state.setCommon(`/${count}`, commonOf(`r${count}`))
-    state.addOffer(`/${count}`, 'hash')
+    state.addUnansweredUpload(`/${count}`, 'hash')
   }
   state.setListing(new Map([['/0', file('r0')]]))
-  state.addLook('/0')
+  state.markDirty('/0')
   state.advance({ cursor: 2, changeId: 'two' })
   const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count)
   database.exec(`PRAGMA max_page_count = ${pages}`)
@@ -125,7 +125,7 @@ function staleOf(state: SyncState): string[] {
   })
 }
 
-function contentOf({ common, remote, looks, offers, position, isListed, files }: SyncState) {
+function contentOf({ common, remote, dirtyRemote, unansweredUploads, position, isListed, files }: SyncState) {
   const recordsOf = <T>(table: PathTable<T>) => ({
     size: table.size,
     pathBytes: table.pathBytes,
@@ -134,8 +134,8 @@ function contentOf({ common, remote, looks, offers, position, isListed, files }:
   return {
     common: recordsOf(common),
     remote: recordsOf(remote),
-    looks: [...looks.keys()].sort(),
-    offers: [...offers].map(([path, hashes]) => [path, ...hashes]).sort(),
+    looks: [...dirtyRemote.keys()].sort(),
+    offers: [...unansweredUploads].map(([path, hashes]) => [path, ...hashes]).sort(),
     position,
     isListed,
     files,

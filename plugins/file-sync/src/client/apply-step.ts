@@ -1,16 +1,16 @@
 import { type AsideVersion, conflictPath } from './conflict-name.ts'
 import type { Clock, Disk, Incoming, LocalEntry, LocalFileEntry, Remote, RemoteFileEntry } from './ports.ts'
 import type { Step } from './reconcile.ts'
+import type { LocalRecord, Replicas } from './replicas.ts'
 import { SyncFailure } from './sync-failure.ts'
 import type { RemoteRecord } from './sync-state.ts'
-import type { LocalRecord, SyncView } from './sync-view.ts'
 
 /** Bytes of files for which the node is not asked whether it takes them. To read them takes no longer. */
 const mostUnasked = 1024 * 1024
 
 /** Everything that a step works with. */
 interface StepParts {
-  readonly view: SyncView
+  readonly replicas: Replicas
   readonly disk: Disk
   readonly remote: Remote
   readonly clock: Clock
@@ -27,19 +27,19 @@ type RemoteFile = RemoteRecord & RemoteFileEntry
  *
  * @throws SyncFailure `changed` if they are not; nothing was changed then
  */
-export async function makeStep(parts: StepParts, path: string, step: Step): Promise<void> {
-  const { view, disk, remote } = parts
-  const { state } = view
+export async function applyStep(parts: StepParts, path: string, step: Step): Promise<void> {
+  const { replicas, disk, remote } = parts
+  const { state } = replicas
   switch (step.do) {
     case 'nothing':
       return
     case 'forget':
       state.setCommon(path, null)
-      return state.endOffers(path)
-    case 'adopt':
-      return adopt(view, path)
-    case 'adoptRemote': {
-      const file = remoteFile(view, path)
+      return state.endUnansweredUploads(path)
+    case 'recordCommon':
+      return recordCommon(replicas, path)
+    case 'recordRemote': {
+      const file = remoteFile(replicas, path)
       return state.setSame(path, file.sha256 ?? '', file, null)
     }
     case 'compare':
@@ -50,19 +50,19 @@ export async function makeStep(parts: StepParts, path: string, step: Step): Prom
       return download(parts, path)
     case 'makeRemoteFolder':
       return changeNode(
-        view,
+        replicas,
         [path],
         () => remote.makeFolder(path),
         () => {
-          view.setRemoteFolders(path)
-          view.setRemote(path, { type: 'directory' })
+          replicas.setRemoteFolders(path)
+          replicas.setRemote(path, { type: 'directory' })
           state.setSameFolder(path)
         },
       )
     case 'makeLocalFolder':
       await disk.makeFolder(path)
-      view.setLocalFolders(path)
-      view.setLocal(path, { type: 'directory' })
+      replicas.setLocalFolders(path)
+      replicas.setLocal(path, { type: 'directory' })
       return state.setSameFolder(path)
     case 'removeLocal':
       return removeLocal(parts, path)
@@ -73,59 +73,59 @@ export async function makeStep(parts: StepParts, path: string, step: Step): Prom
   }
 }
 
-function adopt(view: SyncView, path: string): void {
-  const [local, remote] = [view.local.get(path), view.state.remote.get(path)]
+function recordCommon(replicas: Replicas, path: string): void {
+  const [local, remote] = [replicas.local.get(path), replicas.state.remote.get(path)]
   if (local?.type === 'file' && remote?.type === 'file') {
-    const common = view.state.common.get(path)
+    const common = replicas.state.common.get(path)
     const sha256 = local.sha256 ?? remote.sha256 ?? (common?.type === 'file' ? common.sha256 : '')
-    view.state.setSame(path, sha256, remote, local)
+    replicas.state.setSame(path, sha256, remote, local)
   } else {
-    view.state.setSameFolder(path)
+    replicas.state.setSameFolder(path)
   }
 }
 
 async function compare(
-  { view, disk, remote }: StepParts,
+  { replicas, disk, remote }: StepParts,
   path: string,
   sides: readonly ('local' | 'remote')[],
 ): Promise<void> {
   if (sides.includes('local')) {
-    const file = localFile(view, path)
+    const file = localFile(replicas, path)
     await refuseTooLarge(remote, file)
     const content = await disk.read(path, file)
     await content.close()
-    if (view.local.get(path) === file) view.setLocal(path, { ...file, sha256: content.sha256 })
+    if (replicas.local.get(path) === file) replicas.setLocal(path, { ...file, sha256: content.sha256 })
   }
   if (sides.includes('remote')) {
-    const file = remoteFile(view, path)
+    const file = remoteFile(replicas, path)
     const sha256 = await remote.hash(path, file.revision)
     if (sha256 === null) throw changed(`The node has another version of ${path}.`)
-    const now = view.state.remote.get(path)
-    if (now?.type === 'file' && now.revision === file.revision) view.setRemote(path, { ...now, sha256 })
+    const now = replicas.state.remote.get(path)
+    if (now?.type === 'file' && now.revision === file.revision) replicas.setRemote(path, { ...now, sha256 })
   }
 }
 
-async function upload({ view, disk, remote }: StepParts, path: string): Promise<void> {
-  const { state } = view
-  const file = localFile(view, path)
+async function upload({ replicas, disk, remote }: StepParts, path: string): Promise<void> {
+  const { state } = replicas
+  const file = localFile(replicas, path)
   await refuseTooLarge(remote, file)
   const there = state.remote.get(path)
-  const source = there === undefined ? await movedFrom(view, disk, path, file) : null
+  const source = there === undefined ? await movedFrom(replicas, disk, path, file) : null
   // If the source were removed meanwhile, the content would have to be sent.
-  if (source !== null) view.busy.add(source.path)
+  if (source !== null) replicas.busy.add(source.path)
   try {
     const content = await disk.read(path, file)
     try {
-      if (source?.sha256 === content.sha256) return await moveRemotely(view, remote, source, path, file)
-      state.addOffer(path, content.sha256)
+      if (source?.sha256 === content.sha256) return await moveRemotely(replicas, remote, source, path, file)
+      state.addUnansweredUpload(path, content.sha256)
       const revision = there?.type === 'file' ? there.revision : null
       await changeNode(
-        view,
+        replicas,
         [path],
         () => remote.write(path, content, revision),
         (entry) => {
-          view.setRemoteFolders(path)
-          view.setRemote(path, entry)
+          replicas.setRemoteFolders(path)
+          replicas.setRemote(path, entry)
           state.setSame(path, content.sha256, entry, file)
         },
       )
@@ -133,7 +133,7 @@ async function upload({ view, disk, remote }: StepParts, path: string): Promise<
       await content.close()
     }
   } finally {
-    if (source !== null) view.busy.delete(source.path)
+    if (source !== null) replicas.busy.delete(source.path)
   }
 }
 
@@ -157,61 +157,62 @@ interface MoveSource {
 
 /** Finds where a new local file may come from, if the node still has the common version there. */
 async function movedFrom(
-  view: SyncView,
+  replicas: Replicas,
   disk: Disk,
   path: string,
   file: LocalFile,
 ): Promise<MoveSource | null> {
-  const { state } = view
+  const { state } = replicas
   const source = file.moveIdentity === '' ? undefined : state.pathOfMove(file.moveIdentity)
-  if (source === undefined || source === path || view.isBusy(source)) return null
+  if (source === undefined || source === path || replicas.isBusy(source)) return null
   // The file may have been seen at its new path before it is missed at the former one.
-  if (view.local.get(source) !== undefined && (await disk.stat(source)) === null) view.setLocal(source, null)
+  if (replicas.local.get(source) !== undefined && (await disk.stat(source)) === null)
+    replicas.setLocal(source, null)
   const [common, there] = [state.common.get(source), state.remote.get(source)]
-  if (view.local.get(source) || view.isBusy(source)) return null
+  if (replicas.local.get(source) || replicas.isBusy(source)) return null
   if (common?.type !== 'file' || state.isStale(source, common) || there?.type !== 'file') return null
   const { sha256, revision } = common
   return revision === there.revision ? { path: source, sha256, revision } : null
 }
 
 async function moveRemotely(
-  view: SyncView,
+  replicas: Replicas,
   remote: Remote,
   { path: source, sha256, revision }: MoveSource,
   path: string,
   file: LocalFile,
 ): Promise<void> {
-  const { state } = view
-  const former = remoteFile(view, source)
-  state.addOffer(path, sha256)
+  const { state } = replicas
+  const former = remoteFile(replicas, source)
+  state.addUnansweredUpload(path, sha256)
   try {
     await changeNode(
-      view,
+      replicas,
       [source, path],
       () => remote.move(source, path, revision),
       (moved) => {
         const entry = { ...former, revision: moved }
-        view.setRemoteFolders(path)
-        view.setRemote(source, null)
-        view.setRemote(path, entry)
+        replicas.setRemoteFolders(path)
+        replicas.setRemote(source, null)
+        replicas.setRemote(path, entry)
         state.setCommon(source, null)
         state.setSame(path, sha256, entry, file)
       },
     )
   } catch (error) {
-    // Without a look at the source, the same move would be tried again and again.
-    state.addLook(source)
+    // Without a scan of the source, the same move would be tried again and again.
+    state.markDirty(source)
     throw error
   }
 }
 
-async function download({ view, disk, remote }: StepParts, path: string): Promise<void> {
-  const { state } = view
-  const file = remoteFile(view, path)
-  const there = view.local.get(path)
+async function download({ replicas, disk, remote }: StepParts, path: string): Promise<void> {
+  const { state } = replicas
+  const file = remoteFile(replicas, path)
+  const there = replicas.local.get(path)
   const replaced = there?.type === 'file' ? there : null
-  const source = replaced === null ? movedTo(view, path, file) : null
-  if (source !== null) return moveLocally(view, disk, source, path, file)
+  const source = replaced === null ? movedTo(replicas, path, file) : null
+  if (source !== null) return moveLocally(replicas, disk, source, path, file)
   const former = replaced === null ? null : await disk.read(path, replaced)
   let incoming: Incoming
   try {
@@ -224,8 +225,8 @@ async function download({ view, disk, remote }: StepParts, path: string): Promis
       throw otherBytes(path)
     }
     const entry = await disk.place(incoming, path, replaced)
-    view.setLocalFolders(path)
-    view.setLocal(path, { ...entry, sha256: incoming.sha256 })
+    replicas.setLocalFolders(path)
+    replicas.setLocal(path, { ...entry, sha256: incoming.sha256 })
     state.setSame(path, incoming.sha256, file, entry)
   } finally {
     await incoming.discard()
@@ -233,82 +234,82 @@ async function download({ view, disk, remote }: StepParts, path: string): Promis
 }
 
 /** The path of a local file that the node has moved to a path: it has the same revision there. */
-function movedTo(view: SyncView, path: string, file: RemoteFile): string | null {
-  const source = view.state.pathOfRevision(file.revision)
-  if (source === undefined || source === path || view.isBusy(source)) return null
-  const [common, local] = [view.state.common.get(source), view.local.get(source)]
-  if (common?.type !== 'file' || local?.type !== 'file' || view.state.remote.get(source)) return null
+function movedTo(replicas: Replicas, path: string, file: RemoteFile): string | null {
+  const source = replicas.state.pathOfRevision(file.revision)
+  if (source === undefined || source === path || replicas.isBusy(source)) return null
+  const [common, local] = [replicas.state.common.get(source), replicas.local.get(source)]
+  if (common?.type !== 'file' || local?.type !== 'file' || replicas.state.remote.get(source)) return null
   return common.identity === local.identity ? source : null
 }
 
 async function moveLocally(
-  view: SyncView,
+  replicas: Replicas,
   disk: Disk,
   source: string,
   path: string,
   file: RemoteFile,
 ): Promise<void> {
-  const { state } = view
-  const moved = localFile(view, source)
+  const { state } = replicas
+  const moved = localFile(replicas, source)
   const common = state.common.get(source)
   const sha256 = common?.type === 'file' ? common.sha256 : ''
-  view.busy.add(source)
+  replicas.busy.add(source)
   try {
     const entry = await disk.move(source, path, moved)
-    state.together(() => {
-      view.setLocal(source, null)
-      view.setLocalFolders(path)
-      view.setLocal(path, entry.type === 'file' ? { ...entry, sha256 } : entry)
+    state.transaction(() => {
+      replicas.setLocal(source, null)
+      replicas.setLocalFolders(path)
+      replicas.setLocal(path, entry.type === 'file' ? { ...entry, sha256 } : entry)
       state.setCommon(source, null)
       if (entry.type === 'file') state.setSame(path, sha256, file, entry)
     })
   } catch (error) {
-    view.localLooks.add(source)
+    replicas.dirtyLocal.add(source)
     throw error
   } finally {
-    view.busy.delete(source)
+    replicas.busy.delete(source)
   }
 }
 
-async function removeLocal({ view, disk }: StepParts, path: string): Promise<void> {
-  const local = view.local.get(path)
+async function removeLocal({ replicas, disk }: StepParts, path: string): Promise<void> {
+  const local = replicas.local.get(path)
   if (local?.type === 'file') {
     await disk.trash(path, local)
   } else {
     await disk.removeFolder(path).catch((error: unknown) => {
       // Something in it is not synced, so the folder stays, and the node gets it again.
-      if (error instanceof SyncFailure && error.kind === 'changed') view.state.setCommon(path, null)
+      if (error instanceof SyncFailure && error.kind === 'changed') replicas.state.setCommon(path, null)
       throw error
     })
   }
-  view.setLocal(path, null)
-  view.state.setCommon(path, null)
+  replicas.setLocal(path, null)
+  replicas.state.setCommon(path, null)
 }
 
-async function removeRemote({ view, disk, remote }: StepParts, path: string): Promise<void> {
-  const [local, there] = [view.local.get(path), view.state.remote.get(path)]
+async function removeRemote({ replicas, disk, remote }: StepParts, path: string): Promise<void> {
+  const [local, there] = [replicas.local.get(path), replicas.state.remote.get(path)]
   const now = await disk.stat(path)
   if (now?.type !== local?.type) throw changed(`${path} is on the disk again.`)
   const revision = there?.type === 'file' ? there.revision : null
   await changeNode(
-    view,
+    replicas,
     [path],
     () => remote.remove(path, revision),
     () => {
-      view.setRemote(path, null)
-      view.state.setCommon(path, null)
-      view.state.endOffers(path)
+      replicas.setRemote(path, null)
+      replicas.state.setCommon(path, null)
+      replicas.state.endUnansweredUploads(path)
     },
   )
 }
 
 /** Gives the local version another name. The version of the node then comes as a new file. */
 async function moveLocalAside(parts: StepParts, path: string): Promise<void> {
-  const { view, disk, clock, deviceName } = parts
-  const { state } = view
-  const local = view.local.get(path)
+  const { replicas, disk, clock, deviceName } = parts
+  const { state } = replicas
+  const local = replicas.local.get(path)
   const file = local?.type === 'file' ? local : null
-  const shared = file === null ? null : lastCommonContent(view, path, file)
+  const shared = file === null ? null : lastCommonContent(replicas, path, file)
   const version =
     file === null || shared === null
       ? { device: deviceName, time: clock.now() }
@@ -317,22 +318,22 @@ async function moveLocalAside(parts: StepParts, path: string): Promise<void> {
   let entry: LocalEntry | null = null
   if (aside !== null) entry = await disk.move(path, aside, file)
   else if (file !== null) await disk.trash(path, file)
-  state.together(() => {
+  state.transaction(() => {
     for (const each of state.common.within(path)) state.setCommon(each, null)
-    for (const each of view.local.within(path)) {
-      view.setLocal(each, null)
+    for (const each of replicas.local.within(path)) {
+      replicas.setLocal(each, null)
       // The content goes on under another name. Whoever gives it this one again is not this device.
-      state.endOffers(each)
+      state.endUnansweredUploads(each)
     }
     if (aside === null || entry === null) return
-    view.setLocal(aside, entry)
-    if (entry.type === 'directory') view.localLooks.add(aside)
+    replicas.setLocal(aside, entry)
+    if (entry.type === 'directory') replicas.dirtyLocal.add(aside)
   })
 }
 
 /** The SHA-256 of a local file if it is the last version that this device and the node had in common. Other devices have it too then. */
 function lastCommonContent(
-  { state }: SyncView,
+  { state }: Replicas,
   path: string,
   { sha256, identity }: LocalFile,
 ): string | null {
@@ -350,13 +351,13 @@ function lastCommonContent(
  * @param sha256 the content of a version that other devices have too; `null` if only this one has it
  */
 async function asideFor(
-  { view, disk, remote }: StepParts,
+  { replicas, disk, remote }: StepParts,
   path: string,
   version: AsideVersion,
   sha256: string | null,
 ): Promise<string | null> {
   const first = conflictPath(path, version, () => false)
-  const [local, there] = [view.local.get(first), view.state.remote.get(first)]
+  const [local, there] = [replicas.local.get(first), replicas.state.remote.get(first)]
   if (sha256 !== null && there?.type === 'file') {
     if ((await remote.hash(first, there.revision)) === sha256) return null
   } else if (sha256 !== null && local?.type === 'file') {
@@ -364,13 +365,13 @@ async function asideFor(
     await content.close()
     if (content.sha256 === sha256) return null
   }
-  return conflictPath(path, version, (each) => view.isTaken(each))
+  return conflictPath(path, version, (each) => replicas.isTaken(each))
 }
 
 /** Gives the version of the node another name on this disk. The local version is then uploaded in its place. */
 async function copyRemoteAside(parts: StepParts, path: string): Promise<void> {
-  const { view, disk, remote } = parts
-  const file = remoteFile(view, path)
+  const { replicas, disk, remote } = parts
+  const file = remoteFile(replicas, path)
   const { sha256 = '' } = file
   const aside = await asideFor(parts, path, { device: null, time: file.modified }, sha256)
   if (aside !== null) {
@@ -378,30 +379,30 @@ async function copyRemoteAside(parts: StepParts, path: string): Promise<void> {
     try {
       if (incoming.sha256 !== sha256) throw otherBytes(path)
       const entry = await disk.place(incoming, aside, null)
-      view.setLocal(aside, { ...entry, sha256 })
+      replicas.setLocal(aside, { ...entry, sha256 })
     } finally {
       await incoming.discard()
     }
   }
-  view.state.setSame(path, sha256, file, null)
-  view.touch(path)
+  replicas.state.setSame(path, sha256, file, null)
+  replicas.touch(path)
 }
 
 /**
- * Changes paths on the node, and records the answer. If a look has seen paths change meanwhile, the answer may be older than the look:
- * they are looked at again.
+ * Changes paths on the node, and records the answer. If a scan has seen paths change meanwhile, the answer may be older than the scan:
+ * they are scanned again.
  */
 async function changeNode<T>(
-  view: SyncView,
+  replicas: Replicas,
   paths: readonly string[],
   request: () => Promise<T>,
   record: (answer: T) => void,
 ): Promise<void> {
-  const { state } = view
-  state.together(() => {
+  const { state } = replicas
+  state.transaction(() => {
     for (const path of paths) state.expectChange(path)
   })
-  using change = view.changeRemotely(paths)
+  using change = replicas.beginRemoteChange(paths)
   const answer = await request().catch((error: unknown) => {
     // The node has answered that it did not.
     if (error instanceof SyncFailure && error.kind !== 'unavailable')
@@ -409,24 +410,24 @@ async function changeNode<T>(
     throw error
   })
   const touched = paths.filter((path) => change.isTouched(path))
-  state.together(() => {
+  state.transaction(() => {
     record(answer)
     for (const path of paths) {
       state.noteAnswer(path)
       for (const told of change.toldOf(path)) state.confirm(path, told)
     }
-    for (const path of touched) state.addLook(path)
+    for (const path of touched) state.markDirty(path)
   })
 }
 
-function localFile(view: SyncView, path: string): LocalFile {
-  const file = view.local.get(path)
+function localFile(replicas: Replicas, path: string): LocalFile {
+  const file = replicas.local.get(path)
   if (file?.type !== 'file') throw changed(`${path} is no file on the disk any more.`)
   return file
 }
 
-function remoteFile(view: SyncView, path: string): RemoteFile {
-  const file = view.state.remote.get(path)
+function remoteFile(replicas: Replicas, path: string): RemoteFile {
+  const file = replicas.state.remote.get(path)
   if (file?.type !== 'file') throw changed(`${path} is no file on the node any more.`)
   return file
 }

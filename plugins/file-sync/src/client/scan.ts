@@ -1,19 +1,19 @@
 import type { Disk, LocalEntry, Remote, RemoteEntry } from './ports.ts'
+import type { Replicas } from './replicas.ts'
 import { folded, folderOf, foldersAbove, inFolder, isSyncPath, nameOf, ownFolder } from './sync-paths.ts'
 import { mostEntries, mostPathBytes, tooManyEntries } from './sync-state.ts'
-import type { SyncView } from './sync-view.ts'
 
-/** Looks at a path of the disk, and at everything below it. If a folder above may be left alone, that one is looked at next instead. */
-export async function lookLocally(view: SyncView, disk: Disk, path: string): Promise<void> {
-  const above = leftAloneAbove(view, path)
+/** Scans a path of the disk, and at everything below it. If a folder above may be left alone, that one is scanned next instead. */
+export async function scanLocal(replicas: Replicas, disk: Disk, path: string): Promise<void> {
+  const above = leftAloneAbove(replicas, path)
   if (above !== undefined) {
-    view.localLooks.add(above)
+    replicas.dirtyLocal.add(above)
     return
   }
-  using look = view.lookLocally()
+  using scan = replicas.beginLocalScan()
   const found = new Map<string, LocalEntry>()
   const take = (each: string, entry: LocalEntry) => {
-    if (view.ignores(each, entry.type === 'directory')) return false
+    if (replicas.ignores(each, entry.type === 'directory')) return false
     const isFit = isSyncPath(each)
     found.set(each, isFit ? entry : { type: 'other', reason: 'The node cannot have this name.' })
     return isFit
@@ -21,50 +21,50 @@ export async function lookLocally(view: SyncView, disk: Disk, path: string): Pro
   const entry = path === '/' ? null : await disk.stat(path)
   const isFolder = path === '/' || (entry !== null && take(path, entry) && entry.type === 'directory')
   if (isFolder) await gather(path, (each) => disk.list(each), take)
-  const paths = new Set([...view.local.within(path), ...found.keys()])
+  const paths = new Set([...replicas.local.within(path), ...found.keys()])
   for (const each of paths) {
-    if (look.isTouched(each)) view.localLooks.add(each)
-    else view.seeLocal(each, found.get(each) ?? null)
+    if (scan.isTouched(each)) replicas.dirtyLocal.add(each)
+    else replicas.seeLocal(each, found.get(each) ?? null)
   }
-  if (entry !== null && entry.type !== 'other' && !look.isTouched(path)) {
-    for (const folder of foldersAbove(path)) view.seeLocal(folder, { type: 'directory' })
+  if (entry !== null && entry.type !== 'other' && !scan.isTouched(path)) {
+    for (const folder of foldersAbove(path)) replicas.seeLocal(folder, { type: 'directory' })
   }
 }
 
 /** The folder above a path that is left alone, or that may have to be, because the path is that of a client's own folder in it. */
-function leftAloneAbove({ local }: SyncView, path: string): string | undefined {
+function leftAloneAbove({ local }: Replicas, path: string): string | undefined {
   const isOwn = (each: string) => folded(nameOf(each)) === nameOf(ownFolder) && folderOf(each) !== '/'
   const own = [...foldersAbove(path), path].find(isOwn)
   const other = foldersAbove(path).find((each) => local.get(each)?.type === 'other')
   return other ?? (own === undefined ? undefined : folderOf(own))
 }
 
-/** Looks at a path of the node, and at everything below it. */
-export async function lookRemotely(view: SyncView, remote: Remote, path: string): Promise<void> {
-  using look = view.lookRemotely()
-  const { state } = view
+/** Scans a path of the node, and at everything below it. */
+export async function scanRemote(replicas: Replicas, remote: Remote, path: string): Promise<void> {
+  using scan = replicas.beginRemoteScan()
+  const { state } = replicas
   const found = new Map<string, RemoteEntry>()
   const entry = await remote.stat(path)
   if (entry !== null) found.set(path, entry)
   if (entry?.type === 'directory') await gatherRemote(remote, path, found)
   const paths = new Set([path, ...state.remote.within(path), ...found.keys()])
-  state.together(() => {
+  state.transaction(() => {
     for (const each of paths) {
-      if (look.isTouched(each)) state.addLook(each)
-      else view.takeLook(path, each, found.get(each) ?? null)
+      if (scan.isTouched(each)) state.markDirty(each)
+      else replicas.recordScan(path, each, found.get(each) ?? null)
     }
-    if (!look.isTouched(path)) state.endLook(path)
+    if (!scan.isTouched(path)) state.markClean(path)
     // A change that made missing folders too names only its own path. It may be gone again, and the folders still there.
     const folder = folderOf(path)
-    if (!found.has(path) && folder !== '/' && state.remote.get(folder) === undefined) state.addLook(folder)
-    if (found.has(path) && !look.isTouched(path)) {
-      for (const folder of foldersAbove(path)) view.seeRemote(folder, { type: 'directory' })
+    if (!found.has(path) && folder !== '/' && state.remote.get(folder) === undefined) state.markDirty(folder)
+    if (found.has(path) && !scan.isTouched(path)) {
+      for (const folder of foldersAbove(path)) replicas.seeRemote(folder, { type: 'directory' })
     }
   })
 }
 
 /** Lists everything on the node. */
-export async function listRemotely(remote: Remote): Promise<Map<string, RemoteEntry>> {
+export async function listRemote(remote: Remote): Promise<Map<string, RemoteEntry>> {
   const found = new Map<string, RemoteEntry>()
   await gatherRemote(remote, '/', found)
   return found

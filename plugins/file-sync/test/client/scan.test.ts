@@ -1,6 +1,6 @@
 import t from 'tap'
-import { listRemotely } from '../../src/client/looking.ts'
 import type { Remote, RemoteEntry } from '../../src/client/ports.ts'
+import { listRemote } from '../../src/client/scan.ts'
 
 t.test('a node that lists files without end is given up', async (t) => {
   const folder: RemoteEntry = { type: 'directory' }
@@ -9,9 +9,9 @@ t.test('a node that lists files without end is given up', async (t) => {
     lists += 1
     return new Map(Array.from({ length: 1000 }, (_, number) => [String(number), folder] as const))
   }
-  const listing = listRemotely({ list } as Partial<Remote> as Remote)
+  const listing = listRemote({ list } as Partial<Remote> as Remote)
   await t.rejects(listing, { kind: 'stop', message: /more than 1,000,000 files and folders/ })
   t.equal(lists, 1001)
   const long = async () => new Map([['a'.repeat(255), folder]])
-  t.equal((await listRemotely({ list: long } as Partial<Remote> as Remote)).size, 16, 'paths have an end')
+  t.equal((await listRemote({ list: long } as Partial<Remote> as Remote)).size, 16, 'paths have an end')
 })

@@ -17,8 +17,8 @@ import {
 /** An entry of the disk, and the SHA-256 of a file once it is known. */
 export type LocalRecord = LocalEntry & { readonly sha256?: string }
 
-/** The time of a look at a side, or of a change. Its outcome says nothing about the paths that have changed meanwhile. */
-interface Look extends Disposable {
+/** The time of a scan of a side, or of a change. Its outcome says nothing about the paths that have changed meanwhile. */
+interface Scan extends Disposable {
   /** Whether a path has changed since the begin. */
   isTouched(path: string): boolean
 }
@@ -27,7 +27,7 @@ interface Look extends Disposable {
 const mostTold = 100
 
 /** The time of a change of the node that this client makes. */
-interface RemoteChange extends Look {
+interface RemoteChange extends Scan {
   /** The outcomes that the journal has told of one of the paths since the begin, oldest first. */
   toldOf(path: string): readonly Outcome[]
 }
@@ -37,19 +37,17 @@ export function isRemoval({ do: what }: Step): boolean {
   return what === 'removeLocal' || what === 'removeRemote'
 }
 
-/**
- * Both sides as they were seen last, and the paths that must be reconciled because something about them changed.
- */
-export class SyncView {
+/** Both sides as they were scanned last, and the dirty paths: they must be reconciled because something about them changed. */
+export class Replicas {
   readonly state: SyncState
   readonly local = new PathTree<LocalRecord>()
   /** Paths to reconcile. */
-  readonly todo = new Set<string>()
+  readonly dirty = new Set<string>()
   readonly removals = new Removals()
   /** Paths that wait for a later attempt. */
-  readonly later = new Set<string>()
+  readonly retryLater = new Set<string>()
   /** Paths on the disk that may have changed. */
-  readonly localLooks = new Set<string>()
+  readonly dirtyLocal = new Set<string>()
   /** Why a path is not synced, in a sentence. */
   readonly problems = new Map<string, string>()
   /** Whether a mount that does not answer holds the journal of the node back. */
@@ -65,9 +63,9 @@ export class SyncView {
   readonly #waitingForContent = new Set<string>()
   /** Paths of the node that wait for a name on this disk, by the key of the name. */
   readonly #waitingForName = new Map<string, Set<string>>()
-  readonly #lookingLocally = new Set<Set<string>>()
-  readonly #lookingRemotely = new Set<Set<string>>()
-  readonly #changingRemotely = new Set<{
+  readonly #localScans = new Set<Set<string>>()
+  readonly #remoteScans = new Set<Set<string>>()
+  readonly #remoteChanges = new Set<{
     readonly touched: Set<string>
     readonly told: ReadonlyMap<string, Outcome[]>
   }>()
@@ -80,12 +78,12 @@ export class SyncView {
   /** Marks a path whose situation has changed. The folder above may become empty or needed. */
   touch(path: string): void {
     // A path that failed waits, however often it changes: a node that is hostile could keep the client busy.
-    if (!this.later.has(path)) {
+    if (!this.retryLater.has(path)) {
       this.problems.delete(path)
-      this.todo.add(path)
+      this.dirty.add(path)
     }
     const folder = folderOf(path)
-    if (folder !== '/') this.todo.add(folder)
+    if (folder !== '/') this.dirty.add(folder)
   }
 
   /** Marks all paths. */
@@ -95,17 +93,17 @@ export class SyncView {
       this.state.remote.within('/'),
       this.state.common.within('/'),
     ]) {
-      for (const path of paths) this.todo.add(path)
+      for (const path of paths) this.dirty.add(path)
     }
   }
 
   /** Records what this client has made of a path on the disk. */
   setLocal(path: string, entry: LocalRecord | null): void {
-    for (const touched of this.#lookingLocally) touched.add(path)
+    for (const touched of this.#localScans) touched.add(path)
     this.seeLocal(path, entry)
   }
 
-  /** Records what a look has found on the disk. */
+  /** Records what a scan has found on the disk. */
   seeLocal(path: string, entry: LocalRecord | null): void {
     const former = this.local.get(path)
     if (isSame(former, entry)) return
@@ -122,8 +120,8 @@ export class SyncView {
     this.touch(path)
     if (former?.type === entry?.type) return
     // Something at the path may have been in the way of what is below it, or of another spelling of its name.
-    for (const below of this.state.remote.within(path)) this.todo.add(below)
-    for (const waiting of this.#waitingForName.get(key) ?? []) this.todo.add(waiting)
+    for (const below of this.state.remote.within(path)) this.dirty.add(below)
+    for (const waiting of this.#waitingForName.get(key) ?? []) this.dirty.add(waiting)
     this.#waitingForName.delete(key)
   }
 
@@ -137,19 +135,19 @@ export class SyncView {
 
   /** Records what this client has made of a path on the node. */
   setRemote(path: string, entry: RemoteRecord | null): void {
-    for (const touched of this.#lookingRemotely) touched.add(path)
+    for (const touched of this.#remoteScans) touched.add(path)
     this.seeRemote(path, entry)
   }
 
-  /** Records what a look has found on the node. */
+  /** Records what a scan has found on the node. */
   seeRemote(path: string, entry: RemoteRecord | null): void {
     const former = this.state.remote.get(path)
     if (isSame(former, entry)) return
-    for (const { touched } of this.#changingRemotely) touched.add(path)
+    for (const { touched } of this.#remoteChanges) touched.add(path)
     this.state.setRemote(path, entry)
     this.touch(path)
     if (former?.type === entry?.type) return
-    for (const below of this.local.within(path)) this.todo.add(below)
+    for (const below of this.local.within(path)) this.dirty.add(below)
   }
 
   /** Records the folders above a path, which were made on the node together with it. The disk had them. */
@@ -163,20 +161,20 @@ export class SyncView {
   /**
    * Takes changes that the node tells, up to a position in its journal.
    *
-   * @param paths those that must be looked at
+   * @param paths those that must be scanned at
    */
   takeRemoteChanges(
     changes: readonly WireChange[],
     position: { readonly cursor: number; readonly changeId?: string },
     paths: readonly string[],
   ): void {
-    for (const touched of this.#lookingRemotely) for (const path of paths) touched.add(path)
+    for (const touched of this.#remoteScans) for (const path of paths) touched.add(path)
     const { state } = this
     const toldAt = new Map<string, Told>()
-    state.together(() => {
+    state.transaction(() => {
       for (const change of changes) {
         for (const [path, outcome] of outcomesOf(change)) {
-          for (const { told } of this.#changingRemotely) {
+          for (const { told } of this.#remoteChanges) {
             const outcomes = told.get(path)
             if (outcomes !== undefined && outcomes.push(outcome) > mostTold) outcomes.shift()
           }
@@ -185,46 +183,46 @@ export class SyncView {
         }
         if (change.op === 'move') toldAt.set(change.path, 'tree')
       }
-      for (const path of paths) state.addLook(path, toldAt.get(path))
+      for (const path of paths) state.markDirty(path, toldAt.get(path))
       state.advance(position)
     })
   }
 
   /**
-   * Records what a look has found at a path of the node, and whether the journal has told it.
+   * Records what a scan has found at a path of the node, and whether the journal has told it.
    *
-   * @param looked the path of the look; the path itself, or a folder above it
+   * @param scanned the path of the scan; the path itself, or a folder above it
    */
-  takeLook(looked: string, path: string, entry: RemoteEntry | null): void {
+  recordScan(scanned: string, path: string, entry: RemoteEntry | null): void {
     const isNew = !isOutcome(this.state.remote.get(path) ?? null, entry)
     this.seeRemote(path, entry)
     // There is nothing to doubt where neither side has anything. A hostile node could name such paths without end.
     const isAny = entry !== null || this.state.common.get(path) !== undefined
-    if (isNew && isAny && !this.#isTold(looked, path, entry)) this.state.noteSeen(path)
+    if (isNew && isAny && !this.#isTold(scanned, path, entry)) this.state.noteSeen(path)
     else if (this.isHeldBack) this.state.trust(path, entry)
     else this.state.confirm(path, entry)
   }
 
-  /** Begins to look at the disk. */
-  lookLocally(): Look {
-    return begin(this.#lookingLocally)
+  /** Begins a scan of the disk. */
+  beginLocalScan(): Scan {
+    return beginScan(this.#localScans)
   }
 
-  /** Begins to look at the node. */
-  lookRemotely(): Look {
-    return begin(this.#lookingRemotely)
+  /** Begins a scan of the node. */
+  beginRemoteScan(): Scan {
+    return beginScan(this.#remoteScans)
   }
 
-  /** Begins to change paths of the node. What looks see there meanwhile counts as a change. */
-  changeRemotely(paths: readonly string[]): RemoteChange {
+  /** Begins to change paths of the node. What scans find there meanwhile counts as a change. */
+  beginRemoteChange(paths: readonly string[]): RemoteChange {
     const told = new Map<string, Outcome[]>(paths.map((path) => [path, []]))
     const change = { touched: new Set<string>(), told }
-    this.#changingRemotely.add(change)
+    this.#remoteChanges.add(change)
     return {
       isTouched: (path) => change.touched.has(path),
       toldOf: (path) => change.told.get(path) ?? [],
       [Symbol.dispose]: () => {
-        this.#changingRemotely.delete(change)
+        this.#remoteChanges.delete(change)
       },
     }
   }
@@ -250,7 +248,7 @@ export class SyncView {
     const ready = [...this.#waitingForContent].filter((path) => !this.#isOpenBelow(path))
     for (const path of ready) {
       this.#waitingForContent.delete(path)
-      this.todo.add(path)
+      this.dirty.add(path)
     }
     return ready.length > 0
   }
@@ -283,7 +281,7 @@ export class SyncView {
       common: common === undefined ? null : { ...common, isStale: this.state.isStale(path, common) },
       local: this.#localState(path, local, common),
       remote: this.#remoteState(path, remote),
-      offered: this.state.offers.get(path) ?? noOffers,
+      unansweredUploads: this.state.unansweredUploads.get(path) ?? noUploads,
       isOpenBelow,
     })
   }
@@ -318,16 +316,16 @@ export class SyncView {
     return { type: 'file', revision, modified, sha256 }
   }
 
-  #isTold(looked: string, path: string, entry: RemoteEntry | null): boolean {
-    const { looks } = this.state
-    const [above, told] = [looks.get(looked), looks.get(path)]
+  #isTold(scanned: string, path: string, entry: RemoteEntry | null): boolean {
+    const { dirtyRemote } = this.state
+    const [above, told] = [dirtyRemote.get(scanned), dirtyRemote.get(path)]
     if (above === 'tree' || (above === null && entry === null)) return true
     return told === 'tree' || (told !== undefined && isOutcome(told, entry))
   }
 
   #isOpenBelow(path: string): boolean {
-    const { todo, removals, later, busy, localLooks } = this
-    for (const open of [todo, removals, later, busy, localLooks, this.state.looks]) {
+    const { dirty, removals, retryLater, busy, dirtyLocal } = this
+    for (const open of [dirty, removals, retryLater, busy, dirtyLocal, this.state.dirtyRemote]) {
       for (const each of open.keys()) if (each !== path && isWithin(each, path)) return true
     }
     return false
@@ -360,15 +358,15 @@ export class SyncView {
 }
 
 const nothing: Step = { do: 'nothing' }
-const noOffers: ReadonlySet<string> = new Set()
+const noUploads: ReadonlySet<string> = new Set()
 
-function begin(looks: Set<Set<string>>): Look {
+function beginScan(running: Set<Set<string>>): Scan {
   const touched = new Set<string>()
-  looks.add(touched)
+  running.add(touched)
   return {
     isTouched: (path) => touched.has(path),
     [Symbol.dispose]: () => {
-      looks.delete(touched)
+      running.delete(touched)
     },
   }
 }
