@@ -75,7 +75,7 @@ export interface ChangeLog {
    * @param reader names the reader, such as `file-sync`
    * @param after `null` when the reader needs nothing more
    */
-  keep(userUuid: string, reader: string, after: number | null): Promise<void>
+  retainFrom(userUuid: string, reader: string, after: number | null): Promise<void>
   /**
    * Tells why changes of a user are held back. The outcome of a change is unknown while its mount does not answer, and no
    * later change is shown before it. `null` when nothing is held back.

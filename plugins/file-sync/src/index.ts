@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Address, Changes, definePlugin, FileChanged, Files, UserData, userOf } from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
 import { clientFileRoutes } from './server/client-file.ts'
-import { KeptChanges } from './server/connections/kept-changes.ts'
+import { RetainedChanges } from './server/connections/retained-changes.ts'
 import { SyncConnection } from './server/connections/sync-connection.ts'
 import { SyncConnections } from './server/connections/sync-connections.ts'
 import { BackgroundIndex } from './server/content/background-index.ts'
@@ -51,7 +51,7 @@ export default definePlugin({
     const sources = new BlockSources({ files, index, staged })
     const connections = new SyncConnections(config.connectionsPerUser)
     onStop(() => connections.stop())
-    const kept = new KeptChanges({ changes, devices, signal, log })
+    const retained = new RetainedChanges({ changes, devices, signal, log })
     const background = new BackgroundIndex({
       changes,
       files,
@@ -74,7 +74,7 @@ export default definePlugin({
         await staged.remove(userUuid, (hashes) => uploads.unnamed(userUuid, hashes))
     }
     const tidy = async () => {
-      await kept.tellAll()
+      await retained.tellAll()
       await expireUploads().catch((error) => {
         if (!signal.aborted) log.warn({ err: error }, 'Old uploads cannot be removed now.')
       })
@@ -89,7 +89,7 @@ export default definePlugin({
       }, dayMs).unref()
       const checks = setInterval(() => {
         connections.check()
-        kept.tell()
+        retained.tell()
       }, lookMs).unref()
       onStop(() => {
         clearInterval(daily)
@@ -120,7 +120,7 @@ export default definePlugin({
               connections.replaceOthers(user.uuid, connection, id)
               background.notice(user.uuid)
             },
-            onStored: (userUuid) => kept.mark(userUuid),
+            onStored: (userUuid) => retained.mark(userUuid),
             log: request.log.child({ ip: request.ip, user: user.username, userUuid: user.uuid }),
             requestId: request.id,
           })
@@ -134,7 +134,7 @@ export default definePlugin({
           isConnected: (userUuid, id) => connections.isConnected(userUuid, id),
           onRemoved(userUuid, id) {
             connections.closeDevice(userUuid, id)
-            kept.mark(userUuid)
+            retained.mark(userUuid)
           },
         })
       },

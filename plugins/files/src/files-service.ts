@@ -10,7 +10,7 @@ import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
 import { CopySlots } from './operations/copy-slots.ts'
 import { copy } from './operations/copying.ts'
-import type { Crossings } from './operations/crossings.ts'
+import type { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { list } from './operations/listing.ts'
 import { makeDirectory } from './operations/make-directory.ts'
 import { move } from './operations/moving.ts'
@@ -28,7 +28,7 @@ interface FilesServiceParts {
   readonly mounts: Mounts
   readonly journal: Journal
   readonly recorder: ChangeRecorder
-  readonly crossings: Crossings
+  readonly crossMountMoves: CrossMountMoves
   readonly locks: PathLocks
   /** Bytes. */
   readonly maxFileSize: number

@@ -32,7 +32,7 @@ import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { Mounts } from './mounts/mounts.ts'
-import { Crossings } from './operations/crossings.ts'
+import { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
 
@@ -84,9 +84,9 @@ export default definePlugin({
     })
     const { maxFileSize } = config
     const locks = new PathLocks()
-    const crossings = new Crossings()
-    const files = createFilesService({ mounts, journal, recorder, locks, crossings, maxFileSize })
-    participants.add('files', filesInBackups({ mounts, journal, crossings }))
+    const crossMountMoves = new CrossMountMoves()
+    const files = createFilesService({ mounts, journal, recorder, locks, crossMountMoves, maxFileSize })
+    participants.add('files', filesInBackups({ mounts, journal, crossMountMoves }))
     const { signal } = context
     const openIndex = () => {
       const newIfDamaged =

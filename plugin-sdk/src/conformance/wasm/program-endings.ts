@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ProgramRuntime } from '../../contracts/wasm.ts'
 import { assertAborted, assertFails } from './assertions.ts'
 import { fileCommands } from './file-commands.ts'
-import { PaperFiles } from './paper-files.ts'
+import { InMemoryFiles } from './in-memory-files.ts'
 import * as samples from './program-samples.ts'
 import { run, runModule } from './running.ts'
 import { moduleOfBytes } from './sample-module.ts'
@@ -33,7 +33,7 @@ export function programEndingChecks(check: WasmCheck<ProgramRuntime>): void {
 
   check('a program that was aborted before it began does nothing', async (runtime) => {
     const signal = AbortSignal.abort(new Error('left'))
-    const files = new PaperFiles({ '/notes/a.txt': 'old' })
+    const files = new InMemoryFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
     const start = { args: ['w', '/data/a.txt', 'new'], preopens }
     await assertAborted(run(runtime, fileCommands, start, { signal }), signal)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ProgramRuntime } from '../../contracts/wasm.ts'
 import { assertFails } from './assertions.ts'
 import { fileCommands } from './file-commands.ts'
-import { PaperFiles } from './paper-files.ts'
+import { InMemoryFiles } from './in-memory-files.ts'
 import { type ProgramStart, run, textOf } from './running.ts'
 import type { WasmCheck } from './subject.ts'
 
@@ -11,8 +11,8 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
     'a program reads the folders that it was given, under the names that they have there',
     async (runtime) => {
       const long = 'abc'.repeat(50_000)
-      const files = new PaperFiles({ '/notes/a.txt': 'of notes', '/notes/deep/b.txt': long })
-      const others = new PaperFiles({ '/photos/größe': 'of photos' })
+      const files = new InMemoryFiles({ '/notes/a.txt': 'of notes', '/notes/deep/b.txt': long })
+      const others = new InMemoryFiles({ '/photos/größe': 'of photos' })
       const preopens = [
         { guestPath: '/data', files, path: '/notes', writable: false },
         { guestPath: '/pictures/all', files: others, path: '/photos', writable: true },
@@ -33,7 +33,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   )
 
   check('a program changes nothing in a folder that it may only read', async (runtime) => {
-    const files = new PaperFiles({ '/notes/a.txt': 'old' })
+    const files = new InMemoryFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: false }]
     const commands: Command[] = [
       ['w', '/data/a.txt', 'new'],
@@ -49,7 +49,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   })
 
   check('what a program changes in a writable folder is there afterwards', async (runtime) => {
-    const files = new PaperFiles({
+    const files = new InMemoryFiles({
       '/notes/a.txt': 'a long old text',
       '/notes/b.txt': 'b',
       '/notes/deep/c.txt': 'c',
@@ -83,7 +83,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   })
 
   check('what a program changed that did not end by itself is not kept', async (runtime) => {
-    const files = new PaperFiles({ '/notes/a.txt': 'old' })
+    const files = new InMemoryFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
     const start = (what: string) => ({ args: [what, '/data/a.txt', 'new'], preopens })
     await assertFails(run(runtime, fileCommands, start('x')), 'UNPROCESSABLE', 'a trap')
@@ -94,7 +94,7 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   })
 
   check('what a program changed that exits with another code than 0 is kept', async (runtime) => {
-    const files = new PaperFiles({ '/notes/a.txt': 'old' })
+    const files = new InMemoryFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
     const { exitCode } = await run(runtime, fileCommands, { args: ['e', '/data/a.txt', 'new'], preopens })
     assert.equal(exitCode, 3)
@@ -102,7 +102,11 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   })
 
   check('a program reaches nothing outside its folders', async (runtime) => {
-    const files = new PaperFiles({ '/notes/a.txt': 'a', '/secret.txt': 'secret', '/other/b.txt': 'secret' })
+    const files = new InMemoryFiles({
+      '/notes/a.txt': 'a',
+      '/secret.txt': 'secret',
+      '/other/b.txt': 'secret',
+    })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
     const up = '../'.repeat(30)
     const commands: Command[] = [

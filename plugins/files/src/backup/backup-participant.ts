@@ -10,14 +10,14 @@ import {
 import type { Journal } from '../journal/journal.ts'
 import type { JournalMoment } from '../journal/journal-moment.ts'
 import type { MountedBackend, Mounts } from '../mounts/mounts.ts'
-import type { Crossings } from '../operations/crossings.ts'
+import type { CrossMountMoves } from '../operations/cross-mount-moves.ts'
 import type { Release } from '../paths/path-locks.ts'
 import { backedUpFiles, mountSnapshot } from './backed-up-files.ts'
 
 interface BackupParts {
   readonly mounts: Mounts
   readonly journal: Journal
-  readonly crossings: Crossings
+  readonly crossMountMoves: CrossMountMoves
 }
 
 /** A backend whose snapshot waits for its moment. */
@@ -30,7 +30,7 @@ interface PreparedMount {
  * The files of all users in backups, at `<backend>/<user uuid>/<path>`. The backends of all mounts come to a halt, and then the
  * state of the journal is fixed: it tells when files were created, and which files are copies without a final name.
  */
-export function filesInBackups({ mounts, journal, crossings }: BackupParts): BackupParticipant {
+export function filesInBackups({ mounts, journal, crossMountMoves }: BackupParts): BackupParticipant {
   return {
     async prepare(signal) {
       const omitted: BackupOmission[] = []
@@ -52,7 +52,7 @@ export function filesInBackups({ mounts, journal, crossings }: BackupParts): Bac
         await Promise.all(prepared.map(({ snapshot }) => snapshot.release()))
       }
       try {
-        resume = await crossings.pause(signal)
+        resume = await crossMountMoves.pause(signal)
         moment = journal.openMoment()
         return { take, release }
       } catch (error) {

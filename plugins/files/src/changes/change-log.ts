@@ -35,7 +35,7 @@ export function createChangeLog({ journal, external, reconciliation }: ChangeLog
       }
       return journal.read(userUuid, after.seq, limit)
     },
-    keep: (userUuid, reader, after) => journal.keep(userUuid, reader, after),
+    retainFrom: (userUuid, reader, after) => journal.retainFrom(userUuid, reader, after),
     stalled: (userUuid) => reconciliation.stalled(userUuid),
   }
 }

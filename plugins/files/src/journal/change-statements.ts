@@ -137,7 +137,7 @@ export class ChangeStatements {
   }
 
   /** Keeps the changes after a number for a reader; `null` releases them. */
-  keep(userUuid: string, reader: string, after: number | null): void {
+  retainFrom(userUuid: string, reader: string, after: number | null): void {
     if (after === null) this.#release.run(userUuid, reader)
     else this.#keep.run(userUuid, reader, after, Date.now())
   }

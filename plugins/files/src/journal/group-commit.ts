@@ -101,7 +101,7 @@ export class GroupCommit {
     if (request.kind === 'erase') this.#changes.erase(request.userUuid)
     if (request.kind === 'renew') this.#changes.renew(request.epoch)
     if (request.kind === 'restore-created') this.#changes.restoreCreated(request.dates)
-    if (request.kind === 'keep') this.#changes.keep(request.userUuid, request.reader, request.after)
+    if (request.kind === 'keep') this.#changes.retainFrom(request.userUuid, request.reader, request.after)
     return 0
   }
 

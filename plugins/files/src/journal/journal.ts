@@ -28,7 +28,7 @@ export interface PendingChange {
  * Calls reject with NodekeepError INSUFFICIENT_STORAGE when the disk is full, and SERVICE_UNAVAILABLE when the
  * journal is closed or cannot be written.
  */
-export interface Journal extends Pick<ChangeLog, 'epoch' | 'keep'> {
+export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   /** The number of a user's newest change that readers see; 0 when there is none. */
   head(userUuid: string): Promise<number>
   /**
@@ -190,7 +190,7 @@ class OpenJournal implements Journal {
     await this.#writer.call({ kind: 'erase', userUuid })
   }
 
-  async keep(userUuid: string, reader: string, after: number | null): Promise<void> {
+  async retainFrom(userUuid: string, reader: string, after: number | null): Promise<void> {
     await this.#writer.call({ kind: 'keep', userUuid, reader, after })
   }
 

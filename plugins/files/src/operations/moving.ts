@@ -44,7 +44,7 @@ async function copyAndRemove(scope: Scope, transfer: Transfer, options: FileMove
   const { source, destination } = transfer
   let endCrossing: Release | undefined
   const beforePlacing = async () => {
-    endCrossing = await scope.crossings.begin(options.signal)
+    endCrossing = await scope.crossMountMoves.begin(options.signal)
   }
   try {
     const copied = await copyIntoPlace(scope, transfer, { ...options, keepCreated: true, beforePlacing })

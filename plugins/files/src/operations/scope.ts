@@ -4,7 +4,7 @@ import type { Location, Mounts } from '../mounts/mounts.ts'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { CopySlots } from './copy-slots.ts'
-import type { Crossings } from './crossings.ts'
+import type { CrossMountMoves } from './cross-mount-moves.ts'
 
 /** The parts that every operation on the files of one user works with. */
 export interface Scope {
@@ -13,7 +13,7 @@ export interface Scope {
   readonly journal: Journal
   readonly recorder: ChangeRecorder
   readonly copySlots: CopySlots
-  readonly crossings: Crossings
+  readonly crossMountMoves: CrossMountMoves
   /** Bytes. */
   readonly maxFileSize: number
   /** When the feature started: the times of folders that exist only because of a mount. */

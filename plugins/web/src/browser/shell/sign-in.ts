@@ -3,9 +3,9 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { accepted, Refusal } from '../refusal.ts'
+import { BrowserKey } from '../sign-in/browser-key/browser-key.ts'
 import { BrowserWallets } from '../sign-in/browser-wallets.ts'
 import { CommandLine } from '../sign-in/command-line.ts'
-import { KeptKey } from '../sign-in/kept-key/kept-key.ts'
 import { OneTimeCode } from '../sign-in/one-time-code.ts'
 import type { SignInMethod } from '../sign-in/sign-in-method.ts'
 import { signInWithWallet } from '../sign-in/wallet-sign-in.ts'
@@ -17,7 +17,7 @@ import { get, loadSession } from './session.ts'
 /** The ways to sign in, in the order in which they are shown, and the login provider that each needs. */
 const methods: readonly { readonly method: SignInMethod; readonly provider?: string }[] = [
   { method: BrowserWallets, provider: 'siwe' },
-  { method: KeptKey, provider: 'siwe' },
+  { method: BrowserKey, provider: 'siwe' },
   { method: OneTimeCode, provider: 'code' },
   { method: CommandLine },
 ]

@@ -8,10 +8,10 @@ import { texts } from '../../texts.ts'
 import { type Message, titleFrom, titleOf } from './chat-files.ts'
 import type { Chats } from './chats.ts'
 import type { Conversation } from './conversation.ts'
-import { useFollowEnd } from './follow-end.ts'
-import { GrowingMarkdown } from './growing-markdown.ts'
 import { Markdown } from './markdown.ts'
 import { MessageForm } from './message-form.ts'
+import { useStickToBottom } from './stick-to-bottom.ts'
+import { StreamingMarkdown } from './streaming-markdown.ts'
 
 interface ConversationViewProps {
   readonly chats: Chats
@@ -23,7 +23,7 @@ interface ConversationViewProps {
 
 /** One conversation, with what can be done. */
 export function ConversationView({ chats, conversation, page, hasChanged }: ConversationViewProps): VNode {
-  const { element, onScroll, toEnd } = useFollowEnd()
+  const { element, onScroll, toEnd } = useStickToBottom()
   const name = conversation.name.value
   const messages = conversation.messages.value
   const isReplying = conversation.reply.value !== null
@@ -118,7 +118,7 @@ function Reply({ conversation }: { conversation: Conversation }): VNode {
   const { model = '', content = '' } = conversation.reply.value ?? {}
   return html`<article class="assistant" aria-label=${model} aria-busy="true">
     <p class="author">${model}</p>
-    <${GrowingMarkdown} text=${content} />
+    <${StreamingMarkdown} text=${content} />
     <p class="hint">${texts.chat.writing}</p>
   </article>`
 }

@@ -108,7 +108,7 @@ export class Folder {
       const before = this.entries.value ?? []
       this.entries.value = entries
       this.fault.value = fault
-      this.selection.settle(before)
+      this.selection.keepFocus(before)
     })
   }
 

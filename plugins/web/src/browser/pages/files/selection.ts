@@ -67,7 +67,7 @@ export class Selection {
   }
 
   /** Goes on after the list was loaded again: entries that are gone are no longer selected. */
-  settle(before: readonly Entry[]): void {
+  keepFocus(before: readonly Entry[]): void {
     const list = this.#list.value ?? []
     const present = new Set(list.map(({ name }) => name))
     this.#names.value = new Set([...this.#names.value].filter((name) => present.has(name)))

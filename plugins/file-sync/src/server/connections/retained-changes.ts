@@ -4,7 +4,7 @@ import type { Devices } from '../devices/devices.ts'
 /** The name of this plugin as a reader of the journal. */
 const reader = 'file-sync'
 
-interface KeptChangesParts {
+interface RetainedChangesParts {
   readonly changes: ChangeLog
   readonly devices: Devices
   /** Aborts when the plugin stops. */
@@ -13,11 +13,11 @@ interface KeptChangesParts {
 }
 
 /** Makes the journal keep the changes that devices have not stored, and follow the users who have devices. */
-export class KeptChanges {
-  readonly #parts: KeptChangesParts
+export class RetainedChanges {
+  readonly #parts: RetainedChangesParts
   readonly #marked = new Set<string>()
 
-  constructor(parts: KeptChangesParts) {
+  constructor(parts: RetainedChangesParts) {
     this.#parts = parts
   }
 
@@ -56,7 +56,7 @@ export class KeptChanges {
     if (signal.aborted) return
     const oldest = devices.oldestCursor(userUuid, changes.epoch)
     await changes
-      .keep(userUuid, reader, oldest)
+      .retainFrom(userUuid, reader, oldest)
       .catch((error) => log.warn({ err: error }, 'Changes may be deleted that devices have not stored.'))
   }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { AuthenticatedUser, ChangeLog } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { KeptChanges } from '../../../src/server/connections/kept-changes.ts'
+import { RetainedChanges } from '../../../src/server/connections/retained-changes.ts'
 import { Devices } from '../../../src/server/devices/devices.ts'
 
 test('the journal keeps what the slowest device of a user has not stored', async (t) => {
@@ -10,14 +10,14 @@ test('the journal keeps what the slowest device of a user has not stored', async
   const user = { uuid: 'ada', sessionId: 's', scopes: null } as unknown as AuthenticatedUser
   const kept: unknown[] = []
   const followed: string[] = []
-  const changes: Pick<ChangeLog, 'epoch' | 'keep' | 'follow'> = {
+  const changes: Pick<ChangeLog, 'epoch' | 'retainFrom' | 'follow'> = {
     epoch: 'now',
-    keep: async (...call) => void kept.push(call),
+    retainFrom: async (...call) => void kept.push(call),
     follow: async (userUuid) => void followed.push(userUuid),
   }
   const log = { warn: (fields: unknown) => t.fail(JSON.stringify(fields)) }
   const { signal } = new AbortController()
-  const keeper = new KeptChanges({ changes: changes as ChangeLog, devices, signal, log: log as never })
+  const keeper = new RetainedChanges({ changes: changes as ChangeLog, devices, signal, log: log as never })
 
   const [laptop, phone] = [devices.create(user, 'laptop'), devices.create(user, 'phone')]
   devices.store(laptop.id, { epoch: 'now', cursor: 7 })

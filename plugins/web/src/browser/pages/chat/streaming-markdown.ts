@@ -10,7 +10,7 @@ const longestBlock = 20_000
  * Shows a text in markdown that grows at its end. Only the last block is read anew with each piece, so a long reply costs no more
  * than a short one.
  */
-export function GrowingMarkdown({ text }: { text: string }): VNode {
+export function StreamingMarkdown({ text }: { text: string }): VNode {
   const settled = useRef({ length: 0, blocks: [] as unknown[] }).current
   const rest = text.slice(settled.length)
   if (rest.length > longestBlock)

@@ -3,7 +3,7 @@ import { nameOf, parentOf } from '../../entry-paths.ts'
 import { NodekeepError } from '../../errors.ts'
 
 /** A user's files in memory: just what a program's folders need. */
-export class PaperFiles implements UserFiles {
+export class InMemoryFiles implements UserFiles {
   /** By their paths. */
   readonly contents = new Map<string, Buffer>()
   readonly #folders = new Set(['/'])

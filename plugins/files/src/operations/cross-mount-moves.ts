@@ -5,7 +5,7 @@ import type { Release } from '../paths/path-locks.ts'
  * The second steps of moves across mounts: from the placing of the copy to the removal of the source. Meanwhile a file is at two
  * paths, so a backup waits for their end.
  */
-export class Crossings {
+export class CrossMountMoves {
   readonly #gate = new ChangeGate()
 
   /**

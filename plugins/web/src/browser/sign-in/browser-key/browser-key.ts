@@ -13,7 +13,7 @@ import { storedKey } from './stored-key.ts'
 const text = texts.account.key
 
 /** Signs in with a key that this browser keeps, encrypted with a password. */
-export const KeptKey: SignInMethod = ({ working, run, signIn }) => {
+export const BrowserKey: SignInMethod = ({ working, run, signIn }) => {
   const stored = useSignal(storedKey())
   const form = useSignal<'create' | 'import' | null>(null)
   /** A key that was made just now, and of which the person has no copy yet. */

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-interface FollowEnd {
+interface StickToBottom {
   /** The element that scrolls. Its first child has the content. */
   readonly element: RefObject<HTMLDivElement | null>
   readonly onScroll: () => void
@@ -10,7 +10,7 @@ interface FollowEnd {
 }
 
 /** Keeps the end of an element in view while its content grows, unless the person has scrolled up. */
-export function useFollowEnd(): FollowEnd {
+export function useStickToBottom(): StickToBottom {
   const element = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const lastTop = useRef(0)
