@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Log, NodeReleases } from '@nodekeep/plugin-sdk'
+import type { Log } from '@nodekeep/plugin-sdk'
+import type { NodeReleases } from '../releases/node-releases.ts'
 import type { RecordFile } from '../state/update-record.ts'
+import { messageOf } from '../supervisor/message-of.ts'
 import { watchVersion } from './probation.ts'
 import type { Probe } from './probes.ts'
 
@@ -98,8 +100,4 @@ export class FirstMinutes {
     log.error({ version: current, reason }, 'The version stays, although it does not work.')
     await file.note({ handed: null, outcome: `${sentence} It stays, since ${reason}` })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
