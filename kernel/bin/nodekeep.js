@@ -6,6 +6,8 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const noSupervisor =
+  'The supervisor is in the package "@nodekeep/update", which is not installed beside this kernel. Without it, run "nodekeep start".'
 const runtime = new URL('../../runtime.js', import.meta.url)
 const isCheckout = !existsSync(new URL('../dist/', import.meta.url)) && existsSync(runtime)
 
@@ -61,9 +63,36 @@ async function runCommand() {
   }
   const args = process.argv.slice(2)
   // The supervisor runs for years beside the node. It stays small without the command line.
-  const isSupervisor = args[0] === 'supervise' && !args.includes('--describe')
-  const { run } = await (isSupervisor ? import('#supervisor') : import('#command-line'))
-  await run(args)
+  if (args[0] === 'supervise' && !args.includes('--describe')) return supervise(args)
+  const { run } = await import('#command-line')
+  await run(args, await serviceCommands())
+}
+
+/** Runs the supervisor of this release, whatever the configuration says about plugins. */
+async function supervise(args) {
+  try {
+    const { runSupervisor } = await import('@nodekeep/update/supervisor')
+    const command = [process.execPath, ...process.execArgv, process.argv[1]]
+    process.exit(await runSupervisor(args.slice(1), command))
+  } catch (error) {
+    const { failCommand } = await import('#command-line')
+    await failCommand(isMissing(error) ? new Error(noSupervisor, { cause: error }) : error, args)
+  }
+}
+
+/** Returns what makes the command for systemd. A kernel without the package has none. */
+async function serviceCommands() {
+  try {
+    return [(await import('@nodekeep/update/service')).serviceCommand]
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+/** Tells whether the package with the supervisor is not installed. A file that is missing in it is another error. */
+function isMissing({ code, message }) {
+  return code === 'ERR_MODULE_NOT_FOUND' && message.includes("'@nodekeep/update'")
 }
 
 /** Returns a folder that only this user can write to, whatever the umask; `null` for a user without a home folder. */

@@ -1,4 +1,12 @@
-import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
+import {
+  type Plugin,
+  type SessionStore,
+  type SupervisorLink,
+  tokenKey,
+  UserData,
+  type UserDataHolder,
+} from '@nodekeep/plugin-sdk'
+import { keepReserve, lockDataFolder, releaseReserve } from '@nodekeep/plugin-sdk/data-folder'
 import type { Logger } from 'pino'
 import { applyPlannedRestore } from './backup/restores.ts'
 import { removeLeftCopies } from './backup/state-in-backups.ts'
@@ -13,12 +21,9 @@ import { listen, listenOnSocket, urlOf } from './http/listen.ts'
 import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
-import type { SupervisorLink } from './releases/supervisor-link.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { contractionsSince } from './state/contractions.ts'
-import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
-import { lockDataFolder } from './state/lock.ts'
 import { announceAddress } from './state/running-node.ts'
 import { readNodeInfo } from './system/node-info.ts'
 import { startHousekeeping } from './users/housekeeping.ts'

@@ -60,7 +60,7 @@ export async function makeReleaseFolder(folder: string, parts: ReleaseParts): Pr
   await copyFile(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   for (const entry of packages) await unpack(entry, folder, parts)
   await copyLibraries(folder, packages)
-  await copyFile(join(root, 'kernel/bin/nodekeep-service'), join(folder, 'bin/nodekeep-service'))
+  await copyFile(join(root, 'plugins/update/bin/nodekeep-service'), join(folder, 'bin/nodekeep-service'))
   const node = parts.runtime === 'link' ? await linkRuntime(folder) : await copyRuntime(folder)
   if (parts.trustedRoot !== undefined) await copyFile(parts.trustedRoot, join(folder, 'trusted-root.json'))
   const described = await describe(folder, node, parts.version)

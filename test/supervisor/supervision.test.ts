@@ -117,7 +117,7 @@ async function admittedBefore({ releases }: { readonly releases: string }, days:
 
 /** Starts a node as systemd does. */
 function launch({ releases, supervisor }: Awaited<ReturnType<typeof supervisedNode>>): void {
-  const launcher = join(root, 'kernel/bin/nodekeep-service')
+  const launcher = join(root, 'plugins/update/bin/nodekeep-service')
   supervisor.start('/usr/bin/env', [`NODEKEEP_RELEASES__FOLDER=${releases}`, launcher, releases])
 }
 

@@ -22,7 +22,7 @@ interface House {
   readonly packages: readonly Package[]
   /** The entries of the SDK that browser code may import. */
   readonly browserEntries: readonly string[]
-  /** The entries of the SDK that import nothing but modules of Node. Clients may import them too. */
+  /** The entries of the SDK that need nothing but modules of Node. Clients and supervisors may import them too. */
   readonly nodeEntries: readonly string[]
   sideOf(owner: Package, file: string): Side
 }
@@ -32,7 +32,7 @@ interface House {
  * that its package.json declares. Of this repository, the kernel, plugins and examples import the SDK; the SDK imports nothing.
  * Clients, and code for clients and browsers in a plugin, import the entry `/client` of plugins. Such code has nothing else of
  * Nodekeep but the parts of the SDK that run in browsers, for clients also those that need nothing but Node, and shares only
- * `src/protocol` with the code of the node. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those
+ * `src/protocol` with the code of the node. A supervisor has nothing else but the parts of the SDK that need nothing but Node. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those
  * of the root included. The tests in the root's `test/` import any package by its name.
  *
  * @returns one line for each import that breaks a rule
@@ -41,15 +41,10 @@ export function checkImports(
   packages: readonly Package[],
   { files, browserFiles, browserKnowsNode }: SourceProgram,
 ): string[] {
-  const onlyNode = new Set(
-    files
-      .filter(({ imports }) => imports.length > 0 && imports.every((each) => isBuiltin(each)))
-      .map(({ file }) => file),
-  )
   const house = {
     packages,
     browserEntries: sdkEntries(packages, browserFiles),
-    nodeEntries: sdkEntries(packages, onlyNode),
+    nodeEntries: sdkEntries(packages, needingOnlyNode(packages, files)),
     sideOf: sidesOf(files),
   }
   const breaches = files
@@ -61,6 +56,23 @@ export function checkImports(
         "tsconfig.browser.json: browser code imports Node's types; `tsc -p tsconfig.browser.json --explainFiles` names the import",
       ]
     : breaches
+}
+
+/** Returns the files that import nothing but modules of Node, and other such files. The whole SDK is none of them. */
+function needingOnlyNode(packages: readonly Package[], files: readonly SourceImports[]): ReadonlySet<string> {
+  const found = new Map(files.map(({ file, imports }) => [file, imports]))
+  for (const { kind, folder } of packages) {
+    if (kind === 'sdk') found.delete(posix.join(folder, 'src/index.ts'))
+  }
+  for (let size = -1; size !== found.size; ) {
+    size = found.size
+    for (const [file, imports] of found) {
+      const isMet = (each: string) =>
+        isBuiltin(each) || (each.startsWith('.') && found.has(posix.join(posix.dirname(file), each)))
+      if (!imports.every(isMet)) found.delete(file)
+    }
+  }
+  return new Set(found.keys())
 }
 
 /** The entries of the SDK whose source is among some files. */
@@ -117,6 +129,7 @@ function isOffered(
   specifier: string,
 ): boolean {
   const name = packageName(specifier)
+  if (side === 'supervisor') return nodeEntries.includes(specifier)
   if (side !== 'node') {
     if (side === 'client' && nodeEntries.includes(specifier)) return true
     return browserEntries.includes(specifier) || (side !== 'protocol' && specifier === `${name}/client`)
@@ -136,7 +149,7 @@ function checkRelative(house: House, owner: Package, file: string, specifier: st
   const [from, to] = [house.sideOf(owner, file), house.sideOf(owner, target)]
   return reaches[from].includes(to)
     ? undefined
-    : `"${specifier}" is code of another side (${from} imports ${to}); only src/protocol is shared`
+    : `"${specifier}" is code of another side (${from} imports ${to})`
 }
 
 function declares(packages: readonly Package[], owner: Package, name: string, inTest: boolean): boolean {

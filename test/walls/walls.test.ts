@@ -62,6 +62,42 @@ test('the kernel imports no plugin, the SDK nothing of the repository', async (t
   )
 })
 
+test('a supervisor knows no node, and the node may read what it stores', async (t) => {
+  const program = 'plugins/notes/src/supervisor/program.ts'
+  const entry = (name: string) => ({
+    'nodekeep-source': `./src/${name}.ts`,
+    types: `./dist/${name}.d.ts`,
+    default: `./dist/${name}.js`,
+  })
+  const withSupervisor = {
+    'plugin-sdk/package.json': json({
+      name: '@nodekeep/plugin-sdk',
+      version: '1.0.0',
+      exports: { '.': entry('index'), './lock': entry('lock'), './http': entry('http') },
+      dependencies: { fastify: '1.0.0' },
+    }),
+    'plugin-sdk/src/lock.ts': "export type * from './locks/lock.ts'\n",
+    'plugin-sdk/src/locks/lock.ts': "import 'node:fs'\nexport type {}\n",
+    'plugin-sdk/src/http.ts': "export type * from './locks/http.ts'\n",
+    'plugin-sdk/src/locks/http.ts': "import 'fastify'\nexport type {}\n",
+    'plugins/notes/src/extra.ts': '',
+    'plugins/notes/src/supervisor/state.ts': '',
+    'plugins/notes/src/index.ts': "import './supervisor/state.ts'\n",
+    [program]: "import 'node:fs'\nimport '@nodekeep/plugin-sdk/lock'\nimport './state.ts'\n",
+  }
+  t.strictSame(checkWalls(house(t, withSupervisor)), [])
+  for (const [source, breach] of [
+    ["import '../extra.ts'\n", /another side \(supervisor imports node\)/],
+    ["import '@nodekeep/plugin-sdk'\n", /"@nodekeep\/plugin-sdk" is out of bounds/],
+    [
+      "import '@nodekeep/plugin-sdk/http'\n",
+      /plugin-sdk\/http" is out of bounds: a source of the supervisor side/,
+    ],
+  ] as const) {
+    bites(t, { ...withSupervisor, [program]: source }, breach)
+  }
+})
+
 test('a client is no plugin, and imports of plugins what they made for clients', async (t) => {
   const declared = { dependencies: { '@nodekeep/notes': '1.0.0' } }
   const client = {

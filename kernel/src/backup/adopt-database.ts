@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { messageOf } from '../errors/thrown.ts'
 import { databaseSchema } from '../state/database-schema.ts'
 import { applySchema, HistoryMismatch, recordedStep, type Step } from '../state/schema.ts'
 import { createSql, type Sql } from '../state/sql.ts'
-import { isDiskFull } from '../state/sqlite-codes.ts'
 import { cleanDatabase, cleanedTables } from './clean-state.ts'
 
 /** A step of a plugin's migrations that has run. */

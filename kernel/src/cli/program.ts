@@ -4,21 +4,25 @@ import { suggest } from '../validation/suggestion.ts'
 import { completionCommand } from './commands/completion.ts'
 import { configCommand } from './commands/config.ts'
 import { pluginsCommand } from './commands/plugins.ts'
-import { serviceCommand } from './commands/service.ts'
 import { sessionCommand } from './commands/session.ts'
 import { startCommand } from './commands/start.ts'
 import { statusCommand } from './commands/status.ts'
 import { superviseCommand } from './commands/supervise.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
+import { printLines } from './common/print-lines.ts'
+
+/** Makes a command, which prints with the given function. */
+type OtherCommand = (print: typeof printLines) => Command
 
 /**
  * Runs the command line. The action of a command is loaded when it is called, since loading takes most of the time.
  *
  * @param args without the names of the runtime and the script; without a command, `start` runs
+ * @param others commands of other packages of the release
  */
-export async function run(args: readonly string[]): Promise<void> {
-  const program = createProgram()
+export async function run(args: readonly string[], others: readonly OtherCommand[] = []): Promise<void> {
+  const program = createProgram(others)
   try {
     if (mayMeanPlugin(program, args)) {
       const { addPluginCommands } = await import('./commands/plugin-commands.ts')
@@ -29,19 +33,24 @@ export async function run(args: readonly string[]): Promise<void> {
     }
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    const { fail } = await import('./common/fail.ts')
-    fail(error, args.includes('--verbose'))
+    await failCommand(error, args)
   }
 }
 
-function createProgram(): Command {
+/** Prints an error of a command for a person, and makes the process end with code 1. */
+export async function failCommand(error: unknown, args: readonly string[]): Promise<void> {
+  const { fail } = await import('./common/fail.ts')
+  fail(error, args.includes('--verbose'))
+}
+
+function createProgram(others: readonly OtherCommand[]): Command {
   const program = new Command('nodekeep')
     .description('A personal cloud node. Without a command, the node starts.')
     .version(kernelVersion, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
   program.addCommand(superviseCommand())
-  program.addCommand(serviceCommand())
+  for (const create of others) program.addCommand(create(printLines))
   program.addCommand(statusCommand())
   program.addCommand(configCommand())
   program.addCommand(pluginsCommand())

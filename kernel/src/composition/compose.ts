@@ -13,13 +13,15 @@ import {
   type LoginProvider,
   LoginProviders,
   type NodeInfo,
+  type NodeSupervisor,
   PublicOrigins,
-  Releases,
   Restores,
+  Supervisor,
   Trials,
   tokenKey,
   Users,
 } from '@nodekeep/plugin-sdk'
+import { releaseForDeletions } from '@nodekeep/plugin-sdk/data-folder'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
 import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
@@ -41,7 +43,6 @@ import { PluginHost } from '../plugins/plugin-host.ts'
 import { PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
-import { KernelReleases } from '../releases/node-releases.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
@@ -52,7 +53,6 @@ import { UserSessions } from '../sessions/user-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
-import { releaseForDeletions } from '../state/disk-reserve.ts'
 import { KernelLeases } from '../state/leases.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
@@ -87,7 +87,6 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     ),
     leases: single(({ database }) => new KernelLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
-    releases: single(({ supervisor, configuration }) => new KernelReleases(supervisor, configuration.files)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
@@ -198,7 +197,10 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
   services.provide(tokenKey(Users), cradle.accounts)
   services.provide(tokenKey(Leases), cradle.leases)
   services.provide(tokenKey(Restores), cradle.restores)
-  services.provide(tokenKey(Releases), cradle.releases)
+  services.provide(tokenKey(Supervisor), {
+    link: cradle.supervisor,
+    configurationFiles: cradle.configuration.files,
+  } satisfies NodeSupervisor)
   services.provide(tokenKey(Trials), cradle.trials)
   services.provide(tokenKey(Address), cradle.nodeOrigins)
   services.provide(tokenKey(Connections), cradle.connections)

@@ -1,4 +1,4 @@
-import type { Log, NodeIdentity, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, NodeIdentity, Plugin, SessionStore, SupervisorLink } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
@@ -16,8 +16,6 @@ import type { PluginHost } from '../plugins/plugin-host.ts'
 import type { PluginRecords } from '../plugins/plugin-record.ts'
 import type { PluginSwitch } from '../plugins/plugin-switch.ts'
 import type { ServiceWiring } from '../plugins/service-wiring.ts'
-import type { KernelReleases } from '../releases/node-releases.ts'
-import type { SupervisorLink } from '../releases/supervisor-link.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
@@ -58,7 +56,6 @@ export interface KernelCradle extends KernelValues {
   readonly clock: NodeClock
   readonly leases: KernelLeases
   readonly restores: KernelRestores
-  readonly releases: KernelReleases
   readonly trials: KernelTrials
   readonly databaseSnapshots: DatabaseSnapshots
   readonly identity: NodeIdentity

@@ -1,5 +1,6 @@
 import { lstatSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { listenProblem } from '@nodekeep/plugin-sdk/supervision'
 import { messageOf } from '../errors/thrown.ts'
 import type { HttpServer } from './http-server.ts'
 
@@ -37,21 +38,6 @@ export async function listenOnSocket(server: HttpServer, path: string): Promise<
   await opened.catch((error: unknown) => {
     throw new Error(`The node cannot make the socket ${path}: ${messageOf(error)}`, { cause: error })
   })
-}
-
-/** Returns the sentence about an address that cannot be listened on. */
-export function listenProblem({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use. Stop the program that uses it, or choose another port with --port.`
-    case 'EACCES':
-      return `This user may not listen on port ${port}. Choose a port above 1023 with --port.`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `This machine has no address "${host}". Choose another address with --host.`
-    default:
-      return `The node cannot listen on ${host}, port ${port}: ${message}`
-  }
 }
 
 /** Returns a URL for a browser on this machine. For a wildcard address it names `localhost`. */

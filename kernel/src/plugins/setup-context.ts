@@ -8,6 +8,7 @@ import {
   type Routes,
   tokenKey,
 } from '@nodekeep/plugin-sdk'
+import { preparePluginDatabase } from '@nodekeep/plugin-sdk/data-folder'
 import type { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Secrets } from '../log/secrets.ts'
@@ -19,7 +20,6 @@ import { setAsideIfDamaged } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { createMigrate } from '../state/migrate.ts'
-import { preparePluginDatabase } from '../state/plugin-databases.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRecord } from './plugin-record.ts'

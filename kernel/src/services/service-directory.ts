@@ -6,8 +6,8 @@ import {
   Identity,
   Info,
   Leases,
-  Releases,
   Restores,
+  Supervisor,
   Trials,
   tokenKey,
   Users,
@@ -15,7 +15,7 @@ import {
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Leases, Address, Connections, Control, Restores, Releases, Databases, Info, Identity, Trials].map(
+  [Users, Leases, Address, Connections, Control, Restores, Supervisor, Databases, Info, Identity, Trials].map(
     tokenKey,
   ),
 )

@@ -3,8 +3,7 @@ import { basename, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { type DatabaseSnapshot, type NodeDatabases, NodekeepError } from '@nodekeep/plugin-sdk'
-import { type DatabaseFile, findDatabases } from './plugin-databases.ts'
-import { isDiskFull } from './sqlite-codes.ts'
+import { type DatabaseFile, findDatabases, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 
 /** The bounds of snapshots. */
 interface SnapshotLimits {

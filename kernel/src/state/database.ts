@@ -4,11 +4,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { HealthCheck } from '@nodekeep/plugin-sdk'
-import { preparePrivateFile } from './data-folder.ts'
-import { openFailure } from './open-failure.ts'
+import { isBusy, openFailure, preparePrivateFile } from '@nodekeep/plugin-sdk/data-folder'
 import { applySchema, HistoryMismatch, type SchemaStep } from './schema.ts'
 import { createSql, type Sql } from './sql.ts'
-import { isBusy } from './sqlite-codes.ts'
 import { statementFailure } from './sqlite-errors.ts'
 
 /** Tells a file from another one of the same name. */

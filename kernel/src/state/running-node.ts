@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '@nodekeep/plugin-sdk'
-import { type DataLock, lockHolder } from './lock.ts'
+import { type DataLock, lockHolder } from '@nodekeep/plugin-sdk/data-folder'
 
 /** A node that runs on a data folder. */
 interface RunningProcess {

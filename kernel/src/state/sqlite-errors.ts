@@ -1,5 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { resultCodes as codes, resultCode } from './sqlite-codes.ts'
+import { resultCodes as codes, resultCode } from '@nodekeep/plugin-sdk/data-folder'
 
 /** Returns the error for the caller of a statement. A full disk and a locked file are temporary, not faults of the code. */
 export function statementFailure(cause: unknown): unknown {

@@ -5,7 +5,7 @@ import {
   Files,
   HealthChecks,
   Info,
-  Releases,
+  Supervisor,
   Updates as UpdateSources,
   Users,
   WasmRuntimes,
@@ -17,6 +17,7 @@ import { updateRoutes } from './http/routes.ts'
 import { FirstMinutes } from './probation/first-minutes.ts'
 import { passedProbes } from './probation/probation.ts'
 import { probesOf } from './probation/probes.ts'
+import { SupervisedReleases } from './releases/supervised-releases.ts'
 import { RecordFile } from './state/update-record.ts'
 import { Updates } from './updates.ts'
 
@@ -25,13 +26,13 @@ export default definePlugin({
   id: 'update',
   description: 'Finds and installs new versions of Nodekeep, and goes back if they do not work.',
   config: configuration,
-  requires: { info: Info, releases: Releases, address: Address, users: Users, runtimes: WasmRuntimes },
+  requires: { info: Info, supervisor: Supervisor, address: Address, users: Users, runtimes: WasmRuntimes },
   optional: { source: UpdateSources, files: Files },
   contributes: { health: HealthChecks },
   async setup({
     config,
     info,
-    releases,
+    supervisor,
     address,
     users,
     runtimes,
@@ -42,6 +43,7 @@ export default definePlugin({
     signal,
     ...context
   }) {
+    const releases = new SupervisedReleases(supervisor)
     const file = new RecordFile(join(context.dataDir, 'update.json'), { log, signal })
     await file.load()
     const probes = () => probesOf({ address, users, files, runtimes })

@@ -1,4 +1,5 @@
-import type { NodeInfo, NodeReleases, UpdateSource } from '@nodekeep/plugin-sdk'
+import type { NodeInfo, UpdateSource } from '@nodekeep/plugin-sdk'
+import type { NodeReleases } from './releases/node-releases.ts'
 
 interface Installation {
   readonly info: Pick<NodeInfo, 'installation'>

@@ -4,13 +4,12 @@ import {
   type Log,
   type NodeInfo,
   NodekeepError,
-  type NodeReleases,
   type Release,
-  type ReleaseAttempt,
   type UpdateSource,
 } from '@nodekeep/plugin-sdk'
 import semver from 'semver'
 import { obstacleTo } from './obstacle.ts'
+import type { NodeReleases, ReleaseAttempt } from './releases/node-releases.ts'
 import { beginOf, type RecordFile } from './state/update-record.ts'
 
 interface UpdatesParts {

@@ -1,6 +1,5 @@
-import { NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
-import type { SupervisorLink } from '../../releases/supervisor-link.ts'
-import type { FromSupervisor } from '../../supervisor/messages.ts'
+import { NodekeepError, type SupervisorLink, untilAborted } from '@nodekeep/plugin-sdk'
+import type { FromSupervisor } from '@nodekeep/plugin-sdk/supervision'
 import { toParent } from './parent-process.ts'
 
 /** The supervisor of this process. */

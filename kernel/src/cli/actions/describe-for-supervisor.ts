@@ -1,4 +1,5 @@
 import { realpathSync } from 'node:fs'
+import type { SupervisorDescription } from '@nodekeep/plugin-sdk/supervision'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { readNodeInfo } from '../../system/node-info.ts'
 import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
@@ -14,26 +15,6 @@ export interface SuperviseOptions extends ConfigurationOptions {
   readonly withoutWayBack?: boolean
   /** The path of the release to change to, if it is not that of this command. */
   readonly release?: string
-}
-
-/** The facts that the supervisor needs. It has no code for the configuration itself, since it stays small. */
-export interface SupervisorDescription {
-  readonly data: string
-  readonly host: string
-  readonly port: number
-  /** The folder for releases. */
-  readonly releases: string
-  readonly trialSeconds: number
-  readonly answerSeconds: number
-  readonly logFormat: string
-  /** The release that this command belongs to, or that was named; `null` without one. */
-  readonly release: string | null
-  /** The arguments that select the configuration. */
-  readonly args: readonly string[]
-  /** The reason to go back first; `null` to stay. */
-  readonly back: string | null
-  readonly again: boolean
-  readonly withoutWayBack: boolean
 }
 
 /** Prints the description as JSON, or `{ problems }` if the configuration has problems. */

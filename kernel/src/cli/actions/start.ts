@@ -1,13 +1,13 @@
 import { join } from 'node:path'
+import { makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
+import { listenForStop, type StopSignals, takeInheritedSocket } from '@nodekeep/plugin-sdk/supervision'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { messageOf } from '../../errors/thrown.ts'
 import { watchEventLoop } from '../../faults/event-loop-watch.ts'
-import { takeInheritedSocket } from '../../http/inherited-socket.ts'
 import { createLogger } from '../../log/logger.ts'
 import { Secrets } from '../../log/secrets.ts'
 import { exitCodes, type RunningNode, startNode } from '../../node.ts'
 import { BootFailure } from '../../plugins/boot-failure.ts'
-import { makePrivateFolder } from '../../state/data-folder.ts'
 import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
 import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
@@ -15,7 +15,6 @@ import { growYoungGeneration } from '../common/young-generation.ts'
 import { banner } from './banner.ts'
 import { connectToSupervisor } from './connect-to-supervisor.ts'
 import { askParent, lastToParent, startForParent, toParent } from './parent-process.ts'
-import { listenForStop, type StopSignals } from './stop-signals.ts'
 
 export interface StartOptions extends ConfigurationOptions {
   /** The path of the socket on which only the parent reaches the node until it admits traffic. */

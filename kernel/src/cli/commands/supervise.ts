@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import type { SuperviseOptions } from '../actions/describe-for-supervisor.ts'
 import { withConfigurationOptions, withListenOptions } from '../common/configuration-options.ts'
 
-/** `nodekeep supervise`, which `supervisor-program.ts` runs: its arguments are only read here. */
+/** `nodekeep supervise`. The supervisor asks this command for what its arguments and the configuration mean. */
 export function superviseCommand(): Command {
   const command = new Command('supervise').description(
     'run the node, start it again after a crash, and change to this release if it is newer than the one in use',

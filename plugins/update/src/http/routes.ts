@@ -1,5 +1,6 @@
-import { isNodekeepError, type NodeInfo, type NodeReleases, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { isNodekeepError, type NodeInfo, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FirstMinutes } from '../probation/first-minutes.ts'
+import type { NodeReleases } from '../releases/node-releases.ts'
 import type { RecordFile } from '../state/update-record.ts'
 import type { Updates } from '../updates.ts'
 

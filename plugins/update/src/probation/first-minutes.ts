@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Log, NodeReleases } from '@nodekeep/plugin-sdk'
+import type { Log } from '@nodekeep/plugin-sdk'
+import type { NodeReleases } from '../releases/node-releases.ts'
 import { beginOf, type RecordFile } from '../state/update-record.ts'
+import { messageOf } from '../supervisor/message-of.ts'
 import { watchVersion } from './probation.ts'
 import type { Probe } from './probes.ts'
 
@@ -103,8 +105,4 @@ export class FirstMinutes {
     const problem = { text: `${sentence} It stays, since ${reason}`, after: this.#after }
     await file.note({ probation: null, problem })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

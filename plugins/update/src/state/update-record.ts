@@ -1,7 +1,8 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { type Log, NodekeepError, type Release, type ReleaseAttempt } from '@nodekeep/plugin-sdk'
+import { type Log, NodekeepError, type Release } from '@nodekeep/plugin-sdk'
+import type { ReleaseAttempt } from '../releases/node-releases.ts'
 
 /** The reason that kept an update from being installed, or a version that does not work from being left. */
 interface UpdateProblem {

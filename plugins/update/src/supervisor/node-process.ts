@@ -1,0 +1,179 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { FromSupervisor, ReleaseRequest, ToSupervisor } from '@nodekeep/plugin-sdk/supervision'
+import { messageOf } from './message-of.ts'
+import { commandOf } from './release-folder.ts'
+
+/** How a node is started. */
+interface NodeStart {
+  /** The absolute path of its release. */
+  readonly release: string
+  /** The arguments of `nodekeep start`. */
+  readonly args: readonly string[]
+  /** The descriptor of the socket on which it listens. */
+  readonly socket: number
+  /** The folder for releases. */
+  readonly releases: string
+  readonly onTrial: boolean
+}
+
+/** The end of a node. */
+export interface NodeEnd {
+  readonly code: number | null
+  /** Whether clients could reach it. */
+  readonly hasServed: boolean
+  /** The reason in one sentence for people. */
+  readonly reason: string
+  /** Whether the node refused its configuration. */
+  readonly isConfiguration: boolean
+}
+
+/** A node that does not end when it is told to is killed after this time, in milliseconds. */
+const graceMs = 20_000
+
+/** A node in a process of its own, with a channel to it. */
+export class NodeProcess {
+  readonly ended: Promise<NodeEnd>
+  /** Resolves when clients can reach it. */
+  readonly serving: Promise<void>
+  readonly release: string
+  readonly #child: ChildProcess
+  readonly #trial = Promise.withResolvers<readonly string[]>()
+  readonly #requests: ReleaseRequest[] = []
+  #onRequest: ((request: ReleaseRequest) => void) | null = null
+  #health: PromiseWithResolvers<Extract<ToSupervisor, { nodekeep: 'health' }>> | null = null
+  #hasServed = false
+  #lastSign = performance.now()
+  #refusal: Extract<ToSupervisor, { nodekeep: 'cannot start' }> | null = null
+  #isHanging = false
+
+  constructor({ release, args, socket, releases, onTrial }: NodeStart) {
+    this.release = release
+    const { LISTEN_PID, LISTEN_FDNAMES, ...environment } = process.env
+    const child = spawn(commandOf(release), ['start', '--supervised', ...args], {
+      stdio: ['inherit', 'inherit', 'inherit', socket, 'ipc'],
+      // The convention of sd_listen_fds(3): the first socket is the descriptor 3.
+      env: { ...environment, LISTEN_FDS: '1' },
+    })
+    this.#child = child
+    const serving = Promise.withResolvers<void>()
+    this.serving = serving.promise
+    const ended = Promise.withResolvers<NodeEnd>()
+    this.ended = ended.promise
+    const end = (code: number | null, how: string) =>
+      ended.resolve({
+        code,
+        hasServed: this.#hasServed,
+        reason: this.#isHanging
+          ? 'It did not answer any more and was killed.'
+          : (this.#refusal?.reason ?? how),
+        isConfiguration: this.#refusal?.isConfiguration === true,
+      })
+    child.on('error', (error) => {
+      if (child.pid === undefined) end(1, `${commandOf(release)} cannot be run: ${messageOf(error)}.`)
+    })
+    child.on('exit', (code, signal) =>
+      end(code, signal === null ? `It ended with the code ${code}.` : `It was ended by ${signal}.`),
+    )
+    child.on('message', (message: ToSupervisor) => {
+      this.#lastSign = performance.now()
+      switch (message.nodekeep) {
+        case 'on trial':
+          return this.#trial.resolve(message.contractions)
+        case 'health':
+          return this.#health?.resolve(message)
+        case 'serving':
+          this.#hasServed = true
+          return serving.resolve()
+        case 'cannot start':
+          // A configuration with several problems has one line for each.
+          this.#refusal = { ...message, reason: message.reason.replaceAll(/\s*\n\s*/g, ' ') }
+          return
+        case 'change release':
+        case 'go back':
+          if (this.#onRequest === null) this.#requests.push(message)
+          else this.#onRequest(message)
+      }
+    })
+    this.#send({ nodekeep: 'supervisor', releases, onTrial })
+  }
+
+  /** Resolves when the node has started on trial, with its migrations that the former release cannot undo. */
+  get onTrial(): Promise<readonly string[]> {
+    return this.#trial.promise
+  }
+
+  /** Receives the requests of the node for another release. */
+  onRequest(receive: (request: ReleaseRequest) => void): void {
+    this.#onRequest = receive
+    for (const request of this.#requests.splice(0)) receive(request)
+  }
+
+  answer({ id }: ReleaseRequest, refused: string | null): void {
+    this.#send({ nodekeep: 'answer', id, refused })
+  }
+
+  /** Asks a node on trial for its health, which it looks at anew. */
+  health(): Promise<Extract<ToSupervisor, { nodekeep: 'health' }>> {
+    this.#health = Promise.withResolvers()
+    this.#send({ nodekeep: 'health' })
+    return this.#health.promise
+  }
+
+  /** Lets clients in. */
+  admit(): void {
+    this.#send({ nodekeep: 'admit' })
+  }
+
+  /**
+   * Kills the node if it gives no sign of life for a time. Only a node that serves is watched: migrations may keep the event loop of a
+   * start busy.
+   */
+  async watch(limitMs: number): Promise<void> {
+    await this.serving
+    const everyMs = limitMs / 6
+    let checkedAt = performance.now()
+    this.#lastSign = checkedAt
+    const timer = setInterval(() => {
+      const now = performance.now()
+      // When this process has been standing still itself, such as on a machine that was suspended, nothing is known.
+      if (now - checkedAt > 2 * everyMs) this.#lastSign = now
+      checkedAt = now
+      if (now - this.#lastSign > limitMs) {
+        this.#isHanging = true
+        this.kill()
+      } else this.#send({ nodekeep: 'alive' })
+    }, everyMs)
+    await this.ended
+    clearInterval(timer)
+  }
+
+  /**
+   * Asks the node to end, and waits for that. A node that has not ended in time is killed.
+   *
+   * @param patienceMs the time to wait for requests that run, before it stops to listen
+   */
+  async stop(patienceMs = 0): Promise<NodeEnd> {
+    this.askToStop(patienceMs)
+    const timer = setTimeout(() => this.kill(), patienceMs + graceMs)
+    try {
+      return await this.ended
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Asks the node to end, however long that takes. Asking again changes nothing. */
+  askToStop(patienceMs = 0): void {
+    this.#send({ nodekeep: 'stop', patienceMs })
+  }
+
+  /** Ends the node at once. */
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
+  /** The node may be gone already. */
+  #send(message: FromSupervisor): void {
+    if (this.#child.connected) this.#child.send(message, () => {})
+  }
+}

@@ -1,0 +1,41 @@
+import { lookup } from 'node:dns/promises'
+import { BoundSocket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { listenProblem, takeInheritedSocket } from '@nodekeep/plugin-sdk/supervision'
+import type { SupervisorLog } from './supervisor-log.ts'
+
+/** The socket stays open as long as this process runs, so nothing may collect it. */
+const held: BoundSocket[] = []
+
+/** The time for a node to end whose supervisor has died, which has the port until then. */
+const portWaitMs = 10_000
+
+/**
+ * Returns the socket that systemd has passed, or binds one. A process that listens on a socket takes connections from those who
+ * share it, so this process never listens. While no node runs, connections wait in the system's queue.
+ *
+ * @returns its descriptor
+ * @throws Error with one sentence that says what to do
+ */
+export async function openSocket(host: string, port: number, log: SupervisorLog): Promise<number> {
+  const inherited = takeInheritedSocket()
+  if (inherited !== null) return inherited
+  try {
+    const { address } = await lookup(host)
+    const began = performance.now()
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        const socket = new BoundSocket({ host: address, port })
+        held.push(socket)
+        return socket.fd()
+      } catch (error) {
+        const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+        if (!isInUse || performance.now() - began > portWaitMs) throw error
+        if (isFirst) log.info(`Port ${port} is still in use.`)
+        await delay(100)
+      }
+    }
+  } catch (error) {
+    throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
+  }
+}
