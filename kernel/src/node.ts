@@ -1,4 +1,4 @@
-import { type Plugin, type SessionStore, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
+import { type Plugin, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import type { Logger } from 'pino'
 import { applyPlannedRestore } from './backup/restores.ts'
 import { removeLeftCopies } from './backup/state-in-backups.ts'
@@ -15,6 +15,7 @@ import { describePlugin, type PluginDescription } from './plugins/describe-plugi
 import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
 import type { SupervisorLink } from './releases/supervisor-link.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
+import type { SessionStore } from './sessions/session-store.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { contractionsSince } from './state/contractions.ts'
 import { keepReserve, releaseReserve } from './state/disk-reserve.ts'
@@ -170,7 +171,6 @@ async function boot(
   })
   started.defer(watchFaults((thrown, context) => cradle.records.originOf(thrown, context)))
   started.defer(() => cradle.stateStores.close())
-  started.defer(() => cradle.leases.close())
   started.defer(() => cradle.databaseSnapshots.close())
   started.defer(() => cradle.trials.close())
   const kernelApp = await createKernelApp(cradle)

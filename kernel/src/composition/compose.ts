@@ -4,12 +4,10 @@ import {
   BackupParticipants,
   Connections,
   Control,
-  Databases,
   type HealthCheck,
   HealthChecks,
   Identity,
   Info,
-  Leases,
   type LoginProvider,
   LoginProviders,
   type NodeInfo,
@@ -53,7 +51,6 @@ import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { releaseForDeletions } from '../state/disk-reserve.ts'
-import { KernelLeases } from '../state/leases.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { KernelNodeControl } from '../system/node-control.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
@@ -85,7 +82,6 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
       ({ stateStores, log, info }) =>
         new NodeClock({ state: stateStores.for('@kernel'), log, earliest: info.buildDate }),
     ),
-    leases: single(({ database }) => new KernelLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
     releases: single(({ supervisor, configuration }) => new KernelReleases(supervisor, configuration.files)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
@@ -196,14 +192,12 @@ function createRegistries({ database, clock, configuration, databaseSnapshots }:
 function createServices(cradle: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
   services.provide(tokenKey(Users), cradle.accounts)
-  services.provide(tokenKey(Leases), cradle.leases)
   services.provide(tokenKey(Restores), cradle.restores)
   services.provide(tokenKey(Releases), cradle.releases)
   services.provide(tokenKey(Trials), cradle.trials)
   services.provide(tokenKey(Address), cradle.nodeOrigins)
   services.provide(tokenKey(Connections), cradle.connections)
   services.provide(tokenKey(Control), cradle.nodeControl)
-  services.provide(tokenKey(Databases), cradle.databaseSnapshots)
   services.provide(tokenKey(Info), {
     ...cradle.info,
     plugins: () =>

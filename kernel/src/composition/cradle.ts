@@ -1,4 +1,4 @@
-import type { Log, NodeIdentity, Plugin, SessionStore } from '@nodekeep/plugin-sdk'
+import type { Log, NodeIdentity, Plugin } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
@@ -22,13 +22,13 @@ import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { KnownScopes } from '../sessions/known-scopes.ts'
+import type { SessionStore } from '../sessions/session-store.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
-import type { KernelLeases } from '../state/leases.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import type { KernelNodeControl } from '../system/node-control.ts'
 import type { NodeBuild } from '../system/node-info.ts'
@@ -56,7 +56,6 @@ export interface KernelCradle extends KernelValues {
   // State, services and routes
   readonly stateStores: StateStores
   readonly clock: NodeClock
-  readonly leases: KernelLeases
   readonly restores: KernelRestores
   readonly releases: KernelReleases
   readonly trials: KernelTrials

@@ -2,10 +2,8 @@ import {
   Address,
   Connections,
   Control,
-  Databases,
   Identity,
   Info,
-  Leases,
   Releases,
   Restores,
   Trials,
@@ -15,9 +13,7 @@ import {
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Leases, Address, Connections, Control, Restores, Releases, Databases, Info, Identity, Trials].map(
-    tokenKey,
-  ),
+  [Users, Address, Connections, Control, Restores, Releases, Info, Identity, Trials].map(tokenKey),
 )
 
 /** The implementations of the services that are available now, by token key. */

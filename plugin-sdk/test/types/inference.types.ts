@@ -7,7 +7,6 @@ import {
   Files,
   type FilesService,
   HealthChecks,
-  Leases,
   type Log,
   type RegistryReader,
   type RegistryWriter,
@@ -68,12 +67,12 @@ export const nothing = definePlugin({ id: 'nothing', setup() {} })
 
 export const providesAtOnce = definePlugin({
   id: 'geocoder',
-  requires: { leases: Leases },
+  requires: { users: Users },
   provides: { geocoder: Geocoding },
-  setup: ({ leases }) => ({
+  setup: ({ users }) => ({
     geocoder: {
       async locate() {
-        await leases.acquire('acme', 30)
+        await users.get('acme')
         return [0, 0]
       },
     },
