@@ -252,7 +252,7 @@ async function boot(
       issueSession: issue,
       plugins: describePlugins,
       waitForRequests: (patienceMs, signal) => httpServer.waitForRequests(patienceMs, signal),
-      restartRequested: cradle.nodeControl.restartRequested,
+      restartRequested: cradle.nodeRestart.restartRequested,
       stop,
     }
   }

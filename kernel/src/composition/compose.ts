@@ -1,22 +1,21 @@
 import { join } from 'node:path'
 import {
-  Address,
   BackupParticipants,
   Connections,
-  Control,
   type HealthCheck,
   HealthChecks,
-  Identity,
-  Info,
   type LoginProvider,
   LoginProviders,
-  type NodeInfo,
+  NodeAddress,
+  NodeIdentity,
+  NodeInfo,
+  NodeRestart,
   PublicOrigins,
   Releases,
   Restores,
   Trials,
   tokenKey,
-  Users,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
 import { createAccessCheck } from '../access/access-check.ts'
@@ -52,8 +51,8 @@ import { databaseHealth } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { releaseForDeletions } from '../state/disk-reserve.ts'
 import { StateStores } from '../state/state-stores.ts'
-import { KernelNodeControl } from '../system/node-control.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
+import { KernelNodeRestart } from '../system/node-restart.ts'
 import { KernelTrials } from '../trials/node-trials.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
@@ -93,9 +92,9 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     routeTable: single(() => new RouteTable()),
     connections: single(() => new KernelConnections()),
     nextRequestId: single(() => createRequestIds()),
-    nodeControl: single(
+    nodeRestart: single(
       ({ configuration, supervisor }) =>
-        new KernelNodeControl(configuration.kernel.supervised || supervisor !== null),
+        new KernelNodeRestart(configuration.kernel.supervised || supervisor !== null),
     ),
 
     // Users, sessions and access
@@ -191,14 +190,14 @@ function createRegistries({ database, clock, configuration, databaseSnapshots }:
 
 function createServices(cradle: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
-  services.provide(tokenKey(Users), cradle.accounts)
+  services.provide(tokenKey(UserDirectory), cradle.accounts)
   services.provide(tokenKey(Restores), cradle.restores)
   services.provide(tokenKey(Releases), cradle.releases)
   services.provide(tokenKey(Trials), cradle.trials)
-  services.provide(tokenKey(Address), cradle.nodeOrigins)
+  services.provide(tokenKey(NodeAddress), cradle.nodeOrigins)
   services.provide(tokenKey(Connections), cradle.connections)
-  services.provide(tokenKey(Control), cradle.nodeControl)
-  services.provide(tokenKey(Info), {
+  services.provide(tokenKey(NodeRestart), cradle.nodeRestart)
+  services.provide(tokenKey(NodeInfo), {
     ...cradle.info,
     plugins: () =>
       cradle.records.all
@@ -206,7 +205,7 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
         .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
     absentPlugins: () => cradle.records.absent,
   } satisfies NodeInfo)
-  services.provide(tokenKey(Identity), cradle.identity)
+  services.provide(tokenKey(NodeIdentity), cradle.identity)
   return services
 }
 

@@ -30,8 +30,8 @@ import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import type { StateStores } from '../state/state-stores.ts'
-import type { KernelNodeControl } from '../system/node-control.ts'
 import type { NodeBuild } from '../system/node-info.ts'
+import type { KernelNodeRestart } from '../system/node-restart.ts'
 import type { KernelTrials } from '../trials/node-trials.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import type { UserAdministration } from '../users/user-administration.ts'
@@ -67,7 +67,7 @@ export interface KernelCradle extends KernelValues {
   readonly routeTable: RouteTable
   readonly connections: KernelConnections
   readonly nextRequestId: () => string
-  readonly nodeControl: KernelNodeControl
+  readonly nodeRestart: KernelNodeRestart
 
   // Users, sessions and access
   readonly sessions: SessionStore

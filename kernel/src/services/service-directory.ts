@@ -1,19 +1,29 @@
 import {
-  Address,
   Connections,
-  Control,
-  Identity,
-  Info,
+  NodeAddress,
+  NodeIdentity,
+  NodeInfo,
+  NodeRestart,
   Releases,
   Restores,
   Trials,
   tokenKey,
-  Users,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Address, Connections, Control, Restores, Releases, Info, Identity, Trials].map(tokenKey),
+  [
+    UserDirectory,
+    NodeAddress,
+    Connections,
+    NodeRestart,
+    Restores,
+    Releases,
+    NodeInfo,
+    NodeIdentity,
+    Trials,
+  ].map(tokenKey),
 )
 
 /** The implementations of the services that are available now, by token key. */

@@ -7,7 +7,7 @@ import {
   BackupParticipants,
   type BackupSnapshot,
   definePlugin,
-  Identity,
+  NodeIdentity,
   type RegistryReader,
 } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
@@ -27,7 +27,7 @@ async function startNode(t: Test, options: TestNodeOptions = {}) {
   let captured: Captured | undefined
   const keeper = definePlugin({
     id: 'keeper',
-    requires: { participants: BackupParticipants, identity: Identity },
+    requires: { participants: BackupParticipants, identity: NodeIdentity },
     async setup({ participants, identity, state, sqliteFile, routes }) {
       captured = { participants, sqliteFile }
       routes((app) => void app.get('/kept', { config: { scope: 'keep' } }, () => ({})))

@@ -13,7 +13,7 @@ import {
   Secret,
   type StateStore,
   Type,
-  Users,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
 
 /**
@@ -41,7 +41,7 @@ export const everything = definePlugin({
     baseURL: Type.String({ default: 'https://api.acme.test' }),
     region: Type.Optional(Type.Union([Type.Literal('eu'), Type.Literal('us')])),
   }),
-  requires: { users: Users, maps: Maps },
+  requires: { users: UserDirectory, maps: Maps },
   optional: { files: Files, checks: HealthChecks },
   contributes: { atlas: Maps },
   provides: { geocoder: Geocoding },
@@ -67,7 +67,7 @@ export const nothing = definePlugin({ id: 'nothing', setup() {} })
 
 export const providesAtOnce = definePlugin({
   id: 'geocoder',
-  requires: { users: Users },
+  requires: { users: UserDirectory },
   provides: { geocoder: Geocoding },
   setup: ({ users }) => ({
     geocoder: {
