@@ -1,4 +1,5 @@
-import { type Plugin, tokenKey, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
+import { type Plugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Logger } from 'pino'
 import { applyPlannedRestore } from './backup/restores.ts'
 import { removeLeftCopies } from './backup/state-in-backups.ts'

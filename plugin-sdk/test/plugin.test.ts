@@ -3,10 +3,10 @@ import {
   definePlugin,
   defineService,
   HealthChecks,
-  isPlugin,
   Type,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
+import { isPlugin } from '@nodekeep/plugin-sdk/host'
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 

@@ -14,9 +14,9 @@ import {
   Releases,
   Restores,
   Trials,
-  tokenKey,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
 import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'

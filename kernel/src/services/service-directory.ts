@@ -7,9 +7,9 @@ import {
   Releases,
   Restores,
   Trials,
-  tokenKey,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type CommandContext, type CommandRun, isCommands } from '@nodekeep/plugin-sdk'
+import type { CommandContext, CommandRun } from '@nodekeep/plugin-sdk'
+import { isCommands } from '@nodekeep/plugin-sdk/host'
 import { createRestores } from '../../composition/create-restores.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
