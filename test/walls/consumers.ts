@@ -11,37 +11,45 @@ const forAuthors: Readonly<Record<string, string>> = {
 const tokenMakers = ['defineService', 'defineRegistry']
 
 /**
- * Checks that everything at the root of the SDK has a consumer. A service or a registry has one outside of the package that
- * provides it. Anything else is used by a plugin, by an example or in the document for authors, or it is a type that such
- * an export names.
+ * Checks that each export of the SDK has a consumer. A service or a registry has one outside of the package that provides it.
+ * Anything else is used by a plugin, by an example or in the document for authors, or it is a type that such an export
+ * names. The kernel is a consumer of sub-paths only, and tests are consumers of conformance suites only.
  *
  * @returns one line for each export without a consumer
  */
 export function checkConsumers(root: string, packages: readonly Package[], program: SourceProgram): string[] {
   return packages
     .filter(({ kind }) => kind === 'sdk')
-    .flatMap((sdk) => checkRoot(root, packages, program, sdk))
+    .flatMap((sdk) => {
+      const documented = readExamples(join(root, sdk.folder, 'README.md'))
+      return Object.keys(sdk.manifest.exports ?? {}).flatMap((path) =>
+        checkEntry(packages, program, sdk, path, documented),
+      )
+    })
 }
 
-function checkRoot(
-  root: string,
+/** Checks the exports of one path, such as `.` or `./archive`. */
+function checkEntry(
   packages: readonly Package[],
   program: SourceProgram,
   { folder, manifest }: Package,
+  path: string,
+  documented: ReadonlySet<string>,
 ): string[] {
-  const main = manifest.exports?.['.']
-  const entry = posix.join(folder, typeof main === 'object' ? (main['nodekeep-source'] ?? '') : '')
+  const target = manifest.exports?.[path]
+  if (typeof target !== 'object') return []
+  const entry = posix.join(folder, target['nodekeep-source'] ?? '')
   const declarations = program.declarationsOf(entry)
-  const users = usersOf(packages, program.namesImportedFrom(manifest.name))
-  const documented = readExamples(join(root, folder, 'README.md'))
+  const imported = program.namesImportedFrom(posix.join(manifest.name, path))
+  const users = usersOf(packages, imported, path.startsWith('./conformance/'))
   const isUsed = (name: string) =>
     documented.has(name) ||
     Object.hasOwn(forAuthors, name) ||
-    [...(users.get(name) ?? [])].some(({ kind }) => kind !== 'kernel')
+    [...(users.get(name) ?? [])].some(({ kind }) => kind !== 'kernel' || path !== '.')
   const used = withNamedTypes(declarations, [...declarations.keys()].filter(isUsed))
   return [...declarations].flatMap(([name, { names }]) => {
     if (!used.has(name))
-      return [`${entry}: no plugin, example or document uses "${name}"; do not export it at the root`]
+      return [`${entry}: no plugin, example or document uses "${name}"; do not export it here`]
     const isToken = tokenMakers.some((maker) => names.has(maker) && maker !== name)
     return isToken && !Object.hasOwn(forAuthors, name) && (users.get(name)?.size ?? 0) < 2
       ? [`${entry}: only one package uses the token "${name}"; a contract has a provider and a consumer`]
@@ -49,15 +57,16 @@ function checkRoot(
   })
 }
 
-/** The packages whose sources import a name of the SDK. Tests do not count. */
+/** The packages that import a name of the SDK. */
 function usersOf(
   packages: readonly Package[],
   imported: ReadonlyMap<string, readonly string[]>,
+  testsCount: boolean,
 ): Map<string, Set<Package>> {
   const users = new Map<string, Set<Package>>()
   for (const [file, names] of imported) {
     const user = packages.find(({ folder }) => file.startsWith(`${folder}/`))
-    if (user === undefined || file.startsWith(`${user.folder}/test/`)) continue
+    if (user === undefined || (file.startsWith(`${user.folder}/test/`) && !testsCount)) continue
     for (const name of names) users.set(name, (users.get(name) ?? new Set()).add(user))
   }
   return users
