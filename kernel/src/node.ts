@@ -1,12 +1,6 @@
-import {
-  type Plugin,
-  type SessionStore,
-  type SupervisorLink,
-  tokenKey,
-  UserData,
-  type UserDataHolder,
-} from '@nodekeep/plugin-sdk'
+import { type Plugin, type SupervisorLink, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { keepReserve, lockDataFolder, releaseReserve } from '@nodekeep/plugin-sdk/data-folder'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Logger } from 'pino'
 import { applyPlannedRestore } from './backup/restores.ts'
 import { removeLeftCopies } from './backup/state-in-backups.ts'
@@ -22,6 +16,7 @@ import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
+import type { SessionStore } from './sessions/session-store.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { contractionsSince } from './state/contractions.ts'
 import { announceAddress } from './state/running-node.ts'
@@ -175,7 +170,6 @@ async function boot(
   })
   started.defer(watchFaults((thrown, context) => cradle.records.originOf(thrown, context)))
   started.defer(() => cradle.stateStores.close())
-  started.defer(() => cradle.leases.close())
   started.defer(() => cradle.databaseSnapshots.close())
   started.defer(() => cradle.trials.close())
   const kernelApp = await createKernelApp(cradle)
@@ -257,7 +251,7 @@ async function boot(
       issueSession: issue,
       plugins: describePlugins,
       waitForRequests: (patienceMs, signal) => httpServer.waitForRequests(patienceMs, signal),
-      restartRequested: cradle.nodeControl.restartRequested,
+      restartRequested: cradle.nodeRestart.restartRequested,
       stop,
     }
   }

@@ -2,7 +2,7 @@ import { on } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { ArchiveBounds, ReadableEntry } from './archive/archive-entries.ts'
+import type { ArchiveBounds } from './archive/archive-entries.ts'
 import type { HashedEntry } from './archive/hashed-entries.ts'
 import { emptyFolder } from './archive/long-paths.ts'
 import type { FromThread, ThreadSettings } from './archive/protocol.ts'
@@ -12,7 +12,7 @@ export { type ArchiveBounds, archiveEntries, type ReadableEntry } from './archiv
 export type { ArchiveEntry } from './archive/archive-entry.ts'
 export { ArchiveError, type ArchiveFailure, archiveFailure } from './archive/archive-failure.ts'
 export { EntryTree } from './archive/entry-tree.ts'
-export { type HashedEntry, hashEntries, unpackEntries } from './archive/hashed-entries.ts'
+export { type HashedEntry, unpackEntries } from './archive/hashed-entries.ts'
 export { emptyFolder, withShortPath } from './archive/long-paths.ts'
 
 /** The bounds of an archive, and how to follow and stop its reading. */
@@ -44,86 +44,24 @@ export async function unpackArchive(
     throw new NodekeepError('CONFLICT', `The folder for the archive ${basename(file)} is not empty.`)
   }
   try {
-    await readHashed(file, { kind: 'unpack', folder }, options, onEntry)
+    for await (const { entry, sha256 } of unpackInThread(file, folder, options)) onEntry({ ...entry, sha256 })
   } catch (error) {
     await emptyFolder(folder)
     throw error
   }
 }
 
-/**
- * Reads a `.tar.gz` file to its end without writing anything, with the checks of {@link unpackArchive}.
- *
- * @param onEntry called with each entry after its content was read
- */
-export function checkArchive(
+/** Yields each entry that was written. The thread has ended when this has. */
+async function* unpackInThread(
   file: string,
-  options: ArchiveOptions,
-  onEntry: (entry: HashedEntry) => void = () => {},
-): Promise<void> {
-  return readHashed(file, { kind: 'hash' }, options, onEntry)
-}
-
-/**
- * Reads a `.tar.gz` file entry by entry, with the checks of {@link unpackArchive}. Whether the archive is whole is known
- * only when the iteration has ended without an error. A content that is not read is skipped.
- *
- * @example
- * for await (const entry of readArchive(file, { maxBytes: 2 ** 30 })) {
- *   if (entry.path === 'backup.json') return JSON.parse(await text(entry.content))
- * }
- */
-export async function* readArchive(
-  file: string,
-  options: ArchiveOptions,
-): AsyncGenerator<ReadableEntry, void, undefined> {
-  const thread = readInThread(file, { kind: 'send' }, options)
-  try {
-    let message = (await thread.next()).value
-    while (message !== undefined) {
-      if (message.kind !== 'entry') throw new Error('A content has no entry.')
-      let next: FromThread | undefined
-      async function* content() {
-        for (;;) {
-          next ??= (await thread.next()).value ?? undefined
-          if (next?.kind !== 'chunk') return
-          const { bytes } = next
-          next = undefined
-          yield bytes
-        }
-      }
-      const reading = content()
-      yield { ...message.entry, content: reading }
-      for await (const _skipped of content());
-      message = next
-    }
-  } finally {
-    await thread.return(undefined)
-  }
-}
-
-async function readHashed(
-  file: string,
-  task: ThreadSettings['task'],
-  options: ArchiveOptions,
-  onEntry: (entry: HashedEntry) => void,
-): Promise<void> {
-  for await (const message of readInThread(file, task, options)) {
-    if (message.kind === 'entry') onEntry({ ...message.entry, sha256: message.sha256 })
-  }
-}
-
-/** Yields entries and chunks. The thread has ended when this has. */
-async function* readInThread(
-  file: string,
-  task: ThreadSettings['task'],
+  folder: string,
   { maxBytes, maxEntries = 1_000_000, signal, onProgress }: ArchiveOptions,
-): AsyncGenerator<FromThread, undefined, undefined> {
+): AsyncGenerator<Extract<FromThread, { kind: 'entry' }>, void, undefined> {
   signal?.throwIfAborted()
   // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const thread = new Worker(new URL(`archive/archive-thread.${extension}`, import.meta.url), {
-    workerData: { file, maxBytes, maxEntries, task } satisfies ThreadSettings,
+    workerData: { file, folder, maxBytes, maxEntries } satisfies ThreadSettings,
     execArgv: [],
     name: 'archive reader',
     resourceLimits: { maxOldGenerationSizeMb: 512 },
@@ -131,7 +69,7 @@ async function* readInThread(
   try {
     const messages = on(thread, 'message', { close: ['exit'], ...(signal && { signal }) })
     for await (const [message] of messages as AsyncIterable<[FromThread]>) {
-      if (message.kind === 'end') return undefined
+      if (message.kind === 'end') return
       if (message.kind === 'failed') {
         throw new NodekeepError(
           message.failure.code,
@@ -139,10 +77,7 @@ async function* readInThread(
         )
       }
       if (message.kind === 'progress') onProgress?.(message.share)
-      else {
-        yield message
-        if (task.kind === 'send') thread.postMessage('taken')
-      }
+      else yield message
     }
     throw new Error('The thread that reads the archive ended too early.')
   } catch (error) {

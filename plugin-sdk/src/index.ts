@@ -5,7 +5,6 @@ export {
   type CommandRun,
   type Commands,
   defineCommands,
-  isCommands,
   type NodeClient,
   type ProgressLine,
 } from './commands.ts'
@@ -25,13 +24,11 @@ export * from './contracts/change-log.ts'
 export * from './contracts/connections.ts'
 export * from './contracts/files.ts'
 export * from './contracts/health.ts'
-export * from './contracts/lease.ts'
 export * from './contracts/login.ts'
 export * from './contracts/node-address.ts'
-export * from './contracts/node-control.ts'
-export * from './contracts/node-databases.ts'
 export * from './contracts/node-identity.ts'
 export * from './contracts/node-info.ts'
+export * from './contracts/node-restart.ts'
 export * from './contracts/node-supervisor.ts'
 export * from './contracts/overlay.ts'
 export type * from './contracts/prepared-snapshot.ts'
@@ -57,20 +54,18 @@ export {
 } from './errors.ts'
 export { defineEvent, type EventBus, type EventType } from './event.ts'
 export { inTransaction } from './in-transaction.ts'
-export { interruptible } from './interruptible.ts'
 export { limitJsonComplexity } from './json-bodies.ts'
 export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts'
 export { readWithin } from './model-servers/bounded-body.ts'
-export { definePlugin, isPlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
+export { definePlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
 export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'
-export { Checked, checkKeyword, Secret, type Static, secretKeyword, Type } from './schema.ts'
+export { Checked, Secret, type Static, Type } from './schema.ts'
 export {
   type Contributed,
   type Disposer,
   defineRegistry,
   defineService,
   type EntryCheck,
-  isId,
   lackingMethod,
   type MethodName,
   type Provided,
@@ -83,7 +78,6 @@ export {
   type RequirementMap,
   type Service,
   type ServiceMap,
-  tokenKey,
 } from './service.ts'
 export type { Migrate, Migration, MigrationChange, StateStore } from './state.ts'
 export { createStorageBackend } from './storage/create-storage-backend.ts'

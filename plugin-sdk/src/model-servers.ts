@@ -1,5 +1,5 @@
 export { type ErrorTextLimits, errorText } from './model-servers/bounded-body.ts'
-export { limitEvents, limitLines, readJsonLines } from './model-servers/bounded-stream.ts'
+export { limitLines, readJsonLines } from './model-servers/bounded-stream.ts'
 export { cancellableReply } from './model-servers/cancellable-reply.ts'
 export { modelNames } from './model-servers/model-names.ts'
 export { type ModelServerFailure, modelServerError } from './model-servers/model-server-error.ts'

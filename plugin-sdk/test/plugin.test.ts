@@ -3,10 +3,10 @@ import {
   definePlugin,
   defineService,
   HealthChecks,
-  isPlugin,
   Type,
-  Users,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
+import { isPlugin } from '@nodekeep/plugin-sdk/host'
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 
@@ -17,7 +17,7 @@ test('A plugin keeps the declarations of its author', async (t) => {
     id: 'acme',
     description: 'Finds places.',
     config,
-    requires: { users: Users },
+    requires: { users: UserDirectory },
     optional: { checks: HealthChecks },
     contributes: { health: HealthChecks },
     provides: { geocoder: Geocoding },
@@ -26,7 +26,7 @@ test('A plugin keeps the declarations of its author', async (t) => {
   t.equal(plugin.id, 'acme')
   t.equal(plugin.description, 'Finds places.')
   t.equal(plugin.config, config)
-  t.strictSame(plugin.requires, { users: Users })
+  t.strictSame(plugin.requires, { users: UserDirectory })
   t.strictSame(plugin.optional, { checks: HealthChecks })
   t.strictSame(plugin.contributes, { health: HealthChecks })
   t.strictSame(plugin.provides, { geocoder: Geocoding })

@@ -1,4 +1,5 @@
-import { Checked, checkKeyword, Secret, secretKeyword, Type } from '@nodekeep/plugin-sdk'
+import { Checked, Secret, Type } from '@nodekeep/plugin-sdk'
+import { checkKeyword, secretKeyword } from '@nodekeep/plugin-sdk/host'
 import { test } from 'tap'
 
 test('A secret is a string schema with its keyword', async (t) => {

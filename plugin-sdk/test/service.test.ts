@@ -10,10 +10,10 @@ import {
   PublicOrigins,
   type Registry,
   StorageBackends,
-  tokenKey,
   UserData,
   WasmRuntimes,
 } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import { test } from 'tap'
 import { loadSecondCopy } from './fixtures/second-copy.ts'
 import { PaperDriver } from './storage/fixtures/paper-driver.ts'

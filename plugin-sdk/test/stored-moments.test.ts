@@ -1,4 +1,4 @@
-import { notAfterNow } from '@nodekeep/plugin-sdk/stored-moments'
+import { notAfterNow } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
 test('nothing has happened after now', async (t) => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, readdir, readFile, writeFile } from 'node:fs/promises'
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -96,23 +96,24 @@ console.log(JSON.stringify(loaded))`
 /** Runs in a program that has installed the packages. */
 const program = `
 import { createTestNode } from '@nodekeep/kernel/testing'
-import { definePlugin, Info } from '@nodekeep/plugin-sdk'
-import { checkArchive } from '@nodekeep/plugin-sdk/archive'
+import { definePlugin, NodeInfo } from '@nodekeep/plugin-sdk'
+import { unpackArchive } from '@nodekeep/plugin-sdk/archive'
 
 let found
-const status = definePlugin({ id: 'status', requires: { info: Info }, setup: ({ info }) => { found = info } })
+const status = definePlugin({ id: 'status', requires: { info: NodeInfo }, setup: ({ info }) => { found = info } })
 const node = await createTestNode({ plugins: [status] })
 await node.stop()
 const names = []
-await checkArchive('archive.tar.gz', { maxBytes: 1_000_000 }, ({ path }) => names.push(path))
+await unpackArchive('archive.tar.gz', 'unpacked', { maxBytes: 1_000_000 }, ({ path }) => names.push(path))
 console.log(JSON.stringify({ info: found, names }))
 `
 
 t.test(
-  'the installed kernel tells its build and its place, and the SDK reads archives in its thread',
+  'the installed kernel tells its build and its place, and the SDK unpacks archives in its thread',
   async (t) => {
     await writeFile(join(consumer.folder, 'published.mjs'), program)
     await promisify(execFile)('tar', ['-czf', 'archive.tar.gz', 'published.mjs'], { cwd: consumer.folder })
+    await mkdir(join(consumer.folder, 'unpacked'))
     const { info, names } = JSON.parse(await consumer.run('node', 'published.mjs'))
     const { commit, date } = await buildStamp()
     t.match(info, { commit, buildDate: date, installation: 'packages' })

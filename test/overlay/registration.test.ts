@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
-import { definePlugin, Identity, type NodeIdentity } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodeIdentity } from '@nodekeep/plugin-sdk'
 import { tunnelTls, writeLine } from '@nodekeep/plugin-sdk/tunnel'
 import { appendSignature, createSignature } from 'http-message-sig'
 import { test } from 'tap'
@@ -37,7 +37,7 @@ test('a node gets and gives back a name over its tunnel port, and clients reach 
   const found = Promise.withResolvers<NodeIdentity>()
   const telling = definePlugin({
     id: 'telling',
-    requires: { identity: Identity },
+    requires: { identity: NodeIdentity },
     setup: ({ identity }) => found.resolve(identity),
   })
   const config = { overlay: { tls: own } }

@@ -10,11 +10,11 @@ const cli = join(root, 'kernel/bin/nodekeep.js')
 
 /** A plugin with a source whose newest release stands in a file. */
 const source = `import { readFile } from 'node:fs/promises'
-import { definePlugin, NodekeepError, Updates } from ${JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))}
+import { definePlugin, NodekeepError, UpdateSource } from ${JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))}
 const newest = new URL('newest.json', import.meta.url)
 export default definePlugin({
   id: 'paper-source',
-  provides: { source: Updates },
+  provides: { source: UpdateSource },
   setup: () => ({
     source: {
       isConfigured: true,

@@ -5,7 +5,8 @@ import {
   type Node,
   SyntaxKind,
 } from 'typescript/unstable/ast'
-import { API, type Project, SymbolFlags } from 'typescript/unstable/sync'
+import { isBlock, isIdentifier } from 'typescript/unstable/ast/is'
+import { API, type Symbol as ExportedSymbol, type Project, SymbolFlags } from 'typescript/unstable/sync'
 
 /** A TypeScript file and its imports, those of types and dynamic ones included. */
 export interface SourceImports {
@@ -22,6 +23,13 @@ interface ExportedName {
   readonly documented: boolean
 }
 
+/** An export, and the names in its declarations. */
+export interface Declaration {
+  readonly isType: boolean
+  /** Every name outside of the bodies of functions, its own included. */
+  readonly names: ReadonlySet<string>
+}
+
 /** The compiler's knowledge of the files of a repository's `tsconfig.json` and `tsconfig.browser.json`. */
 export interface SourceProgram {
   readonly files: readonly SourceImports[]
@@ -30,6 +38,10 @@ export interface SourceProgram {
   /** Whether an import of browser code leads to Node's types, so that the compiler knows `process` there. */
   readonly browserKnowsNode: boolean
   exportsOf(file: string): ExportedName[]
+  /** Returns the exports of a file by their names. */
+  declarationsOf(file: string): Map<string, Declaration>
+  /** Returns the names that files import from a specifier, by the path of the importing file. */
+  namesImportedFrom(specifier: string): Map<string, readonly string[]>
   /** Returns the names that a file exports. */
   namesExportedBy(file: string): string[]
   /** Returns the names that files import from files of this repository by relative paths, by the path of the exporting file. */
@@ -71,6 +83,16 @@ function describe(root: string, node: Project, browser: Project): SourceProgram 
     browserFiles: new Set(browser.rootFiles.map((file) => fromRoot(root, file))),
     browserKnowsNode: browser.program.getSourceFileNames().some((file) => file.includes('/@types/node/')),
     exportsOf: (file) => exportsOf(projectOf(file), root, join(root, file)),
+    declarationsOf: (file) => declarationsOf(projectOf(file), join(root, file)),
+    namesImportedFrom: (specifier) =>
+      new Map(
+        [...projects].map(([file, project]) => [
+          file,
+          importNodes(project, join(root, file)).flatMap((found) =>
+            found.specifier === specifier ? found.names : [],
+          ),
+        ]),
+      ),
     namesExportedBy: (file) => exportsOf(projectOf(file), root, join(root, file)).map(({ name }) => name),
     importedNames() {
       const found = new Map<string, Set<string>>()
@@ -118,19 +140,49 @@ function namesIn(bindings: Node): string[] {
   return Array.from(elements, ({ propertyName, name }) => (propertyName ?? name).text)
 }
 
-function exportsOf({ program, checker }: Project, root: string, file: string): ExportedName[] {
+function exportsOf(project: Project, root: string, file: string): ExportedName[] {
+  return exportedSymbols(project, file).map(({ name, symbol }) => {
+    const path = symbol.declarations?.[0]?.path
+    return {
+      name,
+      file: path === undefined ? '' : fromRoot(root, path),
+      documented: project.checker.getDocumentationCommentOfSymbol(symbol) !== '',
+    }
+  })
+}
+
+function declarationsOf(project: Project, file: string): Map<string, Declaration> {
+  return new Map(
+    exportedSymbols(project, file).map(({ name, symbol }) => {
+      const names = symbol.declarations.flatMap((handle) => {
+        const declaration = handle.resolve(project)
+        return declaration === undefined ? [] : namesWithin(declaration)
+      })
+      return [name, { isType: !(symbol.flags & SymbolFlags.Value), names: new Set(names) }]
+    }),
+  )
+}
+
+/** The exports of a module, with the symbols that they stand for. */
+function exportedSymbols(
+  { program, checker }: Project,
+  file: string,
+): { name: string; symbol: ExportedSymbol }[] {
   const source = program.getSourceFile(file)
   const module = source && checker.getSymbolAtLocation(source)
   if (!module) return []
-  return checker.getExportsOfModule(module).map((exported) => {
-    const symbol = exported.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
-    const path = symbol.declarations?.[0]?.path
-    return {
-      name: exported.name,
-      file: path === undefined ? '' : fromRoot(root, path),
-      documented: checker.getDocumentationCommentOfSymbol(symbol) !== '',
-    }
-  })
+  return checker.getExportsOfModule(module).map((exported) => ({
+    name: exported.name,
+    symbol: exported.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported,
+  }))
+}
+
+function namesWithin(node: Node): string[] {
+  if (isBlock(node)) return []
+  if (isIdentifier(node)) return [node.text]
+  const names: string[] = []
+  node.forEachChild((child) => void names.push(...namesWithin(child)))
+  return names
 }
 
 function fromRoot(root: string, file: string): string {

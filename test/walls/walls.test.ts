@@ -332,6 +332,51 @@ test('every export of the SDK is documented where it is declared', async (t) => 
   )
 })
 
+test('everything at the root of the SDK has a consumer', async (t) => {
+  const withExport = (content: string, changes: Record<string, string> = {}) => ({
+    'plugin-sdk/src/index.ts': `export type { Thing } from './thing.ts'\nexport * from './extra.ts'\n`,
+    'plugin-sdk/src/extra.ts': content,
+    ...changes,
+  })
+  const helper = '/** Helps. */\nexport const help = () => 1\n'
+  bites(t, withExport(helper), /index\.ts: no plugin, example or document uses "help"/)
+  bites(
+    t,
+    withExport(helper, {
+      'kernel/src/extra.ts': "import { help } from '@nodekeep/plugin-sdk'\nhelp()\n",
+      'plugins/notes/test/extra.ts': "import { help } from '@nodekeep/plugin-sdk'\nhelp()\n",
+    }),
+    /no plugin, example or document uses "help"/,
+  )
+  const import_ = (names: string) => `import { ${names} } from '@nodekeep/plugin-sdk'\n`
+  const used = { 'plugins/notes/src/extra.ts': import_('help') }
+  t.strictSame(checkWalls(house(t, withExport(helper, used))), [])
+  const document = { 'plugin-sdk/README.md': '# SDK\n\n```ts\nhelp()\n```\n' }
+  t.strictSame(checkWalls(house(t, withExport(helper, document))), [])
+
+  const types = `/** Options. */
+export interface Options { readonly size: Size }
+/** A size. */
+export type Size = number
+/** Helps. */
+export const help = (_: Options) => { const other: Other = 1; return other }
+/** Another type. */
+export type Other = number
+`
+  bites(t, withExport(types, used), /uses "Other"/)
+
+  const token = `const defineService = () => 1
+/** Keeps notes. */
+export const Keeper = defineService()
+`
+  const provider = { 'plugins/notes/src/extra.ts': import_('Keeper') }
+  bites(t, withExport(token, provider), /only one package uses the token "Keeper"/)
+  t.strictSame(
+    checkWalls(house(t, withExport(token, { ...provider, 'kernel/src/extra.ts': import_('Keeper') }))),
+    [],
+  )
+})
+
 test('files are named after what is in them', async (t) => {
   bites(t, { 'kernel/src/string-utils.ts': '' }, /string-utils\.ts: name it after/)
   bites(t, { 'kernel/src/camelCase.ts': '' }, /camelCase\.ts: name it in lower-case/)

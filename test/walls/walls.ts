@@ -1,5 +1,6 @@
 import { checkCircles } from './circles.ts'
 import { checkComments } from './comments.ts'
+import { checkConsumers } from './consumers.ts'
 import { checkDocumentation } from './documentation.ts'
 import { checkFileNames } from './file-names.ts'
 import { checkImports } from './imports.ts'
@@ -29,6 +30,7 @@ export function checkWalls(root: string): string[] {
     ...checkSampleWallets(root),
     ...checkRegistryNames(root),
     ...checkDocumentation(packages, program),
+    ...checkConsumers(root, packages, program),
     ...checkUnusedExports(packages, program),
     ...checkComments(
       root,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createTestNode, needsPrograms, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
-import { definePlugin, Type, Updates, userOf, WebPages } from '@nodekeep/plugin-sdk'
+import { definePlugin, Type, UpdateSource, userOf, WebPages } from '@nodekeep/plugin-sdk'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
@@ -88,7 +88,7 @@ async function startNode(t: Test): Promise<TestNode> {
       }),
       definePlugin({
         id: 'paper-source',
-        provides: { source: Updates },
+        provides: { source: UpdateSource },
         setup: () => ({
           source: {
             isConfigured: true,

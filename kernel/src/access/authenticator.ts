@@ -1,6 +1,7 @@
-import type { AuthenticatedUser, SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
+import type { AuthenticatedUser } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import { endOf, isLive } from '../sessions/session-life.ts'
+import type { SessionRecord, SessionStore } from '../sessions/session-store.ts'
 import { isTokenForm, tokenHash } from '../sessions/token.ts'
 import type { UserCache } from '../sessions/user-sessions.ts'
 import type { UserAccount, UserAccounts } from '../users/user-accounts.ts'

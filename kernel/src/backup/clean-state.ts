@@ -12,7 +12,7 @@ export const cleanedTables: Readonly<Record<string, string | null>> = {
   kernel_schema: null,
   plugin_migrations: null,
   state: 'DELETE FROM state WHERE expires <= :soon',
-  // A released lease stays, so that its fence only rises.
+  // An earlier version may use the table. A released lease stays, so that its fence only rises.
   leases: 'UPDATE leases SET expires = 0',
   users: null,
   logins: null,

@@ -1,27 +1,24 @@
 import { join } from 'node:path'
 import {
-  Address,
   BackupParticipants,
   Connections,
-  Control,
-  Databases,
   type HealthCheck,
   HealthChecks,
-  Identity,
-  Info,
-  Leases,
   type LoginProvider,
   LoginProviders,
-  type NodeInfo,
+  NodeAddress,
+  NodeIdentity,
+  NodeInfo,
+  NodeRestart,
   type NodeSupervisor,
   PublicOrigins,
   Restores,
   Supervisor,
   Trials,
-  tokenKey,
-  Users,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
 import { releaseForDeletions } from '@nodekeep/plugin-sdk/data-folder'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
 import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
@@ -53,10 +50,9 @@ import { UserSessions } from '../sessions/user-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { databaseHealth } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
-import { KernelLeases } from '../state/leases.ts'
 import { StateStores } from '../state/state-stores.ts'
-import { KernelNodeControl } from '../system/node-control.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
+import { KernelNodeRestart } from '../system/node-restart.ts'
 import { KernelTrials } from '../trials/node-trials.ts'
 import { UserAdministration } from '../users/user-administration.ts'
 import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
@@ -85,7 +81,6 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
       ({ stateStores, log, info }) =>
         new NodeClock({ state: stateStores.for('@kernel'), log, earliest: info.buildDate }),
     ),
-    leases: single(({ database }) => new KernelLeases(database)),
     restores: single(({ configuration }) => createRestores(configuration)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
@@ -96,9 +91,9 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     routeTable: single(() => new RouteTable()),
     connections: single(() => new KernelConnections()),
     nextRequestId: single(() => createRequestIds()),
-    nodeControl: single(
+    nodeRestart: single(
       ({ configuration, supervisor }) =>
-        new KernelNodeControl(configuration.kernel.supervised || supervisor !== null),
+        new KernelNodeRestart(configuration.kernel.supervised || supervisor !== null),
     ),
 
     // Users, sessions and access
@@ -194,19 +189,17 @@ function createRegistries({ database, clock, configuration, databaseSnapshots }:
 
 function createServices(cradle: KernelCradle): ServiceDirectory {
   const services = new ServiceDirectory()
-  services.provide(tokenKey(Users), cradle.accounts)
-  services.provide(tokenKey(Leases), cradle.leases)
+  services.provide(tokenKey(UserDirectory), cradle.accounts)
   services.provide(tokenKey(Restores), cradle.restores)
   services.provide(tokenKey(Supervisor), {
     link: cradle.supervisor,
     configurationFiles: cradle.configuration.files,
   } satisfies NodeSupervisor)
   services.provide(tokenKey(Trials), cradle.trials)
-  services.provide(tokenKey(Address), cradle.nodeOrigins)
+  services.provide(tokenKey(NodeAddress), cradle.nodeOrigins)
   services.provide(tokenKey(Connections), cradle.connections)
-  services.provide(tokenKey(Control), cradle.nodeControl)
-  services.provide(tokenKey(Databases), cradle.databaseSnapshots)
-  services.provide(tokenKey(Info), {
+  services.provide(tokenKey(NodeRestart), cradle.nodeRestart)
+  services.provide(tokenKey(NodeInfo), {
     ...cradle.info,
     plugins: () =>
       cradle.records.all
@@ -214,7 +207,7 @@ function createServices(cradle: KernelCradle): ServiceDirectory {
         .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
     absentPlugins: () => cradle.records.absent,
   } satisfies NodeInfo)
-  services.provide(tokenKey(Identity), cradle.identity)
+  services.provide(tokenKey(NodeIdentity), cradle.identity)
   return services
 }
 

@@ -1,4 +1,4 @@
-import type { Log, NodeIdentity, Plugin, SessionStore, SupervisorLink } from '@nodekeep/plugin-sdk'
+import type { Log, NodeIdentity, Plugin, SupervisorLink } from '@nodekeep/plugin-sdk'
 import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
@@ -20,16 +20,16 @@ import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { KnownScopes } from '../sessions/known-scopes.ts'
+import type { SessionStore } from '../sessions/session-store.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
-import type { KernelLeases } from '../state/leases.ts'
 import type { StateStores } from '../state/state-stores.ts'
-import type { KernelNodeControl } from '../system/node-control.ts'
 import type { NodeBuild } from '../system/node-info.ts'
+import type { KernelNodeRestart } from '../system/node-restart.ts'
 import type { KernelTrials } from '../trials/node-trials.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import type { UserAdministration } from '../users/user-administration.ts'
@@ -54,7 +54,6 @@ export interface KernelCradle extends KernelValues {
   // State, services and routes
   readonly stateStores: StateStores
   readonly clock: NodeClock
-  readonly leases: KernelLeases
   readonly restores: KernelRestores
   readonly trials: KernelTrials
   readonly databaseSnapshots: DatabaseSnapshots
@@ -65,7 +64,7 @@ export interface KernelCradle extends KernelValues {
   readonly routeTable: RouteTable
   readonly connections: KernelConnections
   readonly nextRequestId: () => string
-  readonly nodeControl: KernelNodeControl
+  readonly nodeRestart: KernelNodeRestart
 
   // Users, sessions and access
   readonly sessions: SessionStore

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
-import { isId, type Static } from '@nodekeep/plugin-sdk'
+import type { Static } from '@nodekeep/plugin-sdk'
+import { isId } from '@nodekeep/plugin-sdk/host'
 import { jsonSchema } from '../validation/json-schema.ts'
 import {
   type Environment,

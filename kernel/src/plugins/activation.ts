@@ -1,5 +1,6 @@
 import type { Disposer, Log, Plugin } from '@nodekeep/plugin-sdk'
-import { NodekeepError, tokenKey, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { App } from '../http/create-app.ts'
 import type { KernelConnections } from '../http/kernel-connections.ts'
 import type { RouteTable } from '../http/route-table.ts'

@@ -1,4 +1,5 @@
-import { type Static, Type, tokenKey } from '@nodekeep/plugin-sdk'
+import { type Static, Type } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { MountedRoute, RouteTable } from '../http/route-table.ts'
 import type { PluginRecord } from './plugin-record.ts'
 

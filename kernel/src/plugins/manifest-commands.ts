@@ -1,4 +1,4 @@
-import { isId } from '@nodekeep/plugin-sdk'
+import { isId } from '@nodekeep/plugin-sdk/host'
 
 /** A command as the manifest of its plugin declares it. */
 export interface CommandDeclaration {

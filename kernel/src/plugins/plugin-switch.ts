@@ -1,11 +1,5 @@
-import {
-  type Log,
-  LoginProviders,
-  Mutex,
-  NodekeepError,
-  type StateStore,
-  tokenKey,
-} from '@nodekeep/plugin-sdk'
+import { type Log, LoginProviders, Mutex, NodekeepError, type StateStore } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Registries } from '../services/registry.ts'
 import type { KnownScopes } from '../sessions/known-scopes.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'

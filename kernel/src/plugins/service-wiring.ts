@@ -1,4 +1,5 @@
-import { type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import type { Plugin } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import { ConfigurationError } from '../configuration/error.ts'
 import type { ServiceChoice } from '../configuration/kernel-sections.ts'
 import { suggest } from '../validation/suggestion.ts'

@@ -1,14 +1,7 @@
 import { mkdirSync } from 'node:fs'
-import {
-  type BaseContext,
-  type Disposer,
-  type Log,
-  type NodeInfo,
-  type Plugin,
-  type Routes,
-  tokenKey,
-} from '@nodekeep/plugin-sdk'
+import type { BaseContext, Disposer, Log, NodeInfo, Plugin, Routes } from '@nodekeep/plugin-sdk'
 import { preparePluginDatabase } from '@nodekeep/plugin-sdk/data-folder'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Secrets } from '../log/secrets.ts'

@@ -1,4 +1,5 @@
-import { HealthChecks, type Log, type Plugin, tokenKey } from '@nodekeep/plugin-sdk'
+import { HealthChecks, type Log, type Plugin } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Configuration } from '../configuration/configuration.ts'
 import { ConfigurationError } from '../configuration/error.ts'
 import type { Secrets } from '../log/secrets.ts'

@@ -1,10 +1,5 @@
-import {
-  type Disposer,
-  type EntryCheck,
-  type Registry,
-  type RegistryWriter,
-  tokenKey,
-} from '@nodekeep/plugin-sdk'
+import type { Disposer, EntryCheck, Registry, RegistryWriter } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import { currentContext, type FaultContext } from '../faults/fault-context.ts'
 import type { Registries, RegistryEntries } from './registry.ts'
 

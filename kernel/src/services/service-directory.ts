@@ -1,23 +1,29 @@
 import {
-  Address,
   Connections,
-  Control,
-  Databases,
-  Identity,
-  Info,
-  Leases,
+  NodeAddress,
+  NodeIdentity,
+  NodeInfo,
+  NodeRestart,
   Restores,
   Supervisor,
   Trials,
-  tokenKey,
-  Users,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 
 /** The keys of the services that the kernel itself provides to plugins. */
 export const kernelServices: ReadonlySet<string> = new Set(
-  [Users, Leases, Address, Connections, Control, Restores, Supervisor, Databases, Info, Identity, Trials].map(
-    tokenKey,
-  ),
+  [
+    UserDirectory,
+    NodeAddress,
+    Connections,
+    NodeRestart,
+    Restores,
+    Supervisor,
+    NodeInfo,
+    NodeIdentity,
+    Trials,
+  ].map(tokenKey),
 )
 
 /** The implementations of the services that are available now, by token key. */

@@ -1,14 +1,8 @@
-import {
-  NodekeepError,
-  type RoutesApp,
-  type SessionRecord,
-  type SessionStore,
-  Type,
-  userOf,
-} from '@nodekeep/plugin-sdk'
+import { NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
 import { type KnownScopes, refuseUnknownScopes } from './known-scopes.ts'
+import type { SessionRecord, SessionStore } from './session-store.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
 import type { UserSessions } from './user-sessions.ts'
 

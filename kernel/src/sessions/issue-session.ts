@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { Sql } from '../state/sql.ts'
+import type { SessionRecord, SessionStore } from './session-store.ts'
 import { endSurplusSessions, insertSession } from './session-table.ts'
 import { createToken, tokenHash } from './token.ts'
 

@@ -1,4 +1,4 @@
-import type { SessionRecord } from '@nodekeep/plugin-sdk'
+import type { SessionRecord } from './session-store.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

@@ -1,6 +1,6 @@
-import type { SessionRecord, SessionStore } from '@nodekeep/plugin-sdk'
 import type { StateDatabase } from '../state/database.ts'
 import type { Row, Sql } from '../state/sql.ts'
+import type { SessionRecord, SessionStore } from './session-store.ts'
 
 /** Makes the store of a node's sessions in the kernel's own database. */
 export function createSessionTable(database: StateDatabase): SessionStore {

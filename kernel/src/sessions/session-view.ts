@@ -1,4 +1,5 @@
-import { type SessionRecord, type Static, Type } from '@nodekeep/plugin-sdk'
+import { type Static, Type } from '@nodekeep/plugin-sdk'
+import type { SessionRecord } from './session-store.ts'
 
 const timestamp = Type.String({ format: 'date-time' })
 

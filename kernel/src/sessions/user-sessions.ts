@@ -1,11 +1,6 @@
-import {
-  type EventBus,
-  NodekeepError,
-  type SessionRecord,
-  type SessionStore,
-  SessionsEnded,
-} from '@nodekeep/plugin-sdk'
+import { type EventBus, NodekeepError, SessionsEnded } from '@nodekeep/plugin-sdk'
 import { isLive } from './session-life.ts'
+import type { SessionRecord, SessionStore } from './session-store.ts'
 
 /** The part of the authenticator that remembers users. It must forget a user whenever their rights change. */
 export interface UserCache {

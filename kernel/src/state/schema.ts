@@ -131,7 +131,7 @@ const pluginState: SchemaStep = {
   },
 }
 
-/** Times are milliseconds since 1970. A row stays after the release of its lease, so that fences only rise. */
+/** A table that earlier versions need: after a rollback they take leases in it. This version does not use it. */
 const leases: SchemaStep = {
   id: '2-leases',
   change: 'expand',
@@ -146,7 +146,7 @@ const leases: SchemaStep = {
   },
 }
 
-/** The tables behind the plugins' state and the leases, in the order in which they were introduced. */
+/** The tables behind the plugins' state, and those of earlier versions, in the order in which they were introduced. */
 export const stateTables: readonly SchemaStep[] = [pluginState, leases]
 
 /** Records which migrations of plugins only add to the data, so that an earlier version of a plugin can use it. */

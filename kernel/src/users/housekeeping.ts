@@ -1,13 +1,8 @@
 import { dirname } from 'node:path'
-import {
-  type Log,
-  notAfterNow,
-  type SessionStore,
-  type UserDataHolder,
-  withTimeLimit,
-} from '@nodekeep/plugin-sdk'
+import { type Log, notAfterNow, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { NodeClock } from '../health/node-clock.ts'
+import type { SessionStore } from '../sessions/session-store.ts'
 import { removeSetAside } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
 

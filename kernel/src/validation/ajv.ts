@@ -1,4 +1,4 @@
-import { checkKeyword } from '@nodekeep/plugin-sdk'
+import { checkKeyword } from '@nodekeep/plugin-sdk/host'
 import { Ajv, type ErrorObject, type Options, type SchemaValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import { formats } from './formats.ts'

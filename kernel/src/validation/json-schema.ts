@@ -1,4 +1,4 @@
-import { secretKeyword } from '@nodekeep/plugin-sdk'
+import { secretKeyword } from '@nodekeep/plugin-sdk/host'
 import type { TSchema } from 'typebox'
 
 /** The keywords of a JSON Schema that the kernel reads itself. TypeBox schemas have this form. */

@@ -1,4 +1,4 @@
-import { checkKeyword } from '@nodekeep/plugin-sdk'
+import { checkKeyword } from '@nodekeep/plugin-sdk/host'
 import type { SchemaError } from './ajv.ts'
 import { formats } from './formats.ts'
 import { declaredKeys, type JsonSchema, typeName, typesOf } from './json-schema.ts'

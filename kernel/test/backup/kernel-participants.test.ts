@@ -6,15 +6,13 @@ import {
   type BackupParticipant,
   BackupParticipants,
   type BackupSnapshot,
-  Databases,
   definePlugin,
-  Identity,
-  Leases,
-  type NodeDatabases,
+  NodeIdentity,
   type RegistryReader,
 } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { tokenHash } from '../../src/sessions/token.ts'
+import { DatabaseSnapshots } from '../../src/state/database-snapshots.ts'
 import { createTestNode, type TestNodeOptions } from '../../src/testing/create-test-node.ts'
 
 const never = new AbortController().signal
@@ -22,27 +20,20 @@ const never = new AbortController().signal
 interface Captured {
   sqliteFile(name: string): string
   participants: RegistryReader<BackupParticipant>
-  databases: NodeDatabases
 }
 
-/** Starts a node with a plugin that has state with and without an end, a lease, a database and a cache. */
+/** Starts a node with a plugin that has state with and without an end, a database and a cache. */
 async function startNode(t: Test, options: TestNodeOptions = {}) {
   let captured: Captured | undefined
   const keeper = definePlugin({
     id: 'keeper',
-    requires: {
-      participants: BackupParticipants,
-      databases: Databases,
-      leases: Leases,
-      identity: Identity,
-    },
-    async setup({ participants, databases, leases, identity, state, sqliteFile, routes }) {
-      captured = { participants, databases, sqliteFile }
+    requires: { participants: BackupParticipants, identity: NodeIdentity },
+    async setup({ participants, identity, state, sqliteFile, routes }) {
+      captured = { participants, sqliteFile }
       routes((app) => void app.get('/kept', { config: { scope: 'keep' } }, () => ({})))
       await state.set('note', 'stays')
       await state.set('nonce', 'used-once', 5 * 60_000)
       await state.set('ledger', 'this month', 40 * 24 * 3600_000)
-      await leases.acquire('work', 60)
       for (const [name, inBackups] of [
         ['notes', true],
         ['cache', false],
@@ -98,7 +89,7 @@ function rows(file: string, statement: string): Record<string, unknown>[] {
 }
 
 test('the state in a backup is whole, without sessions, tokens, leases and entries that end soon', async (t) => {
-  const { node, participants, databases } = await startNode(t)
+  const { node, participants } = await startNode(t)
   const owner = await node.signIn('owner')
   const bob = await node.signIn()
   const sessions = await Promise.all(Array.from({ length: 30 }, () => node.signIn('owner')))
@@ -108,6 +99,10 @@ test('the state in a backup is whole, without sessions, tokens, leases and entri
   const made = await owner.fetch('/api/account/tokens', { method: 'POST', body, headers })
   tokens.push(((await made.json()) as { token: string }).token)
   await owner.fetch('/api/account/sessions/revoke-all', { method: 'POST' })
+  {
+    using database = new DatabaseSync(join(node.dataFolder, 'state.sqlite'))
+    database.exec("INSERT INTO leases VALUES ('work', 1, 9000000000000)")
+  }
 
   const folder = t.testdir()
   const snapshot = await take(participants, 'state')
@@ -133,7 +128,7 @@ test('the state in a backup is whole, without sessions, tokens, leases and entri
   })
 
   const raw = join(folder, 'raw.sqlite')
-  const unclean = await databases.snapshot()
+  const unclean = await new DatabaseSnapshots(node.dataFolder).snapshot()
   await unclean.databases.find(({ path }) => path === 'state.sqlite')?.copyTo(raw)
   await unclean.release()
   const holds = (file: string) => {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { SessionRecord } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
+import type { SessionRecord } from '../../src/sessions/session-store.ts'
 import { createSessionTable } from '../../src/sessions/session-table.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { databaseSchema } from '../../src/state/database-schema.ts'

@@ -8,15 +8,17 @@ import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import {
-  type DatabaseSnapshot,
-  Databases,
+  type BackupParticipant,
+  BackupParticipants,
   definePlugin,
-  type NodeDatabases,
-  type SnapshotDatabase,
   type StateStore,
 } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
-import { DatabaseSnapshots } from '../../src/state/database-snapshots.ts'
+import {
+  type DatabaseSnapshot,
+  DatabaseSnapshots,
+  type SnapshotDatabase,
+} from '../../src/state/database-snapshots.ts'
 import { createTestNode } from '../../src/testing/index.ts'
 
 /** A plugin with a database of its own, in which a thread of its own writes without a pause. */
@@ -34,15 +36,6 @@ function counter(onSetup: (thread: Worker, state: StateStore) => void) {
       sqliteFile('cache', { inBackups: false })
       onSetup(thread, state)
     },
-  })
-}
-
-/** A plugin that copies all databases, as one for backups would. */
-function keeper(onSetup: (databases: NodeDatabases) => void) {
-  return definePlugin({
-    id: 'keeper',
-    requires: { databases: Databases },
-    setup: ({ databases }) => onSetup(databases),
   })
 }
 
@@ -67,14 +60,11 @@ const countOf = async (thread: Worker): Promise<number> => {
 }
 
 test('copies show the moment of the snapshot, while plugins write', async (t) => {
-  const { promise: found, resolve } = Promise.withResolvers<NodeDatabases>()
   const { promise: writing, resolve: counts } = Promise.withResolvers<[Worker, StateStore]>()
-  const node = await createTestNode({
-    plugins: [counter((...parts) => counts(parts)), keeper(resolve)],
-  })
+  const node = await createTestNode({ plugins: [counter((...parts) => counts(parts))] })
   t.teardown(() => node.stop())
   const [thread, state] = await writing
-  const databases = await found
+  const databases = new DatabaseSnapshots(node.dataFolder)
   let stored = 0
   let running = true
   const storing = (async () => {
@@ -216,14 +206,23 @@ test('a snapshot is given up when too much is written meanwhile', async (t) => {
 })
 
 test('a node that stops gives its snapshots up', async (t) => {
-  const { promise: found, resolve } = Promise.withResolvers<NodeDatabases>()
-  const node = await createTestNode({ plugins: [keeper(resolve)] })
-  const databases = await found
-  const snapshot = await databases.snapshot()
+  let state: BackupParticipant | undefined
+  const keeper = definePlugin({
+    id: 'keeper',
+    requires: { participants: BackupParticipants },
+    setup({ participants }) {
+      state = participants.get('state')
+    },
+  })
+  const node = await createTestNode({ plugins: [keeper] })
+  const signal = new AbortController().signal
+  const prepared = await state?.prepare(signal)
+  const snapshot = await prepared?.take(async () => {})
+  await prepared?.release()
   await node.stop()
-  t.match(snapshot.signal.reason, { code: 'SERVICE_UNAVAILABLE', message: 'The node is stopping.' })
-  await t.rejects(first(snapshot).copyTo(join(t.testdir(), 'copy')), { message: 'The node is stopping.' })
-  await t.rejects(databases.snapshot(), { message: 'The node is stopping.' })
+  const stopping = { code: 'SERVICE_UNAVAILABLE', message: 'The node is stopping.' }
+  await t.rejects(async () => void (await Array.fromAsync(snapshot?.entries() ?? [])), stopping)
+  await t.rejects(async () => state?.prepare(signal), stopping)
 })
 
 test('the database of a plugin that is not loaded is copied, with what a crash left in its log', async (t) => {

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { definePlugin, Identity, type NodeIdentity } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodeIdentity } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { createNodeIdentity } from '../../src/system/node-identity.ts'
 import { createTestNode } from '../../src/testing/index.ts'
@@ -22,7 +22,7 @@ const keyOf = (folder: string) => join(folder, 'identity', 'node.key')
 function prover(onSetup: (identity: NodeIdentity) => void) {
   return definePlugin({
     id: 'prover',
-    requires: { identity: Identity },
+    requires: { identity: NodeIdentity },
     setup: ({ identity }) => onSetup(identity),
   })
 }

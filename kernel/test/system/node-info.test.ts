@@ -4,7 +4,7 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { definePlugin, Info, type NodeInfo } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodeInfo } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
 import { createTestNode } from '../../src/testing/index.ts'
@@ -14,7 +14,11 @@ const root = join(import.meta.dirname, '../../..')
 test('a plugin learns what runs, since when and from where', async (t) => {
   const before = Date.now()
   const { promise: found, resolve } = Promise.withResolvers<NodeInfo>()
-  const status = definePlugin({ id: 'status', requires: { info: Info }, setup: ({ info }) => resolve(info) })
+  const status = definePlugin({
+    id: 'status',
+    requires: { info: NodeInfo },
+    setup: ({ info }) => resolve(info),
+  })
   const broken = definePlugin({
     id: 'broken',
     setup() {

@@ -22,8 +22,8 @@ export class ArchiveError extends Error {
 }
 
 /**
- * Explains an error that {@link archiveEntries}, {@link hashEntries} or {@link unpackEntries} threw. Returns `null` for errors of
- * the source and for faults of the code.
+ * Explains an error that {@link archiveEntries} or {@link unpackEntries} threw. Returns `null` for errors of the source and for
+ * faults of the code.
  */
 export function archiveFailure(error: unknown): ArchiveFailure | null {
   if (error instanceof ArchiveError) return { code: error.code, message: error.message }

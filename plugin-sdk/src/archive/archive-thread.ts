@@ -1,23 +1,16 @@
-/** The thread that reads an archive, so that neither a bomb nor a large archive keeps the event loop busy. */
+/** The thread that unpacks an archive, so that neither a bomb nor a large archive keeps the event loop busy. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { archiveEntries, type ReadableEntry } from './archive-entries.ts'
+import { archiveEntries } from './archive-entries.ts'
 import { archiveFailure } from './archive-failure.ts'
-import { hashEntries, unpackEntries } from './hashed-entries.ts'
-import { chunksAhead, type FromThread, type ThreadSettings } from './protocol.ts'
+import { unpackEntries } from './hashed-entries.ts'
+import type { FromThread, ThreadSettings } from './protocol.ts'
 
 if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
 const port = parentPort
 const settings = workerData as ThreadSettings
-const send = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer)
-
-let free = chunksAhead
-let onFree: () => void = () => {}
-port.on('message', () => {
-  free += 1
-  onFree()
-})
+const send = (message: FromThread) => port.postMessage(message)
 
 try {
   await read()
@@ -31,13 +24,10 @@ try {
 }
 
 async function read(): Promise<void> {
-  const { file, maxBytes, maxEntries, task } = settings
+  const { file, folder, maxBytes, maxEntries } = settings
   const entries = archiveEntries(chunksOf(file), { maxBytes, maxEntries })
-  if (task.kind === 'send') for await (const entry of entries) await sendEntry(entry)
-  else {
-    const read = task.kind === 'unpack' ? unpackEntries(entries, task.folder) : hashEntries(entries)
-    for await (const { sha256, ...entry } of read) send({ kind: 'entry', entry, sha256 })
-  }
+  for await (const { sha256, ...entry } of unpackEntries(entries, folder))
+    send({ kind: 'entry', entry, sha256 })
 }
 
 /** Reads the file, and tells the progress at most a hundred times. */
@@ -52,20 +42,4 @@ async function* chunksOf(file: string): AsyncGenerator<Buffer, void, undefined> 
     told = share
     send({ kind: 'progress', share })
   }
-}
-
-async function sendEntry({ content, ...entry }: ReadableEntry): Promise<void> {
-  await slot()
-  send({ kind: 'entry', entry, sha256: null })
-  for await (const chunk of content) {
-    await slot()
-    const bytes = Uint8Array.from(chunk)
-    send({ kind: 'chunk', bytes }, [bytes.buffer])
-  }
-}
-
-/** Waits until the reader is less than `chunksAhead` messages behind. */
-async function slot(): Promise<void> {
-  while (free === 0) await new Promise<void>((resolve) => (onFree = resolve))
-  free -= 1
 }

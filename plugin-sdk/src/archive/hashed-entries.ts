@@ -12,17 +12,6 @@ export interface HashedEntry extends ArchiveEntry {
   readonly sha256: string | null
 }
 
-/** Reads entries to their ends without writing anything. */
-export async function* hashEntries(
-  entries: AsyncIterable<ReadableEntry>,
-): AsyncGenerator<HashedEntry, void, undefined> {
-  for await (const { content, ...entry } of entries) {
-    const hash = createHash('sha256')
-    for await (const chunk of content) hash.update(chunk)
-    yield { ...entry, sha256: entry.type === 'file' ? hash.digest('hex') : null }
-  }
-}
-
 /**
  * Writes entries into an empty folder, with their times, in the thread that calls it. What it has written stays there when
  * it throws. The paths of the entries must be checked: those of {@link archiveEntries} are.

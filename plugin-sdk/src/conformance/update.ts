@@ -3,8 +3,9 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Release, UpdateSource } from '../contracts/update.ts'
-import { type ErrorCode, isNodekeepError } from '../errors.ts'
+import type { ErrorCode, NodekeepError } from '../errors.ts'
 import { type ConformanceTest, checksOf } from './conformance-test.ts'
+import { assertFails as assertFailsWith, failureOf } from './failures.ts'
 import { soon } from './soon.ts'
 
 export type { ConformanceTest }
@@ -232,11 +233,8 @@ async function isExecutable(path: string): Promise<boolean> {
   return ((await stat(path)).mode & 0o100) !== 0
 }
 
-async function assertFails(work: Promise<unknown>, codes: readonly ErrorCode[]): Promise<void> {
-  const thrown = await soon(rejectionOf(work), 'A call did not end.')
-  if (!isNodekeepError(thrown)) assert.fail(`${String(thrown)} is no NodekeepError`)
-  assert.ok(codes.includes(thrown.code), `${thrown.code} (${thrown.message}) is none of ${codes.join(', ')}`)
-  assert.notEqual(thrown.message, '', 'an error tells a person what to do')
+function assertFails(call: Promise<unknown>, codes: readonly ErrorCode[]): Promise<NodekeepError> {
+  return assertFailsWith(soon(call, 'A call did not end.'), codes, 'a call')
 }
 
 /** @param asked when to abort; without it, the signal is aborted before the call */
@@ -247,20 +245,11 @@ async function assertAborts(
   const controller = new AbortController()
   const reason = new Error('The suite has aborted.')
   if (asked === undefined) controller.abort(reason)
-  const rejection = rejectionOf(call(controller.signal))
+  const rejection = failureOf(call(controller.signal), 'an aborted call')
   if (asked !== undefined) {
     await soon(Promise.race([asked, rejection]), 'The source asked for nothing.')
     controller.abort(reason)
   }
   const thrown = await soon(rejection, 'A call went on after its signal was aborted.')
   assert.equal(thrown, reason, 'a call that was aborted ends with the reason of its signal')
-}
-
-async function rejectionOf(work: Promise<unknown>): Promise<unknown> {
-  const outcome = await work.then(
-    () => null,
-    (thrown: unknown) => ({ thrown }),
-  )
-  if (outcome === null) assert.fail('A call succeeded that had to fail.')
-  return outcome.thrown
 }

@@ -19,7 +19,7 @@ export interface NodeAddress {
 }
 
 /** The kernel's service for the node's own address. */
-export const Address = defineService<NodeAddress>('node-address', 1)
+export const NodeAddress = defineService<NodeAddress>('node-address', 1)
 
 /**
  * Origins such as `https://me.example.org` under which clients reach the node while the entry exists, besides those of the

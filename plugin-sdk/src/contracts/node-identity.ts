@@ -30,4 +30,4 @@ export interface IdentityCertificate {
 }
 
 /** The kernel's service for the identity of the node. */
-export const Identity = defineService<NodeIdentity>('node-identity', 1)
+export const NodeIdentity = defineService<NodeIdentity>('node-identity', 1)

@@ -23,4 +23,4 @@ export interface NodeInfo {
 }
 
 /** The kernel's service that describes the running node. */
-export const Info = defineService<NodeInfo>('node-info', 1)
+export const NodeInfo = defineService<NodeInfo>('node-info', 1)

@@ -39,4 +39,4 @@ export interface UpdateSource {
 }
 
 /** The source of updates. */
-export const Updates = defineService<UpdateSource>('update-source', 1)
+export const UpdateSource = defineService<UpdateSource>('update-source', 1)

@@ -33,4 +33,4 @@ export interface UserDirectory {
 }
 
 /** The kernel's user directory. */
-export const Users = defineService<UserDirectory>('users', 1)
+export const UserDirectory = defineService<UserDirectory>('user-directory', 1)

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { createReadStream, writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,10 +11,9 @@ import { create } from 'tar'
 import {
   type ArchiveEntry,
   archiveEntries,
-  checkArchive,
+  archiveFailure,
   emptyFolder,
   type HashedEntry,
-  readArchive,
   unpackArchive,
   unpackEntries,
 } from '../../src/archive.ts'
@@ -115,7 +114,8 @@ test('what tar packs is unpacked as it was, with times and rights', async (t) =>
     t.ok(shares.length > 0 && shares.every((share, index) => share > (shares[index - 1] ?? 0) && share <= 1))
 
     const checked: HashedEntry[] = []
-    await checkArchive(file, { maxBytes }, (entry) => checked.push(entry))
+    const entries = archiveEntries(createReadStream(file), { maxBytes })
+    for await (const entry of unpackEntries(entries, () => null)) checked.push(entry)
     t.strictSame(checked, told)
   }
 })
@@ -394,10 +394,14 @@ test('a bomb ends at the bound, and the event loop runs on', async (t) => {
 
 test('entries and the folders above them are bounded', async (t) => {
   const failure = { code: 'PAYLOAD_TOO_LARGE', message: /more than the 100 files and folders/ }
+  const unpackingOf = async (archive: Uint8Array) => {
+    const file = await stored(t, archive)
+    await unpackArchive(file, join(dirname(file), 'into'), { maxBytes, maxEntries: 100 })
+  }
   const many = tarOf(...Array.from({ length: 101 }, (_, index) => ({ path: `f${index}` })))
-  await t.rejects(checkArchive(await stored(t, many), { maxBytes, maxEntries: 100 }), failure)
+  await t.rejects(unpackingOf(many), failure)
   const deep = tarOf(pax({ path: `${'d/'.repeat(100)}f` }), { path: 'x' })
-  await t.rejects(checkArchive(await stored(t, deep), { maxBytes, maxEntries: 100 }), failure)
+  await t.rejects(unpackingOf(deep), failure)
 })
 
 test('an abort stops the reading and empties the folder', async (t) => {
@@ -420,7 +424,7 @@ test('only an empty folder is unpacked into, and a missing archive has its own e
   await symlink('/etc', join(into, 'there'))
   await t.rejects(unpackArchive(file, into, { maxBytes }), { code: 'CONFLICT' })
   t.strictSame(await readdir(into), ['there'], 'it is left alone')
-  await t.rejects(checkArchive(`${file}2`, { maxBytes }), {
+  await t.rejects(unpackArchive(`${file}2`, t.testdir(), { maxBytes }), {
     code: 'NOT_FOUND',
     message: /archive\.tar\.gz2 does not exist/,
   })
@@ -438,12 +442,13 @@ test('entries are read one by one, whole, in part or not at all', async (t) => {
     ),
   )
   const contents: Record<string, string> = {}
-  for await (const { path, content } of readArchive(file, { maxBytes })) contents[path] = await text(content)
+  for await (const { path, content } of archiveEntries(createReadStream(file), { maxBytes }))
+    contents[path] = await text(content)
   t.strictSame(contents, { first: '1', d: '', large, last: '2' })
 
   const paths: string[] = []
   let part = 0
-  for await (const { path, content } of readArchive(file, { maxBytes })) {
+  for await (const { path, content } of archiveEntries(createReadStream(file), { maxBytes })) {
     paths.push(path)
     if (path !== 'large') continue
     for await (const chunk of content) {
@@ -453,15 +458,14 @@ test('entries are read one by one, whole, in part or not at all', async (t) => {
   }
   t.strictSame(paths, ['first', 'd', 'large', 'last'])
   t.ok(part > 0 && part < large.length)
-  for await (const { path } of readArchive(file, { maxBytes })) {
+  for await (const { path } of archiveEntries(createReadStream(file), { maxBytes })) {
     t.equal(path, 'first')
     break
   }
   const cut = await stored(t, gzipSync(tarOf({ path: 'a', body: large })).subarray(0, 4000))
-  await t.rejects(
-    async () => {
-      for await (const { content } of readArchive(cut, { maxBytes })) await text(content)
-    },
-    { code: 'VALIDATION_ERROR' },
-  )
+  const readAll = async () => {
+    for await (const { content } of archiveEntries(createReadStream(cut), { maxBytes })) await text(content)
+  }
+  const failure = await readAll().catch(archiveFailure)
+  t.match(failure, { code: 'VALIDATION_ERROR' })
 })

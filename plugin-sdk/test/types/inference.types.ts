@@ -7,14 +7,13 @@ import {
   Files,
   type FilesService,
   HealthChecks,
-  Leases,
   type Log,
   type RegistryReader,
   type RegistryWriter,
   Secret,
   type StateStore,
   Type,
-  Users,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
 
 /**
@@ -42,7 +41,7 @@ export const everything = definePlugin({
     baseURL: Type.String({ default: 'https://api.acme.test' }),
     region: Type.Optional(Type.Union([Type.Literal('eu'), Type.Literal('us')])),
   }),
-  requires: { users: Users, maps: Maps },
+  requires: { users: UserDirectory, maps: Maps },
   optional: { files: Files, checks: HealthChecks },
   contributes: { atlas: Maps },
   provides: { geocoder: Geocoding },
@@ -68,12 +67,12 @@ export const nothing = definePlugin({ id: 'nothing', setup() {} })
 
 export const providesAtOnce = definePlugin({
   id: 'geocoder',
-  requires: { leases: Leases },
+  requires: { users: UserDirectory },
   provides: { geocoder: Geocoding },
-  setup: ({ leases }) => ({
+  setup: ({ users }) => ({
     geocoder: {
       async locate() {
-        await leases.acquire('acme', 30)
+        await users.get('acme')
         return [0, 0]
       },
     },

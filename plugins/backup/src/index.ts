@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import {
   BackupParticipants,
-  Control,
   definePlugin,
   HealthChecks,
-  Info,
+  NodeInfo,
+  NodeRestart,
   Restores,
   StorageBackends,
   Trials,
@@ -35,9 +35,9 @@ export default definePlugin({
   requires: {
     participants: BackupParticipants,
     backends: StorageBackends,
-    info: Info,
+    info: NodeInfo,
     restores: Restores,
-    control: Control,
+    control: NodeRestart,
     trials: Trials,
   },
   contributes: { health: HealthChecks },

@@ -1,5 +1,13 @@
 import { join } from 'node:path'
-import { Address, Changes, definePlugin, FileChanged, Files, UserData, userOf } from '@nodekeep/plugin-sdk'
+import {
+  Changes,
+  definePlugin,
+  FileChanged,
+  Files,
+  NodeAddress,
+  UserData,
+  userOf,
+} from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
 import { clientFileRoutes } from './server/client-file.ts'
 import { RetainedChanges } from './server/connections/retained-changes.ts'
@@ -31,7 +39,7 @@ export default definePlugin({
   id: 'file-sync',
   description: 'Keeps the files of all devices of a user the same.',
   config: configuration,
-  requires: { files: Files, changes: Changes, address: Address },
+  requires: { files: Files, changes: Changes, address: NodeAddress },
   contributes: { userData: UserData },
   setup({ config, files, changes, address, userData, events, log, routes, dataDir, sqliteFile, ...context }) {
     const { onServing, onStop, signal } = context

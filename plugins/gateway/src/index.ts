@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Address, Connections, definePlugin, Identity, PublicOrigins } from '@nodekeep/plugin-sdk'
+import { Connections, definePlugin, NodeAddress, NodeIdentity, PublicOrigins } from '@nodekeep/plugin-sdk'
 import { CertificateFiles } from '@nodekeep/plugin-sdk/server-tls'
 import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import { ConfiguredNames } from './addresses/names.ts'
@@ -19,7 +19,7 @@ export default definePlugin({
   id: 'gateway',
   description: 'Leads clients to nodes that connect to it.',
   config: configuration,
-  requires: { identity: Identity, connections: Connections, address: Address },
+  requires: { identity: NodeIdentity, connections: Connections, address: NodeAddress },
   contributes: { origins: PublicOrigins },
   async setup(context) {
     const { id, config, identity, connections, address, origins, nodeDataDir, sqliteFile, log, signal } =

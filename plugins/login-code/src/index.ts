@@ -1,4 +1,4 @@
-import { definePlugin, LoginProviders, SessionsEnded, Type, Users } from '@nodekeep/plugin-sdk'
+import { definePlugin, LoginProviders, SessionsEnded, Type, UserDirectory } from '@nodekeep/plugin-sdk'
 import { CodeProvider } from './code-provider.ts'
 import { codeRoutes } from './routes.ts'
 import { SignInCodes } from './sign-in-codes.ts'
@@ -15,7 +15,7 @@ export default definePlugin({
       description: 'How long a code can be used, in seconds.',
     }),
   }),
-  requires: { users: Users },
+  requires: { users: UserDirectory },
   contributes: { providers: LoginProviders },
   setup({ config, users, providers, events, routes }) {
     const codes = new SignInCodes(config.codeTtlSeconds * 1000)

@@ -1,4 +1,4 @@
-import { Address, definePlugin, LoginProviders } from '@nodekeep/plugin-sdk'
+import { definePlugin, LoginProviders, NodeAddress } from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
 import { nonceRoute } from './nonce-route.ts'
 import { Nonces } from './nonces.ts'
@@ -9,7 +9,7 @@ export default definePlugin({
   id: 'login-siwe',
   description: 'Sign-in with an Ethereum wallet (EIP-4361).',
   config: configuration,
-  requires: { address: Address },
+  requires: { address: NodeAddress },
   contributes: { providers: LoginProviders },
   async setup({ config, state, address, providers, routes }) {
     const nonces = new Nonces(state, config.nonceTtlSeconds * 1000, config.maxOutstandingNonces)

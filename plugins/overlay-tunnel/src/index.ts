@@ -1,4 +1,4 @@
-import { definePlugin, Identity, Overlay, type OverlayNetwork } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodeIdentity, Overlay, type OverlayNetwork } from '@nodekeep/plugin-sdk'
 import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import { configuration } from './configuration.ts'
 import { gatewayAddress } from './gateway-address.ts'
@@ -12,7 +12,7 @@ export default definePlugin({
   id: 'overlay-tunnel',
   description: 'Connects the node to a gateway, which leads clients to it.',
   config: configuration,
-  requires: { identity: Identity },
+  requires: { identity: NodeIdentity },
   provides: { network: Overlay },
   async setup({ config, identity, state, log }) {
     const { gateway, gatewayId, proxy, maxConnections } = config

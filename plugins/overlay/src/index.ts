@@ -3,8 +3,8 @@ import {
   Connections,
   definePlugin,
   HealthChecks,
-  Identity,
   type Log,
+  NodeIdentity,
   Overlay,
   type OverlayConnection,
   type OverlayNetworkStatus,
@@ -20,7 +20,7 @@ export default definePlugin({
   id: 'overlay',
   description: 'Makes the node reachable from outside.',
   config: configuration,
-  requires: { identity: Identity, connections: Connections },
+  requires: { identity: NodeIdentity, connections: Connections },
   optional: { network: Overlay },
   contributes: { origins: PublicOrigins, health: HealthChecks },
   async setup({ config, identity, connections, network, origins, health, state, log, signal, ...context }) {

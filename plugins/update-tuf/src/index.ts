@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { definePlugin, Info, type NodeInfo, type UpdateSource, Updates } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodeInfo, UpdateSource } from '@nodekeep/plugin-sdk'
 import { configuration, repositoryUrl } from './configuration.ts'
 
 /** The plugin `update-tuf`: releases from a repository of The Update Framework. */
@@ -8,8 +8,8 @@ export default definePlugin({
   id: 'update-tuf',
   description: 'Finds releases in a repository of The Update Framework, and verifies them.',
   config: configuration,
-  requires: { info: Info },
-  provides: { source: Updates },
+  requires: { info: NodeInfo },
+  provides: { source: UpdateSource },
   async setup({ config, info, dataDir, nodeDataDir, onServing }) {
     const url = config.url === undefined ? null : repositoryUrl(config.url)
     if (url === null) return { source: noSource }

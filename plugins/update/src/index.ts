@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import {
-  Address,
   definePlugin,
   Files,
   HealthChecks,
-  Info,
+  NodeAddress,
+  NodeInfo,
   Supervisor,
-  Updates as UpdateSources,
-  Users,
+  UpdateSource,
+  UserDirectory,
   WasmRuntimes,
 } from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
@@ -26,8 +26,14 @@ export default definePlugin({
   id: 'update',
   description: 'Finds and installs new versions of Nodekeep, and goes back if they do not work.',
   config: configuration,
-  requires: { info: Info, supervisor: Supervisor, address: Address, users: Users, runtimes: WasmRuntimes },
-  optional: { source: UpdateSources, files: Files },
+  requires: {
+    info: NodeInfo,
+    supervisor: Supervisor,
+    address: NodeAddress,
+    users: UserDirectory,
+    runtimes: WasmRuntimes,
+  },
+  optional: { source: UpdateSource, files: Files },
   contributes: { health: HealthChecks },
   async setup({
     config,

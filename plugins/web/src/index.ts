@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { definePlugin, Info, LoginProviders, Type, WebPages } from '@nodekeep/plugin-sdk'
+import { definePlugin, LoginProviders, NodeInfo, Type, WebPages } from '@nodekeep/plugin-sdk'
 import { nodePages } from './node-pages.ts'
 import { PageFiles } from './page-files.ts'
 import { pageRoutes } from './routes.ts'
@@ -12,7 +12,7 @@ export default definePlugin({
   id: 'web',
   description: 'Shows pages for people at the address of the node.',
   config: Type.Object({}),
-  requires: { pages: WebPages, info: Info, logins: LoginProviders },
+  requires: { pages: WebPages, info: NodeInfo, logins: LoginProviders },
   contributes: { ownPages: WebPages },
   setup({ pages, info, logins, ownPages, routes }) {
     for (const [name, page] of nodePages(bundle)) ownPages.add(name, page)

@@ -4,7 +4,7 @@ import { copyFile, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs
 import { basename, join, posix } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import { readArchive } from '@nodekeep/plugin-sdk/archive'
+import { archiveEntries } from '@nodekeep/plugin-sdk/archive'
 import { compare, gt, prerelease, valid } from 'semver'
 import { releaseName } from '../release-archive.ts'
 import type { ReleaseFile } from '../release-folder.ts'
@@ -120,7 +120,7 @@ export function hashedPath(path: string, { hashes }: FileFacts): string {
 /** Reads an archive to its end, which finds damage, and returns its `release.json`. */
 async function describeArchive(file: string): Promise<ReleaseFile> {
   let release: ReleaseFile | undefined
-  for await (const { path, content } of readArchive(file, { maxBytes })) {
+  for await (const { path, content } of archiveEntries(createReadStream(file), { maxBytes })) {
     if (/^[^/]+\/release\.json$/.test(path)) release = JSON.parse(await text(content))
   }
   if (release === undefined) throw new Error(`${file} is no release: it has no release.json.`)

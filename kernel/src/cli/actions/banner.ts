@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { LoginProviders, tokenKey } from '@nodekeep/plugin-sdk'
+import { LoginProviders } from '@nodekeep/plugin-sdk'
+import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import { isLoopback } from '../../access/node-origins.ts'
 import { isWildcard } from '../../http/listen.ts'
 import type { RunningNode } from '../../node.ts'

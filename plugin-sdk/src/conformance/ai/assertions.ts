@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict'
-import { type ErrorCode, isNodekeepError, type NodekeepError } from '../../errors.ts'
+import type { ErrorCode, NodekeepError } from '../../errors.ts'
+import { assertCode } from '../failures.ts'
 import { type Heard, textOf } from './chatting.ts'
 import type { AiSubject } from './subject.ts'
 
 /** Expects a NodekeepError with one of the codes, whose message does not contain the key. */
-export function assertCode(
+export function assertFailed(
   thrown: unknown,
   codes: readonly ErrorCode[],
   { key }: Pick<AiSubject, 'key'>,
 ): NodekeepError {
-  if (!isNodekeepError(thrown)) assert.fail(`${String(thrown)} is not a NodekeepError`)
-  assert.ok(codes.includes(thrown.code), `${thrown.code} (${thrown.message}) is none of ${codes.join(', ')}`)
-  assert.notEqual(thrown.message, '', 'an error message tells what to do')
-  assert.ok(key === undefined || !thrown.message.includes(key), 'no error message contains the key')
-  return thrown
+  const error = assertCode(thrown, codes, 'a chat')
+  assert.ok(key === undefined || !error.message.includes(key), 'no error message contains the key')
+  return error
 }
 
 export function assertUpstream(thrown: unknown, subject: AiSubject): NodekeepError {
-  return assertCode(thrown, ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'], subject)
+  return assertFailed(thrown, ['UPSTREAM_ERROR', 'UPSTREAM_TIMEOUT'], subject)
 }
 
 /** Expects that a reply failed after the text that the server sent, and did not seem complete. */

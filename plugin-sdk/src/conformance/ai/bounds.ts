@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { soon } from '../soon.ts'
-import { assertBrokenOff, assertCode, assertUpstream } from './assertions.ts'
+import { assertBrokenOff, assertFailed, assertUpstream } from './assertions.ts'
 import { hear, question } from './chatting.ts'
 import { failureOfModels, noModels } from './models.ts'
 import type { AiCheck } from './subject.ts'
@@ -21,7 +21,7 @@ export function boundChecks(check: AiCheck): void {
   check('the body of an error that does not end changes nothing about the error', async (subject) => {
     subject.server.play({ kind: 'status', status: 500, endless: true })
     const { failure } = await hear(subject)
-    assertCode(failure?.thrown, ['UPSTREAM_ERROR'], subject)
+    assertFailed(failure?.thrown, ['UPSTREAM_ERROR'], subject)
   })
 
   check('a list of models that does not end is an upstream error', async (subject, skip) => {

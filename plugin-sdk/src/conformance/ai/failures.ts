@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { ErrorCode } from '../../errors.ts'
-import { assertBrokenOff, assertCode, assertUpstream } from './assertions.ts'
+import { assertBrokenOff, assertFailed, assertUpstream } from './assertions.ts'
 import { hear, hearAll, reply, textOf } from './chatting.ts'
 import { failureOfModels, noModels } from './models.ts'
 import { type AiCheck, type AiSubject, lacking, lacks } from './subject.ts'
@@ -23,7 +23,7 @@ export function failureChecks(check: AiCheck): void {
       subject.server.play({ kind: 'status', status })
       const { deltas, failure } = await hear(subject)
       assert.ok(failure !== undefined, 'a refused chat is an error')
-      const error = assertCode(failure.thrown, codes, subject)
+      const error = assertFailed(failure.thrown, codes, subject)
       assert.equal(error.permanent, permanent, `${error.code} is ${permanent ? '' : 'not '}permanent`)
       assert.equal(error.headers['retry-after'], undefined, 'nobody said when to try again')
       assert.deepEqual(deltas, [])
@@ -41,7 +41,7 @@ export function failureChecks(check: AiCheck): void {
     ] as const) {
       subject.server.play({ kind: 'status', status, retryAfter })
       const { failure } = await hear(subject)
-      const error = assertCode(
+      const error = assertFailed(
         failure?.thrown,
         ['TOO_MANY_REQUESTS', 'UPSTREAM_ERROR', 'SERVICE_UNAVAILABLE'],
         subject,

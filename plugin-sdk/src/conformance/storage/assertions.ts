@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StorageEntry } from '../../contracts/storage.ts'
-import { type ErrorCode, isNodekeepError } from '../../errors.ts'
 import { isWritable } from '../../storage/entry-times.ts'
+import { assertCode, assertFails } from '../failures.ts'
 import { collect, stream } from './bytes.ts'
 import type { StorageView } from './subject.ts'
 
@@ -67,41 +67,4 @@ export function assertEntry(
     assert.ok(date instanceof Date && isWritable(date), `${entry.name} has dates of the years 0 to 9999`)
   }
   assert.match(entry.revision, /^[\x21\x23-\x7e]+$/, 'a revision is visible ASCII without quotes')
-}
-
-/** Asserts that an attempt fails with one of the codes. */
-export async function assertFails(
-  attempt: Promise<unknown>,
-  codes: readonly ErrorCode[],
-  what: string,
-): Promise<void> {
-  const outcome = await attempt.then(
-    () => null,
-    (thrown: unknown) => ({ thrown }),
-  )
-  if (outcome === null) assert.fail(`${what} succeeded instead of failing with ${codes.join(' or ')}`)
-  assertCode(outcome.thrown, codes, what)
-}
-
-export function assertCode(thrown: unknown, codes: readonly ErrorCode[], what: string): void {
-  if (!isNodekeepError(thrown)) {
-    assert.fail(`${what} failed with ${String(thrown)}, which is not a NodekeepError`)
-  }
-  assert.ok(
-    codes.includes(thrown.code),
-    `${what} failed with ${thrown.code} (${thrown.message}) instead of ${codes.join(' or ')}`,
-  )
-  assert.notEqual(thrown.message, '', 'an error has a message')
-}
-
-/** Asserts that an aborted call ends with the reason of the signal, or with a NodekeepError. */
-export async function assertAborted(attempt: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  const thrown = await attempt.then(
-    () => assert.fail('the aborted call succeeded'),
-    (reason: unknown) => reason,
-  )
-  assert.ok(
-    thrown === signal.reason || isNodekeepError(thrown),
-    `an aborted call ends with the signal's reason or a NodekeepError, not with ${String(thrown)}`,
-  )
 }

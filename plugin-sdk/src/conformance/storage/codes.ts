@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
 import type { ErrorCode } from '../../errors.ts'
-import { assertFails, entries, names, put, text } from './assertions.ts'
+import { assertFails } from '../failures.ts'
+import { entries, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StorageStaged } from '../../contracts/storage.ts'
-import { assertAbsent, assertFails, isAbsent, names, put, text } from './assertions.ts'
+import { assertFails } from '../failures.ts'
+import { assertAbsent, isAbsent, names, put, text } from './assertions.ts'
 import { pattern, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StorageBackend, StorageStaged } from '../../contracts/storage.ts'
-import {
-  assertAborted,
-  assertAbsent,
-  assertContent,
-  assertFails,
-  isAbsent,
-  names,
-  put,
-  text,
-} from './assertions.ts'
+import { assertAborted, assertFails } from '../failures.ts'
+import { assertAbsent, assertContent, isAbsent, names, put, text } from './assertions.ts'
 import { pattern, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 

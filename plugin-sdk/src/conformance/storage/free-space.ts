@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isNodekeepError } from '../../errors.ts'
-import { assertContent, assertFails, names } from './assertions.ts'
+import { assertFails } from '../failures.ts'
+import { assertContent, names } from './assertions.ts'
 import { pattern, silentStream, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
+import { assertAborted, assertFails } from '../failures.ts'
 import { soon } from '../soon.ts'
-import { assertAborted, assertContent, assertFails, entries, names, put } from './assertions.ts'
+import { assertContent, entries, names, put } from './assertions.ts'
 import { collect, pattern, silentStream, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 

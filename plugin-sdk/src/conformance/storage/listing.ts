@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { assertEntry, assertFails, entries, names, put, text } from './assertions.ts'
+import { assertFails } from '../failures.ts'
+import { assertEntry, entries, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
 import { oddNames, unorderedNames } from './odd-names.ts'
 import type { StorageCheck } from './subject.ts'

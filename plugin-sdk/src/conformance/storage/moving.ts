@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { assertAbsent, assertContent, assertFails, names, put, text } from './assertions.ts'
+import { assertFails } from '../failures.ts'
+import { assertAbsent, assertContent, names, put, text } from './assertions.ts'
 import { pattern, stream } from './bytes.ts'
 import type { StorageCheck } from './subject.ts'
 

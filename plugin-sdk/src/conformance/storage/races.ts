@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { assertCode, assertContent, assertFails, names, put, text } from './assertions.ts'
+import { assertCode, assertFails } from '../failures.ts'
+import { assertContent, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
 import type { BackendCheck, StorageCheck, StorageView } from './subject.ts'
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { assertAborted, assertFails, assertSame, put, text } from './assertions.ts'
+import { assertAborted, assertFails } from '../failures.ts'
+import { assertSame, put, text } from './assertions.ts'
 import { collect, pattern, stream } from './bytes.ts'
 import type { StorageCheck } from './subject.ts'
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { assertAbsent, assertFails, names, put, text } from './assertions.ts'
+import { assertFails } from '../failures.ts'
+import { assertAbsent, names, put, text } from './assertions.ts'
 import type { BackendCheck, StorageCheck } from './subject.ts'
 
 export function removalChecks(check: StorageCheck): void {

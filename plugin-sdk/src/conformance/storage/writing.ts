@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
+import { assertAborted, assertFails } from '../failures.ts'
 import { soon, until } from '../soon.ts'
-import {
-  assertAborted,
-  assertAbsent,
-  assertContent,
-  assertEntry,
-  assertFails,
-  names,
-  put,
-  text,
-} from './assertions.ts'
+import { assertAbsent, assertContent, assertEntry, names, put, text } from './assertions.ts'
 import { pattern, silentStream, stream } from './bytes.ts'
 import type { StorageCheck } from './subject.ts'
 

@@ -6,7 +6,6 @@ import {
   type ArchiveEntry,
   ArchiveError,
   archiveEntries,
-  hashEntries,
   type ReadableEntry,
   unpackEntries,
 } from '@nodekeep/plugin-sdk/archive'
@@ -162,14 +161,13 @@ async function checked(
   const sum = { entries: 0, bytes: 0 }
   const sample = rule && new Sample(rule)
   const placeOf = (entry: ArchiveEntry) => {
-    if (sample?.includes(entry) === false) return null
+    if (folder === null || sample?.includes(entry) === false) return null
     const { path } = entry
     const other = others.find(({ below }) => path === below || path.startsWith(`${below}/`))
-    return other === undefined ? join(folder ?? '', path) : join(other.folder, path.slice(other.below.length))
+    return other === undefined ? join(folder, path) : join(other.folder, path.slice(other.below.length))
   }
-  const all = folder === null ? hashEntries(watched()) : unpackEntries(watched(), placeOf, { sync: true })
   const headerSum = hash('sha256', header)
-  for await (const entry of all) {
+  for await (const entry of unpackEntries(watched(), placeOf, { sync: true })) {
     if (entry.path === ownNames.manifest) manifest.end()
     else {
       // In an encrypted archive, the header inside proves the one outside.

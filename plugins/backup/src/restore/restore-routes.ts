@@ -1,6 +1,6 @@
 import {
-  type NodeControl,
   NodekeepError,
+  type NodeRestart,
   type NodeRestores,
   type RegistryReader,
   type RoutesApp,
@@ -20,7 +20,7 @@ interface RestoreRouteParts {
   readonly folders: RestoreFolders
   readonly restores: NodeRestores
   readonly backends: RegistryReader<StorageBackend>
-  readonly control: NodeControl
+  readonly control: NodeRestart
   /** Resolves when the restore that the start has applied is settled. */
   readonly settled: Promise<void>
   /** Aborted when the plugin stops. */

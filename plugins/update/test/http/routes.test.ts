@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
-import { definePlugin, Info, NodekeepError } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodeInfo, NodekeepError } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
 import { updateRoutes } from '../../src/http/routes.ts'
@@ -149,7 +149,7 @@ test('only the owner sees what the former version would refuse, makes it look, a
   }
   const paper = definePlugin({
     id: 'paper-updates',
-    requires: { info: Info },
+    requires: { info: NodeInfo },
     setup: ({ info, routes }) =>
       routes(
         (app) =>

@@ -1,11 +1,11 @@
 import { createTestNode } from '@nodekeep/kernel/testing'
 import {
-  Address,
   definePlugin,
   Files,
   type FilesService,
+  NodeAddress,
   PublicOrigins,
-  Users,
+  UserDirectory,
   type WasmRuntime,
   WasmRuntimes,
 } from '@nodekeep/plugin-sdk'
@@ -21,7 +21,7 @@ async function startNode(t: Test, plugins: Record<string, unknown> = { 'wasm-nat
   let parts: Parts | undefined
   const probe = definePlugin({
     id: 'probe',
-    requires: { address: Address, users: Users, files: Files, runtimes: WasmRuntimes },
+    requires: { address: NodeAddress, users: UserDirectory, files: Files, runtimes: WasmRuntimes },
     contributes: { origins: PublicOrigins },
     setup({ origins, onServing, ...context }) {
       parts = context

@@ -1,7 +1,7 @@
-import { type NodeControl, NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type NodeRestart } from '@nodekeep/plugin-sdk'
 
 /** Passes the request for a restart on to the program that runs the node. */
-export class KernelNodeControl implements NodeControl {
+export class KernelNodeRestart implements NodeRestart {
   readonly supervised: boolean
   /** Resolves with the reason of the first request. */
   readonly restartRequested: Promise<string>

@@ -1,7 +1,7 @@
 import { defineService } from '../service.ts'
 
-/** Controls the process of the node. */
-export interface NodeControl {
+/** Restarts the process of the node. */
+export interface NodeRestart {
   /** Whether a service manager starts the node again after a restart was requested (the setting `supervised`). */
   readonly supervised: boolean
   /**
@@ -15,4 +15,4 @@ export interface NodeControl {
 }
 
 /** The kernel's service that restarts the node. */
-export const Control = defineService<NodeControl>('node-control', 1)
+export const NodeRestart = defineService<NodeRestart>('node-restart', 1)
