@@ -10,6 +10,7 @@ import { checkPluginPlaces } from './plugin-places.ts'
 import { withProgram } from './program.ts'
 import { checkRegistryNames } from './registry-names.ts'
 import { checkSampleWallets } from './sample-wallets.ts'
+import { checkSecurityTests } from './security-tests.ts'
 import { checkUnusedExports } from './unused-exports.ts'
 
 /**
@@ -28,6 +29,7 @@ export function checkWalls(root: string): string[] {
     ...checkAddresses(root),
     ...checkSampleWallets(root),
     ...checkRegistryNames(root),
+    ...checkSecurityTests(root),
     ...checkDocumentation(packages, program),
     ...checkUnusedExports(packages, program),
     ...checkComments(
