@@ -76,7 +76,7 @@ test('limits count each client, and not the tunnel', async (t) => {
   const node = await startTunnelNode(t, gateway)
   await node.log.line(/^Clients reach/)
   const statuses = async (localAddress: string) => {
-    const path = `/api/overlay/door/${'0'.repeat(32)}`
+    const path = `/api/overlay/address-proof/${'0'.repeat(32)}`
     const answers = []
     for (let at = 0; at < 125; at += 1)
       answers.push((await ask(gateway.firstPort, path, { localAddress })).status)
@@ -84,8 +84,11 @@ test('limits count each client, and not the tunnel', async (t) => {
   }
   t.same(await statuses('127.0.0.2'), new Set([200, 429]))
   t.equal(
-    (await ask(gateway.firstPort, `/api/overlay/door/${'0'.repeat(32)}`, { localAddress: '127.0.0.3' }))
-      .status,
+    (
+      await ask(gateway.firstPort, `/api/overlay/address-proof/${'0'.repeat(32)}`, {
+        localAddress: '127.0.0.3',
+      })
+    ).status,
     200,
   )
 })
