@@ -14,7 +14,7 @@
  * |---|---|---|
  * | `welcome` | gateway | The node is registered, under a port and URLs. A later one replaces it. |
  * | `dial` | gateway | Open more data connections. |
- * | `door` | gateway | The gateway came to a URL of the node as a client would: whether the node itself answered. |
+ * | `reachability` | gateway | The gateway came to a URL of the node as a client would: whether the node itself answered. |
  * | `replaced` | gateway | Another process with the same key has taken the place of this one. |
  * | `refused` | gateway | The node is not taken in. The connection ends. |
  * | `stopping` | gateway | The gateway stops. It sends no new clients; those that are there may finish. |
@@ -23,8 +23,8 @@
  *
  * A line has at most 4 KiB. Fields that a side does not know are ignored; other messages end the connection.
  */
+export { addressStatement, isSignedBy } from './tunnel/address-proof.ts'
 export { ControlChannel, type ControlChannelOptions } from './tunnel/control-channel.ts'
-export { doorStatement, isSignedBy } from './tunnel/door.ts'
 export {
   type ClientLine,
   type FirstLine,

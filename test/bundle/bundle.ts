@@ -1,11 +1,13 @@
-/** `npm run bundle`: writes the pages for browsers and the client of file sync into the folders `bundle` of their plugins. */
+/** `npm run bundle`: writes the types of answers into the SDK, and the pages for browsers and the client of file sync into the folders `bundle` of their plugins. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { generateNodeAnswers, nodeAnswersFile } from './node-answers.ts'
 import { bundlePages, pagesFolder } from './pages.ts'
 import { bundleSyncClient, syncClientFolder } from './sync-client.ts'
 
 /** Makes the files that are committed although other files determine them. */
 export async function writeBundles(): Promise<void> {
+  await writeFile(nodeAnswersFile, await generateNodeAnswers())
   const bundles = [
     [pagesFolder, await bundlePages()],
     [syncClientFolder, await bundleSyncClient()],

@@ -22,7 +22,7 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
   node: {
     ...ofAll,
     'GET /': pages,
-    'GET /api/overlay/door/{nonce}':
+    'GET /api/overlay/address-proof/{nonce}':
       'A gateway asks whether this node answers at its public address. The answer is a signature of the question.',
     'GET /api/sync/client/nodekeep-sync.cjs':
       'A new device has no token yet. The file has no data of users. Requests are limited for each address.',

@@ -92,7 +92,7 @@ test('without a certificate, the gateway knows no name itself', async (t) => {
   }
 })
 
-test('plain HTTP leads to https, and to nothing else', async (t) => {
+test('plain HTTP is redirected to https, and to nothing else', async (t) => {
   const me = await knownNode(t)
   const gateway = await startGateway(t, {
     gateway: { domain, names: { me: me.nodeId }, https: { host: '127.0.0.1', port: 0, publicPort: 443 } },

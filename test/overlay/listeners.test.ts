@@ -115,7 +115,7 @@ test('one address has a limited number of connections', async (t) => {
   const node = await startTunnelNode(t, gateway, { plugins: [streams] })
   await node.log.line(/^Clients reach/)
   const port = gateway.firstPort
-  // The gateway itself comes from 127.0.0.1, to test the door.
+  // The gateway itself comes from 127.0.0.1, to check whether the node is reachable.
   const localAddress = '127.0.0.2'
   const openHere = () => connect({ host: '127.0.0.1', port, localAddress }).on('error', () => {})
   const sockets = [openHere(), openHere(), openHere()]

@@ -119,7 +119,7 @@ test('a node takes no name for its own that it did not ask for', async (t) => {
   const { dataFolder, nodeId } = await knownNode(t)
   const gateway = await startGateway(t, { gateway: { domain, tls, names: { bank: nodeId } } })
   const { log } = await startNamed(t, gateway, 'me', { dataFolder })
-  t.match(await log.line(/^The gateway also leads https:\/\/bank\.example\.test.* to the node/), {
+  t.match(await log.line(/^The gateway also forwards https:\/\/bank\.example\.test.* to the node/), {
     level: 'warn',
   })
   await log.line(reachable(`me.${domain}`))

@@ -76,7 +76,7 @@ test('a node gets and gives back a name over its tunnel port, and clients reach 
     status: 200,
     body: { success: true, subdomain: 'me', url: `https://me.${domain}:${port}` },
   })
-  await log.line(/^The gateway also leads https:\/\/me\.example\.test/)
+  await log.line(/^The gateway also forwards https:\/\/me\.example\.test/)
   const answer = await askHttps({ port, name: `me.${domain}`, of: 'node', path: '/streams/mirror' })
   t.match(JSON.parse(answer.body), { ip: '127.0.0.1', protocol: 'https' })
   const status = await askHttps({ port, name: domain, of: 'gateway', path: '/api/gateway/status/me' })

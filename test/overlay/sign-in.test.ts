@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'tap'
 import { proofOf, trustingLogin, wallet } from '../sign-in/fixtures/trusting-login.ts'
 import { ask } from './fixtures/http-client.ts'
@@ -74,7 +76,7 @@ test('limits count each client, and not the tunnel', async (t) => {
   const node = await startTunnelNode(t, gateway)
   await node.log.line(/^Clients reach/)
   const statuses = async (localAddress: string) => {
-    const path = `/api/overlay/door/${'0'.repeat(32)}`
+    const path = `/api/overlay/address-proof/${'0'.repeat(32)}`
     const answers = []
     for (let at = 0; at < 125; at += 1)
       answers.push((await ask(gateway.firstPort, path, { localAddress })).status)
@@ -82,8 +84,28 @@ test('limits count each client, and not the tunnel', async (t) => {
   }
   t.same(await statuses('127.0.0.2'), new Set([200, 429]))
   t.equal(
-    (await ask(gateway.firstPort, `/api/overlay/door/${'0'.repeat(32)}`, { localAddress: '127.0.0.3' }))
-      .status,
+    (
+      await ask(gateway.firstPort, `/api/overlay/address-proof/${'0'.repeat(32)}`, {
+        localAddress: '127.0.0.3',
+      })
+    ).status,
     200,
   )
+})
+
+test('only a proxy of the configuration says in the PROXY protocol from where a client comes', async (t) => {
+  const gateway = await startGateway(t, { gateway: { proxyProtocol: ['127.0.0.2'] } })
+  const { log } = await startTunnelNode(t, gateway)
+  await log.line(/^Clients reach/)
+  const answerTo = (localAddress: string) => {
+    const socket = connect({ host: '127.0.0.1', port: gateway.firstPort, localAddress })
+    socket.write('PROXY TCP4 203.0.113.7 198.51.100.1 56324 443\r\n')
+    socket.write('GET /whoami HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+    return text(socket)
+  }
+  const from = log.mark
+  t.match(await answerTo('127.0.0.3'), /^HTTP\/1.1 400 /, 'a client cannot say it')
+  t.notOk(log.fields('ip', from).includes('203.0.113.7'))
+  t.match(await answerTo('127.0.0.2'), /^HTTP\/1.1 200 /)
+  t.ok(log.fields('ip', from).includes('203.0.113.7'))
 })

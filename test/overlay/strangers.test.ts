@@ -25,6 +25,16 @@ test('processes with one key that wait for each other do not pile up', async (t)
   t.equal(await firstEnd(node, 20, () => newProcess()), '', 'one beyond the limit is closed')
 })
 
+test('a node of another version of the protocol is told to be updated', async (t) => {
+  const gateway = await startGateway(t)
+  const node = await rawNode(t, gateway.controlPort)
+  const { end } = node.open({ ...newProcess(), version: 1 } as FirstLine)
+  t.match(
+    await end,
+    /"type":"refused","reason":"The gateway speaks version 2 .* Update the node or the gateway/,
+  )
+})
+
 test('connections of nodes to the API count as connections of their address', async (t) => {
   const gateway = await startGateway(t, { gateway: { limits: { connectionsPerAddress: 3 } } })
   const node = await rawNode(t, gateway.controlPort)

@@ -440,3 +440,20 @@ test('no document offers a real wallet as the owner', async (t) => {
   )
   bites(t, { 'config/README.md': `"owner": "${wallet}"\n` }, /config\/README\.md: .*write a placeholder/)
 })
+
+test('each threat in SECURITY.md names a test that is there', async (t) => {
+  const file = 'plugins/notes/test/notes.test.ts'
+  const source = "import { test } from 'tap'\ntest('a note of another user is not found', () => {})\n"
+  const threat = (tests: string) => ({
+    [file]: source,
+    'SECURITY.md': `## Threats and protections\n\n| Threat | Protection | Tests |\n|---|---|---|\n| A user | Notes are private. | ${tests} |\n`,
+  })
+  t.strictSame(checkWalls(house(t, threat(`[a note of another user is not found](${file})`))), [])
+  bites(t, threat(''), /name a test that holds the row "A user"/)
+  bites(t, threat(`[a note of nobody](${file})`), /there is no test "a note of nobody" in plugins\/notes/)
+  bites(
+    t,
+    threat('[a note of another user](plugins/notes/test/gone.test.ts)'),
+    /in plugins\/notes\/test\/gone/,
+  )
+})

@@ -11,6 +11,7 @@ import { checkPluginPlaces } from './plugin-places.ts'
 import { withProgram } from './program.ts'
 import { checkRegistryNames } from './registry-names.ts'
 import { checkSampleWallets } from './sample-wallets.ts'
+import { checkSecurityTests } from './security-tests.ts'
 import { checkUnusedExports } from './unused-exports.ts'
 
 /**
@@ -29,6 +30,7 @@ export function checkWalls(root: string): string[] {
     ...checkAddresses(root),
     ...checkSampleWallets(root),
     ...checkRegistryNames(root),
+    ...checkSecurityTests(root),
     ...checkDocumentation(packages, program),
     ...checkConsumers(root, packages, program),
     ...checkUnusedExports(packages, program),

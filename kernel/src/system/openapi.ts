@@ -48,7 +48,16 @@ export function openApiRoute(app: RoutesApp, { table, origins, version }: OpenAp
         operationId: 'getOpenApi',
         summary: 'This description of the interface',
         tags: ['system'],
-        response: { 200: Type.Object({}, { additionalProperties: true }) },
+        response: {
+          200: Type.Object(
+            {
+              servers: Type.Array(Type.Object({ url: Type.String() }), {
+                description: 'The address of this request, then the other public addresses of the node.',
+              }),
+            },
+            { additionalProperties: true },
+          ),
+        },
       },
     },
     async (request, reply) => {

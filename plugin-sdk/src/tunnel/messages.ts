@@ -4,7 +4,7 @@ import { isIP, isIPv6 } from 'node:net'
 export const tunnelProtocol = 'nodekeep-tunnel/1'
 
 /** The version of the messages within the protocol. */
-export const tunnelVersion = 1
+export const tunnelVersion = 2
 
 /** The length of a line without its line feed, in bytes. */
 export const maxLineBytes = 4096
@@ -44,17 +44,17 @@ export type KeepAlive = { readonly type: 'ping' } | { readonly type: 'pong' }
 export type GatewayMessage =
   | {
       readonly type: 'welcome'
-      /** The port of the gateway that leads to the node; 0 without one. */
+      /** The port of the gateway for the node; 0 without one. */
       readonly port: number
       /** The URLs of the node, without a path: `https://me.example.org`. At most 10. */
       readonly urls: readonly string[]
     }
   | { readonly type: 'dial'; readonly count: number }
   | {
-      readonly type: 'door'
+      readonly type: 'reachability'
       readonly url: string
-      readonly open: boolean
-      /** Why it is not open: a sentence for the log. */
+      readonly reachable: boolean
+      /** Why it is not reachable: a sentence for the log. */
       readonly reason: string | null
     }
   | { readonly type: 'replaced' }
@@ -155,7 +155,7 @@ const gatewayMessages: ChecksByKind<GatewayMessage, 'type'> = {
     urls: (value) => Array.isArray(value) && value.length <= 10 && value.every(isUrl),
   },
   dial: { count: (value) => isWithin(value, 1, 10_000) },
-  door: { url: isUrl, open: isBoolean, reason: (value) => value === null || isSentence(value) },
+  reachability: { url: isUrl, reachable: isBoolean, reason: (value) => value === null || isSentence(value) },
   replaced: {},
   refused: { reason: isSentence, retrySeconds: (value) => isWithin(value, 0, 86_400) },
   stopping: {},

@@ -63,9 +63,9 @@ test('messages arrive in order, in whatever pieces', async (t) => {
   const sent: GatewayMessage[] = [
     { type: 'welcome', port: 20_000, urls: ['https://xn--bcher-kva.example.org'] },
     {
-      type: 'door',
+      type: 'reachability',
       url: 'https://me.example.org',
-      open: false,
+      reachable: false,
       reason: 'Zertifikat ungültig: größer als erlaubt.',
     },
     { type: 'dial', count: 2 },

@@ -32,7 +32,7 @@ test('every line survives the way', async (t) => {
     [readClientLine, { ...client, serverName: null, protocol: 'http', encrypted: false }],
     [readGatewayMessage, { type: 'welcome', port: 20_017, urls: [url] }],
     [readGatewayMessage, { type: 'dial', count: 3 }],
-    [readGatewayMessage, { type: 'door', url, open: false, reason: 'Nobody answered.' }],
+    [readGatewayMessage, { type: 'reachability', url, reachable: false, reason: 'Nobody answered.' }],
     [readGatewayMessage, { type: 'replaced' }],
     [readGatewayMessage, { type: 'refused', reason: 'Not you.', retrySeconds: 30 }],
     [readGatewayMessage, { type: 'stopping' }],
@@ -74,7 +74,8 @@ test('lines that are not valid are refused with a sentence', async (t) => {
     () => readGatewayMessage(JSON.stringify({ type: 'leaving' })),
     () => readGatewayMessage(JSON.stringify({ type: 'dial', count: 0 })),
     () => readGatewayMessage(JSON.stringify({ type: 'welcome', port: 1, urls: Array(11).fill(url) })),
-    () => readGatewayMessage(JSON.stringify({ type: 'door', url: 'me', open: true, reason: null })),
+    () =>
+      readGatewayMessage(JSON.stringify({ type: 'reachability', url: 'me', reachable: true, reason: null })),
     () => readNodeMessage(JSON.stringify({ type: 'dial', count: 1 })),
   ]
   for (const read of refused) t.throws(read, /^The other side sent a line .*\.$/)

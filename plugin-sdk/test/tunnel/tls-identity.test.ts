@@ -1,6 +1,12 @@
 import { once } from 'node:events'
 import { connect, createServer, type TLSSocket } from 'node:tls'
-import { doorStatement, isSignedBy, nodeIdOf, tunnelProtocol, tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
+import {
+  addressStatement,
+  isSignedBy,
+  nodeIdOf,
+  tunnelProtocol,
+  tunnelTls,
+} from '@nodekeep/plugin-sdk/tunnel'
 import { test } from 'tap'
 import { gateway, node, signAs } from './fixtures/identities.ts'
 
@@ -42,13 +48,13 @@ test('a client without a certificate, of another protocol or with an older TLS h
   }
 })
 
-test('the statement at a door holds for one node, one nonce and one host', async (t) => {
-  const statement = doorStatement('5a'.repeat(16), 'me.example.org')
+test('the statement about an address holds for one node, one nonce and one host', async (t) => {
+  const statement = addressStatement('5a'.repeat(16), 'me.example.org')
   const signature = signAs(node, statement)
   t.ok(isSignedBy(node.nodeId, statement, signature))
   t.notOk(isSignedBy(gateway.nodeId, statement, signature))
-  t.notOk(isSignedBy(node.nodeId, doorStatement('5b'.repeat(16), 'me.example.org'), signature))
-  t.notOk(isSignedBy(node.nodeId, doorStatement('5a'.repeat(16), 'you.example.org'), signature))
+  t.notOk(isSignedBy(node.nodeId, addressStatement('5b'.repeat(16), 'me.example.org'), signature))
+  t.notOk(isSignedBy(node.nodeId, addressStatement('5a'.repeat(16), 'you.example.org'), signature))
   for (const id of ['', '0', 'z'.repeat(44), node.nodeId.slice(1)])
     t.notOk(isSignedBy(id, statement, signature))
   t.notOk(isSignedBy(node.nodeId, statement, signature.subarray(1)))

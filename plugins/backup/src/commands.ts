@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
 import { rehearse } from './drill/rehearsal.ts'
 import { readVerdict, sentenceOf } from './drill/verdict.ts'
-import type { BackupStatus } from './http/status.ts'
 import { runWithMoment } from './moment/run-with-moment.ts'
 import { answerOf } from './node-answer.ts'
 import { identitiesOf } from './recovery-keys.ts'
@@ -101,21 +101,21 @@ async function runningNode(context: Context): Promise<NodeClient> {
 async function createBackup(
   { signal }: Context,
   node: NodeClient,
-): Promise<{ readonly filename: string; readonly size: number }> {
+): Promise<Pick<NodeAnswers['POST /api/backup/create'], 'filename' | 'size'>> {
   try {
     return await answerOf(node.fetch('/api/backup/create', { method: 'POST', signal }))
   } catch (error) {
     const { cause } = error as { cause?: { code?: unknown } }
     if (cause?.code !== 'UND_ERR_HEADERS_TIMEOUT') throw error
   }
-  let status: BackupStatus
+  let status: NodeAnswers['GET /api/backup/status']
   do {
     await setTimeout(askEveryMs, undefined, { signal })
     status = await answerOf(node.fetch('/api/backup/status', { signal }))
   } while (status.running !== null)
   const { filename, problem } = status.last ?? { filename: null, problem: null }
   if (filename === null) throw new Error(problem ?? 'The backup was not made. The log of the node says why.')
-  const { backups } = await answerOf<{ backups: { filename: string; size: number }[] }>(
+  const { backups } = await answerOf<NodeAnswers['GET /api/backup/list']>(
     node.fetch('/api/backup/list', { signal }),
   )
   return { filename, size: backups.find((backup) => backup.filename === filename)?.size ?? 0 }
@@ -124,7 +124,9 @@ async function createBackup(
 async function withProgress<T>(context: Context, node: NodeClient, work: Promise<T>): Promise<T> {
   const line = context.output.progress('backup')
   const timer = setInterval(async () => {
-    const status = await answerOf<BackupStatus>(node.fetch('/api/backup/status')).catch(() => null)
+    const status = await answerOf<NodeAnswers['GET /api/backup/status']>(
+      node.fetch('/api/backup/status'),
+    ).catch(() => null)
     const running = status?.running
     if (running)
       line.update(

@@ -52,13 +52,13 @@ export const configuration = Type.Object({
       host: host('plain HTTP'),
       port: port(80, 'plain HTTP'),
     },
-    { default: {}, description: 'Leads browsers from http to https, and serves nothing else.' },
+    { default: {}, description: 'Redirects browsers from http to https, and serves nothing else.' },
   ),
   https: Type.Object(
     {
       enabled: Type.Boolean({
         default: true,
-        description: 'Whether the gateway leads https to nodes. It needs a domain.',
+        description: 'Whether the gateway forwards https to nodes. It needs a domain.',
       }),
       host: host('https'),
       port: port(443, 'https'),

@@ -13,10 +13,10 @@ import { AddressRates } from './connections/address-rates.ts'
 import { OpenConnections } from './connections/open-connections.ts'
 import { plainAddress } from './connections/proxy-header.ts'
 import { type ListenerParts, PublicListener } from './connections/public-listener.ts'
-import { dialAsClient } from './doors/dial-as-client.ts'
-import { Doors } from './doors/doors.ts'
 import { NodePorts } from './ports/node-ports.ts'
 import type { PortTable } from './ports/port-table.ts'
+import { dialAsClient } from './reachability/dial-as-client.ts'
+import { ReachabilityChecks } from './reachability/reachability-checks.ts'
 import { NodeLog } from './tunnels/node-log.ts'
 import type { NodeSession } from './tunnels/node-session.ts'
 import { Nodes, refuse } from './tunnels/nodes.ts'
@@ -40,7 +40,7 @@ export class Gateway {
   readonly #handshakes: OpenConnections
   readonly #addresses: Addresses
   readonly #nodes: Nodes
-  readonly #doors: Doors
+  readonly #reachability: ReachabilityChecks
   readonly #ports: NodePorts | null
   readonly #control: Server
   readonly #http: PublicListener
@@ -75,7 +75,7 @@ export class Gateway {
       nodeLog,
       onArrival: (session) => this.#welcome(session),
       onDeparture: (session) => {
-        this.#doors.forget(session)
+        this.#reachability.forget(session)
         this.#ports?.left(session.process)
       },
     })
@@ -126,7 +126,7 @@ export class Gateway {
             nodeLog,
             log,
           })
-    this.#doors = new Doors({
+    this.#reachability = new ReachabilityChecks({
       dial: (url, signal) => {
         // A URL leaves the usual port of http out.
         const { protocol, port } = new URL(url)
@@ -225,7 +225,7 @@ export class Gateway {
     if (this.#nodes.find(nodeId) !== session) return
     const urls = this.#addresses.urlsOf(session.process, port)
     session.send({ type: 'welcome', port, urls })
-    this.#doors.watch(session, urls)
+    this.#reachability.watch(session, urls)
   }
 }
 

@@ -17,7 +17,7 @@ import { UsedProofs } from './registration/used-proofs.ts'
 /** The plugin `gateway`: the public side of tunnels. */
 export default definePlugin({
   id: 'gateway',
-  description: 'Leads clients to nodes that connect to it.',
+  description: 'Forwards clients to nodes that connect to it.',
   config: configuration,
   requires: { identity: NodeIdentity, connections: Connections, address: NodeAddress },
   contributes: { origins: PublicOrigins },

@@ -13,7 +13,7 @@ const newCode = Type.Object({
     format: 'date-time',
     description: 'When the code expires, by the clock of the node.',
   }),
-  expiresIn: Type.Integer({ description: 'The same in seconds from now, for clients with another clock.' }),
+  expiresIn: Type.Integer({ description: 'Seconds until the code expires, for clients with another clock.' }),
 })
 
 const account = Type.Object({

@@ -23,7 +23,7 @@ export const configuration = Type.Object({
   ),
   proxy: Type.Boolean({
     default: true,
-    description: 'Whether the node lets the gateway lead clients to it.',
+    description: 'Whether the node lets the gateway forward clients to it.',
   }),
   maxConnections: Type.Integer({
     default: 1000,

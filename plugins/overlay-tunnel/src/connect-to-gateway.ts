@@ -18,7 +18,7 @@ const handshakeMs = 15_000
 /** Most milliseconds until another connection begins beside one that waits for its handshake. */
 const otherMs = 2000
 /** Milliseconds until such another connection is given up. */
-const otherPatienceMs = 4000
+const otherTimeoutMs = 4000
 /** Milliseconds of silence before the system asks whether the other side still exists. It also keeps the place in a NAT. */
 const keepAliveMs = 15_000
 
@@ -75,7 +75,7 @@ async function openSoon(route: GatewayRoute, signal: AbortSignal): Promise<Gatew
       const nextMs = otherMs * (0.75 + Math.random() / 4)
       found = await Promise.race([...attempts, delay(nextMs, undefined, { ref: false })])
       if (found !== undefined) return found
-      const other = open(route, AbortSignal.any([untilOver, AbortSignal.timeout(otherPatienceMs)]))
+      const other = open(route, AbortSignal.any([untilOver, AbortSignal.timeout(otherTimeoutMs)]))
       // Its failure says nothing about the first one.
       attempts.push(other.catch(() => new Promise(() => {})))
     }

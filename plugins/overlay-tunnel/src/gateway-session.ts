@@ -22,12 +22,12 @@ interface GatewaySessionParts {
   readonly log: Log
   /** The gateway with this id has taken the node in. */
   readonly onWelcome: (gatewayId: string) => void
-  /** The port, the URLs or their doors have changed. */
+  /** The port, the URLs or whether clients reach them have changed. */
   readonly onChange: () => void
 }
 
-/** Lines about the doors of the node within a minute. More would let a gateway fill the disk of the log. */
-const doorLinesPerMinute = 30
+/** Lines about the reachability of the node within a minute. More would let a gateway fill the disk of the log. */
+const reachabilityLinesPerMinute = 30
 
 /** How a session ended. */
 interface SessionEnd {
@@ -43,13 +43,13 @@ interface SessionEnd {
 export class GatewaySession {
   readonly #parts: GatewaySessionParts
   /** Whether the gateway could reach the node at its URLs; `null` while it has not tried. */
-  readonly #doors = new Map<string, boolean | null>()
+  readonly #reachable = new Map<string, boolean | null>()
   #port = 0
   #hasWarned = false
   #wasWelcome = false
   #isStopping = false
-  /** The lines about doors since a time of the monotonic clock. */
-  #doorLines = { count: 0, since: Number.NEGATIVE_INFINITY }
+  /** The lines about reachability since a time of the monotonic clock. */
+  #lines = { count: 0, since: Number.NEGATIVE_INFINITY }
 
   constructor(parts: GatewaySessionParts) {
     this.#parts = parts
@@ -59,19 +59,19 @@ export class GatewaySession {
     return this.#wasWelcome
   }
 
-  /** The port of the gateway that leads to the node; 0 without one. */
+  /** The port of the gateway for the node; 0 without one. */
   get port(): number {
     return this.#port
   }
 
-  /** The URLs that lead to the node. */
+  /** The URLs of the node. */
   get urls(): string[] {
-    return this.#isStopping ? [] : [...this.#doors.keys()]
+    return this.#isStopping ? [] : [...this.#reachable.keys()]
   }
 
   /** Whether the gateway has reached the node at one of them, as a client would. */
   get isConnected(): boolean {
-    return !this.#isStopping && [...this.#doors.values()].includes(true)
+    return !this.#isStopping && [...this.#reachable.values()].includes(true)
   }
 
   /** Runs the session. It resolves when the session has ended, and never rejects. */
@@ -154,16 +154,16 @@ export class GatewaySession {
       case 'welcome': {
         const { own, foreign } = sortUrls(message, name, route.address.host)
         this.#port = message.port
-        for (const url of this.#doors.keys()) if (!own.includes(url)) this.#doors.delete(url)
-        for (const url of own) this.#doors.set(url, this.#doors.get(url) ?? null)
+        for (const url of this.#reachable.keys()) if (!own.includes(url)) this.#reachable.delete(url)
+        for (const url of own) this.#reachable.set(url, this.#reachable.get(url) ?? null)
         this.#warnOf(foreign)
         break
       }
-      case 'door':
-        if (!this.#doors.has(message.url)) return
-        if (this.#doors.get(message.url) === message.open) return
-        this.#doors.set(message.url, message.open)
-        this.#logDoor(message)
+      case 'reachability':
+        if (!this.#reachable.has(message.url)) return
+        if (this.#reachable.get(message.url) === message.reachable) return
+        this.#reachable.set(message.url, message.reachable)
+        this.#logReachability(message)
         break
       case 'stopping':
         if (this.#isStopping) return
@@ -174,18 +174,20 @@ export class GatewaySession {
     onChange()
   }
 
-  /** The gateway decides how often it says that a door has opened or closed. */
-  #logDoor({ url, open, reason }: Extract<GatewayMessage, { readonly type: 'door' }>): void {
+  /** The gateway decides how often it sends such a message. */
+  #logReachability({
+    url,
+    reachable,
+    reason,
+  }: Extract<GatewayMessage, { readonly type: 'reachability' }>): void {
     const { log } = this.#parts
     const now = performance.now()
-    if (now - this.#doorLines.since > 60_000) this.#doorLines = { count: 0, since: now }
-    this.#doorLines.count += 1
-    if (this.#doorLines.count > doorLinesPerMinute + 1) return
-    if (this.#doorLines.count > doorLinesPerMinute)
-      log.warn(
-        'The addresses of the node open and close all the time. That is not logged for up to a minute.',
-      )
-    else if (open) log.info({ url }, `Clients reach the node at ${url}.`)
+    if (now - this.#lines.since > 60_000) this.#lines = { count: 0, since: now }
+    this.#lines.count += 1
+    if (this.#lines.count > reachabilityLinesPerMinute + 1) return
+    if (this.#lines.count > reachabilityLinesPerMinute)
+      log.warn('The reachability of the node changes all the time. That is not logged for up to a minute.')
+    else if (reachable) log.info({ url }, `Clients reach the node at ${url}.`)
     else log.warn({ url }, `Clients do not reach the node at ${url}: ${reason}`)
   }
 
@@ -196,7 +198,7 @@ export class GatewaySession {
     this.#hasWarned = true
     this.#parts.log.warn(
       { urls: foreign },
-      `The gateway also leads ${url} to the node, but this is not its name. If it is to be, set "overlay-tunnel.name" to "${new URL(url).host}".`,
+      `The gateway also forwards ${url} to the node, but this is not its name. If it is to be, set "overlay-tunnel.name" to "${new URL(url).host}".`,
     )
   }
 }

@@ -20,7 +20,7 @@ interface NameRegistrationParts {
 interface WelcomeSession {
   readonly route: GatewayRoute
   readonly gatewayId: string
-  /** Whether the gateway leads clients of the name to the node already. */
+  /** Whether the gateway forwards clients of the name to the node already. */
   readonly isLed: boolean
   /** {@link NameRegistration.problem} has changed. */
   readonly onChange: () => void

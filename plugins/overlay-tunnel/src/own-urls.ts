@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { OwnName } from './own-name.ts'
 
-/** The URLs by which a gateway says that it leads to the node. */
+/** The URLs that a gateway says it forwards to the node. */
 interface SortedUrls {
   readonly own: string[]
   /** Those that the node does not take for its own. */

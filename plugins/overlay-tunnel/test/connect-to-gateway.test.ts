@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
+import { tunnelTls, tunnelVersion } from '@nodekeep/plugin-sdk/tunnel'
 import { type Test, test } from 'tap'
 import { connectToGateway, type GatewayRoute } from '../src/connect-to-gateway.ts'
 import { startIdentityNode } from './fixtures/identity-node.ts'
@@ -8,7 +8,7 @@ import { ScriptedGateway } from './fixtures/scripted-gateway.ts'
 
 const line = {
   purpose: 'control',
-  version: 1,
+  version: tunnelVersion,
   instance: 'a'.repeat(32),
   endsTls: true,
   host: '127.0.0.1',
@@ -41,7 +41,7 @@ async function behindProxy(t: Test, take: (near: Socket, gatewayPort: number) =>
   return { gateway, route }
 }
 
-function lead(near: Socket, port: number): void {
+function forward(near: Socket, port: number): void {
   const far = connect({ host: '127.0.0.1', port }).on('error', () => {})
   near.pipe(far).pipe(near)
   far.once('close', () => near.destroy())
@@ -67,7 +67,7 @@ test('a connection that nobody answers does not keep the node from a gateway tha
   const lost: Socket[] = []
   const { gateway, route } = await behindProxy(t, (near, port) => {
     // The first one is lost for good, and so is what it sends.
-    if (lost.length > 0) return lead(near, port)
+    if (lost.length > 0) return forward(near, port)
     lost.push(near.resume())
     near.once('end', () => near.end())
   })
@@ -87,7 +87,7 @@ test('a slow gateway gets one connection of the node, at its place in the queue'
     if (first === undefined) return
     near.resume().once('end', () => near.end())
     // The gateway takes the first connection when others wait behind it.
-    if (waiting.length === 3) lead(first, port)
+    if (waiting.length === 3) forward(first, port)
   })
   const { socket } = await connectToGateway(route, line, new AbortController().signal)
   t.teardown(() => socket.destroy())

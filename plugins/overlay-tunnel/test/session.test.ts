@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { OverlayConnection, OverlayNode } from '@nodekeep/plugin-sdk'
-import { writeLine } from '@nodekeep/plugin-sdk/tunnel'
+import { tunnelVersion, writeLine } from '@nodekeep/plugin-sdk/tunnel'
 import { type Test, test } from 'tap'
 import { startIdentityNode } from './fixtures/identity-node.ts'
 import { ScriptedGateway } from './fixtures/scripted-gateway.ts'
@@ -45,7 +45,7 @@ async function join(t: Test, section: Readonly<Record<string, unknown>> = {}): P
 test('the node says who and what it is, and that it leaves', async (t) => {
   const { gateway, leave } = await join(t)
   const control = await gateway.control(1)
-  t.match(control.line, { purpose: 'control', version: 1, endsTls: true, host: '127.0.0.1' })
+  t.match(control.line, { purpose: 'control', version: tunnelVersion, endsTls: true, host: '127.0.0.1' })
   t.match(control.nodeId, /^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
   await leave()
   await once(control.socket, 'close')
@@ -119,12 +119,12 @@ test('a gateway that stops has no clients for the node any more', async (t) => {
   t.same(network.status().origins, [])
 })
 
-test('a door that is closed is told in the log, and the node is not connected', async (t) => {
+test('an address that clients do not reach is told in the log, and the node is not connected', async (t) => {
   const { gateway, network, log } = await join(t)
   const control = await gateway.control(1)
   while (!network.status().connected) await new Promise(setImmediate)
   const url = `http://127.0.0.1:${gateway.publicPort}`
-  control.send({ type: 'door', url, open: false, reason: 'Nobody answers in time.' })
+  control.send({ type: 'reachability', url, reachable: false, reason: 'Nobody answers in time.' })
   while (network.status().connected) await new Promise(setImmediate)
   t.same(network.status().origins, [url], 'the address is still the one of the node')
   t.ok(log.some(({ level, msg }) => level === 'warn' && /do not reach.*Nobody answers in time/.test(msg)))
@@ -137,8 +137,8 @@ test('a gateway cannot fill the log of the node', async (t) => {
   const url = `http://127.0.0.1:${gateway.publicPort}`
   const before = log.length
   for (let at = 0; at < 500; at += 1) {
-    control.send({ type: 'door', url, open: false, reason: 'x'.repeat(500) })
-    control.send({ type: 'door', url, open: true, reason: null })
+    control.send({ type: 'reachability', url, reachable: false, reason: 'x'.repeat(500) })
+    control.send({ type: 'reachability', url, reachable: true, reason: null })
     control.send({ type: 'stopping' })
   }
   control.send({ type: 'welcome', port: 17, urls: [] })
@@ -165,7 +165,7 @@ test('a gateway cannot make up addresses of the node', async (t) => {
   control.send({ type: 'welcome', port: 20_017, urls: [...foreign, ...own] })
   while (network.status().allocatedPort !== 20_017) await new Promise(setImmediate)
   t.same(network.status().origins, own)
-  for (const url of foreign) control.send({ type: 'door', url, open: true, reason: null })
+  for (const url of foreign) control.send({ type: 'reachability', url, reachable: true, reason: null })
   control.send({ type: 'welcome', port: 0, urls: foreign })
   while (network.status().allocatedPort !== 0) await new Promise(setImmediate)
   t.match(network.status(), { connected: false, origins: [] })

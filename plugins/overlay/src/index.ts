@@ -13,7 +13,7 @@ import {
 import type { Certificates } from './certificates/certificates.ts'
 import { configuration } from './configuration.ts'
 import { OverlayOrigins } from './overlay-origins.ts'
-import { doorRoute, statusRoute } from './routes.ts'
+import { addressProofRoute, statusRoute } from './routes.ts'
 
 /** The plugin `overlay`: the node within a network through which clients reach it from outside. */
 export default definePlugin({
@@ -60,7 +60,7 @@ export default definePlugin({
     routes(
       (app) => {
         statusRoute(app, { identity, status })
-        if (network?.isConfigured === true) doorRoute(app, identity)
+        if (network?.isConfigured === true) addressProofRoute(app, identity)
       },
       { prefix: '/api/overlay' },
     )

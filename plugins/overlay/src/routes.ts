@@ -1,5 +1,5 @@
 import { type NodeIdentity, type OverlayNetworkStatus, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import { doorStatement } from '@nodekeep/plugin-sdk/tunnel'
+import { addressStatement } from '@nodekeep/plugin-sdk/tunnel'
 
 const Status = Type.Object({
   nodeId: Type.String({ description: "Base58 of the node's Ed25519 public key." }),
@@ -14,16 +14,16 @@ const Status = Type.Object({
   }),
 })
 
-const Door = Type.Object({
+const AddressProof = Type.Object({
   nodeId: Type.String({ description: "Base58 of the node's Ed25519 public key." }),
   signature: Type.String({
     description:
-      'Signature of `nodekeep-door/1`, the nonce and the Host of the request, one a line, in base64url.',
+      'Signature of `nodekeep-address/1`, the nonce and the Host of the request, one a line, in base64url.',
   }),
 })
 
 /** The signatures for one client address in a minute. A gateway asks once a minute for each address of the node. */
-const doorsPerMinute = 120
+const proofsPerMinute = 120
 
 interface StatusParts {
   readonly identity: NodeIdentity
@@ -49,26 +49,26 @@ export function statusRoute(app: RoutesApp, { identity, status }: StatusParts): 
   )
 }
 
-/** The route by which a gateway finds out whether an address leads to this node. */
-export function doorRoute(app: RoutesApp, identity: NodeIdentity): void {
+/** The route by which a gateway finds out whether an address is one of this node. */
+export function addressProofRoute(app: RoutesApp, identity: NodeIdentity): void {
   app.get(
-    '/door/:nonce',
+    '/address-proof/:nonce',
     {
       config: {
         access: 'public',
         publicReason:
           'A gateway asks whether this node answers at its public address. The answer is a signature of the question.',
-        rateLimit: { max: doorsPerMinute, timeWindow: 60_000 },
+        rateLimit: { max: proofsPerMinute, timeWindow: 60_000 },
       },
       schema: {
         summary: 'Proves that this node stands behind an address.',
-        operationId: 'getOverlayDoor',
+        operationId: 'getOverlayAddressProof',
         params: Type.Object({ nonce: Type.String({ pattern: '^[0-9a-f]{32}$' }) }),
-        response: { 200: Door },
+        response: { 200: AddressProof },
       },
     },
     async ({ params, host }) => {
-      const signature = identity.sign(doorStatement(params.nonce, host.toLowerCase()))
+      const signature = identity.sign(addressStatement(params.nonce, host.toLowerCase()))
       return { nodeId: identity.nodeId, signature: Buffer.from(signature).toString('base64url') }
     },
   )

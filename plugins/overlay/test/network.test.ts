@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin, HealthChecks, PublicOrigins, type RegistryReader } from '@nodekeep/plugin-sdk'
-import { doorStatement, isSignedBy } from '@nodekeep/plugin-sdk/tunnel'
+import { addressStatement, isSignedBy } from '@nodekeep/plugin-sdk/tunnel'
 import { type Test, test } from 'tap'
 import overlay from '../src/index.ts'
 import { paperNetwork } from './fixtures/paper-network.ts'
@@ -44,7 +44,7 @@ test('the status is that of the network', async (t) => {
   t.match(status, { connected: true, proxyEnabled: true, allocatedPort: 20_017 })
 })
 
-test('https addresses are origins of the node while the network leads to it', async (t) => {
+test('https addresses are origins of the node while the network forwards to it', async (t) => {
   const { network, origins } = await start(t)
   const all = () => [...origins].map(([, origin]) => origin).sort()
   network.change({ origins: ['https://me.example.org', 'http://gateway.example.org:20017'] })
@@ -102,15 +102,15 @@ test('a node without a certificate closes a connection of TLS', async (t) => {
 test('the node proves that it stands behind an address', async (t) => {
   const { node } = await start(t)
   const nonce = 'a5'.repeat(16)
-  const answer = (await (await node.fetch(`/api/overlay/door/${nonce}`)).json()) as Record<
+  const answer = (await (await node.fetch(`/api/overlay/address-proof/${nonce}`)).json()) as Record<
     'nodeId' | 'signature',
     string
   >
   const signature = Buffer.from(answer.signature, 'base64url')
-  t.ok(isSignedBy(answer.nodeId, doorStatement(nonce, node.url.host), signature))
-  t.notOk(isSignedBy(answer.nodeId, doorStatement(nonce, 'elsewhere.example.org'), signature))
+  t.ok(isSignedBy(answer.nodeId, addressStatement(nonce, node.url.host), signature))
+  t.notOk(isSignedBy(answer.nodeId, addressStatement(nonce, 'elsewhere.example.org'), signature))
   for (const wrong of ['x', 'A5'.repeat(16), 'a5'.repeat(17)]) {
-    t.equal((await node.fetch(`/api/overlay/door/${wrong}`)).status, 400)
+    t.equal((await node.fetch(`/api/overlay/address-proof/${wrong}`)).status, 400)
   }
 })
 

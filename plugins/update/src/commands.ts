@@ -1,59 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { UpdateConfiguration } from './configuration.ts'
 
 type Context = CommandContext<UpdateConfiguration>
 
-interface Version {
-  readonly version: string
-  readonly commit: string
-  readonly buildDate: string
-}
-
-interface Status {
-  readonly currentVersion: string
-  readonly latestVersion: string
-  readonly updateAvailable: boolean
-  readonly releaseNotes: string
-}
-
-interface Details {
-  readonly checkedAt: string | null
-  readonly problem: string | null
-  readonly obstacle: string | null
-  readonly wayBack: {
-    readonly version: string
-    readonly until: string
-    readonly problems: readonly string[]
-  } | null
-  readonly watchedUntil: string | null
-  readonly withoutWayBack: string | null
-  readonly copies: readonly {
-    readonly before: string
-    readonly folder: string
-    readonly bytes: number
-    readonly until: string
-  }[]
-}
-
-interface Progress {
-  readonly isUpdating: boolean
-  readonly progress: string
-}
-
-interface Outcome {
-  readonly success: boolean
-  readonly message: string
-}
-
-interface Attempt {
-  readonly from: string
-  readonly to: string
-  readonly startedAt: string
-  readonly endedAt: string | null
-  readonly result: string
-  readonly reason: string | null
-}
+type Outcome = NodeAnswers['POST /api/update/install']
 
 /** How often the progress of an update is asked for, in milliseconds. */
 const askEveryMs = 500
@@ -65,10 +17,10 @@ export default defineCommands<UpdateConfiguration>({
   async status(context) {
     const node = await runningNode(context)
     const [{ version, commit, buildDate }, status, details, { progress }] = await Promise.all([
-      get<Version>(node, 'version'),
-      get<Status>(node, 'status'),
-      get<Details>(node, 'details'),
-      get<Progress>(node, 'progress'),
+      get(node, 'version'),
+      get(node, 'status'),
+      get(node, 'details'),
+      get(node, 'progress'),
     ])
     const { wayBack } = details
     context.output.state({
@@ -101,13 +53,10 @@ export default defineCommands<UpdateConfiguration>({
 
   async check(context) {
     const node = await runningNode(context)
-    const { updateAvailable, latestVersion } = await post<{
-      updateAvailable: boolean
-      latestVersion: string
-    }>(node, 'check')
+    const { updateAvailable, latestVersion } = await post(node, 'check')
     context.output.state({ 'update available': updateAvailable, newest: latestVersion })
-    if (updateAvailable) context.output.lines(...linesOf((await get<Status>(node, 'status')).releaseNotes))
-    const { obstacle } = await get<Details>(node, 'details')
+    if (updateAvailable) context.output.lines(...linesOf((await get(node, 'status')).releaseNotes))
+    const { obstacle } = await get(node, 'details')
     if (obstacle !== null) context.output.lines(obstacle)
   },
 
@@ -115,10 +64,10 @@ export default defineCommands<UpdateConfiguration>({
     const node = await runningNode(context)
     const line = context.output.progress('update')
     try {
-      const before = await get<Version>(node, 'version')
+      const before = await get(node, 'version')
       const installing = install(context, node)
       const outcome = await withProgress(installing, async () => {
-        const { progress } = await get<Progress>(node, 'progress')
+        const { progress } = await get(node, 'progress')
         line.update(Number(/(\d+) %$/.exec(progress)?.[1] ?? 0) / 100, progress)
       })
       if (!outcome.success) return context.output.state({ version: before.version, result: outcome.message })
@@ -137,19 +86,19 @@ export default defineCommands<UpdateConfiguration>({
       context,
       '`nodekeep supervise --back` goes back to the version before, and starts it.',
     )
-    const { wayBack } = await get<Details>(node, 'details')
+    const { wayBack } = await get(node, 'details')
     const question = `Go back to version ${wayBack?.version}, with the data as it is now?`
     if (wayBack !== null && context.options.yes !== true && !(await context.confirm(question)))
       throw new Error('Nothing was changed. With --yes, the command does not ask.')
-    const before = await get<Version>(node, 'version')
-    const { message } = await post<Outcome>(node, 'back')
+    const before = await get(node, 'version')
+    const { message } = await post(node, 'back')
     if (context.options.json !== true) context.output.lines(message)
     const { version, result } = await changed(context, node, before.version)
     context.output.state({ version, result })
   },
 
   async history(context) {
-    const { attempts } = await get<{ attempts: Attempt[] }>(await runningNode(context), 'history')
+    const { attempts } = await get(await runningNode(context), 'history')
     context.output.table(
       attempts.map(({ startedAt, from, to, result, reason }) => ({
         started: startedAt,
@@ -178,12 +127,19 @@ async function runningNode(
   return node
 }
 
-function get<T>(node: NodeClient, path: string): Promise<T> {
-  return answerOf(node.fetch(`/api/update/${path}`))
+function get<Name extends 'version' | 'status' | 'details' | 'progress' | 'history'>(
+  node: NodeClient,
+  name: Name,
+): Promise<NodeAnswers[`GET /api/update/${Name}`]> {
+  return answerOf(node.fetch(`/api/update/${name}`))
 }
 
-function post<T>(node: NodeClient, path: string): Promise<T> {
-  return answerOf(node.fetch(`/api/update/${path}`, { method: 'POST' }))
+function post<Name extends 'check' | 'install' | 'back'>(
+  node: NodeClient,
+  name: Name,
+  query = '',
+): Promise<NodeAnswers[`POST /api/update/${Name}`]> {
+  return answerOf(node.fetch(`/api/update/${name}${query}`, { method: 'POST' }))
 }
 
 /** @throws Error with the node's message */
@@ -198,14 +154,14 @@ async function answerOf<T>(answer: Promise<Response>): Promise<T> {
 async function install({ options, signal }: Context, node: NodeClient): Promise<Outcome> {
   try {
     const query = options.withoutWayBack === true ? '?withoutWayBack=true' : ''
-    return await post<Outcome>(node, `install${query}`)
+    return await post(node, 'install', query)
   } catch (error) {
     const { cause } = error as { cause?: { code?: unknown } }
     if (cause?.code !== 'UND_ERR_HEADERS_TIMEOUT') throw error
   }
   for (;;) {
     await setTimeout(askEveryMs, undefined, { signal })
-    const { isUpdating, progress } = await get<Progress>(node, 'progress')
+    const { isUpdating, progress } = await get(node, 'progress')
     if (!isUpdating) throw new Error(progress)
     if (progress.startsWith('Changing')) return { success: true, message: progress }
   }
@@ -229,7 +185,7 @@ async function changed(
   const end = performance.now() + changeMs
   for (;;) {
     await setTimeout(askEveryMs, undefined, { signal })
-    const answers = Promise.all([get<Version>(node, 'version'), get<Progress>(node, 'progress')])
+    const answers = Promise.all([get(node, 'version'), get(node, 'progress')])
     const [running, state] = await answers.catch(() => [null, null])
     if (running !== null && running.version !== former)
       return { version: running.version, result: `Version ${running.version} runs.` }

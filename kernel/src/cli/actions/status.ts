@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { findRunningNode } from '../../state/running-node.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
@@ -46,7 +47,7 @@ interface HealthStatus {
 async function healthOf(url: URL): Promise<HealthStatus | null> {
   try {
     const answer = await fetch(new URL('/health', url), { signal: AbortSignal.timeout(5000) })
-    const { status } = (await answer.json()) as { status: string }
+    const { status } = (await answer.json()) as NodeAnswers['GET /health']
     return { serving: answer.ok, status }
   } catch {
     return null
@@ -62,7 +63,7 @@ async function pluginsOf(
   try {
     const answer = await node?.fetch('/api/system/plugins', { signal: AbortSignal.timeout(5000) })
     if (answer?.ok !== true) return null
-    const { plugins } = (await answer.json()) as { plugins: { id: string; state: string }[] }
+    const { plugins } = (await answer.json()) as NodeAnswers['GET /api/system/plugins']
     return Object.fromEntries(plugins.map(({ id, state }) => [id, state]))
   } catch {
     return null

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { TrialNode } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { type ManifestEntry, manifestEntries } from '../archive/manifest.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
 
@@ -42,14 +43,8 @@ interface NodeUser {
   readonly owner: boolean
 }
 
-/** An entry of `GET /api/files/list`. */
-interface ListedEntry {
-  readonly name: string
-  readonly type: 'file' | 'directory'
-  readonly size?: number
-  readonly modified: string
-  readonly created: string
-}
+type Listing = NodeAnswers['GET /api/files/list']
+type ListedEntry = Listing['entries'][number]
 
 type Expected = Pick<ManifestEntry, 'type' | 'size' | 'modified' | 'created' | 'sha256'>
 
@@ -95,11 +90,7 @@ async function compareUsers(
   owner: string,
   expected: ReadonlyMap<string, NodeUser>,
 ): Promise<void> {
-  const { users } = await answerOf<{ users: (NodeUser & { uuid: string })[] }>(
-    comparison,
-    '/api/users',
-    owner,
-  )
+  const { users } = await answerOf<NodeAnswers['GET /api/users']>(comparison, '/api/users', owner)
   const found = new Map(users.map((user) => [user.uuid, user]))
   for (const [uuid, user] of expected) {
     const other = found.get(uuid)
@@ -114,8 +105,11 @@ async function compareUsers(
 }
 
 async function comparePlugins(comparison: Comparison, owner: string): Promise<void> {
-  type Plugins = { plugins: { id: string; state: string; reason: string | null }[] }
-  const { plugins } = await answerOf<Plugins>(comparison, '/api/system/plugins', owner)
+  const { plugins } = await answerOf<NodeAnswers['GET /api/system/plugins']>(
+    comparison,
+    '/api/system/plugins',
+    owner,
+  )
   for (const id of comparison.plugins) {
     const plugin = plugins.find((one) => one.id === id)
     if (plugin === undefined) throw new NodeDiffers(`the plugin "${id}" is missing`)
@@ -218,7 +212,7 @@ class UserFilesComparison {
     do {
       const after: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
       const path = `/api/files/list?path=${encodeURIComponent(folder === '' ? '/' : folder)}${after}`
-      const page = await answerOf<ListedPage>(this.#comparison, path, this.#uuid)
+      const page: Listing = await answerOf<Listing>(this.#comparison, path, this.#uuid)
       yield* page.entries
       cursor = page.cursor
     } while (cursor !== null)
@@ -254,11 +248,6 @@ class UserFilesComparison {
     this.#missing.delete(path)
     return found
   }
-}
-
-interface ListedPage {
-  readonly entries: readonly ListedEntry[]
-  readonly cursor: string | null
 }
 
 function shown(path: string): string {

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type CommandContext, lockFolder, type NodeClient, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { readHeader } from '../archive/read-archive.ts'
 import { mebibytes } from '../create/free-space.ts'
 import { answerOf } from '../node-answer.ts'
@@ -118,7 +119,7 @@ async function cancel(context: CommandContext, folders: RestoreFolders): Promise
     backup = await cancelRestore({ folders, restores: context.restores })
   } else {
     const answer = node.fetch('/api/backup/restore', { method: 'DELETE' })
-    backup = (await answerOf<{ backup: string }>(answer)).backup
+    backup = (await answerOf<NodeAnswers['DELETE /api/backup/restore']>(answer)).backup
   }
   context.output.lines(`The restore of ${backup} is taken back. The node keeps its present data.`)
 }
@@ -178,7 +179,7 @@ async function planInNode(
   node: NodeClient,
   prepared: string,
   extra: { readonly restart?: true },
-): Promise<{ readonly supervised: boolean }> {
+): Promise<NodeAnswers['POST /api/backup/restore']> {
   const body = JSON.stringify({ prepared, confirm: true, ...extra })
   const headers = { 'content-type': 'application/json' }
   return answerOf(node.fetch('/api/backup/restore', { method: 'POST', body, headers }))

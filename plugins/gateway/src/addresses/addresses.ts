@@ -21,19 +21,19 @@ export class Addresses {
     this.#parts = parts
   }
 
-  /** Returns the node to whose tunnel a host name leads, `null` if there is none. */
+  /** Returns the node to whose tunnel a host name points, `null` if there is none. */
   ownerOf(host: string): string | null {
     const label = this.#labelOf(host)
     return label === null ? null : this.#parts.names.ownerOf(label)
   }
 
-  /** Returns the address on the internet to which a host name leads, `null` if there is none. */
+  /** Returns the address on the internet to which a host name points, `null` if there is none. */
   ownAddressOf(host: string): OwnAddress | null {
     const label = this.#labelOf(host)
     return label === null ? null : this.#parts.names.addressOf(label)
   }
 
-  /** Whether a host name leads to a node. */
+  /** Whether a host name points to a node. */
   isTaken(host: string): boolean {
     return this.ownerOf(host) !== null || this.ownAddressOf(host) !== null
   }

@@ -2,11 +2,11 @@ import type { OwnAddress } from './own-address.ts'
 
 /** The names of nodes: subdomains of the gateway's domain. */
 export interface Names {
-  /** Returns the id of the node to whose tunnel a name leads, `null` if it leads to none. */
+  /** Returns the id of the node to whose tunnel a name points, `null` if it points to none. */
   ownerOf(label: string): string | null
-  /** Returns the address on the internet to which a name leads, `null` if it leads to none. */
+  /** Returns the address on the internet to which a name points, `null` if it points to none. */
   addressOf(label: string): OwnAddress | null
-  /** Returns the names that lead to the tunnel of a node. */
+  /** Returns the names that point to the tunnel of a node. */
   labelsOf(nodeId: string): string[]
 }
 

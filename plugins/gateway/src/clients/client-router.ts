@@ -11,7 +11,7 @@ import type { Nodes } from '../tunnels/nodes.ts'
 import type { TunnelServer } from '../tunnels/tunnel-server.ts'
 import { type ClientHello, maxClientHelloBytes, peekClientHello } from './client-hello.ts'
 import { type ErrorAnswers, nodeAway, nodeBusy, noSuchNode } from './error-answers.ts'
-import { leadToAddress } from './lead-to-address.ts'
+import { forwardToAddress } from './forward-to-address.ts'
 
 interface ClientRouterParts {
   readonly addresses: Addresses
@@ -22,7 +22,7 @@ interface ClientRouterParts {
   readonly tunnel: TunnelServer
   readonly errors: ErrorAnswers
   readonly helloMs: number
-  readonly ownAddresses: Parameters<typeof leadToAddress>[2]
+  readonly ownAddresses: Parameters<typeof forwardToAddress>[2]
 }
 
 const httpsOnly = new NodekeepError(
@@ -30,7 +30,7 @@ const httpsOnly = new NodekeepError(
   'This port takes https only: the address begins with https://.',
 )
 
-/** Leads each connection to the node that its first bytes name. After that, it never looks at a byte again. */
+/** Forwards each connection to the node that its first bytes name. After that, it never looks at a byte again. */
 export class ClientRouter {
   readonly #parts: ClientRouterParts
 
@@ -65,7 +65,7 @@ export class ClientRouter {
       await this.#routeTls(visit, hello, addresses.ownerOf(name), addresses.httpsUrl(name))
       return
     }
-    const refusal = await leadToAddress(visit.socket, own, ownAddresses)
+    const refusal = await forwardToAddress(visit.socket, own, ownAddresses)
     if (refusal !== null) this.#refuse(visit, hello, refusalError(refusal))
   }
 
@@ -80,7 +80,7 @@ export class ClientRouter {
       return
     }
     const line = { ...visit.client, serverName: null, protocol: 'http', encrypted: false } as const
-    const refusal = session === null ? 'away' : await session.lead(visit.socket, line, url)
+    const refusal = session === null ? 'away' : await session.forward(visit.socket, line, url)
     if (refusal !== null) errors.refuse(visit.socket, refusalError(refusal))
   }
 
@@ -102,7 +102,7 @@ export class ClientRouter {
     } else if (session.process.endsTls || hello.protocols.includes(challengeProtocol)) {
       const { serverName } = hello
       const line = { ...visit.client, serverName, protocol: 'tls', encrypted: true } as const
-      const refusal = await session.lead(visit.socket, line, url)
+      const refusal = await session.forward(visit.socket, line, url)
       if (refusal !== null) this.#refuse(visit, hello, refusalError(refusal))
     } else {
       await this.#endTlsFor(session, visit, hello, url)
@@ -121,7 +121,7 @@ export class ClientRouter {
     }
     await this.#firstByte(socket)
     const line = { ...visit.client, serverName, protocol: 'http', encrypted: true } as const
-    const refusal = await session.lead(socket, line, url)
+    const refusal = await session.forward(socket, line, url)
     if (refusal !== null) errors.refuse(socket, refusalError(refusal))
   }
 

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { OneAnswer } from './one-answer.ts'
+import { SingleResponseServer } from './single-response-server.ts'
 
 /** Answers clients that no node serves, in the form of all errors of a node. */
 export class ErrorAnswers {
-  readonly #server: OneAnswer
+  readonly #server: SingleResponseServer
   readonly #errors = new WeakMap<Duplex, NodekeepError>()
 
   /** @param ms the time for a request and its answer */
   constructor(ms: number) {
-    this.#server = new OneAnswer(ms, (request, response) => {
+    this.#server = new SingleResponseServer(ms, (request, response) => {
       answer(response, this.#errors.get(request.socket) ?? noSuchNode())
     })
   }
@@ -48,7 +48,7 @@ export function nodeAway(): NodekeepError {
   )
 }
 
-/** The error while a node has as many clients as the gateway leads to one node. */
+/** The error while a node has as many clients as the gateway forwards to one node. */
 export function nodeBusy(): NodekeepError {
   return new NodekeepError('SERVICE_UNAVAILABLE', 'The node has too many connections. Try again soon.', {
     headers: { 'retry-after': '5' },

@@ -2,17 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Addresses } from '../addresses/addresses.ts'
 import type { Visit } from '../connections/public-listener.ts'
 import { answer, noSuchNode } from './error-answers.ts'
-import { OneAnswer } from './one-answer.ts'
+import { SingleResponseServer } from './single-response-server.ts'
 
 /** Answers plain HTTP: with the address of https for names of nodes and of the gateway, and with nothing else. */
 export class HttpsRedirect {
   readonly #addresses: Addresses
-  readonly #server: OneAnswer
+  readonly #server: SingleResponseServer
 
   /** @param ms the time for a request and its answer */
   constructor(addresses: Addresses, ms: number) {
     this.#addresses = addresses
-    this.#server = new OneAnswer(ms, (request, response) => this.#redirect(request, response))
+    this.#server = new SingleResponseServer(ms, (request, response) => this.#redirect(request, response))
   }
 
   serve({ socket }: Visit): void {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { isNodekeepError, NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
 import { dial as dialTcp, type OwnAddress } from '../addresses/own-address.ts'
 import { startTls } from '../connections/start-tls.ts'
-import { knock } from '../doors/knock.ts'
+import { probe } from '../reachability/probe.ts'
 import { publicAddressOf, type Resolve, resolveBySystem } from './public-address.ts'
 
 interface AddressProofOptions {
@@ -60,14 +60,14 @@ export class AddressProof {
       const address = await untilAborted(publicAddressOf(url, resolve), signal)
       const proven = { address, port: Number(url.port || 443) }
       socket = dial(proven)
-      await knock(await startTls(socket, url.hostname, signal), url.origin, nodeId, signal)
+      await probe(await startTls(socket, url.hostname, signal), url.origin, nodeId, signal)
       return proven
     } catch (cause) {
       if (isNodekeepError(cause)) throw cause
       // No details: they would tell strangers about the ports and programs of other machines.
       throw new NodekeepError(
         'UNPROCESSABLE',
-        `The node ${nodeId} does not answer at ${url.origin}. Check that this address leads to it from the internet, and try again.`,
+        `The node ${nodeId} does not answer at ${url.origin}. Check that this address reaches it from the internet, and try again.`,
         { cause },
       )
     } finally {

@@ -1,6 +1,6 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** How the gateway leads clients to a node: through the tunnel that the node keeps open, or to an address of its own. */
+/** How the gateway forwards clients to a node: through the tunnel that the node keeps open, or to an address of its own. */
 type Endpoint = { readonly kind: 'tunnel' } | { readonly kind: 'address'; readonly url: URL }
 
 /**
@@ -8,7 +8,7 @@ type Endpoint = { readonly kind: 'tunnel' } | { readonly kind: 'address'; readon
  * address on the internet.
  *
  * @param nodeId the node that asks
- * @param domain the domain of the gateway, to which an address must not lead back
+ * @param domain the domain of the gateway, to which an address must not point back
  * @throws NodekeepError VALIDATION_ERROR, or FORBIDDEN for the tunnel of another node
  */
 export function parseEndpoint(text: string, nodeId: string, domain: string): Endpoint {

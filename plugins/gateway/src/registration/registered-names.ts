@@ -37,18 +37,18 @@ export class RegisteredNames implements Names {
     this.#byName = database.prepare('SELECT node, address, port FROM names WHERE name = ?')
   }
 
-  /** Returns the node behind a tunnel to which a name leads. */
+  /** Returns the node behind a tunnel to which a name points. */
   ownerOf(label: string): string | null {
     const found = this.find(label)
     return found === null || found.address !== null ? null : found.node
   }
 
-  /** Returns the address on the internet to which a name leads. */
+  /** Returns the address on the internet to which a name points. */
   addressOf(label: string): OwnAddress | null {
     return this.find(label)?.address ?? null
   }
 
-  /** Returns the names that lead into the tunnel of a node. */
+  /** Returns the names that point to the tunnel of a node. */
   labelsOf(nodeId: string): string[] {
     const rows = this.#database
       .prepare('SELECT name FROM names WHERE node = ? AND address IS NULL ORDER BY since, name')
@@ -67,7 +67,7 @@ export class RegisteredNames implements Names {
   }
 
   /**
-   * Gives a name to a node, or changes where the node's own name leads. The first node that asks gets a name.
+   * Gives a name to a node, or changes where the node's own name points. The first node that asks gets a name.
    *
    * @param most how many names a node may have
    * @throws NodekeepError CONFLICT if another node has the name, FORBIDDEN if the node has as many names as it may,

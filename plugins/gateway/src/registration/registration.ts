@@ -22,7 +22,7 @@ interface RegistrationParts {
   readonly urlOf: (label: string) => string
   /** Whether a node keeps a tunnel open now. */
   readonly isConnected: (nodeId: string) => boolean
-  /** A node has got or lost a name that leads into its tunnel. */
+  /** A node has got or lost a name that points to its tunnel. */
   readonly changed: (nodeId: string) => void
   readonly log: Log
 }

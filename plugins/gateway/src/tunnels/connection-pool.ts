@@ -5,7 +5,7 @@ interface ConnectionPoolParts {
   /** Connections that wait for clients. */
   readonly spares: number
   /** Milliseconds for which a client waits for a connection. */
-  readonly patienceMs: number
+  readonly waitMs: number
   /** Asks the node to open connections. */
   readonly dial: (count: number) => void
 }
@@ -62,7 +62,7 @@ export class ConnectionPool {
       resolve(found)
     }
     const giveUp = () => answer(null)
-    const timer = setTimeout(giveUp, this.#parts.patienceMs)
+    const timer = setTimeout(giveUp, this.#parts.waitMs)
     client.once('close', giveUp)
     this.#waiting.add(answer)
     this.#replenish()

@@ -52,12 +52,12 @@ interface ClientEvents {
   unanswered: [url: string]
 }
 
-/** Why a client cannot be led to a node. */
+/** Why a client cannot be forwarded to a node. */
 type Refusal = 'away' | 'busy'
 
 /**
  * A node at the gateway, as long as its control connection lives: the connections that it holds ready, and the clients that are
- * led to it. When the node is lost, so are its clients: the connections that lead to it would stay open, and silent, for long.
+ * forwarded to it. When the node is lost, so are its clients: their connections would stay open, and silent, for long.
  */
 export class NodeSession {
   readonly process: NodeProcess
@@ -87,7 +87,7 @@ export class NodeSession {
     })
     const { spares, helloMs } = parts
     const dial = (count: number) => this.#channel.send({ type: 'dial', count })
-    this.#pool = new ConnectionPool({ spares, patienceMs: helloMs, dial })
+    this.#pool = new ConnectionPool({ spares, waitMs: helloMs, dial })
   }
 
   send(message: GatewayMessage): void {
@@ -105,12 +105,12 @@ export class NodeSession {
   }
 
   /**
-   * Leads a client to the node. The bytes of the client that have been read must be back in its stream.
+   * Forwards a client to the node. The bytes of the client that have been read must be back in its stream.
    *
    * @param url the URL by which the client came
    * @returns why the node does not get it; then the caller answers the client
    */
-  async lead(client: Socket, line: ClientLine, url: string): Promise<Refusal | null> {
+  async forward(client: Socket, line: ClientLine, url: string): Promise<Refusal | null> {
     const { idleMs, maxConnections } = this.#parts
     if (this.#isOver) return 'away'
     if (this.#clients.size + this.#pool.waiting >= maxConnections) return 'busy'

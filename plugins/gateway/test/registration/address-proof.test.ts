@@ -10,7 +10,7 @@ import { createServer, type TLSSocket } from 'node:tls'
 import t, { type Test, test } from 'tap'
 import { AddressProof } from '../../src/registration/address-proof.ts'
 import { someCertificate } from '../fixtures/some-certificate.ts'
-import { startDoorNode } from './fixtures/door-node.ts'
+import { startProvingNode } from './fixtures/proving-node.ts'
 import { createSigningNode } from './fixtures/signing-node.ts'
 
 t.jobs = 3
@@ -43,7 +43,7 @@ const unanswered = {
 }
 
 test('a node proves the address at which it answers', async (t) => {
-  const { port, key } = await startDoorNode(t)
+  const { port, key } = await startProvingNode(t)
   const { proof, dialed, looked } = proofBy(port)
   t.strictSame(await proof.prove(url, key.nodeId), { address, port: 8443 })
   t.strictSame(dialed, [{ address, port: 8443 }], 'it connects once, to the address that was checked')
@@ -52,7 +52,7 @@ test('a node proves the address at which it answers', async (t) => {
 })
 
 test('another node at the address proves nothing', async (t) => {
-  const { port } = await startDoorNode(t)
+  const { port } = await startProvingNode(t)
   await t.rejects(proofBy(port).proof.prove(url, createSigningNode().nodeId), unanswered)
 })
 
@@ -82,11 +82,11 @@ async function listen(t: Test, server: Server): Promise<number> {
 
 test('servers that answer otherwise prove nothing, and cost little', async (t) => {
   const certificate = await someCertificate(t)
-  const { port: elsewhere, key } = await startDoorNode(t)
+  const { port: elsewhere, key } = await startProvingNode(t)
   const answers: Record<string, (socket: TLSSocket) => void> = {
     'a redirect': (socket) =>
       socket.end(
-        `HTTP/1.1 302 Found\r\nlocation: https://127.0.0.1:${elsewhere}/api/overlay/door/x\r\ncontent-length: 0\r\n\r\n`,
+        `HTTP/1.1 302 Found\r\nlocation: https://127.0.0.1:${elsewhere}/api/overlay/address-proof/x\r\ncontent-length: 0\r\n\r\n`,
       ),
     'an answer without a signature': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'),
     'no JSON': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'),

@@ -7,7 +7,7 @@ const skip =
   needsPrograms('ip', 'unshare') ||
   (spawnSync('unshare', ['-rn', 'true']).status !== 0 && 'The system allows no namespaces.')
 
-test('a name leads to a node at an address on the internet', { skip }, async (t) => {
+test('a name points to a node at an address on the internet', { skip }, async (t) => {
   const program = fileURLToPath(new URL('fixtures/own-address-program.ts', import.meta.url))
   const address = '198.41.0.4'
   const commands = `ip link set lo up && ip addr add ${address}/32 dev lo && exec "$@"`
@@ -18,5 +18,5 @@ test('a name leads to a node at an address on the internet', { skip }, async (t)
   })
   if (status !== 0) t.comment(`${stdout}${stderr}`)
   t.equal(status, 0)
-  t.match(stdout, /^ok 1 - a name leads to the address that its node has proven/m)
+  t.match(stdout, /^ok 1 - a name points to the address that its node has proven/m)
 })

@@ -9,7 +9,7 @@ function startPool(t: Test, spares: number) {
   let asked = 0
   const pool = new ConnectionPool({
     spares,
-    patienceMs: 60_000,
+    waitMs: 60_000,
     dial: (count) => {
       asked += count
     },

@@ -1,16 +1,10 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { checksumAddress, siweMessage } from './message.ts'
 
 /** The answer to `GET /auth/siwe/nonce`. */
-export interface NonceAnswer {
-  readonly nonce: string
-  /** ISO 8601 */
-  readonly expires: string
+export type NonceAnswer = Omit<NodeAnswers['GET /auth/siwe/nonce'], 'issuedAt'> & {
   /** ISO 8601. Nodes of former versions do not tell it. */
   readonly issuedAt?: string
-  readonly domain: string
-  readonly uri: string
-  readonly chainId: number
-  readonly statement: string
 }
 
 /** The body of `POST /auth/siwe`. To claim a new node, add the claim code as `claim`. */

@@ -36,7 +36,7 @@ export interface Certificates {
   readonly endsTls: boolean
   /**
    * Sets the names by which clients reach the node now, in lower case. By ACME, a certificate is obtained and renewed for each
-   * name in this list, so a connection to port 443 of the name must lead to `accept`. Without a network, pass an empty list.
+   * name in this list, so a connection to port 443 of the name must reach `accept`. Without a network, pass an empty list.
    */
   names(list: readonly string[]): void
   /**

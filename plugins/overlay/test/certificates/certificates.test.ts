@@ -9,7 +9,7 @@ import type { AcmeSettings } from '../../src/certificates/settings.ts'
 import overlay from '../../src/index.ts'
 import { createAuthority } from './fixtures/authority.ts'
 import { createLog } from './fixtures/log.ts'
-import { connectionOf, openPublicDoor } from './fixtures/public-door.ts'
+import { connectionOf, openPublicPort } from './fixtures/public-port.ts'
 import { createState } from './fixtures/state.ts'
 
 const name = 'me.example.org'
@@ -40,10 +40,10 @@ test('a certificate in files serves clients, whatever the names of the network',
   const certificates = await createCertificates({ ...common(), tls, folder })
   t.teardown(() => certificates.close())
   t.equal(certificates.endsTls, true)
-  const door = await openPublicDoor(t)
-  door.node = certificates
+  const entrance = await openPublicPort(t)
+  entrance.node = certificates
   certificates.names([])
-  const { text } = await door.greet({ servername: name })
+  const { text } = await entrance.greet({ servername: name })
   t.match(JSON.parse(text), { serverName: name, remoteAddress: '203.0.113.7', encrypted: true })
 })
 

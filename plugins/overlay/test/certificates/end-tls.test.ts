@@ -8,7 +8,7 @@ import { serverCertificate } from '@nodekeep/plugin-sdk/server-tls'
 import { type Test, test } from 'tap'
 import { endTls } from '../../src/certificates/end-tls.ts'
 import { createAuthority } from './fixtures/authority.ts'
-import { connectionOf } from './fixtures/public-door.ts'
+import { connectionOf } from './fixtures/public-port.ts'
 
 const authority = await createAuthority()
 const name = 'me.example.org'

@@ -22,10 +22,14 @@ export const executeFileBody = Type.Object({ filepath: moduleFile, ...call }, { 
 /** The body of `POST /execute`. */
 export const executeBody = Type.Object({ wasmBytes: moduleBytes, ...call }, { additionalProperties: false })
 
+const result = Type.Union([Type.Number(), Type.String()])
+
 /** The answer of both. `resultText` writes the results, because serializers write no negative zero. */
 export const callAnswer = Type.Object({
   success: Type.Boolean(),
-  result: Type.Unsafe<unknown>({ description: 'null, a value, or an array of values.' }),
+  result: Type.Union([Type.Null(), result, Type.Array(result)], {
+    description: 'null, a value, or an array of values. Values are as in the arguments.',
+  }),
 })
 
 const valueType = Type.Union([

@@ -1,16 +1,14 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 import { Dialog } from './questions.ts'
-import { accepted } from './refusal.ts'
+import { request } from './request.ts'
 import { texts } from './texts.ts'
 
-interface Entry {
-  readonly name: string
-  readonly type: 'file' | 'directory'
-}
+type Entry = NodeAnswers['GET /readdir'][number]
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
 
@@ -90,8 +88,7 @@ export class FileChooser {
 
   async #list(folder: string): Promise<Entry[]> {
     const { signal } = this.#page
-    const answer = await this.#page.fetch(`/readdir?path=${encodeURIComponent(folder)}`, { signal })
-    const entries = (await (await accepted(answer)).json()) as Entry[]
+    const entries = await request(this.#page, 'GET /readdir', { query: { path: folder }, signal })
     return entries
       .filter(({ name, type }) => type === 'directory' || name.endsWith(this.#ending))
       .sort((a, b) => a.type.localeCompare(b.type) || byName.compare(a.name, b.name))

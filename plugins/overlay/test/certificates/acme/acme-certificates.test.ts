@@ -8,7 +8,7 @@ import { type Certificates, createCertificates } from '../../../src/certificates
 import { type AcmeServer, acmePrograms, blockedName, startAcmeServer } from '../fixtures/acme-server.ts'
 import { createAuthority } from '../fixtures/authority.ts'
 import { createLog } from '../fixtures/log.ts'
-import { openPublicDoor, type PublicDoor } from '../fixtures/public-door.ts'
+import { openPublicPort, type PublicPort } from '../fixtures/public-port.ts'
 import { createState } from '../fixtures/state.ts'
 
 t.jobs = 3
@@ -20,15 +20,15 @@ const name = 'me.example.org'
 
 interface World {
   readonly t: Test
-  readonly door: PublicDoor
+  readonly entrance: PublicPort
   readonly server: AcmeServer
   readonly state: StateStore
 }
 
 async function createWorld(t: Test): Promise<World> {
-  const door = await openPublicDoor(t)
-  const server = await startAcmeServer(t, door.port)
-  return { t, door, server, state: createState() }
+  const entrance = await openPublicPort(t)
+  const server = await startAcmeServer(t, entrance.port)
+  return { t, entrance, server, state: createState() }
 }
 
 interface NodeOptions {
@@ -37,7 +37,7 @@ interface NodeOptions {
 }
 
 async function startNode(
-  { t, door, server, state }: World,
+  { t, entrance, server, state }: World,
   { retryMs = 60_000, email = 'me@example.org' }: NodeOptions = {},
 ) {
   const log = createLog()
@@ -54,7 +54,7 @@ async function startNode(
     log: log as unknown as Log,
     times: { retryMs },
   })
-  door.node = certificates
+  entrance.node = certificates
   t.teardown(() => certificates.close())
   return { certificates, log }
 }
@@ -68,7 +68,7 @@ async function openAccount({ server, state }: World) {
 
 test('a name gets a certificate that clients trust', { skip }, async (t) => {
   const world = await createWorld(t)
-  const { door, server } = world
+  const { entrance, server } = world
   const { certificates, log } = await startNode(world)
   t.equal(certificates.endsTls, true)
   t.equal(certificates.health().ok, true, 'no name, no problem')
@@ -80,12 +80,12 @@ test('a name gets a certificate that clients trust', { skip }, async (t) => {
     state: 'certificate-pending',
     message: `The certificate for ${name} is being obtained.`,
   })
-  await t.rejects(door.greet({ servername: name }), { code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME' })
+  await t.rejects(entrance.greet({ servername: name }), { code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME' })
   await isObtained
   t.same(certificates.health(), { ok: true, state: 'certificate-valid', message: null })
 
   const trusting = { servername: name, ca: await server.issuer(), rejectUnauthorized: true }
-  const { text } = await door.greet(trusting)
+  const { text } = await entrance.greet(trusting)
   t.same(JSON.parse(text), {
     remoteAddress: '203.0.113.7',
     remotePort: 54321,
@@ -93,9 +93,11 @@ test('a name gets a certificate that clients trust', { skip }, async (t) => {
     serverName: name,
   })
   t.equal(server.orders, 1)
-  const nameless = await door.greet({ servername: '' })
+  const nameless = await entrance.greet({ servername: '' })
   t.match(JSON.parse(nameless.text), { serverName: null }, 'a client that names no server gets it too')
-  await t.rejects(door.greet({ servername: 'you.example.org' }), { code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME' })
+  await t.rejects(entrance.greet({ servername: 'you.example.org' }), {
+    code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME',
+  })
 })
 
 test('a restart keeps the certificate and the account, and orders nothing', { skip }, async (t) => {
@@ -107,7 +109,7 @@ test('a restart keeps the certificate and the account, and orders nothing', { sk
   await first.certificates.close()
 
   const { certificates } = await startNode(world)
-  const { text } = await world.door.greet({
+  const { text } = await world.entrance.greet({
     servername: name,
     ca: await world.server.issuer(),
     rejectUnauthorized: true,
@@ -124,8 +126,8 @@ test('a restart keeps the certificate and the account, and orders nothing', { sk
     log: createLog() as unknown as Log,
   })
   t.teardown(() => other.close())
-  world.door.node = other
-  await t.rejects(world.door.greet({ servername: name }), { code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME' })
+  world.entrance.node = other
+  await t.rejects(world.entrance.greet({ servername: name }), { code: 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME' })
 })
 
 test('a certificate is renewed before its end, without a break', { skip }, async (t) => {
@@ -141,12 +143,16 @@ test('a certificate is renewed before its end, without a break', { skip }, async
   const isRenewed = log.next('info', /was obtained/)
   certificates.names([name])
   t.equal(certificates.health().ok, true)
-  const former = await world.door.greet({ servername: name, ca: authority.root, rejectUnauthorized: true })
+  const former = await world.entrance.greet({
+    servername: name,
+    ca: authority.root,
+    rejectUnauthorized: true,
+  })
   t.match(JSON.parse(former.text), { serverName: name })
   await isRenewed
   t.ok(Date.now() < new X509Certificate(pair.cert).validToDate.getTime(), 'the former one is valid still')
   const ca = await world.server.issuer()
-  const renewed = await world.door.greet({ servername: name, ca, rejectUnauthorized: true })
+  const renewed = await world.entrance.greet({ servername: name, ca, rejectUnauthorized: true })
   t.match(JSON.parse(renewed.text), { serverName: name })
   t.equal(certificates.health().ok, true)
   t.equal(world.server.orders, 1)
@@ -159,7 +165,7 @@ test('several names get a certificate each, one after the other', { skip }, asyn
   certificates.names(names)
   await log.next('info', /you\.example\.org was obtained/)
   for (const servername of [name, 'you.example.org']) {
-    const { text } = await world.door.greet({ servername })
+    const { text } = await world.entrance.greet({ servername })
     t.match(JSON.parse(text), { serverName: servername })
   }
   t.equal(certificates.health().ok, true)
@@ -298,7 +304,7 @@ test('an authority that answers nonsense does no harm', { skip }, async (t) => {
 test('a challenge that does not arrive fails with the words of the authority', { skip }, async (t) => {
   const world = await createWorld(t)
   const { certificates, log } = await startNode(world)
-  world.door.node = null
+  world.entrance.node = null
   certificates.names([name])
   const { message } = await log.next('warn', /could not be obtained/)
   t.match(message, /The next attempt is at/)

@@ -115,6 +115,8 @@ test('service install --print shows the unit with its places', async (t) => {
     'ExecStart=/usr/local/lib/nodekeep/nodekeep-service /var/lib/nodekeep/releases',
     // Otherwise systemd ends the supervisor too, and a version that takes too much memory is tried forever.
     'OOMPolicy=continue',
+    'CapabilityBoundingSet=',
+    'NoNewPrivileges=yes',
   ]) {
     t.ok(stdout.split('\n').includes(line), line)
   }

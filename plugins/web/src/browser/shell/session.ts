@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageUser } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
@@ -5,13 +6,9 @@ import { texts } from '../texts.ts'
 import { askNode, nodeAnswers } from './connection.ts'
 import { clearNotices } from './notices.ts'
 
+type PageList = NodeAnswers['GET /api/web/pages']
 /** A page in the navigation. */
-export interface ShownPage {
-  readonly name: string
-  readonly title: string
-  readonly module: string
-  readonly stylesheet: string | null
-}
+export type ShownPage = PageList['pages'][number]
 
 /** The person and their pages. */
 interface Session {
@@ -50,7 +47,7 @@ function endPresence(): void {
 
 /** Asks the node who is signed in. */
 export async function loadSession(): Promise<void> {
-  const { user } = await (await get('/whoami')).json()
+  const { user } = (await (await get('/whoami')).json()) as NodeAnswers['GET /whoami']
   if (!user.authenticated) {
     // The text that the person typed stays while they sign in again.
     if (session.value) void askToSignIn()
@@ -60,7 +57,7 @@ export async function loadSession(): Promise<void> {
   const answer = await get('/api/web/pages')
   // The session has just ended.
   if (answer.status === 401) return loadSession()
-  const { owner, pages } = await (await accepted(answer)).json()
+  const { owner, pages } = (await (await accepted(answer)).json()) as PageList
   const { uuid, username, wallet } = user
   if (session.value && session.value.user.uuid !== uuid) endPresence()
   session.value = { user: { uuid, username, wallet, owner }, pages }

@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -26,7 +27,8 @@ const methods: readonly { readonly method: SignInMethod; readonly provider?: str
 const providers = signal<readonly string[] | null>(null)
 
 async function loadProviders(): Promise<void> {
-  providers.value = (await (await accepted(await get('/api/web/sign-in'))).json()).providers
+  const answer = await accepted(await get('/api/web/sign-in'))
+  providers.value = ((await answer.json()) as NodeAnswers['GET /api/web/sign-in']).providers
 }
 
 const typedClaim = signal<string | null>(null)

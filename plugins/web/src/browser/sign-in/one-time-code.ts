@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { html } from '../html.ts'
 import { accepted } from '../refusal.ts'
 import { texts } from '../texts.ts'
@@ -29,8 +30,9 @@ export const OneTimeCode: SignInMethod = ({ working, run }) => {
 async function signInWithCode(code: string): Promise<void> {
   const post = async (path: string, body: object) => {
     const headers = { 'content-type': 'application/json' }
-    return (await accepted(await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }))).json()
+    return accepted(await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }))
   }
-  const { uuid, address } = await post('/auth/code/account', { code })
+  type Account = NodeAnswers['POST /auth/code/account']
+  const { uuid, address } = (await (await post('/auth/code/account', { code })).json()) as Account
   await post('/auth/code', { uuid, address, token: code })
 }

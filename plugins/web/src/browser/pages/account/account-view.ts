@@ -24,7 +24,7 @@ export function AccountView({ page }: { page: PageContext }): VNode {
   const hasCodes = useSignal(false)
   useEffect(() => {
     void attempt(page, async () => {
-      const { providers } = await request<{ providers: string[] }>(page, 'GET', '/api/web/sign-in')
+      const { providers } = await request(page, 'GET /api/web/sign-in')
       hasCodes.value = providers.includes('code')
     })
   }, [page])

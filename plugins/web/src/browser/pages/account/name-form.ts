@@ -16,9 +16,7 @@ export function NameForm({ page, username }: { page: PageContext; username: Sign
     const typed = new FormData(event.target as HTMLFormElement).get('username')
     fault.value = ''
     try {
-      const { user } = await request<{ user: { username: string } }>(page, 'PATCH', '/api/account', {
-        username: typed,
-      })
+      const { user } = await request(page, 'PATCH /api/account', { body: { username: typed } })
       username.value = user.username
       page.notice(text.renamed(user.username))
       await page.refresh()

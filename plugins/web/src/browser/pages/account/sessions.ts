@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -9,14 +10,7 @@ import { texts } from '../../texts.ts'
 import { attempt } from './attempt.ts'
 import { deviceName } from './device-name.ts'
 
-/** A session, as `GET /api/account/sessions` tells. Times are ISO 8601. */
-interface Session {
-  readonly id: string
-  readonly label: string
-  readonly created: string
-  readonly lastUsed: string
-  readonly current: boolean
-}
+type Session = NodeAnswers['GET /api/account/sessions']['sessions'][number]
 
 const text = texts.account.sessions
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
@@ -26,15 +20,14 @@ export function Sessions({ page }: { page: PageContext }): VNode {
   const sessions = useSignal<readonly Session[] | null>(null)
   const heading = useRef<HTMLHeadingElement>(null)
   const load = async () => {
-    const answer = await request<{ sessions: Session[] }>(page, 'GET', '/api/account/sessions')
-    sessions.value = answer.sessions
+    sessions.value = (await request(page, 'GET /api/account/sessions')).sessions
   }
   useEffect(() => {
     void attempt(page, load)
   }, [page])
-  const remove = async (path: string) => {
+  const end = async (remove: () => Promise<unknown>) => {
     await attempt(page, async () => {
-      await request(page, 'DELETE', path)
+      await remove()
       await load()
       page.notice(text.ended)
       // The button that had the focus is gone.
@@ -43,8 +36,10 @@ export function Sessions({ page }: { page: PageContext }): VNode {
   }
   const endOthers = async () => {
     const answer = await ask({ title: text.endOthers, text: text.endOthersText, agree: text.endOthers })
-    if (answer !== null) await remove('/api/account/sessions')
+    if (answer !== null) await end(() => request(page, 'DELETE /api/account/sessions'))
   }
+  const endOne = (id: string) =>
+    end(() => request(page, 'DELETE /api/account/sessions/{id}', { names: { id } }))
   const row = ({ id, label, created, lastUsed, current }: Session) => html`<li key=${id}>
     <span class="what">
       <strong title=${label}>${deviceName(label)}</strong>${current && html` <em>${text.current}</em>`}
@@ -52,7 +47,7 @@ export function Sessions({ page }: { page: PageContext }): VNode {
     </span>
     ${
       !current &&
-      html`<button type="button" aria-label=${`${text.end}: ${deviceName(label)}`} onClick=${() => remove(`/api/account/sessions/${encodeURIComponent(id)}`)}>
+      html`<button type="button" aria-label=${`${text.end}: ${deviceName(label)}`} onClick=${() => endOne(id)}>
           ${text.end}
         </button>`
     }

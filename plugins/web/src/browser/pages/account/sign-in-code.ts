@@ -29,8 +29,7 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
   }, [made.value])
   const make = () =>
     attempt(page, async () => {
-      const path = '/api/account/sign-in-codes'
-      const { code, expiresIn } = await request<{ code: string; expiresIn: number }>(page, 'POST', path)
+      const { code, expiresIn } = await request(page, 'POST /api/account/sign-in-codes')
       made.value = { code, expires: new Date(Date.now() + expiresIn * 1000) }
     })
   return html`<section>

@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -9,20 +10,8 @@ import { SecretText } from '../../secret-text.ts'
 import { texts } from '../../texts.ts'
 import { attempt } from './attempt.ts'
 
-/** An API token, as `GET /api/account/tokens` tells. Times are ISO 8601. */
-interface Token {
-  readonly id: string
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly lastUsed: string
-  readonly expires: string | null
-}
-
-/** The answer of `GET /api/account/tokens`. */
-interface TokenList {
-  readonly tokens: readonly Token[]
-  readonly knownScopes: readonly string[]
-}
+type TokenList = NodeAnswers['GET /api/account/tokens']
+type Token = TokenList['tokens'][number]
 
 const text = texts.account.tokens
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
@@ -37,7 +26,7 @@ export function Tokens({ page }: { page: PageContext }): VNode {
   const fault = useSignal('')
   const heading = useRef<HTMLHeadingElement>(null)
   const load = async () => {
-    known.value = await request<TokenList>(page, 'GET', '/api/account/tokens')
+    known.value = await request(page, 'GET /api/account/tokens')
   }
   useEffect(() => {
     void attempt(page, load)
@@ -51,7 +40,7 @@ export function Tokens({ page }: { page: PageContext }): VNode {
     if (scopes.length === 0) return
     const body = { name, scopes, expiryDays: days === 0 ? null : days }
     await attempt(page, async () => {
-      made.value = (await request<{ token: string }>(page, 'POST', '/api/account/tokens', body)).token
+      made.value = (await request(page, 'POST /api/account/tokens', { body })).token
       form.reset()
       await load()
     })
@@ -60,7 +49,7 @@ export function Tokens({ page }: { page: PageContext }): VNode {
     const answer = await ask({ title: text.revokeTitle(name), text: text.revokeText, agree: text.revoke })
     if (answer === null) return
     await attempt(page, async () => {
-      await request(page, 'DELETE', `/api/account/tokens/${encodeURIComponent(id)}`)
+      await request(page, 'DELETE /api/account/tokens/{id}', { names: { id } })
       await load()
       page.notice(text.revoked)
       heading.current?.focus()

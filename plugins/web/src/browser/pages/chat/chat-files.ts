@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
@@ -18,12 +19,10 @@ export interface StoredChat {
   readonly [field: string]: unknown
 }
 
+type Listing = NodeAnswers['GET /api/files/list']
+
 /** A conversation in the list. */
-export interface ChatFile {
-  readonly name: string
-  /** ISO 8601 */
-  readonly modified: string
-}
+export type ChatFile = Pick<Listing['entries'][number], 'name' | 'modified'>
 
 /** Characters of a title in a name, so that the name has at most 255 bytes in UTF-8. */
 const titleLength = 48
@@ -48,10 +47,7 @@ export class ChatFiles {
       const query = new URLSearchParams({ path: '/chats', limit: '10000', ...(cursor !== '' && { cursor }) })
       const answer = await this.#fetch(`/api/files/list?${query}`)
       if (answer.status === 404) return []
-      const page = (await (await accepted(answer)).json()) as {
-        entries: (ChatFile & { type: string })[]
-        cursor: string | null
-      }
+      const page = (await (await accepted(answer)).json()) as Listing
       chats.push(...page.entries.filter(({ type, name }) => type === 'file' && name.endsWith('.json')))
       cursor = page.cursor
     }

@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, signal } from '@preact/signals'
-import { accepted } from '../../refusal.ts'
+import { request } from '../../request.ts'
 import { type ChatFile, ChatFiles } from './chat-files.ts'
 import { Conversation } from './conversation.ts'
 
@@ -54,8 +54,7 @@ export class Chats {
 
   async loadModels(): Promise<void> {
     await this.#attempt(async () => {
-      const answer = await accepted(await this.#page.fetch('/api/ai/models'))
-      const { providers } = (await answer.json()) as { providers: Record<string, string[]> }
+      const { providers } = await request(this.#page, 'GET /api/ai/models')
       const models = Object.entries(providers).flatMap(([provider, names]) =>
         names.map((name) => `${provider}/${name}`),
       )

@@ -50,15 +50,15 @@ export class BlockUpload {
       const modified = time === null ? {} : { modified: time.toISOString() }
       const condition = revision === null ? { ifAbsent: true } : { ifRevision: revision }
       const body = { ...this.#content, path, size, ...modified, ...condition }
-      const { id, missing } = await this.#post<{ id: string; missing: number[] }>('', signal, body)
-      upload = `/${id}`
+      const { id, missing } = await request(this.#page, 'POST /api/sync/uploads', { body, signal })
+      upload = id
       for (const [sent, number] of missing.entries()) {
         progress(Math.floor((100 * (blocks.length - missing.length + sent)) / blocks.length))
-        const address = `${uploads}${upload}/blocks/${blocks[number]?.sha256}`
+        const address = `${uploads}/${id}/blocks/${blocks[number]?.sha256}`
         const block = this.#file.slice(number * blockSize, (number + 1) * blockSize)
         await accepted(await this.#page.fetch(address, { method: 'PUT', body: block, signal }))
       }
-      await this.#post(`${upload}/commit`, signal)
+      await request(this.#page, 'POST /api/sync/uploads/{id}/commit', { names: { id }, signal })
       return null
     } catch (error) {
       if (!(error instanceof Refusal) && !signal.aborted) return new Refusal(0, '')
@@ -70,13 +70,9 @@ export class BlockUpload {
     }
   }
 
-  #post<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
-    return request(this.#page, 'POST', `${uploads}${path}`, body, signal)
-  }
-
   async #forget(upload: string): Promise<void> {
     // Otherwise the node forgets the blocks some days later.
-    await this.#page.fetch(`${uploads}${upload}`, { method: 'DELETE' }).catch(() => {})
+    await this.#page.fetch(`${uploads}/${upload}`, { method: 'DELETE' }).catch(() => {})
   }
 }
 

@@ -1,17 +1,9 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 
-/** A change of a file or folder, as `GET /api/files/changes` tells. */
-export interface Change {
-  readonly path: string
-  /** The former path of a move. */
-  readonly source?: string
-}
-
-interface ChangesPage {
-  readonly changes?: readonly Change[]
-  readonly cursor: string
-  readonly reset?: boolean
-}
+type ChangesPage = NodeAnswers['GET /api/files/changes']
+/** A change of a file or folder. */
+export type Change = NonNullable<ChangesPage['changes']>[number]
 
 /** Seconds that the node waits for a change, below the minute after which proxies close silent connections. */
 const waitSeconds = 50

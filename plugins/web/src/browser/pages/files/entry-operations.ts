@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, Refusal, refusalOf } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
@@ -72,10 +73,7 @@ export function newFolder(page: PageContext, path: string): Work {
 }
 
 /** The facts that the node tells about a path. */
-interface PathState {
-  /** Bytes; 0 for a folder. */
-  readonly size: number
-  readonly modified: string
+interface PathState extends Pick<NodeAnswers['GET /stat'], 'size' | 'modified'> {
   /** The entity tag of a file without its quotes; `null` for a folder. */
   readonly revision: string | null
 }
@@ -88,7 +86,7 @@ interface PathState {
 export async function statOf(page: PageContext, path: string): Promise<PathState | null> {
   const answer = await page.fetch(`/stat?path=${encodeURIComponent(path)}`)
   if (answer.status === 404) return null
-  const { size, modified } = (await (await accepted(answer)).json()) as PathState
+  const { size, modified } = (await (await accepted(answer)).json()) as NodeAnswers['GET /stat']
   return { size, modified, revision: answer.headers.get('etag')?.replaceAll('"', '') ?? null }
 }
 

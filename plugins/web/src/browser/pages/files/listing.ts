@@ -1,26 +1,14 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { accepted } from '../../refusal.ts'
+import { request } from '../../request.ts'
 
-/** A file or a folder, as `GET /api/files/list` tells. */
-export interface Entry {
-  readonly name: string
-  readonly type: 'file' | 'directory'
-  /** Bytes; folders have none. */
-  readonly size?: number
-  /** ISO 8601 */
-  readonly modified: string
-}
+/** A file or a folder. */
+export type Entry = NodeAnswers['GET /api/files/list']['entries'][number]
 
 interface Listing {
   /** Folders first, each kind by name. */
   readonly entries: readonly Entry[]
   /** Bytes of the largest file that the node takes. */
-  readonly maxFileSize: number
-}
-
-interface ListingPage {
-  readonly entries: readonly Entry[]
-  readonly cursor: string | null
   readonly maxFileSize: number
 }
 
@@ -33,13 +21,16 @@ const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base'
  */
 export async function listFolder(page: PageContext, path: string, signal: AbortSignal): Promise<Listing> {
   const entries: Entry[] = []
-  const query = new URLSearchParams({ path, limit: '10000' })
+  let query: Record<string, string> = { path, limit: '10000' }
   for (;;) {
-    const answer = await accepted(await page.fetch(`/api/files/list?${query}`, { signal }))
-    const { entries: some, cursor, maxFileSize }: ListingPage = await answer.json()
+    const {
+      entries: some,
+      cursor,
+      maxFileSize,
+    } = await request(page, 'GET /api/files/list', { query, signal })
     entries.push(...some)
     if (cursor === null) return { entries: entries.sort(inOrder), maxFileSize }
-    query.set('cursor', cursor)
+    query = { ...query, cursor }
   }
 }
 

@@ -1,14 +1,15 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { Refusal } from '../../refusal.ts'
-import { reasonOf, request } from '../../request.ts'
+import { type PlainRoute, reasonOf, request } from '../../request.ts'
 import { texts } from '../../texts.ts'
 
-/** Gets the JSON of a path. */
-type Get = <T>(path: string) => Promise<T>
+/** Gets the JSON of a route. */
+type Get = <R extends PlainRoute & `GET ${string}`>(route: R) => Promise<NodeAnswers[R]>
 
 interface PollOptions<T> {
   load(get: Get): Promise<T>
@@ -41,7 +42,7 @@ class Polled<T> {
     this.#asking = asking
     const { signal } = asking
     try {
-      const value = await this.#options.load((path) => request(this.#page, 'GET', path, undefined, signal))
+      const value = await this.#options.load((route) => request(this.#page, route, { signal }))
       if (signal.aborted) return
       this.value.value = value
       this.fault.value = ''

@@ -1,23 +1,14 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { accepted } from '../../refusal.ts'
+import { request } from '../../request.ts'
 
-/** A type of numbers of WebAssembly. */
-type NumberType = 'i32' | 'i64' | 'f32' | 'f64'
+/** An exported function. */
+export type ExportedFunction = NodeAnswers['GET /api/wasm/exports']['exports'][number]
 
-/** An exported function, as `GET /api/wasm/exports` tells. */
-export interface ExportedFunction {
-  readonly name: string
-  readonly parameters: readonly NumberType[]
-  readonly results: readonly NumberType[]
-}
-
-/** The answer of `POST /api/wasm/run`. */
-export interface ProgramOutput {
-  readonly exitCode: number
-  readonly stdout: string
-  readonly stderr: string
-}
+/** The output of a program. */
+export type ProgramOutput = NodeAnswers['POST /api/wasm/run']
 
 /** The name under which a program exports its beginning (WASI, "Application ABI"). */
 const start = '_start'
@@ -46,9 +37,8 @@ export class WasmModule {
     this.fault.value = ''
     if (path === null) return
     try {
-      const query = `path=${encodeURIComponent(path)}`
-      const answer = await this.#page.fetch(`/api/wasm/exports?${query}`, { signal: this.#page.signal })
-      const { exports } = (await (await accepted(answer)).json()) as { exports: ExportedFunction[] }
+      const { signal } = this.#page
+      const { exports } = await request(this.#page, 'GET /api/wasm/exports', { query: { path }, signal })
       if (this.path.value !== path) return
       this.isProgram.value = exports.some(({ name }) => name === start)
       this.functions.value = exports.filter(({ name }) => name !== start)
@@ -69,24 +59,17 @@ export class WasmModule {
   ): Promise<string> {
     const values = args.map((text, i) => argument(text.trim(), parameters[i] ?? 'f64'))
     const call = JSON.stringify({ filepath: this.path.value, function: name })
-    const { result } = await this.#post<{ result: unknown }>(
-      '/api/wasm/execute-file',
-      `${call.slice(0, -1)},"args":[${values}]}`,
-      signal,
-    )
+    const headers = { 'content-type': 'application/json' }
+    const body = `${call.slice(0, -1)},"args":[${values}]}`
+    const answer = await this.#page.fetch('/api/wasm/execute-file', { method: 'POST', headers, body, signal })
+    const { result } = (await (await accepted(answer)).json()) as NodeAnswers['POST /api/wasm/execute-file']
     return Array.isArray(result) ? result.map(numberText).join(', ') : numberText(result)
   }
 
   /** Runs the program. */
   run(args: readonly string[], stdin: string, signal: AbortSignal): Promise<ProgramOutput> {
-    const body = JSON.stringify({ filepath: this.path.value, args, stdin })
-    return this.#post('/api/wasm/run', body, signal)
-  }
-
-  async #post<T>(route: string, body: string, signal: AbortSignal): Promise<T> {
-    const headers = { 'content-type': 'application/json' }
-    const answer = await this.#page.fetch(route, { method: 'POST', headers, body, signal })
-    return (await accepted(answer)).json() as Promise<T>
+    const body = { filepath: this.path.value, args, stdin }
+    return request(this.#page, 'POST /api/wasm/run', { body, signal })
   }
 }
 
@@ -94,7 +77,7 @@ export class WasmModule {
  * Writes an argument as JSON. A number stays as it is typed, because a number of JavaScript has no negative zero in JSON and not
  * all 64 bits. Integers of 64 bits are texts (README of the plugin `wasm`, "Numbers").
  */
-function argument(text: string, type: NumberType): string {
+function argument(text: string, type: ExportedFunction['parameters'][number]): string {
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i.test(text)
   return isNumber && type !== 'i64' ? text : JSON.stringify(text)
 }

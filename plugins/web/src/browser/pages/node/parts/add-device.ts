@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
@@ -5,18 +6,6 @@ import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
 import { texts } from '../../../texts.ts'
 import { PolledState, usePolled } from '../polled.ts'
-
-/** The client of file sync, as `GET /api/sync/client` describes it. */
-interface SyncClient {
-  readonly path: string
-  readonly name: string
-  readonly version: string
-  /** Bytes. */
-  readonly size: number
-  readonly sha256: string
-  /** The oldest major version of Node that runs it. */
-  readonly node: number
-}
 
 /** A user unit of systemd. */
 const unit = `[Service]
@@ -29,8 +18,8 @@ WantedBy=default.target
 
 /** How to sync a folder of another device, with the client that the node itself offers. */
 export function AddDevice({ page }: { page: PageContext }): VNode {
-  const known = usePolled<SyncClient>(page, {
-    load: (get) => get('/api/sync/client'),
+  const known = usePolled<NodeAnswers['GET /api/sync/client']>(page, {
+    load: (get) => get('GET /api/sync/client'),
     pauseMs: () => 600_000,
   })
   const client = known.value.value

@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -11,51 +12,11 @@ import { PolledState, usePolled } from '../polled.ts'
 import { dateText, durationText } from '../times.ts'
 import { RestoreDialog } from './restore.ts'
 
-/** A backup in `GET /api/backup/list`. */
-interface Backup {
-  readonly filename: string
-  /** Bytes. */
-  readonly size: number
-  /** ISO 8601 */
-  readonly created: string
-}
-
-/** The answer of `GET /api/backup/status`. Moments are ISO 8601. */
-interface BackupStatus {
-  readonly running: {
-    readonly step: string
-    readonly entries: number
-    readonly bytes: number
-    /** From 0 to 1; null if it is unknown. */
-    readonly share: number | null
-  } | null
-  readonly last: {
-    readonly at: string
-    readonly filename: string | null
-    readonly problem: string | null
-  } | null
-  readonly next: string | null
-  readonly drill: {
-    readonly at: string
-    readonly result: string
-    readonly problem: string | null
-    readonly seconds: number | null
-  } | null
-  readonly isDrilling: boolean
-  readonly recipients: number
-  readonly rehearsed: string | null
-  readonly planned: { readonly backup: string } | null
-  readonly previous: readonly { readonly backup: string; readonly bytes: number }[]
-  readonly targets: readonly {
-    readonly name: string
-    readonly completeAt: string | null
-    readonly problem: string | null
-  }[]
-}
+type Status = NodeAnswers['GET /api/backup/status']
 
 interface Backups {
-  readonly status: BackupStatus
-  readonly list: readonly Backup[]
+  readonly status: Status
+  readonly list: NodeAnswers['GET /api/backup/list']['backups']
 }
 
 /** Whether this tab waits for a backup. It lives on while other parts and pages are shown. */
@@ -65,8 +26,8 @@ const isCreating = signal(false)
 export function BackupPart({ page }: { page: PageContext }): VNode {
   const backups = usePolled<Backups>(page, {
     async load(get) {
-      const status = await get<BackupStatus>('/api/backup/status')
-      const { backups } = await get<{ backups: Backup[] }>('/api/backup/list')
+      const status = await get('GET /api/backup/status')
+      const { backups } = await get('GET /api/backup/list')
       return { status, list: backups }
     },
     pauseMs: (state) =>
@@ -80,7 +41,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
     isCreating.value = true
     void backups.refresh()
     try {
-      const { filename } = await request<{ filename: string }>(page, 'POST', '/api/backup/create')
+      const { filename } = await request(page, 'POST /api/backup/create')
       page.notice(words.created(filename))
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
@@ -93,12 +54,12 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
     const title = words.deleteTitle(filename)
     const answer = await ask({ title, text: words.deleteText, agree: words.delete })
     if (answer === null) return
-    await request(page, 'DELETE', `/api/backup/${encodeURIComponent(filename)}`)
+    await request(page, 'DELETE /api/backup/{filename}', { names: { filename } })
     page.notice(words.deleted)
     await backups.refresh()
   }
   const takeBack = async () => {
-    const { backup } = await request<{ backup: string }>(page, 'DELETE', '/api/backup/restore')
+    const { backup } = await request(page, 'DELETE /api/backup/restore')
     page.notice(words.takenBack(backup))
     await backups.refresh()
   }
@@ -160,7 +121,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
   `
 }
 
-function progressOf({ running, isDrilling }: BackupStatus): string {
+function progressOf({ running, isDrilling }: Status): string {
   const words = texts.node.backups
   if (running?.step === 'writing') return words.writing(running.entries, bytesText(running.bytes))
   if (running !== null || isCreating.value) return words.preparing
@@ -173,7 +134,7 @@ interface Line {
 }
 
 /** Returns what there is to say about the backups, one line each. */
-function linesOf({ last, next, drill, recipients, rehearsed, targets, previous }: BackupStatus): Line[] {
+function linesOf({ last, next, drill, recipients, rehearsed, targets, previous }: Status): Line[] {
   const words = texts.node.backups
   const told: Line[] = []
   const say = (text: string | false) => text && told.push({ text, isFault: false })

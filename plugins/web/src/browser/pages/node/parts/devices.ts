@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -10,19 +11,12 @@ import { PolledState, usePolled } from '../polled.ts'
 import { dateText } from '../times.ts'
 import { AddDevice } from './add-device.ts'
 
-/** A device in `GET /api/sync/devices`. */
-interface Device {
-  readonly id: string
-  readonly name: string
-  /** ISO 8601 */
-  readonly seenAt: string
-  readonly connected: boolean
-}
+type Device = NodeAnswers['GET /api/sync/devices']['devices'][number]
 
 /** The devices that keep a folder the same as the files of the person. */
 export function DevicesPart({ page }: { page: PageContext }): VNode {
   const devices = usePolled<readonly Device[]>(page, {
-    load: async (get) => (await get<{ devices: Device[] }>('/api/sync/devices')).devices,
+    load: async (get) => (await get('GET /api/sync/devices')).devices,
     pauseMs: () => 10_000,
   })
   const isAdding = useSignal(false)
@@ -32,7 +26,7 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
     const title = words.removeTitle(name)
     const answer = await ask({ title, text: words.removeText, agree: words.remove })
     if (answer === null) return
-    await request(page, 'DELETE', `/api/sync/devices/${encodeURIComponent(id)}`)
+    await request(page, 'DELETE /api/sync/devices/{id}', { names: { id } })
     page.notice(words.removed)
     await devices.refresh()
   }

@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
@@ -5,18 +6,10 @@ import { texts } from '../../../texts.ts'
 import { PolledState, usePolled } from '../polled.ts'
 import { durationText } from '../times.ts'
 
-/** The answer of `GET /api/system/health`. */
-interface HealthReport {
-  readonly status: string
-  /** Seconds. */
-  readonly uptime: number
-  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly state: string }>>
-}
-
 /** The health of the node, with each check. */
 export function HealthPart({ page }: { page: PageContext }): VNode {
-  const health = usePolled<HealthReport>(page, {
-    load: (get) => get('/api/system/health'),
+  const health = usePolled<NodeAnswers['GET /api/system/health']>(page, {
+    load: (get) => get('GET /api/system/health'),
     pauseMs: () => 10_000,
   })
   const words = texts.node.health

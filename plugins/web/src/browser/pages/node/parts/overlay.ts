@@ -1,21 +1,11 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
 import { texts } from '../../../texts.ts'
 import { PolledState, usePolled } from '../polled.ts'
 
-/** The answer of `GET /api/overlay/status`. */
-interface OverlayStatus {
-  readonly nodeId: string
-  readonly connected: boolean
-  readonly proxyEnabled: boolean
-  /** 0 without one. */
-  readonly allocatedPort: number
-}
-
-interface Reach extends OverlayStatus {
-  readonly addresses: readonly string[]
-}
+type Reach = NodeAnswers['GET /api/overlay/status'] & { readonly addresses: readonly string[] }
 
 const configuration = `"overlay-tunnel": {
   "gateway": "example.org",
@@ -26,9 +16,9 @@ const configuration = `"overlay-tunnel": {
 export function OverlayPart({ page }: { page: PageContext }): VNode {
   const reach = usePolled<Reach>(page, {
     async load(get) {
-      const status = await get<OverlayStatus>('/api/overlay/status')
+      const status = await get('GET /api/overlay/status')
       if (!status.proxyEnabled) return { ...status, addresses: [] }
-      const { servers } = await get<{ servers: { url: string }[] }>('/openapi.json')
+      const { servers } = await get('GET /openapi.json')
       return { ...status, addresses: servers.map(({ url }) => url).filter((url) => url.startsWith('https:')) }
     },
     pauseMs: () => 30_000,

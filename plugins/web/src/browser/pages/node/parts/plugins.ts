@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
@@ -7,17 +8,7 @@ import { texts } from '../../../texts.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
 
-/** A plugin in `GET /api/system/plugins`. */
-interface NodePlugin {
-  readonly id: string
-  readonly description: string
-  readonly version: string | null
-  readonly state: string
-  readonly reason: string | null
-  readonly required: boolean
-  readonly requires: readonly string[]
-  readonly provides: readonly string[]
-}
+type NodePlugin = NodeAnswers['GET /api/system/plugins']['plugins'][number]
 
 interface PluginsProps {
   readonly page: PageContext
@@ -27,14 +18,13 @@ interface PluginsProps {
 /** The plugins with their states, to be enabled and disabled. */
 export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
   const plugins = usePolled<readonly NodePlugin[]>(page, {
-    load: async (get) => (await get<{ plugins: NodePlugin[] }>('/api/system/plugins')).plugins,
+    load: async (get) => (await get('GET /api/system/plugins')).plugins,
     pauseMs: () => 15_000,
   })
   const all = plugins.value.value ?? []
   const words = texts.node.plugins
   const change = async (id: string, action: 'enable' | 'disable') => {
-    const path = `/api/system/plugins/${encodeURIComponent(id)}/${action}`
-    const { plugin } = await request<{ plugin: NodePlugin }>(page, 'POST', path)
+    const { plugin } = await request(page, `POST /api/system/plugins/{id}/${action}`, { names: { id } })
     if (action === 'disable') page.notice(words.disabled(id))
     else if (isUp(plugin)) page.notice(words.enabled(id))
     else page.notice(words.enableFailed(id, plugin.reason ?? words.seeLog), 'error')

@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -8,32 +9,11 @@ import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { dateText } from '../times.ts'
 
+/** The changes that a restore would make. */
+type Comparison = NodeAnswers['POST /api/backup/restore']
 /** The first of a list, which may be long. */
-interface Excerpt<T> {
-  readonly count: number
-  readonly first: readonly T[]
-}
-
-interface Person {
-  readonly username: string
-  readonly wallet: string
-}
-
-/** The changes that a restore would make: the answer of `POST /api/backup/restore`. */
-interface Comparison {
-  readonly prepared: string
-  readonly replaces: string | null
-  /** Whether the node can restart by itself. */
-  readonly supervised: boolean
-  /** ISO 8601 */
-  readonly moment: string
-  readonly addedUsers: Excerpt<string>
-  readonly removedUsers: Excerpt<string>
-  readonly changedUsers: Excerpt<{ readonly present: Person; readonly restored: Person }>
-  readonly owner: { readonly present: Person | null; readonly restored: Person | null }
-  readonly plugins: Excerpt<string>
-  readonly identity: string
-}
+type Excerpt = Comparison['addedUsers']
+type Person = NonNullable<Comparison['owner']['restored']>
 
 interface RestoreProps {
   readonly page: PageContext
@@ -50,11 +30,11 @@ export function RestoreDialog({ page, filename, isOtherPlanned, onClose }: Resto
   const isWorking = useSignal(false)
   const fault = useSignal('')
   const isDone = useRef(false)
-  const ask = (body: object) => request<Comparison>(page, 'POST', '/api/backup/restore', body)
+  const ask = (body: object) => request(page, 'POST /api/backup/restore', { body })
 
   /** The prepared restore takes as much room as the backup. If this fails, the next restore or start removes it. */
   const discard = () => {
-    if (!isOtherPlanned) request(page, 'DELETE', '/api/backup/restore').catch(() => {})
+    if (!isOtherPlanned) request(page, 'DELETE /api/backup/restore').catch(() => {})
   }
   useEffect(
     () => () => {
@@ -160,7 +140,7 @@ function described({ username, wallet }: Person): string {
   return `${username} (${wallet})`
 }
 
-function listed({ count, first }: Excerpt<string>): string {
+function listed({ count, first }: Excerpt): string {
   const rest = count - first.length
   return [...first, ...(rest > 0 ? [texts.node.restore.more(rest)] : [])].join(', ')
 }

@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -10,43 +11,15 @@ import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
 import { dateText } from '../times.ts'
 
-/** An update of the past, or the one that runs. Moments are ISO 8601. */
-interface Attempt {
-  readonly from: string
-  readonly to: string
-  readonly startedAt: string
-  readonly result: string
-  readonly reason: string | null
-}
-
-/** The answers of the routes below `/api/update`, as the README of the plugin `update` describes them. */
 interface UpdateState {
-  readonly version: { readonly buildDate: string }
-  readonly status: {
-    readonly currentVersion: string
-    readonly latestVersion: string
-    readonly updateAvailable: boolean
-    readonly releaseNotes: string
-  }
-  readonly progress: { readonly isUpdating: boolean; readonly progress: string }
-  readonly details: {
-    readonly checkedAt: string | null
-    readonly problem: string | null
-    readonly automatic: boolean
-    readonly obstacle: string | null
-    readonly wayBack: {
-      readonly version: string
-      readonly until: string
-      readonly problems: readonly string[]
-    } | null
-    readonly watchedUntil: string | null
-    readonly withoutWayBack: string | null
-  }
-  readonly attempts: readonly Attempt[]
+  readonly version: NodeAnswers['GET /api/update/version']
+  readonly status: NodeAnswers['GET /api/update/status']
+  readonly progress: NodeAnswers['GET /api/update/progress']
+  readonly details: NodeAnswers['GET /api/update/details']
+  readonly attempts: NodeAnswers['GET /api/update/history']['attempts']
 }
 
-const installPath = '/api/update/install'
-const backPath = '/api/update/back'
+type Change = 'POST /api/update/install' | 'POST /api/update/back'
 
 /** The version that served these pages; empty until the node has told. */
 const pagesVersion = signal('')
@@ -55,18 +28,18 @@ const pagesVersion = signal('')
 const wasUpdating = signal(false)
 
 /** The request of the person to change the version, and whether the node has answered it. */
-const asked = signal<{ readonly path: string; readonly isAnswered: boolean } | null>(null)
+const asked = signal<{ readonly change: Change; readonly isAnswered: boolean } | null>(null)
 
 /** The version of the node: look for a new one, install it, and go back. */
 export function UpdatePart({ page }: { page: PageContext }): VNode {
   const update = usePolled<UpdateState>(page, {
     async load(get) {
       const [version, status, progress, details, { attempts }] = await Promise.all([
-        get<UpdateState['version']>('/api/update/version'),
-        get<UpdateState['status']>('/api/update/status'),
-        get<UpdateState['progress']>('/api/update/progress'),
-        get<UpdateState['details']>('/api/update/details'),
-        get<{ attempts: Attempt[] }>('/api/update/history'),
+        get('GET /api/update/version'),
+        get('GET /api/update/status'),
+        get('GET /api/update/progress'),
+        get('GET /api/update/details'),
+        get('GET /api/update/history'),
       ])
       return { version, status, progress, details, attempts }
     },
@@ -79,12 +52,12 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
   const words = texts.node.update
 
   /** The node may change its version before it answers, so a request without an answer has not failed. */
-  const change = async (path: string) => {
+  const run = async (change: Change, query?: Readonly<Record<string, string>>) => {
     wasUpdating.value = true
-    asked.value = { path, isAnswered: false }
+    asked.value = { change, isAnswered: false }
     void update.refresh()
     try {
-      const { success, message } = await request<{ success: boolean; message: string }>(page, 'POST', path)
+      const { success, message } = await request(page, change, query && { query })
       wasUpdating.value = success
       page.notice(message)
     } catch (error) {
@@ -92,17 +65,13 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
       wasUpdating.value = false
       throw error
     } finally {
-      asked.value = { path, isAnswered: true }
+      asked.value = { change, isAnswered: true }
       void update.refresh()
     }
   }
   const check = async () => {
     try {
-      const found = await request<{ updateAvailable: boolean; latestVersion: string }>(
-        page,
-        'POST',
-        '/api/update/check',
-      )
+      const found = await request(page, 'POST /api/update/check')
       page.notice(found.updateAvailable ? words.found(found.latestVersion) : words.upToDate)
     } finally {
       await update.refresh()
@@ -114,7 +83,8 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
       text: keepsWayBack ? words.installText : `${words.installText} ${words.noWayBack}`,
       agree: words.install(version),
     })
-    if (answer !== null) await change(keepsWayBack ? installPath : `${installPath}?withoutWayBack=true`)
+    if (answer === null) return
+    await run('POST /api/update/install', keepsWayBack ? undefined : { withoutWayBack: 'true' })
   }
   const back = async (version: string) => {
     const answer = await ask({
@@ -122,7 +92,7 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
       text: words.backText,
       agree: words.back(version),
     })
-    if (answer !== null) await change(backPath)
+    if (answer !== null) await run('POST /api/update/back')
   }
   if (state === null) return html`<${PolledState} of=${update} />`
   const { version, status, progress, details, attempts } = state
@@ -197,7 +167,7 @@ function follow(page: PageContext, { status, progress, attempts }: UpdateState):
     return
   }
   if (!wasUpdating.value || asked.value?.isAnswered === false) return
-  const failed = asked.value?.path === backPath ? undefined : words.ended[last?.result ?? '']
+  const failed = asked.value?.change === 'POST /api/update/back' ? undefined : words.ended[last?.result ?? '']
   wasUpdating.value = false
   asked.value = null
   // The former version may have answered some of the requests, so the current version may be that of before.

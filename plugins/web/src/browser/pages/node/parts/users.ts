@@ -1,3 +1,4 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -11,38 +12,31 @@ import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
 import { dateText } from '../times.ts'
 
-/** A user in `GET /api/users`. Moments are ISO 8601. */
-interface Account {
-  readonly uuid: string
-  readonly username: string
-  readonly wallet: string
-  readonly owner: boolean
-  readonly added: string | null
-  readonly disabled: string | null
-  readonly deletionDue: string | null
-}
+type Account = NodeAnswers['GET /api/users']['users'][number]
 
 /** The users of the node: add, disable and delete them. */
 export function UsersPart({ page }: { page: PageContext }): VNode {
   const users = usePolled<readonly Account[]>(page, {
-    load: async (get) => (await get<{ users: Account[] }>('/api/users')).users,
+    load: async (get) => (await get('GET /api/users')).users,
     pauseMs: () => 15_000,
   })
   const words = texts.node.users
-  const change = async ({ uuid }: Account, method: 'PATCH' | 'DELETE', body?: object) => {
-    await request(page, method, `/api/users/${uuid}`, body)
+  const change = async ({ uuid }: Account, disabled: boolean) => {
+    await request(page, 'PATCH /api/users/{uuid}', { names: { uuid }, body: { disabled } })
     await users.refresh()
   }
   const disable = async (user: Account) => {
     const { username } = user
     const title = words.disableTitle(username)
     const answer = await ask({ title, text: words.disableText, agree: words.disable })
-    if (answer !== null) await change(user, 'PATCH', { disabled: true })
+    if (answer !== null) await change(user, true)
   }
-  const remove = async (user: Account) => {
-    const title = words.deleteTitle(user.username)
+  const remove = async ({ uuid, username }: Account) => {
+    const title = words.deleteTitle(username)
     const answer = await ask({ title, text: words.deleteText, agree: words.delete })
-    if (answer !== null) await change(user, 'DELETE')
+    if (answer === null) return
+    await request(page, 'DELETE /api/users/{uuid}', { names: { uuid } })
+    await users.refresh()
   }
   return html`
     <${AddUser} page=${page} onAdded=${() => users.refresh()} />
@@ -61,7 +55,7 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
             !owner &&
             html`<span class="actions">
               ${disabled === null && button(words.disable, () => disable(user))}
-              ${disabled !== null && button(deletionDue === null ? words.enable : words.undo, () => change(user, 'PATCH', { disabled: false }))}
+              ${disabled !== null && button(deletionDue === null ? words.enable : words.undo, () => change(user, false))}
               ${deletionDue === null && button(words.delete, () => remove(user))}
             </span>`
           }
@@ -92,7 +86,7 @@ function AddUser({ page, onAdded }: { page: PageContext; onAdded: () => Promise<
     const [wallet, username] = [typed.wallet.value.trim(), typed.username.value.trim()]
     try {
       const body = { wallet, ...(username !== '' && { username }) }
-      const { user } = await request<{ user: Account }>(page, 'POST', '/api/users', body)
+      const { user } = await request(page, 'POST /api/users', { body })
       typed.wallet.value = ''
       typed.username.value = ''
       page.notice(words.added(user.username))

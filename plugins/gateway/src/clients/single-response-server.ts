@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { createServer } from '../connections/node-http.ts'
 
 /** Answers one request on each connection that it gets. The connection has a limited time in all. */
-export class OneAnswer {
+export class SingleResponseServer {
   readonly #server: Server
   readonly #ms: number
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { readWithin } from '@nodekeep/plugin-sdk'
-import { doorStatement, isSignedBy } from '@nodekeep/plugin-sdk/tunnel'
+import { addressStatement, isSignedBy } from '@nodekeep/plugin-sdk/tunnel'
 import { request } from '../connections/node-http.ts'
 
 const maxAnswerBytes = 4096
@@ -13,12 +13,12 @@ const maxAnswerBytes = 4096
  * @param url the address
  * @throws Error with a sentence for the log of the node
  */
-export async function knock(socket: Duplex, url: string, nodeId: string, signal: AbortSignal): Promise<void> {
+export async function probe(socket: Duplex, url: string, nodeId: string, signal: AbortSignal): Promise<void> {
   const nonce = randomBytes(16).toString('hex')
   const { host } = new URL(url)
-  const { status, body } = await get(socket, host, `/api/overlay/door/${nonce}`, signal)
+  const { status, body } = await get(socket, host, `/api/overlay/address-proof/${nonce}`, signal)
   if (status !== 200) throw new Error(`The answer has the status ${status}.`)
-  if (!isSignedBy(nodeId, doorStatement(nonce, host), signatureIn(body)))
+  if (!isSignedBy(nodeId, addressStatement(nonce, host), signatureIn(body)))
     throw new Error('Another machine answers.')
 }
 

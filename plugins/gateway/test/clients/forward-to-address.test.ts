@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type Test, test } from 'tap'
-import { leadToAddress } from '../../src/clients/lead-to-address.ts'
+import { forwardToAddress } from '../../src/clients/forward-to-address.ts'
 import { AddressRates } from '../../src/connections/address-rates.ts'
 import { OpenConnections } from '../../src/connections/open-connections.ts'
 
-/** Starts a server that leads each of its clients to a node. The node sends every client the same number of bytes. */
+/** Starts a server that forwards each of its clients to a node. The node sends every client the same number of bytes. */
 async function startLeading(t: Test, bytes: number, perAddress: number) {
   const node = createServer((socket) => void socket.on('error', () => {}).end(Buffer.alloc(bytes)))
   node.listen(0, '127.0.0.1')
@@ -19,7 +19,7 @@ async function startLeading(t: Test, bytes: number, perAddress: number) {
   }
   const refusals: string[] = []
   const gateway = createServer({ allowHalfOpen: true }, async (socket) => {
-    const refusal = await leadToAddress(socket, to, limits)
+    const refusal = await forwardToAddress(socket, to, limits)
     if (refusal === null) return
     refusals.push(refusal)
     socket.destroy()

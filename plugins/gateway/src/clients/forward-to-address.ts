@@ -15,11 +15,11 @@ interface OwnAddressLimits {
 }
 
 /**
- * Leads a client to a node at an address of its own. The bytes of the client that have been read must be back in its stream.
+ * Forwards a client to a node at an address of its own. The bytes of the client that have been read must be back in its stream.
  *
  * @returns why the node does not get it; then the caller answers the client
  */
-export async function leadToAddress(
+export async function forwardToAddress(
   client: Socket,
   to: OwnAddress,
   { open, rates, connectMs, idleMs }: OwnAddressLimits,

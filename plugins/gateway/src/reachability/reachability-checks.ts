@@ -2,36 +2,36 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NodeSession } from '../tunnels/node-session.ts'
 import { FairSlots } from './fair-slots.ts'
-import { knock } from './knock.ts'
+import { probe } from './probe.ts'
 
-interface DoorsParts {
+interface CheckOptions {
   /** Connects to the address of a node, as a client does. */
   readonly dial: (url: string, signal: AbortSignal) => Promise<Duplex>
-  /** Milliseconds between two tests of an open door, and for which an answer to a client counts as a test. */
-  readonly openMs?: number
-  /** Milliseconds after the first test that failed. The pause doubles each time, up to `openMs`. */
-  readonly closedMs?: number
-  /** Least milliseconds between two tests that clients bring forward. */
+  /** Milliseconds between two checks of an address that is reachable, and for which an answer to a client counts as a check. */
+  readonly reachableMs?: number
+  /** Milliseconds after the first check that failed. The pause doubles each time, up to `reachableMs`. */
+  readonly unreachableMs?: number
+  /** Least milliseconds between two checks that clients bring forward. */
   readonly earlyMs?: number
 }
 
-const usualTimes = { openMs: 60_000, closedMs: 1000, earlyMs: 3000 }
-const knockMs = 5000
-/** Tests at a time. After a start of the gateway, all nodes come at once. */
-const maxTests = 16
+const usualTimes = { reachableMs: 60_000, unreachableMs: 1000, earlyMs: 3000 }
+const probeMs = 5000
+/** Checks at a time. After a start of the gateway, all nodes come at once. */
+const maxChecks = 16
 
 /**
  * Finds out whether clients reach the nodes. A control connection does not tell: the listener, the certificate or the node itself
  * may fail. So the gateway comes to each address of a node as a client does, and tells the node what it found.
  */
-export class Doors {
-  readonly #parts: Required<DoorsParts>
+export class ReachabilityChecks {
+  readonly #options: Required<CheckOptions>
   readonly #watched = new Map<NodeSession, AbortController>()
-  /** By the addresses of the nodes: nodes that let each test run out of time do not hold up those of others. */
-  readonly #slots = new FairSlots(maxTests)
+  /** By the addresses of the nodes: nodes that let each check run out of time do not hold up those of others. */
+  readonly #slots = new FairSlots(maxChecks)
 
-  constructor(parts: DoorsParts) {
-    this.#parts = { ...usualTimes, ...parts }
+  constructor(options: CheckOptions) {
+    this.#options = { ...usualTimes, ...options }
   }
 
   /** Watches the addresses of a node from now on, in place of those before. */
@@ -49,47 +49,47 @@ export class Doors {
   }
 
   async #watch(session: NodeSession, url: string, signal: AbortSignal): Promise<void> {
-    let told: string | null | undefined
+    let sent: string | null | undefined
     for (let failures = 0; !signal.aborted; ) {
-      const reason = await this.#test(session, url, signal)
+      const reason = await this.#check(session, url, signal)
       if (signal.aborted) return
-      if (reason !== told) session.send({ type: 'door', url, open: reason === null, reason })
-      told = reason
+      if (reason !== sent) session.send({ type: 'reachability', url, reachable: reason === null, reason })
+      sent = reason
       failures = reason === null ? 0 : failures + 1
       await this.#untilDue(session, url, failures, signal)
     }
   }
 
   /**
-   * Waits until the next test. Clients bring it forward: those of the node that wait in vain for an open door, and one that gets an
-   * answer through a closed one.
+   * Waits until the next check. Clients bring it forward: those that wait in vain while the address is reachable, and one that gets
+   * an answer while it is not.
    */
   async #untilDue(session: NodeSession, url: string, failures: number, signal: AbortSignal): Promise<void> {
-    const { openMs, closedMs, earlyMs } = this.#parts
-    const testedAt = performance.now()
-    const isOpen = failures === 0
-    const usualMs = isOpen ? openMs : Math.min(closedMs * 2 ** (failures - 1), openMs)
+    const { reachableMs, unreachableMs, earlyMs } = this.#options
+    const checkedAt = performance.now()
+    const isReachable = failures === 0
+    const usualMs = isReachable ? reachableMs : Math.min(unreachableMs * 2 ** (failures - 1), reachableMs)
     const doubted = new AbortController()
-    const event = isOpen ? 'unanswered' : 'answered'
+    const event = isReachable ? 'unanswered' : 'answered'
     const onEvent = (urlOfClient: string) => {
-      // Clients of one address that wait in vain are a reason to test all: they share the way to the node.
-      if (isOpen || urlOfClient === url) doubted.abort()
+      // Clients of one address that wait in vain are a reason to check all: they share the tunnel to the node.
+      if (isReachable || urlOfClient === url) doubted.abort()
     }
     session.clientEvents.on(event, onEvent)
     const either = AbortSignal.any([signal, doubted.signal])
-    if (isOpen) await untilIdle(session, url, usualMs, either)
+    if (isReachable) await untilIdle(session, url, usualMs, either)
     else await pause(usualMs, either)
     session.clientEvents.off(event, onEvent)
-    await pause(testedAt + Math.min(earlyMs, usualMs) - performance.now(), signal)
+    await pause(checkedAt + Math.min(earlyMs, usualMs) - performance.now(), signal)
   }
 
-  /** @returns why the door is closed, `null` if it is open */
-  async #test(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
+  /** @returns why the address is not reachable, `null` if it is */
+  async #check(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
     const leave = await this.#slots.take(session.process.addressGroup)
     try {
       if (signal.aborted) return null
-      const inTime = AbortSignal.any([signal, AbortSignal.timeout(knockMs)])
-      await knock(await this.#parts.dial(url, inTime), url, session.process.nodeId, inTime)
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(probeMs)])
+      await probe(await this.#options.dial(url, inTime), url, session.process.nodeId, inTime)
       return null
     } catch (error) {
       const { name, message } = error as Error

@@ -2,13 +2,13 @@ import { createPublicKey, verify } from 'node:crypto'
 import { base58 } from '@scure/base'
 
 /**
- * Returns the bytes that a node signs to show that it stands behind a door: an address at which clients reach it.
+ * Returns the bytes that a node signs to show that it answers at an address.
  *
  * @param nonce random, of the one who asks
  * @param host the Host of the request that asked, in lower case
  */
-export function doorStatement(nonce: string, host: string): Uint8Array {
-  return Buffer.from(`nodekeep-door/1\n${nonce}\n${host}`)
+export function addressStatement(nonce: string, host: string): Uint8Array {
+  return Buffer.from(`nodekeep-address/1\n${nonce}\n${host}`)
 }
 
 /** Whether the node with this id has signed the bytes. A malformed id or signature is none. */

@@ -4,8 +4,8 @@ interface Group {
 }
 
 /**
- * A number of slots for tests, shared by groups. A group has at most half of them, and free slots go to the groups in turn: a
- * group whose tests take long delays only itself.
+ * A number of slots for checks, shared by groups. A group has at most half of them, and free slots go to the groups in turn: a
+ * group whose checks take long delays only itself.
  */
 export class FairSlots {
   readonly #most: number

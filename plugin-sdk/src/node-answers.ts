@@ -1,0 +1,1198 @@
+// `npm run bundle` makes this file.
+
+/**
+ * The JSON answers of a node with the default bundle, by method and path, such as `GET /stat`. Times are in the form of ISO 8601.
+ */
+export interface NodeAnswers {
+  'DELETE /api/account/sessions': {
+    success: true
+    ended: number
+  }
+  'DELETE /api/account/sessions/{id}': {
+    success: true
+  }
+  'DELETE /api/account/tokens/{id}': {
+    success: true
+  }
+  'DELETE /api/backup/moment': {
+    success: boolean
+  }
+  'DELETE /api/backup/restore': {
+    success: boolean
+    /**
+     * The backup that is not restored.
+     */
+    backup: string
+  }
+  'DELETE /api/backup/{filename}': {
+    success: boolean
+  }
+  'DELETE /api/sync/devices/{id}': {
+    success: boolean
+  }
+  'DELETE /api/sync/uploads/{id}': {
+    success: boolean
+  }
+  'DELETE /api/users/{uuid}': {
+    user: {
+      uuid: string
+      username: string
+      wallet: string
+      owner: boolean
+      created: string
+      /**
+       * When the user was added by hand. Such a user may sign in whatever `auth.admission` says.
+       */
+      added: string | null
+      disabled: string | null
+      /**
+       * When the data of the deleted user is removed.
+       */
+      deletionDue: string | null
+    }
+  }
+  'DELETE /api/users/{uuid}/sessions': {
+    success: true
+  }
+  'DELETE /api/users/{uuid}/sessions/{id}': {
+    success: true
+  }
+  'GET /api/account/sessions': {
+    sessions: {
+      id: string
+      /**
+       * The program that signed in.
+       */
+      label: string
+      created: string
+      lastUsed: string
+      expires: string | null
+      /**
+       * Whether it is the session of this request.
+       */
+      current: boolean
+    }[]
+  }
+  'GET /api/account/tokens': {
+    tokens: {
+      id: string
+      name: string
+      scopes: string[]
+      created: string
+      lastUsed: string
+      expires: string | null
+    }[]
+    knownScopes: string[]
+  }
+  'GET /api/ai/models': {
+    /**
+     * The models of each AI provider. The list is empty if the provider does not answer.
+     */
+    providers: {
+      [k: string]: string[]
+    }
+  }
+  'GET /api/ai/usage': {
+    usage: {
+      /**
+       * A day of UTC.
+       */
+      day: string
+      provider: string
+      model: string
+      requests: number
+      failed: number
+      aborted: number
+      inputTokens: number
+      outputTokens: number
+      /**
+       * Requests whose tokens are estimated.
+       */
+      estimated: number
+    }[]
+  }
+  'GET /api/backup/list': {
+    backups: {
+      filename: string
+      /**
+       * Bytes.
+       */
+      size: number
+      /**
+       * The moment of the state.
+       */
+      created: string
+    }[]
+  }
+  'GET /api/backup/status': {
+    running: {
+      /**
+       * `preparing` or `writing`.
+       */
+      step: string
+      startedAt: string
+      /**
+       * Files and folders that are in the archive.
+       */
+      entries: number
+      /**
+       * Bytes of their content.
+       */
+      bytes: number
+      /**
+       * The share that is done, from 0 to 1, estimated by the backup before. Null for the first one.
+       */
+      share: number | null
+    } | null
+    last: {
+      at: string
+      /**
+       * Null if it failed.
+       */
+      filename: string | null
+      /**
+       * The reason of a failure.
+       */
+      problem: string | null
+    } | null
+    /**
+     * When the schedule makes the next backup.
+     */
+    next: string | null
+    /**
+     * The backups that are dated in the future, so they are kept and not counted. They were made while the clock was ahead, or it is behind now.
+     */
+    ahead: string[]
+    /**
+     * How the last drill ended.
+     */
+    drill: {
+      /**
+       * The backup that was tried out.
+       */
+      filename: string
+      at: string
+      /**
+       * `passed`: a second node was started on the backup and had everything. `verified`: it is large, all of it was read, and unless there is a problem, a second node had a sample of its files. `failed`: do not rely on it. `skipped`: it could not be tried.
+       */
+      result: string
+      /**
+       * The reason of a failure, of a drill that was skipped, or why no node was started on a large backup.
+       */
+      problem: string | null
+      /**
+       * How long it took until the restored node answered.
+       */
+      seconds: number | null
+    } | null
+    /**
+     * Whether a backup is being tried out.
+     */
+    isDrilling: boolean
+    /**
+     * The number of recovery keys that open the next backup. With 0, it is not encrypted.
+     */
+    recipients: number
+    /**
+     * When `nodekeep backup rehearse` last proved that somebody has the recovery key.
+     */
+    rehearsed: string | null
+    /**
+     * The restore that the next start applies, unless `DELETE /api/backup/restore` comes before.
+     */
+    planned: {
+      backup: string
+      /**
+       * The moment of the state of the backup.
+       */
+      moment: string
+    } | null
+    /**
+     * The data that restores have kept, until `nodekeep backup forget-previous`.
+     */
+    previous: {
+      /**
+       * The backup that was restored.
+       */
+      backup: string
+      /**
+       * Bytes of the data that was there before.
+       */
+      bytes: number
+    }[]
+    targets: {
+      name: string
+      /**
+       * When the target last had all backups that it should have, since the start of the node.
+       */
+      completeAt: string | null
+      /**
+       * The reason why it has not.
+       */
+      problem: string | null
+    }[]
+  }
+  'GET /api/files/changes': {
+    /**
+     * The cursor is not valid any more: list the files again, and go on with the new cursor.
+     */
+    reset?: true
+    /**
+     * Oldest first. Missing with "reset".
+     */
+    changes?: {
+      op: 'write' | 'mkdir' | 'delete' | 'move'
+      /**
+       * Absolute path, such as "/photos/cat.jpg".
+       */
+      path: string
+      /**
+       * The former path of a move.
+       */
+      source?: string
+      /**
+       * Bytes of a written file.
+       */
+      size?: number
+      /**
+       * The entity tag without its quotes.
+       */
+      revision?: string
+      /**
+       * SHA-256 of the content, if it is known.
+       */
+      hash?: string
+      /**
+       * The device that made the change, if it gave a name.
+       */
+      by?: string
+      at: string
+    }[]
+    /**
+     * The position after these changes.
+     */
+    cursor: string
+    /**
+     * A mount that does not answer holds later changes back.
+     */
+    stalled?: {
+      mount: string
+      since: string
+    }
+  }
+  'GET /api/files/list': {
+    /**
+     * Sorted by name.
+     */
+    entries: {
+      name: string
+      type: 'file' | 'directory'
+      /**
+       * Bytes of a file.
+       */
+      size?: number
+      /**
+       * The entity tag of a file, without its quotes.
+       */
+      revision?: string
+      modified: string
+      created: string
+    }[]
+    /**
+     * The cursor of the next page, null after the last one.
+     */
+    cursor: string | null
+    /**
+     * Bytes of the largest file that the node takes.
+     */
+    maxFileSize: number
+  }
+  'GET /api/overlay/status': {
+    /**
+     * Base58 of the node's Ed25519 public key.
+     */
+    nodeId: string
+    /**
+     * `did:overlay:<nodeId>`
+     */
+    did: string
+    /**
+     * Whether a connection from outside has reached the node through the network, and still would.
+     */
+    connected: boolean
+    /**
+     * Whether a gateway passes connections on to the node.
+     */
+    proxyEnabled: boolean
+    /**
+     * The port that the gateway allocated for the node; 0 without one.
+     */
+    allocatedPort: number
+  }
+  'GET /api/sync/blocks': {
+    /**
+     * SHA-256 in hexadecimal.
+     */
+    sha256: string
+    /**
+     * Bytes.
+     */
+    size: number
+    /**
+     * All blocks of the file, in order.
+     *
+     * @maxItems 32768
+     */
+    blocks: {
+      /**
+       * SHA-256 in hexadecimal.
+       */
+      sha256: string
+      /**
+       * Bytes.
+       */
+      size: number
+    }[]
+  }
+  'GET /api/sync/client': {
+    /**
+     * Where the node offers it.
+     */
+    path: string
+    name: string
+    version: string
+    /**
+     * Bytes.
+     */
+    size: number
+    /**
+     * SHA-256 in hexadecimal.
+     */
+    sha256: string
+    /**
+     * The oldest major version of Node that runs it.
+     */
+    node: number
+  }
+  'GET /api/sync/devices': {
+    devices: {
+      id: string
+      name: string
+      createdAt: string
+      /**
+       * When it was last connected.
+       */
+      seenAt: string
+      connected: boolean
+    }[]
+  }
+  'GET /api/sync/uploads/{id}': {
+    id: string
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+    /**
+     * Bytes.
+     */
+    size: number
+    /**
+     * SHA-256 in hexadecimal.
+     */
+    sha256: string
+    /**
+     * The indexes of the blocks to send. Equal blocks are named once.
+     */
+    missing: number[]
+    /**
+     * The node forgets the upload then.
+     */
+    expires: string
+  }
+  'GET /api/system/health': {
+    status: string
+    database: string
+    ipfs: string
+    /**
+     * Seconds.
+     */
+    uptime: number
+    checks: {
+      [k: string]: {
+        ok: boolean
+        state: string
+      }
+    }
+  }
+  'GET /api/system/plugins': {
+    plugins: {
+      id: string
+      description: string
+      package: string | null
+      version: string | null
+      sdk: string | null
+      /**
+       * disabled, blocked, active, degraded, failed or stopped
+       */
+      state: string
+      phase: string | null
+      reason: string | null
+      required: boolean
+      /**
+       * The file and line, or variable, that names the plugin.
+       */
+      configuredAt: string
+      requires: string[]
+      optional: string[]
+      provides: string[]
+      contributes: string[]
+      routes: {
+        method: string
+        path: string
+        /**
+         * user, owner or public
+         */
+        access: string
+        publicReason: string | null
+        scope: string | null
+      }[]
+    }[]
+  }
+  'GET /api/update/details': {
+    /**
+     * When the source of updates last answered.
+     */
+    checkedAt: string | null
+    /**
+     * Why the last check failed.
+     */
+    problem: string | null
+    /**
+     * Whether new versions are installed without a person.
+     */
+    automatic: boolean
+    /**
+     * Why this node cannot install updates, and what to do instead.
+     */
+    obstacle: string | null
+    /**
+     * The version to which the node can go back, with the data as it is then.
+     */
+    wayBack: {
+      version: string
+      /**
+       * The end of the way back.
+       */
+      until: string
+      /**
+       * The parts of the configuration that keep the version from starting, such as a key that it does not know. Only the owner sees them.
+       */
+      problems: string[]
+    } | null
+    /**
+     * Until when the node watches a new version, and goes back if it does not work.
+     */
+    watchedUntil: string | null
+    /**
+     * A newer version after which there would be no way back to this one.
+     */
+    withoutWayBack: string | null
+    /**
+     * Copies of all databases from directly before the last update, for a person. Only the owner sees them.
+     */
+    copies: {
+      /**
+       * The version that started after they were made.
+       */
+      before: string
+      folder: string
+      bytes: number
+      /**
+       * The time until which they stay, unless an update replaces them.
+       */
+      until: string
+    }[]
+  }
+  'GET /api/update/history': {
+    /**
+     * The newest first.
+     */
+    attempts: {
+      from: string
+      to: string
+      startedAt: string
+      /**
+       * Null while it runs.
+       */
+      endedAt: string | null
+      /**
+       * `running`, `installed`, `failed`: clients never reached the new version, or `went back`: the node left a version that clients had reached.
+       */
+      result: string
+      /**
+       * Why it failed, or why the node went back.
+       */
+      reason: string | null
+    }[]
+  }
+  'GET /api/update/progress': {
+    isUpdating: boolean
+    /**
+     * For people: the step and its share, or how the last update ended.
+     */
+    progress: string
+  }
+  'GET /api/update/status': {
+    currentVersion: string
+    /**
+     * The current version if no newer one is known.
+     */
+    latestVersion: string
+    updateAvailable: boolean
+    /**
+     * Markdown; empty if no newer version is known.
+     */
+    releaseNotes: string
+  }
+  'GET /api/update/version': {
+    version: string
+    /**
+     * Empty if nothing records it, as in copied sources.
+     */
+    commit: string
+    /**
+     * From sources, the date of the commit. 1970-01-01 if nothing records it.
+     */
+    buildDate: string
+  }
+  'GET /api/users': {
+    users: {
+      uuid: string
+      username: string
+      wallet: string
+      owner: boolean
+      created: string
+      /**
+       * When the user was added by hand. Such a user may sign in whatever `auth.admission` says.
+       */
+      added: string | null
+      disabled: string | null
+      /**
+       * When the data of the deleted user is removed.
+       */
+      deletionDue: string | null
+    }[]
+  }
+  'GET /api/users/{uuid}': {
+    user: {
+      uuid: string
+      username: string
+      wallet: string
+      owner: boolean
+      created: string
+      /**
+       * When the user was added by hand. Such a user may sign in whatever `auth.admission` says.
+       */
+      added: string | null
+      disabled: string | null
+      /**
+       * When the data of the deleted user is removed.
+       */
+      deletionDue: string | null
+    }
+  }
+  'GET /api/users/{uuid}/sessions': {
+    sessions: {
+      id: string
+      /**
+       * The program that signed in.
+       */
+      label: string
+      created: string
+      lastUsed: string
+      expires: string | null
+      /**
+       * Whether it is the session of this request.
+       */
+      current: boolean
+    }[]
+    tokens: {
+      id: string
+      name: string
+      scopes: string[]
+      created: string
+      lastUsed: string
+      expires: string | null
+    }[]
+  }
+  'GET /api/wasm/exports': {
+    exports: {
+      name: string
+      parameters: ('i32' | 'i64' | 'f32' | 'f64')[]
+      results: ('i32' | 'i64' | 'f32' | 'f64')[]
+    }[]
+  }
+  'GET /api/web/pages': {
+    /**
+     * Whether the caller is the owner of the node.
+     */
+    owner: boolean
+    pages: {
+      name: string
+      title: string
+      /**
+       * The path of the ES module of the page.
+       */
+      module: string
+      stylesheet: string | null
+    }[]
+  }
+  'GET /api/web/sign-in': {
+    providers: string[]
+  }
+  'GET /auth/siwe/nonce': {
+    /**
+     * The nonce for the message. It can be used for one sign-in.
+     */
+    nonce: string
+    /**
+     * When the nonce expires.
+     */
+    expires: string
+    /**
+     * The time of the node, for the message: the clock of the device or of the node may be wrong.
+     */
+    issuedAt: string
+    domain: string
+    uri: string
+    chainId: number
+    statement: string
+  }
+  'GET /health': {
+    status: string
+    database: string
+    ipfs: string
+    /**
+     * Seconds.
+     */
+    uptime: number
+  }
+  'GET /openapi.json': {
+    /**
+     * The address of this request, then the other public addresses of the node.
+     */
+    servers: {
+      url: string
+    }[]
+    [k: string]: unknown
+  }
+  'GET /readdir': {
+    name: string
+    type: 'file' | 'directory'
+    size?: number
+    modified: string
+  }[]
+  'GET /stat': {
+    name: string
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+    type: 'file' | 'directory'
+    size: number
+    modified: string
+    created: string
+  }
+  'GET /v1/models': {
+    object: 'list'
+    data: {
+      /**
+       * Provider and model, such as "openai/gpt-5".
+       */
+      id: string
+      object: 'model'
+      created: number
+      /**
+       * The provider.
+       */
+      owned_by: string
+    }[]
+  }
+  'GET /v1/models/{wildcard}': {
+    /**
+     * Provider and model, such as "openai/gpt-5".
+     */
+    id: string
+    object: 'model'
+    created: number
+    /**
+     * The provider.
+     */
+    owned_by: string
+  }
+  'GET /whoami': {
+    user:
+      | {
+          uuid: string
+          username: string
+          wallet: string
+          authenticated: true
+        }
+      | {
+          authenticated: false
+        }
+  }
+  'PATCH /api/account': {
+    user: {
+      uuid: string
+      username: string
+      wallet: string
+      authenticated: true
+    }
+  }
+  'PATCH /api/users/{uuid}': {
+    user: {
+      uuid: string
+      username: string
+      wallet: string
+      owner: boolean
+      created: string
+      /**
+       * When the user was added by hand. Such a user may sign in whatever `auth.admission` says.
+       */
+      added: string | null
+      disabled: string | null
+      /**
+       * When the data of the deleted user is removed.
+       */
+      deletionDue: string | null
+    }
+  }
+  'POST /api/account/sign-in-codes': {
+    /**
+     * Three groups of four digits and letters. It can be used for one sign-in.
+     */
+    code: string
+    /**
+     * When the code expires, by the clock of the node.
+     */
+    expires: string
+    /**
+     * Seconds until the code expires, for clients with another clock.
+     */
+    expiresIn: number
+  }
+  'POST /api/account/tokens': {
+    token: string
+    details: {
+      id: string
+      name: string
+      scopes: string[]
+      created: string
+      lastUsed: string
+      expires: string | null
+    }
+  }
+  'POST /api/ai/chat': {
+    message: {
+      role: 'assistant'
+      content: string
+    }
+    provider: string
+    model: string
+    /**
+     * "stop", "length", "tool_calls" or "content_filter".
+     */
+    finishReason: string
+    /**
+     * Tokens as the provider counted them, or null if it did not.
+     */
+    usage: {
+      inputTokens: number
+      outputTokens: number
+    } | null
+  }
+  'POST /api/backup/create': {
+    success: boolean
+    filename: string
+    size: number
+  }
+  'POST /api/backup/restore': {
+    success: boolean
+    /**
+     * The name of the prepared restore.
+     */
+    prepared: string
+    /**
+     * Whether the next start of the node applies it.
+     */
+    planned: boolean
+    /**
+     * The backup whose restore was planned before, and is not any more.
+     */
+    replaces: string | null
+    /**
+     * Whether `restart` works here.
+     */
+    supervised: boolean
+    /**
+     * The moment of the state of the backup.
+     */
+    moment: string
+    /**
+     * Names of users whom only the backup has.
+     */
+    addedUsers: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: string[]
+    }
+    /**
+     * Names of users whom only the node has.
+     */
+    removedUsers: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: string[]
+    }
+    /**
+     * Users of both who have another name or another wallet in the backup.
+     */
+    changedUsers: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: {
+        present: {
+          username: string
+          /**
+           * The wallet with which the user signs in.
+           */
+          wallet: string
+        }
+        restored: {
+          username: string
+          /**
+           * The wallet with which the user signs in.
+           */
+          wallet: string
+        }
+      }[]
+    }
+    owner: {
+      /**
+       * The present owner.
+       */
+      present: {
+        username: string
+        /**
+         * The wallet with which the user signs in.
+         */
+        wallet: string
+      } | null
+      /**
+       * The owner in the backup.
+       */
+      restored: {
+        username: string
+        /**
+         * The wallet with which the user signs in.
+         */
+        wallet: string
+      } | null
+    }
+    /**
+     * Plugins whose state is another one.
+     */
+    plugins: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: string[]
+    }
+    /**
+     * `same`: the identity of the backup, which the node has now. `another`: the node takes it over, and the node that had it must not run any more. `new`: a new one. `present`: the backup has none.
+     */
+    identity: string
+  }
+  'POST /api/files/copy': {
+    success: boolean
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+  }
+  'POST /api/sync/hashes': {
+    /**
+     * The first files of the request, at least one. Ask again for the others.
+     */
+    hashes: {
+      /**
+       * Absolute path, such as "/photos/cat.jpg".
+       */
+      path: string
+      /**
+       * The entity tag of the file, without its quotes.
+       */
+      revision: string
+      /**
+       * null if the file no longer has the revision.
+       */
+      sha256: string | null
+    }[]
+  }
+  'POST /api/sync/uploads': {
+    id: string
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+    /**
+     * Bytes.
+     */
+    size: number
+    /**
+     * SHA-256 in hexadecimal.
+     */
+    sha256: string
+    /**
+     * The indexes of the blocks to send. Equal blocks are named once.
+     */
+    missing: number[]
+    /**
+     * The node forgets the upload then.
+     */
+    expires: string
+  }
+  'POST /api/sync/uploads/{id}/commit': {
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+    /**
+     * The entity tag of the file, without its quotes.
+     */
+    revision: string
+    /**
+     * Bytes.
+     */
+    size: number
+    modified: string
+  }
+  'POST /api/system/plugins/{id}/disable': {
+    plugin: {
+      id: string
+      description: string
+      package: string | null
+      version: string | null
+      sdk: string | null
+      /**
+       * disabled, blocked, active, degraded, failed or stopped
+       */
+      state: string
+      phase: string | null
+      reason: string | null
+      required: boolean
+      /**
+       * The file and line, or variable, that names the plugin.
+       */
+      configuredAt: string
+      requires: string[]
+      optional: string[]
+      provides: string[]
+      contributes: string[]
+      routes: {
+        method: string
+        path: string
+        /**
+         * user, owner or public
+         */
+        access: string
+        publicReason: string | null
+        scope: string | null
+      }[]
+    }
+  }
+  'POST /api/system/plugins/{id}/enable': {
+    plugin: {
+      id: string
+      description: string
+      package: string | null
+      version: string | null
+      sdk: string | null
+      /**
+       * disabled, blocked, active, degraded, failed or stopped
+       */
+      state: string
+      phase: string | null
+      reason: string | null
+      required: boolean
+      /**
+       * The file and line, or variable, that names the plugin.
+       */
+      configuredAt: string
+      requires: string[]
+      optional: string[]
+      provides: string[]
+      contributes: string[]
+      routes: {
+        method: string
+        path: string
+        /**
+         * user, owner or public
+         */
+        access: string
+        publicReason: string | null
+        scope: string | null
+      }[]
+    }
+  }
+  'POST /api/update/back': {
+    success: boolean
+    message: string
+  }
+  'POST /api/update/check': {
+    updateAvailable: boolean
+    latestVersion: string
+  }
+  'POST /api/update/install': {
+    success: boolean
+    message: string
+  }
+  'POST /api/users': {
+    user: {
+      uuid: string
+      username: string
+      wallet: string
+      owner: boolean
+      created: string
+      /**
+       * When the user was added by hand. Such a user may sign in whatever `auth.admission` says.
+       */
+      added: string | null
+      disabled: string | null
+      /**
+       * When the data of the deleted user is removed.
+       */
+      deletionDue: string | null
+    }
+  }
+  'POST /api/wasm/execute': {
+    success: boolean
+    /**
+     * null, a value, or an array of values. Values are as in the arguments.
+     */
+    result: null | (number | string) | (number | string)[]
+  }
+  'POST /api/wasm/execute-file': {
+    success: boolean
+    /**
+     * null, a value, or an array of values. Values are as in the arguments.
+     */
+    result: null | (number | string) | (number | string)[]
+  }
+  'POST /api/wasm/run': {
+    /**
+     * Whether the exit code is 0.
+     */
+    success: boolean
+    exitCode: number
+    stdout: string
+    stderr: string
+  }
+  'POST /auth/code/account': {
+    /**
+     * The "uuid" of the credentials for `POST /auth/code`.
+     */
+    uuid: string
+    /**
+     * The "address" of the credentials.
+     */
+    address: string
+  }
+  'POST /auth/logout': {
+    success: true
+  }
+  'POST /auth/{provider}': {
+    success: true
+    user: {
+      uuid: string
+      username: string
+      wallet: string
+      authenticated: true
+    }
+    sessionToken: string
+  }
+  'POST /delete': {
+    success: boolean
+  }
+  'POST /mkdir': {
+    success: boolean
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+  }
+  'POST /move': {
+    success: boolean
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+  }
+  'POST /v1/chat/completions': {
+    id: string
+    object: 'chat.completion'
+    /**
+     * Seconds since 1970.
+     */
+    created: number
+    model: string
+    choices: {
+      index: number
+      message: {
+        role: 'assistant'
+        content: string | null
+        refusal: null
+        tool_calls?: {
+          id: string
+          type: 'function'
+          function: {
+            name: string
+            arguments: string
+          }
+        }[]
+      }
+      logprobs: null
+      finish_reason: string
+    }[]
+    usage?: {
+      prompt_tokens: number
+      completion_tokens: number
+      total_tokens: number
+    }
+  }
+  'POST /write': {
+    success: boolean
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+  }
+  'PUT /api/sync/uploads/{id}/blocks/{sha256}': {
+    success: boolean
+  }
+  'PUT /write': {
+    success: boolean
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+  }
+}
