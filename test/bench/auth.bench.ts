@@ -9,7 +9,7 @@ import { type StoredSessions, storeSessions } from './fixtures/stored-sessions.t
 import { loadHttp } from './http-load.ts'
 import { cpuSeconds, startServer } from './process.ts'
 
-const fixture = (name: string) => join(root, 'test/bench/fixtures', name)
+const fixture = (name: string) => join(import.meta.dirname, 'fixtures', name)
 const nodeProgram = join(root, 'test/sign-in/fixtures/node.ts')
 const remove = (folder: string) => rm(folder, { recursive: true, force: true })
 
