@@ -60,6 +60,7 @@ const idleMemory: Bench = {
   better: 'less',
   goal: { ours: 140 },
   rounds: 3,
+  fresh: true,
   setUp: async () => ({
     ours: () =>
       withNode('minimal.json', async ({ pid }) => {

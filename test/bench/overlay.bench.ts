@@ -144,6 +144,7 @@ const idleMemory: Bench = {
   better: 'less',
   goal: { ours: 200 },
   rounds: 2,
+  fresh: true,
   setUp: async () => ({ ours: memoryOfNode }),
 }
 

@@ -22,6 +22,7 @@ function committed(t: Test): string {
     'test/process.test.ts': "startServer(join(import.meta.dirname, 'fixtures/server.ts'))\n",
     'test/fixtures/server.ts': "import '@nodekeep/plugin-sdk'\n",
     'test/preset.test.ts': "start('default.json')\n",
+    'test/configs.test.ts': "glob('config/*.json')\n",
     'test/pack.test.ts': 'pack(workspaces())\n',
     'test/whole.test.ts': "import '@nodekeep/kernel'\n",
   })
@@ -37,7 +38,7 @@ async function reachedTests(root: string, ...changed: readonly string[]): Promis
 
 test('a change reaches the tests that import, start or configure the changed code', async (t) => {
   const root = committed(t)
-  const whole = ['test/node.test.ts', 'test/pack.test.ts', 'test/preset.test.ts']
+  const whole = ['test/configs.test.ts', 'test/node.test.ts', 'test/pack.test.ts', 'test/preset.test.ts']
   t.strictSame(await reachedTests(root, 'plugins/notes/src/work-thread.ts'), [
     'plugins/notes/test/notes.test.ts',
     ...whole,
@@ -49,14 +50,17 @@ test('a change reaches the tests that import, start or configure the changed cod
     'test/process.test.ts',
     'test/whole.test.ts',
   ])
-  t.strictSame(await reachedTests(root, 'config/default.json'), ['test/preset.test.ts'])
+  t.strictSame(await reachedTests(root, 'config/default.json'), [
+    'test/configs.test.ts',
+    'test/preset.test.ts',
+  ])
   t.strictSame(await reachedTests(root, 'test/alone.test.ts'), ['test/alone.test.ts'])
   t.strictSame(await reachedTests(root, 'CHANGELOG.md'), [])
 })
 
 test('a change of what decides how everything runs reaches everything', async (t) => {
   const root = committed(t)
-  t.equal((await reachedTests(root, 'package-lock.json')).length, 7)
+  t.equal((await reachedTests(root, 'package-lock.json')).length, 8)
 })
 
 test('a removed file reaches the tests that still name it', async (t) => {

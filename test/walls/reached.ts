@@ -128,7 +128,7 @@ class House {
   targets(file: string, text: string): string[] {
     const owner = this.#ownerOf(file)
     const code = text.replaceAll(/^ *(\/?\*|\/\/).*$/gm, '').replaceAll(/\.\$\{extension\}/g, '.ts')
-    const strings = code.matchAll(/['"`}]([\w@#./-]+)['"`]/g)
+    const strings = code.matchAll(/['"`}]([\w@#./*-]+)['"`]/g)
     const found = Array.from(strings, ([, name = '']) => this.#targetsOf(owner, file, name)).flat()
     if (!isSource(owner, file)) {
       for (const [id, folder] of this.#plugins) {
@@ -146,6 +146,11 @@ class House {
     if (name.startsWith('#')) {
       const source = sourceOf(owner.folder, owner.manifest.imports?.[name])
       return source ? [source] : []
+    }
+    // The files of one folder, as in `config/*.json`.
+    if (/^\w[\w/-]*\/\*\.[\w.]+$/.test(name)) {
+      const pattern = posix.join(owner.folder, name)
+      return [...this.#files].filter((path) => posix.matchesGlob(path, pattern))
     }
     const entry = this.#entries.get(name)
     if (entry) return [entry]
