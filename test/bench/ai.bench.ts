@@ -49,6 +49,7 @@ const requests: Bench = {
   unit: 'requests/s',
   better: 'more',
   goal: { ratio: 0.8 },
+  rounds: 3,
   async setUp() {
     const servers = await startAiServers()
     const bare = await servers.start('ai-bare-fastify.ts')
@@ -108,7 +109,7 @@ const firstText: Bench = {
   unit: 'ms',
   better: 'less',
   goal: { ours: 10 },
-  rounds: 3,
+  rounds: 2,
   async setUp() {
     const servers = await startAiServers()
     return {

@@ -2,7 +2,7 @@ import type { BenchResult } from './bench.ts'
 import { figure } from './table.ts'
 
 /** A row of the table of figures in README.md. The cells are text. */
-export interface FigureRow {
+interface FigureRow {
   /** The name of the figure. */
   readonly name: string
   readonly ours: string

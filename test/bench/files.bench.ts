@@ -140,7 +140,7 @@ const smallWrites: Bench = {
   unit: 'files/s',
   better: 'more',
   goal: { ratio: 0.5 },
-  rounds: 5,
+  rounds: 3,
   async setUp() {
     const servers = await startFilesServers()
     const { node, nodeFolder, authorization } = servers

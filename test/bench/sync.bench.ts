@@ -58,7 +58,7 @@ const latency: Bench = {
       goal: { ours: 1000 },
     },
   ],
-  rounds: 3,
+  rounds: 2,
   async setUp() {
     const stand = await startSyncNode()
     const token = await stand.signIn(1)
@@ -91,7 +91,7 @@ function firstSync(direction: 'up' | 'down'): Bench {
     unit: 'files/s',
     better: 'more',
     goal: { ratio: 0.5 },
-    rounds: 3,
+    rounds: 2,
     async setUp() {
       const stand = await startSyncNode()
       const source = await stand.folder('source')
@@ -207,15 +207,16 @@ async function connectCrowd(stand: SyncStand, count: number, tokens: readonly st
   }
 }
 
-/** Seconds in which the node looks at all connections twice. */
-const cpuSecondsMeasured = 60
+/** Seconds in which the node looks at all connections twice, and seconds for a node without connections. */
+const besideSeconds = 60
+const withoutSeconds = 20
 
-/** The memory of a node, in MB, and its share of a core over a minute, in percent. */
-async function load(pid: number): Promise<[number, number]> {
+/** The memory of a node, in MB, and its share of a core over some seconds, in percent. */
+async function load(pid: number, seconds: number): Promise<[number, number]> {
   const memory = await residentMB(pid)
   const before = await cpuSeconds(pid)
-  await delay(cpuSecondsMeasured * 1000)
-  return [memory, (((await cpuSeconds(pid)) - before) / cpuSecondsMeasured) * 100]
+  await delay(seconds * 1000)
+  return [memory, (((await cpuSeconds(pid)) - before) / seconds) * 100]
 }
 
 /** Measures a node without and with idle clients. Each has a session of its own. */
@@ -245,10 +246,10 @@ const idle: Bench = {
         try {
           await (await connectCrowd(stand, firstClients, tokens.slice(0, firstClients)))()
           await delay(idleSeconds * 1000)
-          const without = await load(stand.node.pid)
+          const without = await load(stand.node.pid, withoutSeconds)
           leave.push(await connectCrowd(stand, crowd, tokens))
           await delay(idleSeconds * 1000)
-          const beside = await load(stand.node.pid)
+          const beside = await load(stand.node.pid, besideSeconds)
           return [beside[0] - without[0], beside[1] - without[1]]
         } finally {
           for (const end of leave) await end()
