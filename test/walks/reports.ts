@@ -7,7 +7,7 @@ import workerThreads from 'node:worker_threads'
 import type { Calls } from './coverage.ts'
 
 /** Counts calls in worker threads and in processes that load {@link CallReports.preload}. They write reports into a file. */
-export interface CallReports {
+interface CallReports {
   /** The value of `--import` for a process that is to report. */
   readonly preload: string
   /** The reports since `take` was called last. A thread or process reports within 20 ms after a call, and at its end. */
