@@ -49,6 +49,7 @@ const requests: Bench = {
   unit: 'requests/s',
   better: 'more',
   goal: { ratio: 0.8 },
+  rounds: 3,
   async setUp() {
     const servers = await startAiServers()
     const bare = await servers.start('ai-bare-fastify.ts')
@@ -79,11 +80,21 @@ const total: Bench = {
   unit: 'ms',
   better: 'less',
   goal: { ratio: 1.3 },
+  also: [
+    {
+      // This is how fast 200 calls can be set up: the median stream waits for the work on a hundred others. The goal of the total
+      // bounds it.
+      name: 'ai: first text of 200 streams that begin in the same instant, p50, against the SDK alone',
+      unit: 'ms',
+      better: 'less',
+    },
+  ],
   async setUp() {
     const servers = await startAiServers()
+    const figures = ({ totalMs, firstTextMs }: StreamTimes) => [totalMs, firstTextMs]
     return {
-      ours: async () => (await nodeStreams(servers)).totalMs,
-      baseline: async () => (await directStreams(servers)).totalMs,
+      ours: async () => figures(await nodeStreams(servers)),
+      baseline: async () => figures(await directStreams(servers)),
       tearDown: servers.tearDown,
     }
   },
@@ -98,7 +109,7 @@ const firstText: Bench = {
   unit: 'ms',
   better: 'less',
   goal: { ours: 10 },
-  rounds: 3,
+  rounds: 2,
   async setUp() {
     const servers = await startAiServers()
     return {
@@ -111,24 +122,6 @@ const firstText: Bench = {
   },
 }
 
-/**
- * Measures how fast 200 calls can be set up: the median stream waits for the work on a hundred others. It has no goal; the
- * goal of the total bounds it.
- */
-const stampede: Bench = {
-  name: 'ai: first text of 200 streams that begin in the same instant, p50, against the SDK alone',
-  unit: 'ms',
-  better: 'less',
-  async setUp() {
-    const servers = await startAiServers()
-    return {
-      ours: async () => (await nodeStreams(servers)).firstTextMs,
-      baseline: async () => (await directStreams(servers)).firstTextMs,
-      tearDown: servers.tearDown,
-    }
-  },
-}
-
 /** Each round has a fresh node, because a node reuses the memory of earlier streams. */
 const memory: Bench = {
   name: 'ai: memory of the node for each of 200 streams, at its highest',
@@ -136,6 +129,7 @@ const memory: Bench = {
   better: 'less',
   goal: { ours: 1 },
   rounds: 3,
+  fresh: true,
   async setUp() {
     return { ours: memoryOfAStream }
   },
@@ -161,4 +155,4 @@ async function memoryOfAStream(): Promise<number> {
   }
 }
 
-export default [latency, requests, total, firstText, stampede, memory] satisfies Bench[]
+export default [latency, requests, total, firstText, memory] satisfies Bench[]

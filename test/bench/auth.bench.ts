@@ -9,7 +9,7 @@ import { type StoredSessions, storeSessions } from './fixtures/stored-sessions.t
 import { loadHttp } from './http-load.ts'
 import { cpuSeconds, startServer } from './process.ts'
 
-const fixture = (name: string) => join(root, 'test/bench/fixtures', name)
+const fixture = (name: string) => join(import.meta.dirname, 'fixtures', name)
 const nodeProgram = join(root, 'test/sign-in/fixtures/node.ts')
 const remove = (folder: string) => rm(folder, { recursive: true, force: true })
 
@@ -18,6 +18,7 @@ const whoami: Bench = {
   unit: 'requests/s',
   better: 'more',
   goal: { ratio: 0.7 },
+  rounds: 3,
   async setUp() {
     const folder = await mkdtemp(join(tmpdir(), 'nodekeep-bench-'))
     const ours = await startServer(nodeProgram, [folder])
@@ -96,7 +97,7 @@ const lookUp: Bench = {
   better: 'less',
   goal: { ratio: 1.1 },
   rounds: 59,
-  starts: 5,
+  starts: 3,
   async setUp() {
     const [many, few] = [await startLookUps(100_000), await startLookUps(10_000)]
     // Until V8 has compiled the code of a lookup, compiling takes longer than the lookups.

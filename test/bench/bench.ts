@@ -1,8 +1,8 @@
 /** The goal of a figure: a ratio to the baseline, or a value in the unit of the bench. */
 type Goal = { readonly ratio: number } | { readonly ours: number }
 
-/** A measurement. The default export of each file `test/bench/<part>.bench.ts` is a list of them. */
-export interface Bench {
+/** One row of the table. */
+export interface Figure {
   /** A few words that begin with the part, such as `kernel: start`. */
   readonly name: string
   /** For example `ms`, `MB` or `requests/s`. */
@@ -10,8 +10,18 @@ export interface Bench {
   /** Whether larger or smaller figures are better. */
   readonly better: 'more' | 'less'
   readonly goal?: Goal
-  /** The number of rounds that count. Default: 5. One more round runs before them and is ignored. */
+}
+
+/** A measurement. The default export of each file `test/bench/<part>.bench.ts` is a list of them. */
+export interface Bench extends Figure {
+  /** Further figures of the same rounds. */
+  readonly also?: readonly Figure[]
+  /** The program that the bench needs and this machine does not have. Such a bench is left out. */
+  readonly missing?: string | false
+  /** The number of rounds that count. Default: 5. */
   readonly rounds?: number
+  /** Whether each round starts everything anew. Otherwise, one more round runs before the others and is ignored. */
+  readonly fresh?: true
   /**
    * The number of times that everything is set up and measured again. Default: 1. Some processes run faster than others all
    * their life, depending on how V8 compiled them. More rounds do not show that; more starts do.
@@ -21,15 +31,15 @@ export interface Bench {
   setUp(): Promise<BenchRun>
 }
 
-/** A prepared bench. Each call measures once. */
+/** A prepared bench. Each call measures once: its figure, or that and the further figures, in their order. */
 export interface BenchRun {
-  ours(): Promise<number>
+  ours(): Promise<number | readonly number[]>
   /** Measures the baseline that ours is compared with. */
-  baseline?(): Promise<number>
+  baseline?(): Promise<number | readonly number[]>
   tearDown?(): Promise<void>
 }
 
-/** The result of a bench. Each figure is the median of the rounds; with several starts, the median of their medians. */
+/** The result of a figure. It is the median of the rounds; with several starts, the median of their medians. */
 export interface BenchResult {
   readonly bench: string
   readonly ours: number

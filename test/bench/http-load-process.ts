@@ -7,7 +7,7 @@ import type { LoadOptions, LoadResult } from './http-load.ts'
 import { ResponseCounter } from './response-counter.ts'
 
 const options: Omit<LoadOptions, 'url'> & { readonly url: string } = JSON.parse(process.argv[2] ?? '')
-const { connections = 32, pipelining = 1, seconds = 3 } = options
+const { connections = 32, pipelining = 1, seconds = 2 } = options
 const url = new URL(options.url)
 const requests = (options.paths ?? [`${url.pathname}${url.search}`]).map(requestBytes)
 let turn = 0

@@ -16,7 +16,7 @@ export interface LoadOptions {
   readonly connections?: number
   /** Unanswered requests at a time on each connection. Default: 1. */
   readonly pipelining?: number
-  /** Seconds to measure. Default: 3. The half second before does not count. */
+  /** Seconds to measure. Default: 2. The half second before does not count. */
   readonly seconds?: number
 }
 

@@ -11,7 +11,7 @@ import { firstAnswer } from './first-answer.ts'
 import { loadHttp } from './http-load.ts'
 import { residentMB, startServer } from './process.ts'
 
-const fixture = (name: string) => join(root, 'test/bench/fixtures', name)
+const fixture = (name: string) => join(import.meta.dirname, 'fixtures', name)
 
 /** Starts `nodekeep` with a preset on an empty data folder, and takes a measurement after its first answer. */
 async function withNode(
@@ -60,6 +60,7 @@ const idleMemory: Bench = {
   better: 'less',
   goal: { ours: 140 },
   rounds: 3,
+  fresh: true,
   setUp: async () => ({
     ours: () =>
       withNode('minimal.json', async ({ pid }) => {

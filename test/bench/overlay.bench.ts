@@ -38,6 +38,7 @@ function download(endsTls: 'node' | 'gateway', goal: number): Bench {
     unit: 'MB/s',
     better: 'more',
     goal: { ratio: goal },
+    rounds: 3,
     async setUp() {
       const { httpsPort, headers, store, t, tearDown } = await startStoringNode(endsTls)
       const file = await store('large', gigabyte)
@@ -80,6 +81,7 @@ const latency: Bench = {
   unit: 'ms',
   better: 'less',
   goal: { ours: 1 },
+  rounds: 3,
   async setUp() {
     const { through, direct, tearDown } = await smallReads()
     return { ours: async () => (await through(1)).p50Ms - (await direct(1)).p50Ms, tearDown }
@@ -91,6 +93,7 @@ const reads: Bench = {
   unit: 'requests/s',
   better: 'more',
   goal: { ratio: 0.5 },
+  rounds: 3,
   async setUp() {
     const { through, direct, tearDown } = await smallReads()
     return {
@@ -143,7 +146,8 @@ const idleMemory: Bench = {
   unit: 'KB',
   better: 'less',
   goal: { ours: 200 },
-  rounds: 2,
+  rounds: 1,
+  fresh: true,
   setUp: async () => ({ ours: memoryOfNode }),
 }
 

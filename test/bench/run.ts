@@ -1,43 +1,92 @@
 /**
- * `npm run bench [part …] [-- --json] [--only words]`: measures, and prints a table, or with `--json` one object per line. A part is
- * a file `test/bench/<part>.bench.ts`. Without a part, all of them run. `--only` leaves out benches without these words in their name.
+ * `npm run bench [part …]`: measures, and prints each row when it is measured. A part is a file `test/bench/<part>.bench.ts`.
+ * Without a part, all of them run.
  */
-import { glob } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { parseArgs } from 'node:util'
-import type { Bench, BenchResult } from './bench.ts'
-import { measure } from './measure.ts'
-import { jsonLine, table } from './table.ts'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { root } from '../run/command.ts'
+import { changedFiles, defaultBase, reachedFiles } from '../walls/reached.ts'
+import type { Bench } from './bench.ts'
+import { figureRow, withFigures } from './figures-table.ts'
+import { figuresOf, measure } from './measure.ts'
+import { benchesOf, findParts } from './parts.ts'
+import { heading, jsonLine, line } from './table.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: 'boolean' }, only: { type: 'string', default: '' } },
-})
-const files = await benchFiles()
-const unknown = positionals.filter((part) => !files.has(part))
-if (unknown.length > 0) {
-  console.error(`There is no bench "${unknown.join('", "')}". There are: ${[...files.keys()].join(', ')}.`)
-  process.exitCode = 1
-} else {
-  await run(positionals.length > 0 ? positionals : [...files.keys()])
+interface Options {
+  readonly changed?: string | true
+  readonly json?: true
+  readonly only: string
+  readonly write?: true
 }
 
-async function benchFiles(): Promise<Map<string, URL>> {
-  const found = await Array.fromAsync(glob('*.bench.ts', { cwd: import.meta.dirname }))
-  return new Map(found.sort().map((file) => [basename(file, '.bench.ts'), new URL(file, import.meta.url)]))
+const readme = join(import.meta.dirname, 'README.md')
+const parts = await findParts()
+const program = new Command('npm run bench --')
+  .description('Measure the node beside its baselines.')
+  .argument('[part...]', `${[...parts.keys()].join(', ')}; all of them if none is named`)
+  .option('--changed [base]', `only the parts that a change reaches, of all since a commit (${defaultBase})`)
+  .option('--json', 'print an object for each row')
+  .option('--only <words>', 'only the rows that have these words in their names', '')
+  .option('--write', 'write each row into the table of test/bench/README.md')
+  .action(async (named: string[], options: Options) => run(await chosen(named, options), options))
+await program.parseAsync()
+
+/** The parts that the command line asks for. */
+async function chosen(named: readonly string[], { changed }: Options): Promise<string[]> {
+  for (const part of named)
+    if (!parts.has(part))
+      program.error(`There is no bench "${part}". There are: ${[...parts.keys()].join(', ')}.`)
+  const asked = [...parts].filter(([part]) => named.length === 0 || named.includes(part))
+  if (changed === undefined) return asked.map(([part]) => part)
+  const reached = await reachedFiles(await changedFiles(changed === true ? defaultBase : changed))
+  const left = asked.filter(([, file]) => reached.has(file)).map(([part]) => part)
+  console.error(left.length > 0 ? `The change reaches ${left.join(', ')}.` : 'The change reaches no part.')
+  return left
 }
 
-async function run(parts: readonly string[]): Promise<void> {
-  const results: BenchResult[] = []
-  for (const part of parts) {
-    const { default: benches } = (await import(String(files.get(part)))) as { default: readonly Bench[] }
-    for (const bench of benches) {
-      if (!bench.name.includes(values.only)) continue
-      if (!values.json) console.error(`… ${bench.name}`)
-      const result = await measure(bench)
-      results.push(result)
-      if (values.json) console.log(jsonLine(result))
+/** Measures. Benches that fail and goals that are missed make the exit code 1, when all others are measured. */
+async function run(asked: readonly string[], { json, only, write }: Options): Promise<void> {
+  const names = (await Promise.all([...parts.values()].map(benchesOf))).flat().flatMap(namesOf)
+  const measured = `${new Date().toISOString().slice(0, 10)} ${commit()}`
+  if (!json) console.log(heading)
+  for (const part of asked) {
+    const began = performance.now()
+    for (const bench of await benchesOf(parts.get(part) ?? '')) {
+      if (!namesOf(bench).some((name) => name.includes(only))) continue
+      if (bench.missing) console.error(`Skipped, as ${bench.missing} is not installed: ${bench.name}`)
+      else await runBench(bench)
+    }
+    if (!json) console.log(`${part}: ${((performance.now() - began) / 60_000).toFixed(1)} minutes`)
+  }
+
+  async function runBench(bench: Bench): Promise<void> {
+    try {
+      for (const result of await measure(bench)) {
+        console.log(json ? jsonLine(result) : line(result))
+        if (!result.met) process.exitCode = 1
+        if (write) {
+          writeFileSync(
+            readme,
+            withFigures(readFileSync(readme, 'utf8'), names, [figureRow(result, measured)]),
+          )
+        }
+      }
+    } catch (error) {
+      process.exitCode = 1
+      console.error(`${bench.name} failed:`, error)
     }
   }
-  if (!values.json) console.log(`\n${table(results)}`)
+}
+
+function namesOf(bench: Bench): string[] {
+  return figuresOf(bench).map(({ name }) => name)
+}
+
+/** The commit of the sources, with `-dirty` if they differ from it. */
+function commit(): string {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+  const isDirty = git('status', '--porcelain', '--', ':!test/bench/README.md') !== ''
+  return git('rev-parse', '--short', 'HEAD') + (isDirty ? '-dirty' : '')
 }

@@ -5,28 +5,32 @@ export function jsonLine({ met: _met, ...result }: BenchResult): string {
   return JSON.stringify(result)
 }
 
-/** The results as a table for people. It marks goals that were missed. */
-export function table(results: readonly BenchResult[]): string {
-  const rows = results.map(({ bench, ours, baseline, ratio, unit, goal, met }) => [
-    bench,
+/** Characters of the columns before the name, which may be long. */
+const widths = [22, 22, 5, 20, 6]
+
+/** The head of the lines that {@link line} makes. */
+export const heading: string = cells(['ours', 'baseline', 'ratio', 'goal', '', 'bench'])
+
+/** A result as one line for people. It marks a goal that was missed. */
+export function line({ bench, ours, baseline, ratio, unit, goal, met }: BenchResult): string {
+  return cells([
     `${figure(ours)} ${unit}`,
     baseline === null ? '' : `${figure(baseline)} ${unit}`,
     ratio === null ? '' : ratio.toFixed(2),
-    `${goal ?? ''}${met ? '' : '  MISSED'}`,
+    goal ?? '',
+    met ? '' : 'MISSED',
+    bench,
   ])
-  const lines = [['bench', 'ours', 'baseline', 'ratio', 'goal'], ...rows]
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+}
+
+function cells(row: readonly string[]): string {
+  return row
+    .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    .join('  ')
+    .trimEnd()
 }
 
 /** A figure with three significant digits: `0.0412`, `1.27`, `48,300`. */
-function figure(value: number): string {
+export function figure(value: number): string {
   return value.toLocaleString('en', { maximumSignificantDigits: 3 })
 }

@@ -6,6 +6,7 @@ import { addressGroup, type ErrorSerializer, isNodekeepError } from '@nodekeep/p
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
+import { RequestLog } from '../log/request-log.ts'
 import { senderOf } from '../log/security-events.ts'
 import { allowOrigins, isStrayPreflight } from './cors.ts'
 import { announcesBody, discardBody, limitBodyTime } from './request-body.ts'
@@ -139,9 +140,9 @@ export function createRequestIds(): () => string {
   return () => `${prefix}-${++count}`
 }
 
-/** Gives a request and its reply a child of a logger that names the request. */
+/** Gives a request and its reply a logger that names the request. */
 export function logAs(parent: FastifyBaseLogger, request: FastifyRequest, reply: FastifyReply): void {
-  const log = parent.child({ reqId: request.id })
+  const log = new RequestLog(parent, request.id)
   request.log = log
   reply.log = log
 }

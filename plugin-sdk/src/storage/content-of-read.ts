@@ -120,14 +120,33 @@ export function rangeOfBytes(bytes: Uint8Array, skipped: number, length: number)
 const maxChunk = 256 * 1024
 
 /** The content of a read whose bytes are all in memory. Each of the signals ends it before the next chunk. */
-export async function* contentOfBytes(
-  bytes: Uint8Array,
-  signals: readonly AbortSignal[],
-): AsyncGenerator<Uint8Array, void> {
-  for (const signal of signals) signal.throwIfAborted()
-  for (let start = 0; start < bytes.length; start += maxChunk) {
-    for (const signal of signals) signal.throwIfAborted()
-    yield bytes.subarray(start, start + maxChunk)
+export class ContentOfBytes implements AsyncIterableIterator<Uint8Array> {
+  readonly #signals: readonly AbortSignal[]
+  /** The bytes that are still to come; null at the end. */
+  #rest: Uint8Array | null
+
+  constructor(bytes: Uint8Array, signals: readonly AbortSignal[]) {
+    this.#rest = bytes
+    this.#signals = signals
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    const rest = this.#rest
+    this.#rest = null
+    if (rest === null) return { done: true, value: undefined }
+    for (const signal of this.#signals) signal.throwIfAborted()
+    if (rest.length === 0) return { done: true, value: undefined }
+    if (rest.length > maxChunk) this.#rest = rest.subarray(maxChunk)
+    return { done: false, value: rest.subarray(0, maxChunk) }
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#rest = null
+    return { done: true, value: undefined }
   }
 }
 

@@ -28,8 +28,8 @@ import {
   refuseOverlap,
 } from './conditions.ts'
 import {
+  ContentOfBytes,
   ContentOfRead,
-  contentOfBytes,
   rangeOf,
   rangeOfBytes,
   refusedRange,
@@ -62,6 +62,8 @@ class DriverBackend implements StorageBackend {
   readonly watch?: Required<StorageBackend>['watch']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
+  /** The end of calls whose callers give no signal. */
+  readonly #end: LinkedSignal = { signal: this.#closing.signal, [Symbol.dispose]: () => {} }
   readonly #calls = new InFlight<Promise<unknown>>()
   readonly #contents = new InFlight<ContentOfRead>()
   readonly #gate = new ChangeGate()
@@ -218,46 +220,48 @@ class DriverBackend implements StorageBackend {
   ): Promise<StorageReading> {
     // Storages and streams fail in ways of their own on a range that no file can have, so a driver never gets one.
     if (rangeOf(Number.MAX_SAFE_INTEGER, start, end) === null) throw refusedRange(await files.stat(path))
-    using links = new DisposableStack()
-    const either = links.use(this.#endOf(signal))
-    const { supports } = this.#driver
-    const reading = await files.open(path, { start: start ?? 0, end, signal: either.signal })
-    const entry = withWritableTimes(reading.entry)
-    const { size, type } = entry
-    const range = type === 'file' ? rangeOf(size, start, end) : null
-    const first = range?.first ?? 0
-    const skipped = first - (reading.start ?? first)
-    const copies = !reuseBuffers && supports.reusesBuffers === true
-    if (reading.content instanceof Uint8Array) {
-      if (range === null) throw refusedRange(entry)
-      const bytes = rangeOfBytes(reading.content, skipped, range.length)
-      const signals = [this.#closing.signal, ...(signal ? [signal] : [])]
-      return {
-        entry,
-        content: contentOfBytes(copies ? new Uint8Array(bytes) : bytes, signals),
+    const link = this.#endOf(signal)
+    let content: ContentOfRead | undefined
+    try {
+      const { supports } = this.#driver
+      const reading = await files.open(path, { start: start ?? 0, end, signal: link.signal })
+      const entry = withWritableTimes(reading.entry)
+      const { size, type } = entry
+      const range = type === 'file' ? rangeOf(size, start, end) : null
+      const first = range?.first ?? 0
+      const skipped = first - (reading.start ?? first)
+      const copies = !reuseBuffers && supports.reusesBuffers === true
+      if (reading.content instanceof Uint8Array) {
+        if (range === null) throw refusedRange(entry)
+        const bytes = rangeOfBytes(reading.content, skipped, range.length)
+        const signals = [this.#closing.signal, ...(signal ? [signal] : [])]
+        return { entry, content: new ContentOfBytes(copies ? new Uint8Array(bytes) : bytes, signals) }
       }
+      const abort = () => void opened.fail(signal?.reason)
+      const opened = new ContentOfRead(reading.content, {
+        skipped,
+        length: range === null ? 0 : range.length,
+        copies,
+        onClose: () => {
+          this.#contents.delete(opened)
+          link[Symbol.dispose]()
+          signal?.removeEventListener('abort', abort)
+        },
+      })
+      content = opened
+      this.#contents.add(opened)
+      if (range === null) {
+        await opened.return()
+        throw refusedRange(entry)
+      }
+      if (skipped < 0) void opened.fail(startsTooLate())
+      if (signal?.aborted) abort()
+      else signal?.addEventListener('abort', abort)
+      return { entry, content: opened }
+    } finally {
+      // The link of a content ends with it.
+      if (content === undefined) link[Symbol.dispose]()
     }
-    const link = links.move()
-    const content = new ContentOfRead(reading.content, {
-      skipped,
-      length: range === null ? 0 : range.length,
-      copies,
-      onClose: () => {
-        this.#contents.delete(content)
-        link.dispose()
-        signal?.removeEventListener('abort', abort)
-      },
-    })
-    const abort = () => void content.fail(signal?.reason)
-    this.#contents.add(content)
-    if (range === null) {
-      await content.return()
-      throw refusedRange(entry)
-    }
-    if (skipped < 0) void content.fail(startsTooLate())
-    if (signal?.aborted) abort()
-    else signal?.addEventListener('abort', abort)
-    return { entry, content }
   }
 
   async #write(
@@ -375,7 +379,7 @@ class DriverBackend implements StorageBackend {
 
   /** Returns a signal that aborts with the caller's, and when the backend closes, for as long as a call runs. */
   #endOf(signal: AbortSignal | undefined): LinkedSignal {
-    if (signal === undefined) return { signal: this.#closing.signal, [Symbol.dispose]: () => {} }
+    if (signal === undefined) return this.#end
     return linkSignals(this.#closing.signal, signal)
   }
 

@@ -102,10 +102,15 @@ async function sendChunks(
 }
 
 /**
- * Resolves when the system has taken a chunk. Rejects when the client has left, of which neither `write` nor `end` tell in
- * every case.
+ * Resolves when the system has taken a chunk, or a copy of it was made. Rejects when the client has left, of which neither `write`
+ * nor `end` tell in every case.
  */
-function sendChunk(response: ServerResponse, chunk: Uint8Array, isLast: boolean): Promise<void> {
+async function sendChunk(response: ServerResponse, chunk: Uint8Array, isLast: boolean): Promise<void> {
+  if (response.destroyed) throw new Error('The client left.')
+  if (isLast && chunk.length <= smallContent) {
+    response.end(asText(chunk), 'latin1')
+    return
+  }
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const leave = () => reject(new Error('The client left.'))
   const taken = (error?: Error | null) => {
@@ -113,15 +118,10 @@ function sendChunk(response: ServerResponse, chunk: Uint8Array, isLast: boolean)
     if (error) reject(error)
     else resolve()
   }
-  if (response.destroyed) {
-    leave()
-    return promise
-  }
   response.once('close', leave)
-  if (!isLast) response.write(chunk, taken)
-  else if (chunk.length > smallContent) response.end(chunk, taken)
-  else response.end(asText(chunk), 'latin1', taken)
-  return promise
+  if (isLast) response.end(chunk, taken)
+  else response.write(chunk, taken)
+  await promise
 }
 
 /** Bytes as text with one character per byte. Node sends text together with the head, and bytes after it. */

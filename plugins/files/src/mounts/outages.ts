@@ -69,12 +69,13 @@ export class Outages {
       }
     }
 
+    const fail = (error: unknown): never => {
+      throw failed(error)
+    }
+
     const watchedItems = <T>(items: AsyncIterable<T>): AsyncIterable<T> => ({
       [Symbol.asyncIterator]() {
         const iterator = items[Symbol.asyncIterator]()
-        const fail = (error: unknown) => {
-          throw failed(error)
-        }
         return {
           next: () => iterator.next().catch(fail),
           return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },

@@ -14,11 +14,13 @@ import type { Scope } from './scope.ts'
 export async function read(scope: Scope, path: UserPath, options?: StorageReadOptions): Promise<FileReading> {
   if (scope.mounts.holdsMount(path)) throw folderError(path)
   const { backend, backendPath } = scope.locate(path)
-  const { entry, content } = await backend.read(backendPath, options).catch(async (error) => {
+  try {
+    const { entry, content } = await backend.read(backendPath, options)
+    const { type, size, modified, revision } = entry
+    return { entry: { name: nameOf(path), path, type, size, modified, revision }, content }
+  } catch (error) {
     throw await explain(scope, path, error, 'file')
-  })
-  const { created: _onlyOfTheBackend, ...known } = entry
-  return { entry: { ...known, name: nameOf(path), path }, content }
+  }
 }
 
 /**

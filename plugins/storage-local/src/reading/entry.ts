@@ -16,7 +16,8 @@ export function revisionOf({ ino, mtimeNs, birthtimeNs, size }: BigIntStats): st
 
 /** Returns the time of modification. Node rounds times before 1970 up to a millisecond. */
 export function modifiedOf({ mtimeMs, mtimeNs }: BigIntStats): Date {
-  return new Date(Number(mtimeNs < mtimeMs * 1_000_000n ? mtimeMs - 1n : mtimeMs))
+  const isRoundedUp = mtimeNs < 0n && mtimeNs < mtimeMs * 1_000_000n
+  return new Date(Number(isRoundedUp ? mtimeMs - 1n : mtimeMs))
 }
 
 /** Returns null for anything but a file or a folder, such as a symbolic link. */

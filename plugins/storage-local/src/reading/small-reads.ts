@@ -12,9 +12,9 @@ export const maxSmallBytes = 64 * 1024
 
 /**
  * A file that was last changed this long ago did not change while it was read just now. The coarsest file systems tell
- * times in steps of two seconds. In nanoseconds.
+ * times in steps of two seconds. In milliseconds.
  */
-const minAgeNs = 2_100_000_000n
+const minAgeMs = 2_100
 
 /**
  * Paths up to this length are looked up without a thread, in characters. The system looks up one name after the other, which
@@ -63,7 +63,7 @@ export class SmallReads {
       const length = this.#disk.readSync(fd, buffer)
       const stats = this.#disk.fstatSync(fd)
       const entry = entryOf(nameOf(path), stats)
-      const isOldEnough = BigInt(Date.now()) * 1_000_000n - stats.ctimeNs > minAgeNs
+      const isOldEnough = Date.now() - Number(stats.ctimeMs) > minAgeMs
       if (entry?.type !== 'file' || entry.size !== length || !isOldEnough) return undefined
       return { entry, start: 0, content: Buffer.from(buffer.subarray(0, length)) }
     } catch (error) {
