@@ -22,7 +22,7 @@ test('a part over twice its recorded time fails, and is told what to do, most co
   ])
   t.match(overBudget(used, record), [
     /^test\/web used 200\.5 s of CPU; the budget is 200 s, twice the recorded time\./,
-    /^plugins\/files\/test used 40\.1 s .* raise it in the commit that adds the tests: npm test -- --record-budgets plugins\/files\/test$/,
+    /^plugins\/files\/test used 40\.1 s .* raise it in the commit that adds the tests: npm test -- --record plugins\/files\/test$/,
   ])
   t.equal(overBudget(used, record).length, 2)
   t.match(overBudget(new Map([['plugins/new/test', 0.5]]), record), [/^plugins\/new\/test has no budget\./])

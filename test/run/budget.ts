@@ -36,7 +36,7 @@ export function overBudget(used: CpuSeconds, record: CpuSeconds): string[] {
     .sort(([, a], [, b]) => b - a)
     .map(([part, seconds]) => {
       const recorded = record.get(part)
-      const command = `npm test -- --record-budgets ${part}`
+      const command = `npm test -- --record ${part}`
       return recorded === undefined
         ? `${part} has no budget. Record it in the commit that adds the tests: ${command}`
         : `${part} used ${seconds.toFixed(1)} s of CPU; the budget is ${2 * recorded} s, twice the recorded time. ` +

@@ -3,7 +3,8 @@
  * `npm run test:whole`: all other tests. `.ci/run` runs both.
  * With files or folders: only their tests, of both halves.
  * `--changed [BASE]`: only the tests of this half that a change reaches (`changed-tests.ts`).
- * `--record-budgets`: runs the tests three times, and records the CPU time of the parts that ran wholly (`budget.ts`).
+ * `--record`: runs the tests three times, and records the CPU time of the parts that ran wholly (`budget.ts`), and of a run of
+ * all of `test:whole` the coverage (`coverage.ts`).
  *
  * The tests use tap as their library. They do not run through the command `tap run`, for three reasons:
  *
@@ -21,6 +22,7 @@ import { ofWholeParts, overBudget, readRecord, recordBudgets, recordedRuns } fro
 import { changedTests } from './changed-tests.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
+import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.ts'
 import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
 import { findHalf, findTestFiles } from './test-files.ts'
@@ -30,11 +32,12 @@ const { values: options, positionals } = parseArgs({
   options: {
     whole: { type: 'boolean', default: false },
     changed: { type: 'boolean', default: false },
-    'record-budgets': { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
   },
 })
 const half = options.whole ? 'whole' : 'packages'
 const isOfPaths = positionals.length > 0 && !options.changed
+const isCovered = options.whole && !options.changed && !isOfPaths
 
 interface Step {
   readonly name: string
@@ -57,7 +60,7 @@ const files = await select().catch(({ message }: Error) => {
   failed.push(message)
   return []
 })
-const { passed, failed: failedTests, skipped } = options['record-budgets'] ? await record() : await runOnce()
+const { passed, failed: failedTests, skipped } = options.record ? await record() : await runOnce()
 const total = { passed, failed: failedTests + failed.length, skipped }
 for (const text of failed) console.log(`FAIL ${text}`)
 console.log(`\nin ${seconds(performance.now() - start)}`)
@@ -81,6 +84,11 @@ async function runOnce(): Promise<TestRun> {
   if (run.failures) console.log(`\n${run.failures}`)
   for (const line of skippedLines(run.files)) console.log(line)
   failed.push(...overBudget(await ofWholeParts(run.cpuSeconds, files), await readRecord()))
+  if (run.coverage !== undefined) {
+    for (const [name, percent] of run.coverage)
+      console.log(`${percent.toFixed(1).padStart(5)} % of the lines of ${name} ran`)
+    failed.push(...belowFloor(run.coverage, await readCoverage()))
+  }
   return run
 }
 
@@ -91,11 +99,13 @@ async function record(): Promise<TestRun> {
     if (run.failures) console.log(`\n${run.failures}`)
     runs.push(run)
     if (run.failed > 0 || failed.length > 0) {
-      failed.push('the budgets were not recorded')
+      failed.push('nothing was recorded')
       return run
     }
   }
   await recordBudgets(await Promise.all(runs.map(({ cpuSeconds }) => ofWholeParts(cpuSeconds, files))))
+  const covered = runs.flatMap(({ coverage }) => coverage ?? [])
+  if (covered.length > 0) await recordCoverage(covered)
   return runs[0] as TestRun
 }
 
@@ -133,6 +143,7 @@ async function runSelected(steps: readonly Step[]): Promise<TestRun> {
     before: [prepare, ...steps.map((step) => () => take(step))],
     isReady: async (file) => !needsPackages(file) || prepared.promise,
     onFile: printFile,
+    ...(isCovered && { coverage: { of: new Coverage(), folder: folder.coverage } }),
   })
   console.log(`${run.failed > 0 ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   return run

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { partOf } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
+import type { Coverage, Percentages } from './coverage.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup } from './test-process.ts'
 
@@ -14,6 +15,8 @@ export interface TestRun extends Counts {
   readonly files: readonly FileResult[]
   /** The CPU seconds of each part of the tests, also of the processes that it has started. */
   readonly cpuSeconds: ReadonlyMap<string, number>
+  /** The coverage of each package, if it was measured. */
+  readonly coverage?: Percentages
   /** The failures as text for people; empty if there are none. */
   readonly failures: string
 }
@@ -27,12 +30,14 @@ interface Options {
   readonly isReady: (file: string) => Promise<boolean>
   /** Called for each file as it ends. */
   readonly onFile: (result: FileResult) => void
+  /** Measures the coverage, with a folder for what the processes write. */
+  readonly coverage?: { readonly of: Coverage; readonly folder: string }
 }
 
 /** Runs test files, in groups that share a process. Each runs once. */
 export async function runTests(
   files: readonly string[],
-  { env, before, isReady, onFile }: Options,
+  { env, before, isReady, onFile, coverage }: Options,
 ): Promise<TestRun> {
   await rm(results, { recursive: true, force: true })
   const ended: FileResult[] = []
@@ -45,7 +50,9 @@ export async function runTests(
   const tests = groups.map((group) => async () => {
     const [first] = group
     if (!(await isReady(first))) return
-    const run = await runGroup(group, env)
+    const written = coverage && join(coverage.folder, `${groups.indexOf(group)}`)
+    const run = await runGroup(group, { ...env, ...(written && { NODE_V8_COVERAGE: written }) })
+    if (written) await coverage.of.add(written)
     const part = partOf(first)
     cpuSeconds.set(part, (cpuSeconds.get(part) ?? 0) + run.cpuSeconds)
     for (const result of run.results) {
@@ -68,6 +75,7 @@ export async function runTests(
     ...counts,
     files: ended,
     cpuSeconds,
+    ...(coverage && { coverage: coverage.of.percentages() }),
     failures: `${complaints.join('')}${await replay(replayable)}`,
   }
 }
