@@ -60,8 +60,9 @@ const files = await select().catch(({ message }: Error) => {
   failed.push(message)
   return []
 })
-const { passed, failed: failedTests, skipped } = options.record ? await record() : await runOnce()
-const total = { passed, failed: failedTests + failed.length, skipped }
+const counts =
+  failed.length > 0 ? { passed: 0, failed: 0, skipped: 0 } : await (options.record ? record() : runOnce())
+const total = { ...counts, failed: counts.failed + failed.length }
 for (const text of failed) console.log(`FAIL ${text}`)
 console.log(`\nin ${seconds(performance.now() - start)}`)
 console.log(closingLine(total))
