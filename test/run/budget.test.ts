@@ -1,50 +1,38 @@
 import { test } from 'tap'
-import { overBudget, partOf, timeAlone } from './budget.ts'
+import { ofWholeParts, overBudget, partOf } from './budget.ts'
+import { findTestFiles } from './test-files.ts'
 
-/** A file with a process of its own. */
-const alone = (file: string, ms: number) => ({ file, process: file, ms })
-
-test("a part is a package's test folder, a domain of the kernel, or a folder under test/", async (t) => {
-  t.equal(partOf('kernel/test/auth/session.test.ts'), 'kernel/test/auth')
-  t.equal(partOf('kernel/test/http/fixtures/more/a.test.ts'), 'kernel/test/http')
+test("a part is a package's test folder, or a folder under test/", async (t) => {
+  t.equal(partOf('kernel/test/auth/session.test.ts'), 'kernel/test')
   t.equal(partOf('plugins/files/test/http/read.test.ts'), 'plugins/files/test')
   t.equal(partOf('test/loader/broken/import.test.ts'), 'test/loader')
   t.equal(partOf('test/contract.test.ts'), 'test')
 })
 
-test('a part takes what its files take three at a time, in their order', async (t) => {
-  const timed = (...times: number[]) => times.map((ms, index) => alone(`a/test/${index}.test.ts`, ms))
-  t.equal(timeAlone([]), 0)
-  t.equal(timeAlone(timed(30)), 30, 'a single file is not halved')
-  t.equal(timeAlone(timed(30, 10, 10, 10)), 30)
-  t.equal(timeAlone(timed(10, 10, 10, 30)), 40, 'the last one runs alone')
-  t.equal(timeAlone(timed(10, 10, 10, 30).reverse()), 40, 'whichever ended first')
-  const together = timed(10, 10, 10).map((file) => ({ ...file, process: 'a/test/0.test.ts' }))
-  t.equal(timeAlone(together), 30, 'those that share a process wait for each other')
-})
-
-test('parts over their budget are named, slowest first', async (t) => {
-  const files = [
-    alone('kernel/test/http/a.test.ts', 30_000),
-    alone('kernel/test/http/b/c.test.ts', 40_000),
-    alone('kernel/test/http/d.test.ts', 35_000),
-    alone('kernel/test/http/e.test.ts', 11_000),
-    alone('kernel/test/state/a.test.ts', 40_000),
-    alone('kernel/test/state/b.test.ts', 39_000),
-    alone('kernel/test/state/c.test.ts', 38_000),
-    alone('test/loader/a.test.ts', 40_000),
-    alone('test/release/a.test.ts', 61_000),
-  ]
-  t.strictSame(overBudget(files), [
-    'test/release took 61.0 s; the budget is 40.0 s',
-    'kernel/test/http took 41.0 s; the budget is 40.0 s',
+test('a part over twice its recorded time fails, and is told what to do, most costly part first', async (t) => {
+  const record = new Map([
+    ['kernel/test', 40],
+    ['plugins/files/test', 20],
+    ['test/web', 100],
   ])
+  const used = new Map([
+    ['kernel/test', 80],
+    ['plugins/files/test', 40.1],
+    ['test/web', 200.5],
+  ])
+  t.match(overBudget(used, record), [
+    /^test\/web used 200\.5 s of CPU; the budget is 200 s, twice the recorded time\./,
+    /^plugins\/files\/test used 40\.1 s .* raise it in the commit that adds the tests: npm test -- --record plugins\/files\/test$/,
+  ])
+  t.equal(overBudget(used, record).length, 2)
+  t.match(overBudget(new Map([['plugins/new/test', 0.5]]), record), [/^plugins\/new\/test has no budget\./])
 })
 
-test('all tests together have a budget of ten minutes', async (t) => {
-  // Each part keeps its own budget.
-  const parts = (count: number) =>
-    Array.from({ length: count }, (_, index) => alone(`plugins/${index}/test/a.test.ts`, 40_000))
-  t.strictSame(overBudget(parts(45)), [])
-  t.strictSame(overBudget(parts(46)), ['all tests took 640.0 s; the budget is 600.0 s'])
+test('a part that ran only partly is not judged', async (t) => {
+  const used = new Map([
+    ['test/run', 100],
+    ['test/walls', 100],
+  ])
+  const files = [...(await findTestFiles(['test/run'])), 'test/walls/walls.test.ts']
+  t.strictSame(await ofWholeParts(used, files), new Map([['test/run', 100]]))
 })

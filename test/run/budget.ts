@@ -1,52 +1,77 @@
-import type { FileResult } from './count-tests.ts'
+/** The CPU time that the tests of a part may take, which does not depend on what else the machine does. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from './command.ts'
+import { findTestFiles } from './test-files.ts'
 
-/** The time that the tests of one part may take on two quiet processors. */
-const budgetMs = 40_000
+/** CPU seconds, user and system, by the names of parts. */
+type CpuSeconds = ReadonlyMap<string, number>
 
-/** The time that all tests together may take on two quiet processors. */
-const wholeBudgetMs = 600_000
+const recordFile = join(root, 'test/run/cpu-seconds.json')
 
-/** The number of test processes that run at the same time: one more than processors, since some wait. */
-export const jobs = 3
+/** How often the tests run when their CPU seconds are recorded. */
+export const recordedRuns = 3
 
-/**
- * The part of a test file: the test folder of its package, or its folder under `test/`. The kernel is as large as several
- * plugins, so each folder of its tests is a part: `kernel/test/http`, `kernel/test/users` and so on.
- */
+/** The part of a test file: the test folder of its package, or its folder under `test/`. */
 export function partOf(file: string): string {
   const folders = file.split('/').slice(0, -1)
   const test = folders.indexOf('test')
-  const hasDomains = test === 0 || folders[0] === 'kernel'
-  return folders.slice(0, test + (hasDomains ? 2 : 1)).join('/')
+  return folders.slice(0, test + (test === 0 ? 2 : 1)).join('/')
 }
 
-type Timed = Pick<FileResult, 'file' | 'process' | 'ms'>
+/** Returns the recorded CPU seconds. */
+export async function readRecord(): Promise<CpuSeconds> {
+  return new Map(Object.entries(JSON.parse(await readFile(recordFile, 'utf8'))))
+}
 
 /**
- * Estimates the time of `npm test` for these files alone, in milliseconds: `jobs` processes at a time, in the order of their
- * names. Files that share a process run one after the other.
+ * Checks that no part used more than twice its recorded CPU seconds.
+ *
+ * @param used the CPU seconds of parts that ran wholly
+ * @returns one line for each part over its budget, or without one
  */
-export function timeAlone(files: Iterable<Timed>): number {
-  const ends = Array.from({ length: jobs }, () => 0)
-  const processes = Object.entries(Object.groupBy(files, ({ process }) => process))
-  for (const [, shared = []] of processes.sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const next = ends.indexOf(Math.min(...ends))
-    ends[next] = shared.reduce((sum, { ms }) => sum + ms, ends[next] ?? 0)
-  }
-  return Math.max(...ends)
-}
-
-/** One line if all tests took longer than their budget, and one for each such part, slowest part first. */
-export function overBudget(files: readonly Timed[]): string[] {
-  const parts = Object.entries(Object.groupBy(files, ({ file }) => partOf(file)))
-    .map(([part, its = []]) => [part, timeAlone(its), budgetMs] as const)
+export function overBudget(used: CpuSeconds, record: CpuSeconds): string[] {
+  return [...used]
+    .filter(([part, seconds]) => seconds > 2 * (record.get(part) ?? 0))
     .sort(([, a], [, b]) => b - a)
-  return [['all tests', timeAlone(files), wholeBudgetMs] as const, ...parts]
-    .filter(([, ms, budget]) => ms > budget)
-    .map(([part, ms, budget]) => `${part} took ${seconds(ms)}; the budget is ${seconds(budget)}`)
+    .map(([part, seconds]) => {
+      const recorded = record.get(part)
+      const command = `npm test -- --record ${part}`
+      return recorded === undefined
+        ? `${part} has no budget. Record it in the commit that adds the tests: ${command}`
+        : `${part} used ${seconds.toFixed(1)} s of CPU; the budget is ${2 * recorded} s, twice the recorded time. ` +
+            `Make its tests cheaper, or raise it in the commit that adds the tests: ${command}`
+    })
 }
 
-/** Milliseconds for people: `1.2 s`. */
-export function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`
+/**
+ * Keeps the CPU seconds of the parts whose test files all ran.
+ *
+ * @param files the files that ran
+ */
+export async function ofWholeParts(used: CpuSeconds, files: readonly string[]): Promise<CpuSeconds> {
+  const ran = new Set(files)
+  const whole = new Map<string, number>()
+  for (const [part, seconds] of used) {
+    if ((await findTestFiles([part])).every((file) => ran.has(file))) whole.set(part, seconds)
+  }
+  return whole
+}
+
+/**
+ * Records the median of several runs for each part, in whole seconds rounded up, and removes parts that are gone.
+ *
+ * @param runs the CPU seconds of parts that ran wholly
+ */
+export async function recordBudgets(runs: readonly CpuSeconds[]): Promise<void> {
+  const record = new Map(await readRecord())
+  for (const part of record.keys()) if ((await findTestFiles([part])).length === 0) record.delete(part)
+  for (const part of runs[0]?.keys() ?? []) record.set(part, Math.ceil(median(runs, part)))
+  const sorted = [...record].sort(([a], [b]) => (a < b ? -1 : 1))
+  await writeFile(recordFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
+}
+
+function median(runs: readonly CpuSeconds[], part: string): number {
+  const seconds = runs.map((used) => used.get(part) ?? 0).sort((a, b) => a - b)
+  return seconds[Math.floor(seconds.length / 2)] ?? 0
 }

@@ -1,6 +1,10 @@
 /**
- * `npm test`: lint, types, walls, packages and their installation, then the tests. No step begins after one has failed.
- * `npm test -- kernel/test/http`: only the tests of these files and folders.
+ * `npm test`: lint, types, walls, and the tests of the packages and of one whole node of each kind.
+ * `npm run test:whole`: all other tests. `.ci/run` runs both.
+ * With files or folders: only their tests, of both halves.
+ * `--changed [BASE]`: only the tests of this half that a change reaches (`changed-tests.ts`).
+ * `--record`: runs the tests three times, and records the CPU time of the parts that ran wholly (`budget.ts`), and of a run of
+ * all of `test:whole` the coverage (`coverage.ts`).
  *
  * The tests use tap as their library. They do not run through the command `tap run`, for three reasons:
  *
@@ -11,78 +15,156 @@
  * - The last line must be `N passed, N failed`, with skipped tests counted apart and named above it. No reporter of tap
  *   prints that. The examples are tested with node:test, as an author outside would, and count too.
  *
- * If a file of a group fails, its group runs again file by file. A failure is printed by `tap replay`.
+ * Each test runs once: a failure is a failure. It is printed by `tap replay`.
  */
-import { overBudget, seconds } from './budget.ts'
+import { parseArgs } from 'node:util'
+import { ofWholeParts, overBudget, readRecord, recordBudgets, recordedRuns } from './budget.ts'
+import { changedTests } from './changed-tests.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
+import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.ts'
 import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
-import { runTests } from './run-tests.ts'
-import { findTestFiles } from './test-files.ts'
+import { runTests, type TestRun } from './run-tests.ts'
+import { findHalf, findTestFiles } from './test-files.ts'
 
-const folder = await makeRunFolder()
-const checks = [
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    whole: { type: 'boolean', default: false },
+    changed: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
+  },
+})
+const half = options.whole ? 'whole' : 'packages'
+const isOfPaths = positionals.length > 0 && !options.changed
+const isCovered = options.whole && !options.changed && !isOfPaths
+
+interface Step {
+  readonly name: string
+  readonly tool: string
+  readonly args: readonly string[]
+}
+
+const checks: readonly Step[] = [
   { name: 'lint', tool: 'biome', args: ['check', '--error-on-warnings'] },
   { name: 'types', tool: 'tsc', args: ['--noEmit'] },
   { name: 'types of browser code', tool: 'tsc', args: ['--noEmit', '--project', 'tsconfig.browser.json'] },
   { name: 'walls', tool: 'node', args: ['test/walls/check.ts'] },
 ]
-const packages = { name: 'packages', tool: 'node', args: ['test/release/pack.ts', folder.tarballs] }
-const installation = {
-  name: 'installation',
-  tool: 'node',
-  args: ['test/outside/install.ts', folder.tarballs, folder.installation],
+
+const start = performance.now()
+const folder = await makeRunFolder()
+/** The steps and budgets that failed, with what to know about each. */
+const failed: string[] = []
+const files = await select().catch(({ message }: Error) => {
+  failed.push(message)
+  return []
+})
+const counts =
+  failed.length > 0 ? { passed: 0, failed: 0, skipped: 0 } : await (options.record ? record() : runOnce())
+const total = { ...counts, failed: counts.failed + failed.length }
+for (const text of failed) console.log(`FAIL ${text}`)
+console.log(`\nin ${seconds(performance.now() - start)}`)
+console.log(closingLine(total))
+process.exitCode = total.failed > 0 ? 1 : 0
+
+/** @throws Error if git does not know the base of a change */
+async function select(): Promise<readonly string[]> {
+  if (options.changed) {
+    const { files, reason } = await changedTests(positionals, await findHalf(half))
+    console.log(reason)
+    return files
+  }
+  const files = isOfPaths ? await findTestFiles(positionals) : await findHalf(half)
+  if (files.length === 0) failed.push('no tests were found')
+  return files
 }
 
-const paths = process.argv.slice(2)
-const start = performance.now()
-const files = await findTestFiles(paths)
-const usesInstallation = files.some((file) => file.startsWith('test/outside/'))
-const usesPackages = usesInstallation || files.some((file) => /^test\/(release|update)\//.test(file))
-const failed = await failingSteps(paths.length > 0 ? [] : checks, [
-  ...(usesPackages ? [packages] : []),
-  ...(usesInstallation ? [installation] : []),
-])
-const counts = failed.length > 0 ? { passed: 0, failed: failed.length, skipped: 0 } : await test()
-console.log(
-  `\nin ${seconds(performance.now() - start)}${failed.length > 0 ? `; ${failed.join(' and ')} failed, no tests were run` : ''}`,
-)
-console.log(closingLine(counts))
-process.exitCode = counts.failed > 0 ? 1 : 0
+async function runOnce(): Promise<TestRun> {
+  const run = await runSelected(isOfPaths || options.whole ? [] : checks)
+  if (run.failures) console.log(`\n${run.failures}`)
+  for (const line of skippedLines(run.files)) console.log(line)
+  failed.push(...overBudget(await ofWholeParts(run.cpuSeconds, files), await readRecord()))
+  if (run.coverage !== undefined) {
+    for (const [name, percent] of run.coverage)
+      console.log(`${percent.toFixed(1).padStart(5)} % of the lines of ${name} ran`)
+    failed.push(...belowFloor(run.coverage, await readCoverage()))
+  }
+  return run
+}
 
-/** Runs the steps of a sequence in order, and the sequences at the same time. Returns the names of the steps that failed. */
-async function failingSteps(...sequences: (typeof checks)[]): Promise<string[]> {
-  const failing: string[] = []
-  const take = async (steps: typeof checks) => {
-    for (const { name, tool, args } of steps) {
-      if (failing.length > 0) return
-      const since = performance.now()
-      const { ok, output } = await runTool(tool, args)
-      console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${seconds(performance.now() - since)})`)
-      if (ok) continue
-      console.log(output)
-      failing.push(name)
+async function record(): Promise<TestRun> {
+  const runs: TestRun[] = []
+  for (let count = 0; count < recordedRuns; count += 1) {
+    const run = await runSelected([])
+    if (run.failures) console.log(`\n${run.failures}`)
+    runs.push(run)
+    if (run.failed > 0 || failed.length > 0) {
+      failed.push('nothing was recorded')
+      return run
     }
   }
-  await Promise.all(sequences.map(take))
-  return failing
+  await recordBudgets(await Promise.all(runs.map(({ cpuSeconds }) => ofWholeParts(cpuSeconds, files))))
+  const covered = runs.flatMap(({ coverage }) => coverage ?? [])
+  if (covered.length > 0) await recordCoverage(covered)
+  return runs[0] as TestRun
 }
 
-async function test() {
-  const since = performance.now()
-  const shared = {
-    ...(usesPackages && { [tarballsVariable]: folder.tarballs }),
-    ...(usesInstallation && { [installationVariable]: folder.installation }),
+/** Runs the selected tests beside these steps. */
+async function runSelected(steps: readonly Step[]): Promise<TestRun> {
+  const usesInstallation = files.some((file) => file.startsWith('test/outside/'))
+  const needsPackages = (file: string) => /^test\/(outside|release|update)\//.test(file)
+  const usesPackages = files.some(needsPackages)
+  const preparation: Step[] = [
+    ...(usesPackages
+      ? [{ name: 'packages', tool: 'node', args: ['test/release/pack.ts', folder.tarballs] }]
+      : []),
+    ...(usesInstallation
+      ? [
+          {
+            name: 'installation',
+            tool: 'node',
+            args: ['test/outside/install.ts', folder.tarballs, folder.installation],
+          },
+        ]
+      : []),
+  ]
+  const prepared = Promise.withResolvers<boolean>()
+  const prepare = async () => {
+    for (const step of preparation) if (!(await take(step))) return prepared.resolve(false)
+    prepared.resolve(true)
   }
-  const run = await runTests(paths, { ...folder.env, ...shared }, printFile)
-  console.log(`${run.failed ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
-  if (run.failures) console.log(`\n${run.failures}`)
-  for (const line of overBudget(run.files)) console.log(`warning: ${line}`)
-  for (const line of skippedLines(run.files)) console.log(line)
+  const since = performance.now()
+  const run = await runTests(files, {
+    env: {
+      ...folder.env,
+      ...(usesPackages && { [tarballsVariable]: folder.tarballs }),
+      ...(usesInstallation && { [installationVariable]: folder.installation }),
+    },
+    before: [prepare, ...steps.map((step) => () => take(step))],
+    isReady: async (file) => !needsPackages(file) || prepared.promise,
+    onFile: printFile,
+    ...(isCovered && { coverage: { of: new Coverage(), folder: folder.coverage } }),
+  })
+  console.log(`${run.failed > 0 ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   return run
+}
+
+/** Takes a step. Returns whether it succeeded. */
+async function take({ name, tool, args }: Step): Promise<boolean> {
+  const since = performance.now()
+  const { ok, output } = await runTool(tool, args)
+  console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${seconds(performance.now() - since)})`)
+  if (!ok) failed.push(`${name}:\n${output}`)
+  return ok
 }
 
 function printFile({ file, ok, ms, ...counts }: FileResult): void {
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
   console.log(`  ${ok ? 'ok  ' : 'FAIL'} ${file}: ${closingLine(counts)}${skipped} (${seconds(ms)})`)
+}
+
+/** Milliseconds for people: `1.2 s`. */
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
 }

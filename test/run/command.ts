@@ -23,10 +23,15 @@ export function startProgram(
   return spawn('/usr/bin/env', clean, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Starts a tool of the repository at its root, with the Node that runs this process and with further variables. */
-export function startTool(tool: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Program {
+/** Returns the environment of a tool of the repository: the PATH leads to the Node that runs this process. */
+export function toolEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const path = [dirname(process.execPath), join(root, 'node_modules/.bin'), process.env.PATH]
-  return startProgram(tool, args, { cwd: root, env: { ...process.env, PATH: path.join(delimiter), ...env } })
+  return { ...process.env, PATH: path.join(delimiter), ...env }
+}
+
+/** Starts a tool of the repository at its root, with further variables. */
+export function startTool(tool: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Program {
+  return startProgram(tool, args, { cwd: root, env: toolEnvironment(env) })
 }
 
 /** The outcome of a program. */

@@ -12,8 +12,6 @@ export interface FileResult extends Counts {
   /** The path from the root of the repository. */
   readonly file: string
   readonly ok: boolean
-  /** The first file of its group, which names the process; its own path if it ran alone. */
-  readonly process: string
   /** Its share of the time of its process, in milliseconds. */
   readonly ms: number
   /** The skipped tests: the names of the blocks around each, its own name, and its reason. */
@@ -48,7 +46,6 @@ export function countTests(file: string): FileCount {
       return {
         file,
         ok,
-        process: file,
         ms,
         ...countBlock({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block),
       }
@@ -63,11 +60,8 @@ interface GroupCount {
   readonly results: readonly FileResult[]
 }
 
-/**
- * @param process the first file of the group
- * @param fileOf returns the file whose end a test of this name marks, if it marks one
- */
-export function countGroup(process: string, fileOf: (name: string) => string | undefined): GroupCount {
+/** @param fileOf returns the file whose end a test of this name marks, if it marks one */
+export function countGroup(fileOf: (name: string) => string | undefined): GroupCount {
   const parser = new Parser()
   const results: FileResult[] = []
   const block = watchBlock(parser)
@@ -83,7 +77,7 @@ export function countGroup(process: string, fileOf: (name: string) => string | u
     const ms = performance.now() - since
     const { skippedTests, ...tally } = countBlock({ ok, fullname: file, skip: false, todo: false }, block)
     const named = skippedTests.map((name) => `${file} > ${name}`)
-    results.push({ file, ok, process, ms, ...tally, skippedTests: named })
+    results.push({ file, ok, ms, ...tally, skippedTests: named })
     Object.assign(block, { within: emptyTally(), blocks: 0 })
     ok = true
     since += ms

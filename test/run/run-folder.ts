@@ -9,6 +9,8 @@ interface RunFolder {
   readonly tarballs: string
   /** The folder in which the packed packages are installed. They are installed once for all tests. */
   readonly installation: string
+  /** The folder into which processes write their coverage, if it is measured. */
+  readonly coverage: string
   /** Variables that tell the processes of the tests about the folder. */
   readonly env: Readonly<Record<string, string>>
 }
@@ -36,6 +38,7 @@ export async function makeRunFolder(): Promise<RunFolder> {
   return {
     tarballs: join(folder, 'tarballs'),
     installation: join(folder, 'installation'),
+    coverage: join(folder, 'coverage'),
     env: { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: join(cache, 'tests') },
   }
 }

@@ -1,89 +1,96 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { jobs } from './budget.ts'
+import { partOf } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
-import { findTestFiles } from './test-files.ts'
+import type { Coverage, Percentages } from './coverage.ts'
 import { groupFiles } from './test-group.ts'
-import { runGroup, runTestFile } from './test-process.ts'
+import { runGroup } from './test-process.ts'
+
+/** The number of processes that run at the same time: one more than processors, since some wait. */
+const jobs = 3
 
 /** The result of a run of test files. */
-interface TestRun extends Counts {
+export interface TestRun extends Counts {
   readonly files: readonly FileResult[]
+  /** The CPU seconds of each part of the tests, also of the processes that it has started. */
+  readonly cpuSeconds: ReadonlyMap<string, number>
+  /** The coverage of each package, if it was measured. */
+  readonly coverage?: Percentages
   /** The failures as text for people; empty if there are none. */
   readonly failures: string
 }
 
-/**
- * Runs test files, in groups that share a process. If a group fails, its files run again, each in a process of its own,
- * which shows the file that fails. A group whose files fail only together has failed.
- *
- * @param paths files, folders or patterns; an empty list means all
- * @param env further variables for the tests
- * @param onFile called for each file as it ends
- */
+interface Options {
+  /** Further variables for the tests. */
+  readonly env: NodeJS.ProcessEnv
+  /** Work that takes turns with the tests, and begins before them. */
+  readonly before: readonly (() => Promise<unknown>)[]
+  /** Called before the process of a file. Files for which it resolves with false do not run. */
+  readonly isReady: (file: string) => Promise<boolean>
+  /** Called for each file as it ends. */
+  readonly onFile: (result: FileResult) => void
+  /** Measures the coverage, with a folder for what the processes write. */
+  readonly coverage?: { readonly of: Coverage; readonly folder: string }
+}
+
+/** Runs test files, in groups that share a process. Each runs once. */
 export async function runTests(
-  paths: readonly string[],
-  env: NodeJS.ProcessEnv,
-  onFile: (result: FileResult) => void,
+  files: readonly string[],
+  { env, before, isReady, onFile, coverage }: Options,
 ): Promise<TestRun> {
   await rm(results, { recursive: true, force: true })
-  const files: FileResult[] = []
+  const ended: FileResult[] = []
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+  const cpuSeconds = new Map<string, number>()
   const complaints: string[] = []
   const replayable: string[] = []
   // In reverse order: the longest files are among the last ones, and a long file that begins last delays the end.
-  const waiting = (await groupFiles((await findTestFiles(paths)).reverse())).values()
-  const note = (result: FileResult) => {
-    files.push(result)
-    addCounts(counts, result)
-    onFile(result)
-  }
-  const alone = async (file: string) => {
-    const { result, tap, complaint } = await runTestFile(file, env)
-    if (!result.ok) {
-      complaints.push(complaint)
-      await keepForReplay(file, tap)
-      replayable.push(file)
+  const groups = await groupFiles(files.toReversed())
+  const tests = groups.map((group) => async () => {
+    const [first] = group
+    if (!(await isReady(first))) return
+    const written = coverage && join(coverage.folder, `${groups.indexOf(group)}`)
+    const run = await runGroup(group, { ...env, ...(written && { NODE_V8_COVERAGE: written }) })
+    if (written) await coverage.of.add(written)
+    const part = partOf(first)
+    cpuSeconds.set(part, (cpuSeconds.get(part) ?? 0) + run.cpuSeconds)
+    for (const result of run.results) {
+      ended.push(result)
+      addCounts(counts, result)
+      onFile(result)
     }
-    return result
-  }
+    if (run.results.every(({ ok }) => ok)) return
+    complaints.push(run.complaint)
+    const name = group.length > 1 ? `${first} and ${group.length - 1} more` : first
+    await keepForReplay(name, run.tap)
+    replayable.push(name)
+  })
+  const waiting = [...before, ...tests].values()
   const work = async () => {
-    for (const group of waiting) {
-      if (group.length === 1) {
-        note(await alone(group[0]))
-        continue
-      }
-      const shared = await runGroup(group, env)
-      if (shared.ok) {
-        shared.results.forEach(note)
-        continue
-      }
-      const results = await Array.fromAsync(group, alone)
-      const [first, ...others] = results
-      if (results.every(({ ok }) => ok) && first !== undefined) {
-        complaints.push(`${group.join(', ')} failed together, and not each by itself:\n${shared.complaint}`)
-        note({ ...first, ok: false, failed: 1 })
-        others.forEach(note)
-      } else results.forEach(note)
-    }
+    for (const job of waiting) await job()
   }
   await Promise.all(Array.from({ length: jobs }, work))
-  if (files.length === 0) return { passed: 0, failed: 1, skipped: 0, files, failures: 'No tests were found.' }
-  return { ...counts, files, failures: `${complaints.join('')}${await replay(replayable)}` }
+  return {
+    ...counts,
+    files: ended,
+    cpuSeconds,
+    ...(coverage && { coverage: coverage.of.percentages() }),
+    failures: `${complaints.join('')}${await replay(replayable)}`,
+  }
 }
 
 /** The folder from which `tap replay` reads the output of test files. */
 const results = join(root, '.tap/test-results')
 
-async function keepForReplay(file: string, tap: string): Promise<void> {
-  const path = join(results, `${file}.tap`)
+async function keepForReplay(name: string, tap: string): Promise<void> {
+  const path = join(results, `${name}.tap`)
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, tap)
 }
 
 /** Lets tap print failed files, with the source lines of the failures. */
-async function replay(files: readonly string[]): Promise<string> {
-  if (files.length === 0) return ''
-  return (await runTool('tap', ['replay', '--reporter=min', ...files])).output
+async function replay(names: readonly string[]): Promise<string> {
+  if (names.length === 0) return ''
+  return (await runTool('tap', ['replay', '--reporter=min', ...names])).output
 }

@@ -1,17 +1,31 @@
 import { glob, stat } from 'node:fs/promises'
 import { root } from './command.ts'
 
-const everything = '{plugin-sdk,kernel,test,plugins/*,examples/*}'
+/** The tests that `npm test` runs, or those that `npm run test:whole` runs. */
+type Half = 'packages' | 'whole'
+
+const folders: Record<Half, string> = {
+  packages: '{plugin-sdk/test,kernel/test,plugins/*/test,examples/*/test,test/{contract,node}}',
+  whole: 'test/!(contract|node)',
+}
 const exclude = ['**/node_modules/**', '**/fixtures/**', '**/dist/**']
 
+/** Finds the test files of a half. Returns their paths from the root of the repository, in order. */
+export function findHalf(half: Half): Promise<string[]> {
+  return find([inFolder(folders[half])])
+}
+
 /**
- * Finds test files.
+ * Finds test files, of both halves.
  *
- * @param paths files, folders or patterns from the root of the repository; an empty list means all
+ * @param paths files, folders or patterns from the root of the repository
  * @returns their paths from the root, in order
  */
 export async function findTestFiles(paths: readonly string[]): Promise<string[]> {
-  const patterns = paths.length > 0 ? await Promise.all(paths.map(pattern)) : [inFolder(everything)]
+  return find(await Promise.all(paths.map(pattern)))
+}
+
+async function find(patterns: string[]): Promise<string[]> {
   const found = new Set<string>()
   for await (const file of glob(patterns, { cwd: root, exclude })) found.add(file)
   return [...found].sort()

@@ -53,26 +53,57 @@ test('each file of a group has its own counts', async (t) => {
     `${start}t.test('a', async (t) => { await t.test('b', async () => {}); await t.test('c', async (t) => t.skip()) })\n`,
   )
   await writeFile(join(root, files[1]), `${start}t.ok(true)\nt.equal(process.env.TEST_FILES, undefined)\n`)
-  const { ok, results } = await runGroup(files, {})
-  t.equal(ok, true)
+  const { results } = await runGroup(files, {})
   t.match(results, [
     { file: files[0], ok: true, passed: 1, failed: 0, skipped: 1, skippedTests: [/one\.mjs > a > c/] },
     { file: files[1], ok: true, passed: 1, failed: 0, skipped: 0 },
   ])
 })
 
-test('a group is not fine when a test fails, a file cannot be loaded, or the process ends early', async (t) => {
+test('a failure in a group stays one: a test that fails, a file that cannot be loaded, a process that ends early', async (t) => {
   const start = `import t from '${tap}'\n`
-  for (const [name, text] of Object.entries({
-    failing: `${start}t.test('a', async (t) => t.ok(false))\n`,
-    broken: `${start}throw new Error('not today')\n`,
-    escaping: `${start}t.test('a', async () => { setImmediate(() => { throw new Error('lost') }); await new Promise(() => {}) })\n`,
-    leaving: `process.exit(0)\n`,
-  })) {
+  const passed = { ok: true, passed: 1, failed: 0 }
+  const failed = { ok: false, passed: 0, failed: 1 }
+  for (const [name, text, after] of [
+    ['failing', `${start}t.test('a', async (t) => t.ok(false))\n`, passed],
+    ['broken', `${start}throw new Error('not today')\n`, passed],
+    [
+      'escaping',
+      `${start}t.test('a', async () => { setImmediate(() => { throw new Error('lost') }); await new Promise(() => {}) })\n`,
+      failed,
+    ],
+    ['leaving', 'process.exit(0)\n', failed],
+  ] as const) {
     const folder = relative(root, t.testdir())
-    const files: [string, string] = [join(folder, `${name}.mjs`), join(folder, 'fine.mjs')]
-    await writeFile(join(root, files[0]), text)
-    await writeFile(join(root, files[1]), `${start}t.test('b', async (t) => t.ok(true))\n`)
-    t.equal((await runGroup(files, {})).ok, false, name)
+    const files: [string, string, string] = [
+      join(folder, 'before.mjs'),
+      join(folder, `${name}.mjs`),
+      join(folder, 'after.mjs'),
+    ]
+    const fine = `${start}t.test('b', async (t) => t.ok(true))\n`
+    await writeFile(join(root, files[0]), fine)
+    await writeFile(join(root, files[1]), text)
+    await writeFile(join(root, files[2]), fine)
+    const { results, complaint } = await runGroup(files, {})
+    t.match(results, [
+      { file: files[0], ...passed },
+      { file: files[1], ...failed },
+      { file: files[2], ...after },
+    ])
+    t.match(complaint, files[1])
   }
+})
+
+test('what fails after the last test of a group fails the group', async (t) => {
+  const folder = relative(root, t.testdir())
+  const files: [string, string] = [join(folder, 'one.mjs'), join(folder, 'two.mjs')]
+  const text = (more: string) => `import t from '${tap}'\nt.test('a', async (t) => t.ok(true))\n${more}`
+  await writeFile(join(root, files[0]), text("process.once('exit', () => { process.exitCode = 7 })\n"))
+  await writeFile(join(root, files[1]), text(''))
+  const { results, complaint } = await runGroup(files, {})
+  t.match(results, [
+    { file: files[0], ok: false, failed: 1 },
+    { file: files[1], ok: true },
+  ])
+  t.match(complaint, /ended with code 7/)
 })

@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'tap'
-import { runTestFile } from './test-process.ts'
+import { runGroup } from './test-process.ts'
 
 const tap = import.meta.resolve('tap')
 
@@ -9,13 +9,13 @@ test('a test file ends with what it found', async (t) => {
   const folder = t.testdir()
   const passing = join(folder, 'passing.mjs')
   await writeFile(passing, `import t from '${tap}'\nt.test('one', async (t) => t.ok(true))\n`)
-  const { result } = await runTestFile(passing, {})
-  t.match(result, { ok: true, passed: 1, failed: 0, skipped: 0 })
+  const { results } = await runGroup([passing], {})
+  t.match(results, [{ ok: true, passed: 1, failed: 0, skipped: 0 }])
 
   const failing = join(folder, 'failing.mjs')
   await writeFile(failing, `import t from '${tap}'\nt.test('two', async (t) => t.ok(false))\n`)
-  const failed = await runTestFile(failing, {})
-  t.match(failed, { result: { ok: false, passed: 0, failed: 1 }, tap: /not ok/ })
+  const failed = await runGroup([failing], {})
+  t.match(failed, { results: [{ ok: false, passed: 0, failed: 1 }], tap: /not ok/ })
 })
 
 test('an error that escapes from a test fails its file, and is shown', async (t) => {
@@ -27,9 +27,29 @@ test('an error that escapes from a test fails its file, and is shown', async (t)
       `t.test('waits', async () => { ${lost}; await new Promise((resolve) => setTimeout(resolve, 60_000)) })`,
     ]
     await writeFile(file, lines.join('\n'))
-    const { result, complaint } = await runTestFile(file, {})
-    t.equal(result.ok, false, lost)
-    t.ok(result.failed > 0, lost)
+    const { results, complaint } = await runGroup([file], {})
+    t.match(results, [{ ok: false, failed: 1 }], lost)
     t.match(complaint, /nobody awaits this/, lost)
   }
+})
+
+test('the CPU time of a test has that of the processes that it starts, and of those that they start', async (t) => {
+  const folder = t.testdir()
+  const path = (name: string) => join(folder, name)
+  const start = "import { execFileSync } from 'node:child_process'\n"
+  const scripts = {
+    'grandchild.mjs': `import { pbkdf2Sync } from 'node:crypto'
+      import { writeFileSync } from 'node:fs'
+      pbkdf2Sync('', '', 1_000_000, 64, 'sha512')
+      writeFileSync('${path('microseconds')}', String(process.cpuUsage().user))`,
+    'child.mjs': `${start}execFileSync(process.execPath, ['${path('grandchild.mjs')}'])`,
+    'test.mjs': `import t from '${tap}'\n${start}execFileSync(process.execPath, ['${path('child.mjs')}'])\nt.ok(true)`,
+    'idle.mjs': `import t from '${tap}'\nt.ok(true)`,
+  }
+  for (const [name, text] of Object.entries(scripts)) await writeFile(path(name), text)
+  const { cpuSeconds, complaint } = await runGroup([path('test.mjs')], {})
+  const ofGrandchild = Number(await readFile(path('microseconds'), 'utf8')) / 1e6
+  t.ok(cpuSeconds > ofGrandchild, `${cpuSeconds} s, ${ofGrandchild} s; ${complaint}`)
+  const idle = await runGroup([path('idle.mjs')], {})
+  t.ok(idle.cpuSeconds > 0 && idle.cpuSeconds < cpuSeconds, `${idle.cpuSeconds} s, ${cpuSeconds} s`)
 })

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers'
 import type { Parser } from 'tap-parser'
-import { startTool } from './command.ts'
+import { root, toolEnvironment } from './command.ts'
 import { countGroup, countTests, type FileResult } from './count-tests.ts'
 import { endedBy, filesVariable, type TestGroup } from './test-group.ts'
 
@@ -12,61 +15,102 @@ const tapTimeout = 120
 /** Milliseconds until a process is killed whose event loop is blocked. No file may ask for more. */
 const killTimeoutMs = 400_000
 
-/** The result of the process of a test file. */
+/** The result of the process of a group. */
 interface TestProcess {
-  readonly result: FileResult
+  /** One for each file of the group, in order. */
+  readonly results: readonly FileResult[]
   /** Its standard output. */
   readonly tap: string
   /** Its standard error output, and how it ended. */
   readonly complaint: string
+  /** The CPU time of the process and of all processes that it and they have waited for, user and system, in seconds. */
+  readonly cpuSeconds: number
 }
 
-/** Runs a test file in a process of its own. The examples are tested with node:test, which writes TAP if asked to. */
-export async function runTestFile(file: string, env: NodeJS.ProcessEnv): Promise<TestProcess> {
+/**
+ * Runs the files of a group one after the other in one process. The file in which the process ends early has failed, and so
+ * has each file after it.
+ */
+export function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
+  return group.length === 1 ? runFile(group[0], env) : runTogether(group, env)
+}
+
+/** Runs a file as a program of its own. The examples are tested with node:test, which writes TAP if asked to. */
+async function runFile(file: string, env: NodeJS.ProcessEnv): Promise<TestProcess> {
   const since = performance.now()
   const { parser, result } = countTests(file)
-  const { ended, tap, errors, how } = await runProcess([file], env, parser)
+  const { ended, ...run } = await runProcess(file, [file], env, parser)
+  return { ...run, results: [result(ended, performance.now() - since)] }
+}
+
+async function runTogether(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
+  const { parser, results } = countGroup(endedBy)
+  const args = [join(import.meta.dirname, 'run-group.ts'), dirname(group[0])]
+  const files = { [filesVariable]: JSON.stringify(group) }
+  const { ended, ...run } = await runProcess(group.join(', '), args, { ...env, ...files }, parser)
+  const failed = { ok: false, ms: 0, passed: 0, failed: 1, skipped: 0, skippedTests: [] }
+  const all = group.map((file, index) => results[index] ?? { ...failed, file })
+  // An error after the last test may be of any of the files.
+  if (!ended && all.every(({ ok }) => ok)) all[0] = { ...failed, file: group[0] }
+  return { ...run, results: all }
+}
+
+/** A script for `sh` that runs a program, and then writes the CPU times of what it has waited for to descriptor 3. */
+const measured = '"$@" 3>&-; code=$?; times >&3; exit "$code"'
+
+/** The processes that run, each the leader of a group of processes. */
+const running = new Set<number>()
+process.once('exit', () => running.forEach(killProcessGroup))
+
+async function runProcess(name: string, args: readonly string[], env: NodeJS.ProcessEnv, parser: Parser) {
+  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', ...args]
+  // Within tests, tap adds options to NODE_OPTIONS.
+  const child = spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', 'sh', '-c', measured, 'sh', ...command], {
+    cwd: root,
+    env: toolEnvironment({ TAP_TIMEOUT: `${tapTimeout}`, ...env }),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const { pid } = child
+  const [, stdout, stderr, cpuTimes] = child.stdio as unknown as readonly [null, Readable, Readable, Readable]
+  if (pid === undefined) throw (await once(child, 'error'))[0]
+  running.add(pid)
+  const kill = setTimeout(() => killProcessGroup(pid), killTimeoutMs)
+  let tap = ''
+  stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    tap += chunk
+  })
+  stdout.pipe(parser)
+  const [errors, times, [code, signal]] = await Promise.all([
+    text(stderr),
+    text(cpuTimes),
+    once(child, 'close'),
+    once(parser, 'complete'),
+  ])
+  clearTimeout(kill)
+  running.delete(pid)
   return {
-    result: result(ended, performance.now() - since),
+    ended: code === 0,
     tap,
-    complaint: `${errors}${file} ended with ${how}\n`,
+    complaint: `${errors}${name} ended with ${signal ?? `code ${code}`}\n`,
+    cpuSeconds: childrenSeconds(times),
   }
 }
 
-/** The result of the process of a group. */
-interface GroupProcess {
-  /** One for each file that ran to its end. */
-  readonly results: readonly FileResult[]
-  readonly ok: boolean
-  /** Its output, and how it ended. */
-  readonly complaint: string
+/** Ends a process of a test, and the processes that it has started. */
+function killProcessGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
 }
 
-/** Runs the files of a group one after the other in one process. */
-export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<GroupProcess> {
-  const { parser, results } = countGroup(group[0], endedBy)
-  const args = [join(import.meta.dirname, 'run-group.ts'), dirname(group[0])]
-  const files = { [filesVariable]: JSON.stringify(group) }
-  const { ended, tap, errors, how } = await runProcess(args, { ...env, ...files }, parser)
-  const ok = ended && results.length === group.length && results.every((result) => result.ok)
-  return { results, ok, complaint: `${tap}${errors}the process ended with ${how}\n` }
-}
-
-async function runProcess(args: readonly string[], env: NodeJS.ProcessEnv, parser: Parser) {
-  const child = startTool('node', ['--conditions=nodekeep-source', '--test-reporter=tap', ...args], {
-    TAP_TIMEOUT: `${tapTimeout}`,
-    ...env,
-  })
-  const kill = setTimeout(() => child.kill('SIGKILL'), killTimeoutMs)
-  const written = { tap: '', errors: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    written.tap += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    written.errors += text
-  })
-  child.stdout.pipe(parser)
-  const [[code, signal]] = await Promise.all([once(child, 'close'), once(parser, 'complete')])
-  clearTimeout(kill)
-  return { ...written, ended: code === 0, how: signal ?? `code ${code}` }
+/** The sum of user and system time of all children, from the output of `times` (POSIX.1-2024, XCU 2.15): its second line. */
+function childrenSeconds(times: string): number {
+  const [, children = ''] = times.split('\n')
+  return Array.from(children.matchAll(/(\d+)m([\d.,]+)s/g)).reduce(
+    (sum, [, minutes, seconds = '']) => sum + Number(minutes) * 60 + Number(seconds.replace(',', '.')),
+    0,
+  )
 }
