@@ -73,7 +73,10 @@ test('a wrong choice stops the start with a message that lists the options', asy
       { 'test-greter': 'greeter' },
       /is not a service that a plugin provides\. Did you mean "test-greeter"\?$/,
     ],
-    [{ users: 'greeter' }, /is a service of the kernel, which no plugin can provide\. Remove the key\.$/],
+    [
+      { 'user-directory': 'greeter' },
+      /is a service of the kernel, which no plugin can provide\. Remove the key\.$/,
+    ],
   ]
   for (const [services, message] of cases) {
     await t.rejects(createTestNode({ folder: fixtures, config: { plugins, services } }), { message })

@@ -1,6 +1,7 @@
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
+import { checkApiReport, writeApiReport } from './api-report.ts'
 import { house, json, notes, withClient } from './fixtures/house.ts'
 import { checkWalls } from './walls.ts'
 
@@ -371,10 +372,27 @@ export const Keeper = defineService()
 `
   const provider = { 'plugins/notes/src/extra.ts': import_('Keeper') }
   bites(t, withExport(token, provider), /only one package uses the token "Keeper"/)
+  const wallet = {
+    ...withClient,
+    'plugin-sdk/src/wallet.ts': '/** Helps. */\nexport const help = () => 1\n',
+  }
+  bites(t, wallet, /wallet\.ts: no plugin, example or document uses "help"/)
   t.strictSame(
     checkWalls(house(t, withExport(token, { ...provider, 'kernel/src/extra.ts': import_('Keeper') }))),
     [],
   )
+})
+
+test('the committed report is that of the declarations of the SDK', async (t) => {
+  const source = (comment: string, name: string) =>
+    `/** ${comment} */\nexport interface Thing { readonly name: Name }\ntype Name = ${name}\n`
+  const root = house(t, { 'plugin-sdk/src/thing.ts': source('A thing.', 'string') })
+  await writeApiReport(root)
+  writeFileSync(join(root, 'plugin-sdk/src/thing.ts'), source('Another comment.', 'string'))
+  t.strictSame(await checkApiReport(root), [], 'comments are not in it')
+  writeFileSync(join(root, 'plugin-sdk/src/thing.ts'), source('A thing.', 'number'))
+  const breach = [/^plugin-sdk\/api-report\.md: .* write it with "npm run api-report"$/]
+  t.match(await checkApiReport(root), breach, 'types that an export names are in it')
 })
 
 test('files are named after what is in them', async (t) => {
