@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { kernelVersion } from '../system/kernel-version.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { completionCommand } from './commands/completion.ts'
@@ -11,30 +11,40 @@ import { statusCommand } from './commands/status.ts'
 import { superviseCommand } from './commands/supervise.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
+import type { CommandProcess } from './common/command-process.ts'
 
 /**
  * Runs the command line. The action of a command is loaded when it is called, since loading takes most of the time.
  *
  * @param args without the names of the runtime and the script; without a command, `start` runs
+ * @param process the streams, variables and working directory of the command, which sets its exit code
  */
-export async function run(args: readonly string[]): Promise<void> {
-  const program = createProgram()
+export async function run(
+  args: readonly string[],
+  process: CommandProcess = globalThis.process,
+): Promise<void> {
+  const program = createProgram(process)
   try {
     if (mayMeanPlugin(program, args)) {
       const { addPluginCommands } = await import('./commands/plugin-commands.ts')
       const own = program.commands.length
-      const problem = await addPluginCommands(program, args)
-      for (const command of program.commands.slice(own)) unify(command)
+      const problem = await addPluginCommands(program, args, process)
+      for (const command of program.commands.slice(own)) unify(command, process)
       refuseUnknown(program, args, problem)
     }
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
+    // Commander has printed the error, the help or the version.
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode
+      return
+    }
     const { fail } = await import('./common/fail.ts')
-    fail(error, args.includes('--verbose'))
+    fail(error, args.includes('--verbose'), process)
   }
 }
 
-function createProgram(): Command {
+function createProgram(process: CommandProcess): Command {
   const program = new Command('nodekeep')
     .description('A personal cloud node. Without a command, the node starts.')
     .version(kernelVersion, '-V, --version', 'print the version')
@@ -42,14 +52,14 @@ function createProgram(): Command {
   program.addCommand(startCommand(), { isDefault: true })
   program.addCommand(superviseCommand())
   program.addCommand(serviceCommand())
-  program.addCommand(statusCommand())
-  program.addCommand(configCommand())
-  program.addCommand(pluginsCommand())
-  program.addCommand(sessionCommand())
-  program.addCommand(userCommand())
-  program.addCommand(tokenCommand())
-  program.addCommand(completionCommand())
-  unify(program)
+  program.addCommand(statusCommand(process))
+  program.addCommand(configCommand(process))
+  program.addCommand(pluginsCommand(process))
+  program.addCommand(sessionCommand(process))
+  program.addCommand(userCommand(process))
+  program.addCommand(tokenCommand(process))
+  program.addCommand(completionCommand(process))
+  unify(program, process)
   program.helpCommand('help [command]', 'print the help of a command')
   program.addHelpText(
     'after',
@@ -73,12 +83,15 @@ the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST a
  *
  * @param line the words that call the command
  */
-function unify(command: Command, line = command.name()): void {
+function unify(command: Command, process: CommandProcess, line = command.name()): void {
   command
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     .showSuggestionAfterError()
+    .exitOverride()
     .configureOutput({
+      writeOut: (text) => process.stdout.write(text),
+      writeErr: (text) => process.stderr.write(text),
       outputError: (text, write) =>
         write(
           `nodekeep: ${text
@@ -88,7 +101,7 @@ function unify(command: Command, line = command.name()): void {
             .replace(/\w$|'$/, '$&.')} "${line} --help" shows what it takes.\n`,
         ),
     })
-  for (const subcommand of command.commands) unify(subcommand, `${line} ${subcommand.name()}`)
+  for (const subcommand of command.commands) unify(subcommand, process, `${line} ${subcommand.name()}`)
 }
 
 /** Tells whether a command line names, explains or completes commands that plugins may add. */
