@@ -112,7 +112,7 @@ test('config check and config print run the checks of plugins on texts, wherever
   await folder.configure({ ...greeter, greeter: { key: 'k', names: ['Ada', 'Eve'] } })
   const problem = 'greeter.names[1] (nodekeep.json:1) is nobody to greet. Name somebody else.'
   t.match(await folder.run('config', 'check'), { code: 1, stdout: '', stderr: `nodekeep: ${problem}\n` })
-  t.match(await folder.runProcess('start'), { code: 1, stderr: problem })
+  t.match(await folder.run('start'), { code: 1, stderr: problem })
 })
 
 test('config check finds mistakes that only the loaded plugins reveal', async (t) => {

@@ -32,11 +32,11 @@ test('a node that cannot start prints one line without a stack trace', async (t)
   ]
   // One after the other: all at once, their starts take so long on a busy machine that they log a standstill.
   for (const [line, expected] of refusals) {
-    const outcome = await folder.runProcess('start', ...line.split(' '))
+    const outcome = await folder.run('start', ...line.split(' '))
     t.ok(isRefusal(outcome), `${line}: one line, code 1: ${outcome.stdout}${outcome.stderr}`)
     t.match(outcome.stderr, expected, line)
   }
-  const verbose = await folder.runProcess('start', '--port', `${port}`, '--verbose')
+  const verbose = await folder.run('start', '--port', `${port}`, '--verbose')
   t.match(verbose, { code: 1, stderr: /is in use[\s\S]*\n {4}at [\s\S]*caused by .*EADDRINUSE/ })
 })
 
@@ -57,7 +57,7 @@ test('only a start creates a data folder, and other commands report a missing on
 test('a second node on the same data folder is refused, and the first one continues', async (t) => {
   const folder = await commandFolder(t)
   const first = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
-  const second = await folder.runProcess('start', '--port', '0')
+  const second = await folder.run('start', '--port', '0')
   t.ok(isRefusal(second), second.stderr)
   t.match(second.stderr, /data/)
   t.equal((await fetch(new URL('/health', first.url))).status, 200)
