@@ -24,7 +24,7 @@ export function endedBy(name: string): string | undefined {
 const maxFiles = 12
 
 /** Files whose tests start processes and watch them, or change their own process. */
-const unsharedFolders = /^(?:test|examples|plugins\/wasm[^/]*|kernel\/test\/cli)\//
+const unsharedFolders = /^(?:test|examples|plugins\/wasm[^/]*)\//
 
 /**
  * Text in a file that cannot share its process: it sets options of tap, uses another runner, or says so in a comment. After a

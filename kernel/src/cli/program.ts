@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { kernelVersion } from '../system/kernel-version.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { completionCommand } from './commands/completion.ts'
@@ -10,55 +10,67 @@ import { statusCommand } from './commands/status.ts'
 import { superviseCommand } from './commands/supervise.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
+import type { CommandProcess } from './common/command-process.ts'
 import { printLines } from './common/print-lines.ts'
 
 /** Makes a command, which prints with the given function. */
-type OtherCommand = (print: typeof printLines) => Command
+type OtherCommand = (print: (lines: readonly string[]) => void) => Command
 
 /**
  * Runs the command line. The action of a command is loaded when it is called, since loading takes most of the time.
  *
  * @param args without the names of the runtime and the script; without a command, `start` runs
  * @param others commands of other packages of the release
+ * @param process the streams, variables and working directory of the command, which sets its exit code
  */
-export async function run(args: readonly string[], others: readonly OtherCommand[] = []): Promise<void> {
-  const program = createProgram(others)
+export async function run(
+  args: readonly string[],
+  others: readonly OtherCommand[] = [],
+  process: CommandProcess = globalThis.process,
+): Promise<void> {
+  const program = createProgram(others, process)
   try {
     if (mayMeanPlugin(program, args)) {
       const { addPluginCommands } = await import('./commands/plugin-commands.ts')
       const own = program.commands.length
-      const problem = await addPluginCommands(program, args)
-      for (const command of program.commands.slice(own)) unify(command)
+      const problem = await addPluginCommands(program, args, process)
+      for (const command of program.commands.slice(own)) unify(command, process)
       refuseUnknown(program, args, problem)
     }
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    await failCommand(error, args)
+    // Commander has printed the error, the help or the version.
+    if (error instanceof CommanderError) process.exitCode = error.exitCode
+    else await failCommand(error, args, process)
   }
 }
 
 /** Prints an error of a command for a person, and makes the process end with code 1. */
-export async function failCommand(error: unknown, args: readonly string[]): Promise<void> {
+export async function failCommand(
+  error: unknown,
+  args: readonly string[],
+  process: CommandProcess = globalThis.process,
+): Promise<void> {
   const { fail } = await import('./common/fail.ts')
-  fail(error, args.includes('--verbose'))
+  fail(error, args.includes('--verbose'), process)
 }
 
-function createProgram(others: readonly OtherCommand[]): Command {
+function createProgram(others: readonly OtherCommand[], process: CommandProcess): Command {
   const program = new Command('nodekeep')
     .description('A personal cloud node. Without a command, the node starts.')
     .version(kernelVersion, '-V, --version', 'print the version')
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
   program.addCommand(superviseCommand())
-  for (const create of others) program.addCommand(create(printLines))
-  program.addCommand(statusCommand())
-  program.addCommand(configCommand())
-  program.addCommand(pluginsCommand())
-  program.addCommand(sessionCommand())
-  program.addCommand(userCommand())
-  program.addCommand(tokenCommand())
-  program.addCommand(completionCommand())
-  unify(program)
+  for (const create of others) program.addCommand(create((lines) => printLines(lines, process.stdout)))
+  program.addCommand(statusCommand(process))
+  program.addCommand(configCommand(process))
+  program.addCommand(pluginsCommand(process))
+  program.addCommand(sessionCommand(process))
+  program.addCommand(userCommand(process))
+  program.addCommand(tokenCommand(process))
+  program.addCommand(completionCommand(process))
+  unify(program, process)
   program.helpCommand('help [command]', 'print the help of a command')
   program.addHelpText(
     'after',
@@ -82,12 +94,15 @@ the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST a
  *
  * @param line the words that call the command
  */
-function unify(command: Command, line = command.name()): void {
+function unify(command: Command, process: CommandProcess, line = command.name()): void {
   command
     .helpOption('-h, --help', 'print this help')
     .helpCommand(false)
     .showSuggestionAfterError()
+    .exitOverride()
     .configureOutput({
+      writeOut: (text) => process.stdout.write(text),
+      writeErr: (text) => process.stderr.write(text),
       outputError: (text, write) =>
         write(
           `nodekeep: ${text
@@ -97,7 +112,7 @@ function unify(command: Command, line = command.name()): void {
             .replace(/\w$|'$/, '$&.')} "${line} --help" shows what it takes.\n`,
         ),
     })
-  for (const subcommand of command.commands) unify(subcommand, `${line} ${subcommand.name()}`)
+  for (const subcommand of command.commands) unify(subcommand, process, `${line} ${subcommand.name()}`)
 }
 
 /** Tells whether a command line names, explains or completes commands that plugins may add. */

@@ -166,13 +166,13 @@ test('a command reaches the node that runs as its owner, or has the data folder 
   const { stdout } = await folder.run('notes', 'whoami')
   t.match(stdout, `url  ${node.url.href}`)
   t.match(stdout, `who  ${owner.user.username}`)
-  const refused = await folder.run('notes', 'repair')
+  const refused = await folder.runProcess('notes', 'repair')
   t.ok(isRefusal(refused))
   t.match(refused.stderr, /Another node \(process \d+/)
 
   const { sessions } = (await (await owner.fetch('/api/account/sessions')).json()) as { sessions: unknown[] }
   t.equal(sessions.length, 1, 'the session of the command has ended')
-  const status = await folder.run('status')
+  const status = await folder.runProcess('status')
   t.match(status, {
     code: 0,
     stdout: /Address +http[\s\S]*Owner +\S+, 0x[\s\S]*Health +ok\nPlugins +1 active of 1/,

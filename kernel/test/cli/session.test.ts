@@ -12,11 +12,11 @@ const refusal = (text: string | RegExp) => ({ code: 1, stdout: '', stderr: text 
 test('session create claims a running node for a wallet, and the session works at once', async (t) => {
   const folder = await commandFolder(t)
   const { node, as } = await startLoginNode(t, { unclaimed: true, dataFolder: folder.data })
-  const nobody = await folder.run('session', 'create')
+  const nobody = await folder.runProcess('session', 'create')
   t.match(nobody, refusal(/has no owner yet.*--wallet.*"auth\.owner".*claim code/))
   t.ok(isRefusal(nobody))
 
-  const { code, stdout, stderr } = await folder.run('session', 'create', '--wallet', ada.toLowerCase())
+  const { code, stdout, stderr } = await folder.runProcess('session', 'create', '--wallet', ada.toLowerCase())
   t.equal(code, 0)
   t.match(stdout, /^nks_[\w-]{43}\n$/, 'only the token is printed, for use in scripts')
   t.match(stderr, /Authorization: Bearer <token>/)

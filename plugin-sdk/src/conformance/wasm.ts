@@ -19,7 +19,7 @@ export type { ConformanceTest }
 
 /** The runtime that the suite tests. The suite reads its abilities from `supports`. */
 export interface WasmHarness {
-  /** Makes a runtime. Called once for each test. */
+  /** Makes a runtime. Called once for each test. No test ends a runtime, so all may get the same one. */
   create(): Promise<WasmRuntime>
   /** Ends the runtime, and everything that it started. */
   destroy?(runtime: WasmRuntime): Promise<void>

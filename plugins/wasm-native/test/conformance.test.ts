@@ -1,9 +1,7 @@
 import { wasmConformance } from '@nodekeep/plugin-sdk/conformance/wasm'
-import { test } from 'tap'
-import type { NativeRuntime } from '../src/runtime.ts'
-import { RuntimeFixture } from './fixtures/native-stand.ts'
+import t, { test } from 'tap'
+import { createRuntime } from './fixtures/native-stand.ts'
 
-wasmConformance(test, {
-  create: async () => new RuntimeFixture().runtime,
-  destroy: (runtime) => (runtime as NativeRuntime).stop(),
-})
+const { runtime } = createRuntime(t)
+
+wasmConformance(test, { create: async () => runtime })

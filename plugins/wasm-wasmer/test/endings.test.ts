@@ -3,14 +3,14 @@ import { importing, program } from './fixtures/programs.ts'
 import { createRuntime } from './fixtures/wasmer-stand.ts'
 
 t.test('a run returns the exit code of its program', async (t) => {
-  const fixture = createRuntime(t, { spares: 1 })
+  const fixture = createRuntime(t)
   const exit = (code: number) =>
     program('(call $proc_exit (i32.const 7))'.replace('7', String(code)), importing('proc_exit'))
   for (const code of [0, 45, 256, 2 ** 32 - 1]) t.equal((await fixture.run(exit(code))).exitCode, code)
 })
 
 t.test('a trap is reported, even in the start function', async (t) => {
-  const fixture = createRuntime(t, { spares: 1 })
+  const fixture = createRuntime(t)
   const traps: readonly (readonly [string, RegExp])[] = [
     [program('(unreachable)'), /^The program trapped: unreachable\.$/],
     [program('(drop (i32.load (i32.const -1)))'), /trapped: memory access out of bounds/],
@@ -23,7 +23,7 @@ t.test('a trap is reported, even in the start function', async (t) => {
 })
 
 t.test('a module that is no program is refused with the reason', async (t) => {
-  const fixture = createRuntime(t, { spares: 1 })
+  const fixture = createRuntime(t)
   const wrong: readonly (readonly [string | Uint8Array, RegExp])[] = [
     [Buffer.from(''), /not valid WebAssembly: it is empty\./],
     [Buffer.from('\0webc003'), /not valid WebAssembly: expected magic word 00 61 73 6d\.$/],

@@ -13,7 +13,7 @@ t.test('an aborted run ends at once with the reason', async (t) => {
   const reason = new Error('aborted')
   controller.abort(reason)
   await t.rejects(running, reason)
-  await until(() => childrenOf().length === 0, 'the process has ended', 1000)
+  await until(() => childrenOf().length === 0, 'the process has ended')
 })
 
 t.test('a run whose process is killed from outside gets a 503, and the next run works', async (t) => {
@@ -38,7 +38,7 @@ t.test('a runtime that stops ends its runs', async (t) => {
 })
 
 t.test('five runs at once are all answered by the allowed number of processes', async (t) => {
-  const ada = await (await createProgramNode(t, { processes: 2, spares: 0 }))()
+  const ada = await (await createProgramNode(t, { processes: 2 }))()
   let most = 0
   const timer = setInterval(() => {
     most = Math.max(most, childrenOf().length)

@@ -28,7 +28,7 @@ t.test('no process outlives a node that is killed, even if its program loops', a
   const pids = childrenOf(node.pid)
   t.ok(pids.length >= 2, 'the node has a process for the program and a spare')
   node.kill('SIGKILL')
-  await until(() => !pids.some(runs), 'all processes have ended', 3000)
+  await until(() => !pids.some(runs), 'all processes have ended')
 })
 
 t.test('a process whose node ends before the process is ready ends at once', async (t) => {

@@ -1,24 +1,25 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import type { CommandOutput, ProgressLine } from '@nodekeep/plugin-sdk'
+import type { CommandProcess } from '../common/command-process.ts'
 import { itemLines, printJson, printLines, printTable } from '../common/print-lines.ts'
 
 /**
  * Makes the output of a plugin's command: text for people, or JSON for programs. Lines for people then go to the error stream, so
  * that programs can parse the output.
  */
-export function outputOnTerminal(asJson: boolean): CommandOutput {
+export function outputOnTerminal(asJson: boolean, { stdout, stderr }: CommandProcess): CommandOutput {
   return {
-    lines: (...lines) => printLines(lines, asJson ? process.stderr : process.stdout),
+    lines: (...lines) => printLines(lines, asJson ? stderr : stdout),
     table(rows, empty) {
-      if (asJson) printJson(rows)
-      else printTable(rows.map(asTexts), empty)
+      if (asJson) printJson(rows, stdout)
+      else printTable(rows.map(asTexts), empty, stdout)
     },
     state(state) {
-      if (asJson) printJson(state)
-      else printLines(itemLines(Object.entries(asTexts(state))))
+      if (asJson) printJson(state, stdout)
+      else printLines(itemLines(Object.entries(asTexts(state))), stdout)
     },
-    progress,
+    progress: (label) => progressLine(label, stderr),
   }
 }
 
@@ -33,8 +34,7 @@ function asTexts(values: Readonly<Record<string, unknown>>): Record<string, stri
 const barWidth = 24
 
 /** A bar on the terminal's error stream, so that the output of the command can be piped. */
-function progress(label: string): ProgressLine {
-  const { stderr } = process
+function progressLine(label: string, stderr: CommandProcess['stderr']): ProgressLine {
   if (!stderr.isTTY) return { update() {}, end() {} }
   return {
     update(fraction, text = '') {
@@ -51,9 +51,13 @@ function progress(label: string): ProgressLine {
  *
  * @throws the reason of the signal, such as when the terminal is closed
  */
-export async function askOnTerminal(question: string, signal: AbortSignal): Promise<boolean> {
-  if (!process.stdin.isTTY) return false
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+export async function askOnTerminal(
+  question: string,
+  signal: AbortSignal,
+  { stdin, stderr }: CommandProcess,
+): Promise<boolean> {
+  if (!stdin.isTTY) return false
+  const terminal = createInterface({ input: stdin, output: stderr })
   try {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `, { signal })).trim())
   } catch (error) {
@@ -65,17 +69,21 @@ export async function askOnTerminal(question: string, signal: AbortSignal): Prom
 }
 
 /** Asks for a text that nobody sees. Without a person at the terminal, the answer is `null`. */
-export async function askForSecret(question: string, signal: AbortSignal): Promise<string | null> {
-  if (!process.stdin.isTTY) return null
-  process.stderr.write(`${question} `)
+export async function askForSecret(
+  question: string,
+  signal: AbortSignal,
+  { stdin, stderr }: CommandProcess,
+): Promise<string | null> {
+  if (!stdin.isTTY) return null
+  stderr.write(`${question} `)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const terminal = createInterface({ input: process.stdin, output: nowhere, terminal: true })
+  const terminal = createInterface({ input: stdin, output: nowhere, terminal: true })
   // The terminal passes on keys as they are, Ctrl+C among them.
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   try {
     return (await terminal.question('', { signal })).trim()
   } finally {
     terminal.close()
-    process.stderr.write('\n')
+    stderr.write('\n')
   }
 }

@@ -1,10 +1,11 @@
 import type { Command, Option } from 'commander'
+import type { CommandProcess } from '../common/command-process.ts'
 
 /** A shell that a script can be printed for. */
 export type Shell = 'bash' | 'zsh' | 'fish'
 
 /** `nodekeep completion` */
-export function printCompletion(program: Command, shell: Shell): void {
+export function printCompletion(program: Command, shell: Shell, process: CommandProcess): void {
   process.stdout.write(`${scripts[shell](describe(program))}\n`)
 }
 

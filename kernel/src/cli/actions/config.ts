@@ -1,6 +1,7 @@
 import { editorSchema } from '../../configuration/editor-schema.ts'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { formatPrinted } from '../../configuration/printing.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { checkAll, inspect } from '../common/inspect.ts'
 import { printJson, printLines } from '../common/print-lines.ts'
@@ -17,13 +18,16 @@ export interface CheckOptions extends ConfigOptions {
 }
 
 /** `nodekeep config print` */
-export async function print({ json, ...options }: ConfigOptions): Promise<void> {
-  const { configuration, schemas, switchedOff } = await inspect(options)
+export async function print({ json, ...options }: ConfigOptions, process: CommandProcess): Promise<void> {
+  const { configuration, schemas, switchedOff } = await inspect(options, process)
   const printed = configuration.print(schemas)
   if (json === true) {
     const { values, origins } = printed
     const { file } = configuration
-    printJson({ file, switchedOff: [...switchedOff], values, origins: Object.fromEntries(origins) })
+    printJson(
+      { file, switchedOff: [...switchedOff], values, origins: Object.fromEntries(origins) },
+      process.stdout,
+    )
     return
   }
   const lines = [`// ${configuration.file ?? 'No configuration file: defaults, environment and flags only.'}`]
@@ -32,20 +36,23 @@ export async function print({ json, ...options }: ConfigOptions): Promise<void> 
 }
 
 /** `nodekeep config check` */
-export async function check({ json, deep, ...options }: CheckOptions): Promise<void> {
+export async function check(
+  { json, deep, ...options }: CheckOptions,
+  process: CommandProcess,
+): Promise<void> {
   try {
-    const inspection = await inspect(options)
+    const inspection = await inspect(options, process)
     const { problems, optional } = checkAll(inspection)
-    if (problems.length > 0 && json === true) return printInvalid(problems, optional)
+    if (problems.length > 0 && json === true) return printInvalid(problems, optional, process)
     if (problems.length > 0) throw new ConfigurationError(problems)
     const { configuration, records } = inspection
     const enabled = records.all.filter(({ state }) => state !== 'disabled').length
     const blocked = records.all.filter(({ state }) => state === 'blocked')
-    const warnings = deep === true ? await checkByTrial(options) : []
+    const warnings = deep === true ? await checkByTrial(options, process) : []
     if (json === true) {
       const reasons = blocked.map(({ id, reason }) => ({ id, reason }))
       const { file } = configuration
-      printJson({ valid: true, file, problems, optional, blocked: reasons, warnings })
+      printJson({ valid: true, file, problems, optional, blocked: reasons, warnings }, process.stdout)
       return
     }
     const file = configuration.file ?? 'The configuration'
@@ -54,22 +61,29 @@ export async function check({ json, deep, ...options }: CheckOptions): Promise<v
       process.stdout.write(`"${id}" (${entry.where}) is blocked, and the node starts without it: ${reason}\n`)
     }
     if (deep === true)
-      printLines(['A trial start succeeded.', ...warnings.map((warning) => `Warning: ${warning}`)])
+      printLines(
+        ['A trial start succeeded.', ...warnings.map((warning) => `Warning: ${warning}`)],
+        process.stdout,
+      )
   } catch (error) {
     if (json !== true || !(error instanceof ConfigurationError)) throw error
-    printInvalid(error.problems, [])
+    printInvalid(error.problems, [], process)
   }
 }
 
 /** @param optional those of the problems that a start survives */
-function printInvalid(problems: readonly string[], optional: readonly string[]): void {
-  printJson({ valid: false, problems, optional })
+function printInvalid(
+  problems: readonly string[],
+  optional: readonly string[],
+  process: CommandProcess,
+): void {
+  printJson({ valid: false, problems, optional }, process.stdout)
   process.exitCode = 1
 }
 
 /** `nodekeep config schema` */
-export async function schema(options: ConfigurationOptions): Promise<void> {
-  const { records } = await inspect(options)
+export async function schema(options: ConfigurationOptions, process: CommandProcess): Promise<void> {
+  const { records } = await inspect(options, process)
   const sections = records.all
     .filter(({ plugin }) => plugin !== null)
     .map((record) => [record.claim.section, record.plugin?.config ?? null] as const)

@@ -11,6 +11,7 @@ import { Secrets } from '../../log/secrets.ts'
 import { PluginFailure } from '../../plugins/failure.ts'
 import { importPlugin } from '../../plugins/import-plugin.ts'
 import type { PluginManifest } from '../../plugins/locate-plugin.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { connectToNode } from '../common/node-client.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
@@ -26,9 +27,9 @@ interface PluginCommandCall {
 }
 
 /** Runs a command of a plugin. What it took, such as a session or the lock of the data folder, is given back at its end. */
-export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
+export async function runPluginCommand(call: PluginCommandCall, process: CommandProcess): Promise<void> {
   const { entry, manifest, name, options } = call
-  const configuration = await readConfiguration(options)
+  const configuration = await readConfiguration(options, process)
   const config = await sectionOf(configuration, entry, manifest)
   const run = await importCommand(manifest, name)
   await using taken = new AsyncDisposableStack()
@@ -49,13 +50,13 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
     nodeDataDir: data,
     args: call.args,
     options: options as CommandContext['options'],
-    output: outputOnTerminal(options.json === true),
+    output: outputOnTerminal(options.json === true, process),
     log: createLogger({ level: 'warn', format: 'pretty', secrets, destination: process.stderr }),
     signal: aborted.signal,
-    confirm: (question) => askOnTerminal(question, aborted.signal),
-    ask: (question) => askForSecret(question, aborted.signal),
+    confirm: (question) => askOnTerminal(question, aborted.signal, process),
+    ask: (question) => askForSecret(question, aborted.signal, process),
     async node() {
-      const client = await connectToNode(data, options, label)
+      const client = await connectToNode(data, options, process, label)
       if (client !== null) taken.use(client)
       return client
     },

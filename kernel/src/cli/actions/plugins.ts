@@ -1,5 +1,6 @@
 import { RouteTable } from '../../http/route-table.ts'
 import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { inspect } from '../common/inspect.ts'
 import { printJson, printLines } from '../common/print-lines.ts'
@@ -10,12 +11,12 @@ export interface PluginListOptions extends ConfigurationOptions {
 }
 
 /** `nodekeep plugins list`. The exit code is 1 if a plugin cannot be loaded. */
-export async function listPlugins(options: PluginListOptions): Promise<void> {
-  const { records } = await inspect(options)
+export async function listPlugins(options: PluginListOptions, process: CommandProcess): Promise<void> {
+  const { records } = await inspect(options, process)
   const plugins = records.all.map((record) => describePlugin(record, new RouteTable()))
-  if (options.json === true) printJson(plugins)
-  else if (plugins.length === 0) printLines(['The configuration names no plugins.'])
-  else printLines(plugins.map(describe).join('\n\n').split('\n'))
+  if (options.json === true) printJson(plugins, process.stdout)
+  else if (plugins.length === 0) printLines(['The configuration names no plugins.'], process.stdout)
+  else printLines(plugins.map(describe).join('\n\n').split('\n'), process.stdout)
   if (plugins.some(({ state }) => state === 'failed')) process.exitCode = 1
 }
 

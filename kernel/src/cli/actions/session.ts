@@ -2,6 +2,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { viewSession } from '../../sessions/session-view.ts'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import { walletOf } from '../../users/user-administration.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
 import type { UserOptions } from '../common/user-option.ts'
@@ -18,8 +19,8 @@ export interface CreateSessionOptions extends UserOptions {
 }
 
 /** `nodekeep session create` */
-export async function createSession(options: CreateSessionOptions): Promise<void> {
-  await withIdentity(options, async (identity) => {
+export async function createSession(options: CreateSessionOptions, process: CommandProcess): Promise<void> {
+  await withIdentity(options, process, async (identity) => {
     const { expiryDays } = identity
     const user =
       options.wallet === undefined
@@ -39,14 +40,17 @@ export async function createSession(options: CreateSessionOptions): Promise<void
 }
 
 /** `nodekeep session list` */
-export async function listSessions(options: ListSessionsOptions): Promise<void> {
-  await withIdentity(options, async ({ userSessions, find }) => {
+export async function listSessions(options: ListSessionsOptions, process: CommandProcess): Promise<void> {
+  await withIdentity(options, process, async ({ userSessions, find }) => {
     const { uuid } = await find(options.user)
     const sessions = (await userSessions.live(uuid)).filter(({ kind }) => kind === 'session')
     // No session belongs to the command line itself.
     const views = sessions.map((record) => viewSession(record, null))
     if (options.json === true) {
-      printJson(views.map(({ current, ...view }) => view))
+      printJson(
+        views.map(({ current, ...view }) => view),
+        process.stdout,
+      )
       return
     }
     const rows = views.map(({ id, label, created, lastUsed, expires }) => ({
@@ -56,13 +60,17 @@ export async function listSessions(options: ListSessionsOptions): Promise<void> 
       'last used': lastUsed,
       expires: expires ?? 'never',
     }))
-    printTable(rows, 'There are no sessions.')
+    printTable(rows, 'There are no sessions.', process.stdout)
   })
 }
 
 /** `nodekeep session revoke` */
-export async function revokeSession(id: string, options: UserOptions): Promise<void> {
-  await withIdentity(options, async ({ userSessions, find }) => {
+export async function revokeSession(
+  id: string,
+  options: UserOptions,
+  process: CommandProcess,
+): Promise<void> {
+  await withIdentity(options, process, async ({ userSessions, find }) => {
     const { uuid, username } = await find(options.user)
     if (!(await userSessions.endIfPresent(uuid, id, 'session'))) {
       throw new NodekeepError(

@@ -1,5 +1,6 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { findRunningNode } from '../../state/running-node.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { connectToNode } from '../common/node-client.ts'
@@ -11,19 +12,19 @@ export interface StatusOptions extends ConfigurationOptions {
 }
 
 /** `nodekeep status`. The exit code is 1 if no node runs, or if a required health check fails. */
-export async function showStatus(options: StatusOptions): Promise<void> {
-  const { kernel } = await readConfiguration(options)
+export async function showStatus(options: StatusOptions, process: CommandProcess): Promise<void> {
+  const { kernel } = await readConfiguration(options, process)
   const running = findRunningNode(kernel.data)
   if (running === null) {
     process.exitCode = 1
-    if (options.json === true) printJson({ running: false, data: kernel.data })
-    else printLines([`No node runs on ${kernel.data}. Start one with "nodekeep start".`])
+    if (options.json === true) printJson({ running: false, data: kernel.data }, process.stdout)
+    else printLines([`No node runs on ${kernel.data}. Start one with "nodekeep start".`], process.stdout)
     return
   }
   const { pid, since, url } = running
-  const owner = await withIdentity(options, async (identity) => identity.owner())
+  const owner = await withIdentity(options, process, async (identity) => identity.owner())
   const health = url === null ? null : await healthOf(url)
-  const plugins = owner === null || url === null ? null : await pluginsOf(kernel.data, options)
+  const plugins = owner === null || url === null ? null : await pluginsOf(kernel.data, options, process)
   const status = {
     running: true,
     address: url?.href ?? null,
@@ -35,8 +36,8 @@ export async function showStatus(options: StatusOptions): Promise<void> {
     plugins,
   }
   if (health === null || !health.serving) process.exitCode = 1
-  if (options.json === true) printJson(status)
-  else printLines(itemLines(itemsOf(status)))
+  if (options.json === true) printJson(status, process.stdout)
+  else printLines(itemLines(itemsOf(status)), process.stdout)
 }
 
 interface HealthStatus {
@@ -58,8 +59,9 @@ async function healthOf(url: URL): Promise<HealthStatus | null> {
 async function pluginsOf(
   dataFolder: string,
   options: ConfigurationOptions,
+  process: CommandProcess,
 ): Promise<Record<string, string> | null> {
-  await using node = await connectToNode(dataFolder, options, 'nodekeep status')
+  await using node = await connectToNode(dataFolder, options, process, 'nodekeep status')
   try {
     const answer = await node?.fetch('/api/system/plugins', { signal: AbortSignal.timeout(5000) })
     if (answer?.ok !== true) return null

@@ -2,6 +2,7 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { issueApiToken } from '../../sessions/issue-session.ts'
 import { refuseUnknownScopes } from '../../sessions/known-scopes.ts'
 import { viewApiToken } from '../../sessions/session-view.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
@@ -25,8 +26,11 @@ export interface CreateTokenOptions extends UserOptions {
 }
 
 /** `nodekeep token create` */
-export async function createToken({ name, scope, days, ...options }: CreateTokenOptions): Promise<void> {
-  await withIdentity(options, async ({ sessions, find, refuseLockedOut, knownScopes }) => {
+export async function createToken(
+  { name, scope, days, ...options }: CreateTokenOptions,
+  process: CommandProcess,
+): Promise<void> {
+  await withIdentity(options, process, async ({ sessions, find, refuseLockedOut, knownScopes }) => {
     const user = await find(options.user)
     refuseLockedOut(user)
     refuseUnknownScopes(scope, await knownScopes())
@@ -46,26 +50,30 @@ export async function createToken({ name, scope, days, ...options }: CreateToken
 }
 
 /** `nodekeep token scopes` */
-export async function listScopes({ json, ...options }: ListScopesOptions): Promise<void> {
-  await withIdentity(options, async ({ knownScopes }) => {
+export async function listScopes(
+  { json, ...options }: ListScopesOptions,
+  process: CommandProcess,
+): Promise<void> {
+  await withIdentity(options, process, async ({ knownScopes }) => {
     const scopes = await knownScopes()
-    if (json === true) printJson(scopes)
+    if (json === true) printJson(scopes, process.stdout)
     else
       printTable(
         scopes.map((scope) => ({ scope })),
         'No route of this node asks for a scope.',
+        process.stdout,
       )
   })
 }
 
 /** `nodekeep token list` */
-export async function listTokens(options: ListTokensOptions): Promise<void> {
-  await withIdentity(options, async ({ userSessions, find }) => {
+export async function listTokens(options: ListTokensOptions, process: CommandProcess): Promise<void> {
+  await withIdentity(options, process, async ({ userSessions, find }) => {
     const { uuid } = await find(options.user)
     const tokens = (await userSessions.live(uuid)).filter(({ kind }) => kind === 'api-token')
     const views = tokens.map(viewApiToken)
     if (options.json === true) {
-      printJson(views)
+      printJson(views, process.stdout)
       return
     }
     const rows = views.map(({ id, name, scopes, lastUsed, expires }) => ({
@@ -75,13 +83,13 @@ export async function listTokens(options: ListTokensOptions): Promise<void> {
       'last used': lastUsed,
       expires: expires ?? 'never',
     }))
-    printTable(rows, 'There are no API tokens.')
+    printTable(rows, 'There are no API tokens.', process.stdout)
   })
 }
 
 /** `nodekeep token revoke` */
-export async function revokeToken(id: string, options: UserOptions): Promise<void> {
-  await withIdentity(options, async ({ userSessions, find }) => {
+export async function revokeToken(id: string, options: UserOptions, process: CommandProcess): Promise<void> {
+  await withIdentity(options, process, async ({ userSessions, find }) => {
     const { uuid, username } = await find(options.user)
     if (!(await userSessions.endIfPresent(uuid, id, 'api-token'))) {
       throw new NodekeepError(

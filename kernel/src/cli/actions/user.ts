@@ -1,5 +1,6 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../users/user-accounts.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
@@ -40,17 +41,22 @@ export async function changeUser(
   change: UserChange,
   name: string,
   options: ConfigurationOptions,
+  process: CommandProcess,
   value = '',
 ): Promise<void> {
-  await withIdentity(options, async (identity) => {
+  await withIdentity(options, process, async (identity) => {
     const user = await identity.find(name)
     process.stdout.write(`${describe(await changes[change](identity, user, value))}\n`)
   })
 }
 
 /** `nodekeep user add` */
-export async function addUser(wallet: string, { username, ...options }: AddUserOptions): Promise<void> {
-  await withIdentity(options, async ({ administration }) => {
+export async function addUser(
+  wallet: string,
+  { username, ...options }: AddUserOptions,
+  process: CommandProcess,
+): Promise<void> {
+  await withIdentity(options, process, async ({ administration }) => {
     const user = await administration.add(wallet, username)
     process.stdout.write(`${describe(user)}\n`)
     process.stderr.write(
@@ -62,18 +68,23 @@ export async function addUser(wallet: string, { username, ...options }: AddUserO
 }
 
 /** `nodekeep user list` */
-export async function listUsers(options: UserListOptions): Promise<void> {
-  await withIdentity(options, async ({ accounts }) => {
+export async function listUsers(options: UserListOptions, process: CommandProcess): Promise<void> {
+  await withIdentity(options, process, async ({ accounts }) => {
     const users: UserAccount[] = []
     for await (const user of accounts.list()) users.push(user)
-    if (options.json === true) printJson(users)
-    else printTable(users.map(tableRow), 'There are no users yet.')
+    if (options.json === true) printJson(users, process.stdout)
+    else printTable(users.map(tableRow), 'There are no users yet.', process.stdout)
   })
 }
 
 /** `nodekeep user set-wallet` */
-export async function setWallet(name: string, address: string, options: WalletOptions): Promise<void> {
-  await withIdentity(options, async (identity) => {
+export async function setWallet(
+  name: string,
+  address: string,
+  options: WalletOptions,
+  process: CommandProcess,
+): Promise<void> {
+  await withIdentity(options, process, async (identity) => {
     const { administration, accounts } = identity
     const user = await identity.find(name)
     refuseAgainstConfiguration(identity, user, address)

@@ -1,11 +1,12 @@
 import { Command } from 'commander'
 import type { ConfigOptions } from '../actions/config.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import { withConfigurationOptions, withListenOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/config.ts')
 
 /** `nodekeep config print|check|schema` */
-export function configCommand(): Command {
+export function configCommand(process: CommandProcess): Command {
   const command = new Command('config').description('show or check the configuration')
   const add = (name: 'print' | 'check' | 'schema', description: string) => {
     const subcommand = new Command(name).description(description)
@@ -14,7 +15,7 @@ export function configCommand(): Command {
       subcommand.option('--deep', 'also start the plugins, on an empty temporary data folder')
     command.addCommand(
       withListenOptions(withConfigurationOptions(subcommand)).action(async (options: ConfigOptions) =>
-        (await actions())[name](options),
+        (await actions())[name](options, process),
       ),
     )
   }

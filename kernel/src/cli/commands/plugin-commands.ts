@@ -3,6 +3,7 @@ import type { PluginEntry } from '../../configuration/plugin-entries.ts'
 import { messageOf } from '../../errors/thrown.ts'
 import { locatePlugin, type PluginManifest } from '../../plugins/locate-plugin.ts'
 import type { CommandDeclaration } from '../../plugins/manifest-commands.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import { type ConfigurationOptions, withConfigurationOptions } from '../common/configuration-options.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 
@@ -13,17 +14,21 @@ import { readConfiguration } from '../common/read-configuration.ts'
  * @param args the command line, for the configuration that it names
  * @returns the reason why the configuration could not be read; `null` if it could
  */
-export async function addPluginCommands(program: Command, args: readonly string[]): Promise<string | null> {
+export async function addPluginCommands(
+  program: Command,
+  args: readonly string[],
+  process: CommandProcess,
+): Promise<string | null> {
   let entries: readonly PluginEntry[]
   try {
-    entries = (await readConfiguration(configurationOptions(args))).plugins
+    entries = (await readConfiguration(configurationOptions(args), process)).plugins
   } catch (error) {
     return messageOf(error)
   }
   const taken = new Set(program.commands.map((command) => command.name()))
   for (const entry of entries.filter(({ enabled, id }) => enabled && !taken.has(id))) {
     const manifest = await locatePlugin(entry).catch(() => null)
-    if (manifest?.commands !== undefined) program.addCommand(pluginCommand(entry, manifest))
+    if (manifest?.commands !== undefined) program.addCommand(pluginCommand(entry, manifest, process))
   }
   return null
 }
@@ -37,10 +42,10 @@ function configurationOptions(args: readonly string[]): ConfigurationOptions {
   return reader.parse(args, { from: 'user' }).opts()
 }
 
-function pluginCommand(entry: PluginEntry, manifest: PluginManifest): Command {
+function pluginCommand(entry: PluginEntry, manifest: PluginManifest, process: CommandProcess): Command {
   const group = new Command(entry.id).description(manifest.description)
   for (const declared of manifest.commands?.declarations ?? []) {
-    group.addCommand(declaredCommand(entry, manifest, declared))
+    group.addCommand(declaredCommand(entry, manifest, declared, process))
   }
   return group
 }
@@ -49,6 +54,7 @@ function declaredCommand(
   entry: PluginEntry,
   manifest: PluginManifest,
   declared: CommandDeclaration,
+  process: CommandProcess,
 ): Command {
   const { name, description, options } = declared
   const command = withConfigurationOptions(new Command(name).description(description))
@@ -57,6 +63,6 @@ function declaredCommand(
   command.option('--json', 'print lists and states as JSON')
   return command.action(async () => {
     const { runPluginCommand } = await import('../actions/plugin-command.ts')
-    await runPluginCommand({ entry, manifest, name, args: command.args, options: command.opts() })
+    await runPluginCommand({ entry, manifest, name, args: command.args, options: command.opts() }, process)
   })
 }

@@ -1,16 +1,17 @@
 import { Command } from 'commander'
 import type { PluginListOptions } from '../actions/plugins.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import { withConfigurationOptions } from '../common/configuration-options.ts'
 
 /** `nodekeep plugins list` */
-export function pluginsCommand(): Command {
+export function pluginsCommand(process: CommandProcess): Command {
   const list = new Command('list')
     .description('list the plugins of the configuration with their states and declarations')
     .option('--json', 'print JSON')
   return new Command('plugins').description('show the plugins').addCommand(
     withConfigurationOptions(list).action(async (options: PluginListOptions) => {
       const { listPlugins } = await import('../actions/plugins.ts')
-      await listPlugins(options)
+      await listPlugins(options, process)
     }),
   )
 }

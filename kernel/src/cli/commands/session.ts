@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander'
 import type { CreateSessionOptions, ListSessionsOptions } from '../actions/session.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import { parseDays } from '../common/configuration-options.ts'
 import { type UserOptions, withUserOption } from '../common/user-option.ts'
 
 const actions = () => import('../actions/session.ts')
 
 /** `nodekeep session create|list|revoke` */
-export function sessionCommand(): Command {
+export function sessionCommand(process: CommandProcess): Command {
   const create = new Command('create')
     .description('create a session and print its token, for curl and scripts on this machine')
     .addOption(
@@ -21,17 +22,17 @@ export function sessionCommand(): Command {
     .description('create, list and revoke sessions')
     .addCommand(
       withUserOption(create).action(async (options: CreateSessionOptions) =>
-        (await actions()).createSession(options),
+        (await actions()).createSession(options, process),
       ),
     )
     .addCommand(
       withUserOption(list).action(async (options: ListSessionsOptions) =>
-        (await actions()).listSessions(options),
+        (await actions()).listSessions(options, process),
       ),
     )
     .addCommand(
       withUserOption(revoke).action(async (id: string, options: UserOptions) =>
-        (await actions()).revokeSession(id, options),
+        (await actions()).revokeSession(id, options, process),
       ),
     )
 }

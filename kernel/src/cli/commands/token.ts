@@ -1,13 +1,14 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../sessions/issue-session.ts'
 import type { CreateTokenOptions, ListScopesOptions, ListTokensOptions } from '../actions/token.ts'
+import type { CommandProcess } from '../common/command-process.ts'
 import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
 import { type UserOptions, withUserOption } from '../common/user-option.ts'
 
 const actions = () => import('../actions/token.ts')
 
 /** `nodekeep token create|list|revoke|scopes` */
-export function tokenCommand(): Command {
+export function tokenCommand(process: CommandProcess): Command {
   const create = new Command('create')
     .description('create an API token for a program and print it')
     .requiredOption('-n, --name <name>', 'the purpose of the token', parseName)
@@ -27,22 +28,22 @@ export function tokenCommand(): Command {
     .description('create, list and revoke API tokens')
     .addCommand(
       withConfigurationOptions(scopes).action(async (options: ListScopesOptions) =>
-        (await actions()).listScopes(options),
+        (await actions()).listScopes(options, process),
       ),
     )
     .addCommand(
       withUserOption(create).action(async (options: CreateTokenOptions) =>
-        (await actions()).createToken(options),
+        (await actions()).createToken(options, process),
       ),
     )
     .addCommand(
       withUserOption(list).action(async (options: ListTokensOptions) =>
-        (await actions()).listTokens(options),
+        (await actions()).listTokens(options, process),
       ),
     )
     .addCommand(
       withUserOption(revoke).action(async (id: string, options: UserOptions) =>
-        (await actions()).revokeToken(id, options),
+        (await actions()).revokeToken(id, options, process),
       ),
     )
 }

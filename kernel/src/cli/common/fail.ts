@@ -2,9 +2,10 @@ import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { stackOf, withCauses } from '../../errors/thrown.ts'
 import { BootFailure } from '../../plugins/boot-failure.ts'
+import type { CommandProcess } from './command-process.ts'
 
 /** Prints an error for a person, and makes the process end with code 1. */
-export function fail(error: unknown, verbose: boolean): void {
+export function fail(error: unknown, verbose: boolean, process: CommandProcess = globalThis.process): void {
   process.exitCode = 1
   const message = error instanceof Error ? error.message : String(error)
   process.stderr.write(`nodekeep: ${message}\n`)

@@ -15,6 +15,7 @@ import { Ownership } from '../../sign-in/ownership.ts'
 import { holdsState, withStoredState } from '../../state/stored-state.ts'
 import { type UserAccount, UserAccounts } from '../../users/user-accounts.ts'
 import { UserAdministration } from '../../users/user-administration.ts'
+import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
@@ -47,10 +48,11 @@ export interface IdentityAccess {
  */
 export async function withIdentity<T>(
   options: ConfigurationOptions,
+  process: CommandProcess,
   work: (identity: IdentityAccess) => Promise<T>,
   { beforeRestore = false }: { readonly beforeRestore?: boolean } = {},
 ): Promise<T> {
-  const configuration = await readConfiguration(options)
+  const configuration = await readConfiguration(options, process)
   const { kernel } = configuration
   if (!holdsState(kernel.data)) {
     throw new NodekeepError(

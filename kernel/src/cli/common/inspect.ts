@@ -9,6 +9,7 @@ import { readSwitchedOff } from '../../plugins/plugin-switch.ts'
 import { checkServiceChoices, ServiceWiring } from '../../plugins/service-wiring.ts'
 import { kernelServices } from '../../services/service-directory.ts'
 import { withStoredState } from '../../state/stored-state.ts'
+import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
@@ -23,8 +24,8 @@ interface Inspection {
 }
 
 /** @throws ConfigurationError */
-export async function inspect(options: ConfigurationOptions): Promise<Inspection> {
-  const configuration = await readConfiguration(options)
+export async function inspect(options: ConfigurationOptions, process: CommandProcess): Promise<Inspection> {
+  const configuration = await readConfiguration(options, process)
   const switchedOff = await withStoredState(
     configuration.kernel.data,
     '@kernel',
@@ -34,7 +35,9 @@ export async function inspect(options: ConfigurationOptions): Promise<Inspection
   const records = new PluginRecords()
   // Node reports an unhandled rejection one turn later, so the watch goes on until the command ends.
   watchFaults((thrown, context) => records.originOf(thrown, context))
-  records.loaded(await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: reportFault }))
+  records.loaded(
+    await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: faultReporter(process) }),
+  )
   const schemas = new Map<string, TObject>()
   for (const record of records) {
     if (record.plugin?.config != null) schemas.set(record.claim.section, record.plugin.config)
@@ -44,10 +47,12 @@ export async function inspect(options: ConfigurationOptions): Promise<Inspection
 }
 
 /** Without a word, a plugin could end the command while it is imported, and a check would not see what it leaves behind. */
-const reportFault: OnFault = ({ id }, thrown, kind) => {
-  const fault = kind === 'exit' ? 'called process.exit' : 'left an error unhandled'
-  process.stderr.write(`nodekeep: The plugin "${id}" ${fault} while it was imported.\n${stackOf(thrown)}\n`)
-  process.exitCode = 1
+function faultReporter(process: CommandProcess): OnFault {
+  return ({ id }, thrown, kind) => {
+    const fault = kind === 'exit' ? 'called process.exit' : 'left an error unhandled'
+    process.stderr.write(`nodekeep: The plugin "${id}" ${fault} while it was imported.\n${stackOf(thrown)}\n`)
+    process.exitCode = 1
+  }
 }
 
 /** Marks the plugins that a start would find blocked. */

@@ -1,5 +1,6 @@
 import { type NodeClient, NodekeepError } from '@nodekeep/plugin-sdk'
 import { findRunningNode } from '../../state/running-node.ts'
+import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { withIdentity } from './identity-access.ts'
 
@@ -16,6 +17,7 @@ interface OwnedNodeClient extends NodeClient, AsyncDisposable {}
 export async function connectToNode(
   dataFolder: string,
   options: ConfigurationOptions,
+  process: CommandProcess,
   label: string,
 ): Promise<OwnedNodeClient | null> {
   const running = findRunningNode(dataFolder)
@@ -31,6 +33,7 @@ export async function connectToNode(
   const access = { beforeRestore: true }
   const { token, record } = await withIdentity(
     options,
+    process,
     async ({ find, issueSession }) => {
       const owner = await find(undefined)
       return issueSession({ userUuid: owner.uuid, label, expiryDays: 1 })
@@ -47,6 +50,7 @@ export async function connectToNode(
     [Symbol.asyncDispose]: () =>
       withIdentity(
         options,
+        process,
         async ({ userSessions }) => {
           await userSessions.endIfPresent(record.userUuid, record.id)
         },

@@ -7,8 +7,8 @@ export function printLines(lines: readonly string[], stream: NodeJS.WritableStre
 }
 
 /** Writes a value as JSON with indentation. */
-export function printJson(value: unknown): void {
-  printLines(JSON.stringify(value, null, 2).split('\n'))
+export function printJson(value: unknown, stream: NodeJS.WritableStream): void {
+  printLines(JSON.stringify(value, null, 2).split('\n'), stream)
 }
 
 /**
@@ -17,10 +17,14 @@ export function printJson(value: unknown): void {
  * @param rows objects with the same keys, which are the headings
  * @param empty the line for a table without rows
  */
-export function printTable(rows: readonly Readonly<Record<string, string>>[], empty: string): void {
+export function printTable(
+  rows: readonly Readonly<Record<string, string>>[],
+  empty: string,
+  stream: NodeJS.WritableStream,
+): void {
   const [first] = rows
   if (first === undefined) {
-    printLines([empty])
+    printLines([empty], stream)
     return
   }
   const headings = Object.keys(first)
@@ -32,10 +36,13 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[], em
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd()
-  printLines([
-    line(headings.map((heading) => heading.toUpperCase())),
-    ...rows.map((row) => line(headings.map((heading) => row[heading] ?? ''))),
-  ])
+  printLines(
+    [
+      line(headings.map((heading) => heading.toUpperCase())),
+      ...rows.map((row) => line(headings.map((heading) => row[heading] ?? ''))),
+    ],
+    stream,
+  )
 }
 
 /** A name, and the value beside it: one line, or several below each other. */

@@ -2,10 +2,14 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Configuration, loadConfiguration } from '../../configuration/configuration.ts'
 import { presetFile } from '../../configuration/presets.ts'
+import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 
 /** Reads the configuration that the options and the environment select. */
-export function readConfiguration(options: ConfigurationOptions): Promise<Configuration> {
+export function readConfiguration(
+  options: ConfigurationOptions,
+  process: CommandProcess = globalThis.process,
+): Promise<Configuration> {
   const workingDirectory = process.cwd()
   return loadConfiguration({
     file:

@@ -7,6 +7,7 @@ import { createLogger } from '../../log/logger.ts'
 import { Secrets } from '../../log/secrets.ts'
 import { startOnTrial } from '../../node.ts'
 import { findPluginFolders } from '../../plugins/plugin-folders.ts'
+import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
@@ -18,7 +19,10 @@ import { readConfiguration } from './read-configuration.ts'
  * @returns the warnings of the start
  * @throws ConfigurationError, or BootFailure, with what would fail
  */
-export async function checkByTrial(options: ConfigurationOptions): Promise<string[]> {
+export async function checkByTrial(
+  options: ConfigurationOptions,
+  process: CommandProcess,
+): Promise<string[]> {
   const data = await mkdtemp(join(tmpdir(), 'nodekeep-check-'))
   try {
     const warnings: string[] = []
@@ -27,7 +31,7 @@ export async function checkByTrial(options: ConfigurationOptions): Promise<strin
       write: (line: string) => void warnings.push((JSON.parse(line) as { msg: string }).msg),
     }
     const log = createLogger({ level: 'warn', format: 'json', secrets, destination })
-    const configuration = await movedInto(data, await readConfiguration({ ...options, data }))
+    const configuration = await movedInto(data, await readConfiguration({ ...options, data }, process))
     const trial = await startOnTrial({ configuration, log, secrets }, null)
     const failed = trial.plugins().filter(({ state }) => state === 'failed' || state === 'degraded')
     await trial.stop()

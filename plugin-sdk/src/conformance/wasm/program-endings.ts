@@ -19,10 +19,8 @@ export function programEndingChecks(check: WasmCheck<ProgramRuntime>): void {
   check('the exit code is that of the program', async (runtime) => {
     const { exitCode } = await run(runtime, samples.greatestExit)
     assert.equal(exitCode, 2 ** 32 - 1)
-    for (const code of [1, 255, 256]) {
-      const { exitCode } = await run(runtime, samples.echo, { args: Array.from({ length: code }, () => 'x') })
-      assert.equal(exitCode, code)
-    }
+    const args = Array.from({ length: 256 }, () => 'x')
+    assert.equal((await run(runtime, samples.echo, { args })).exitCode, 256)
   })
 
   check('a program whose bytes cannot be had fails as they do', async (runtime) => {

@@ -16,6 +16,9 @@ t.setTimeout(120_000)
 
 const command = fileURLToPath(new URL('../../../bin/nodekeep-sync.js', import.meta.url))
 const nodekeep = fileURLToPath(new URL('../../../../../kernel/bin/nodekeep.js', import.meta.url))
+/** Without it, each command would start another process, which has it. */
+const fromSources = '--conditions=nodekeep-source'
+const { PATH, NODE_COMPILE_CACHE, XDG_CACHE_HOME } = process.env
 const node = await createSyncNode({ config: { plugins: { 'login-siwe': true } } })
 t.teardown(() => node.stop())
 
@@ -123,8 +126,8 @@ async function startCommand(t: Test, folder: string) {
   const config = join(folder, 'config.json')
   const plugins = { files: true, 'storage-local': true, 'file-sync': true, 'login-siwe': true }
   await writeFile(config, JSON.stringify({ data: './data', plugins }))
-  const child = spawn(process.execPath, [nodekeep, 'start', '--config', config], {
-    env: { PATH: process.env.PATH, PORT: '0', NODEKEEP_LOG__FORMAT: 'pretty' },
+  const child = spawn(process.execPath, [fromSources, nodekeep, 'start', '--config', config], {
+    env: { PATH, XDG_CACHE_HOME, PORT: '0', NODEKEEP_LOG__FORMAT: 'pretty' },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(async () => {
@@ -154,8 +157,8 @@ async function freeAddress(): Promise<string> {
 }
 
 async function run(home: string, args: readonly string[], input = '', env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [command, ...args], {
-    env: { PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home, ...env },
+  const child = spawn(process.execPath, [fromSources, command, ...args], {
+    env: { PATH, NODE_COMPILE_CACHE, HOME: home, XDG_CONFIG_HOME: home, ...env },
   })
   child.stdin.end(input)
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
