@@ -1,8 +1,8 @@
 import { constants, existsSync, renameSync, rmSync } from 'node:fs'
 import { copyFile, mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import { findDatabases } from '../state/plugin-databases.ts'
-import { syncFolder } from '../state/sync-folder.ts'
 
 /**
  * A write-ahead log has committed transactions that are not in the database file yet, and a rollback journal has what an interrupted
@@ -36,10 +36,10 @@ export async function copyDatabases(
   const folders = new Set(files.map((path) => dirname(join(draft, path))))
   for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
   await Promise.all(files.map((path) => copyDurably(join(data, path), join(draft, path))))
-  for (const folder of folders) syncFolder(folder)
+  for (const folder of folders) syncFolderSync(folder)
   rmSync(copies, { recursive: true, force: true })
   renameSync(draft, copies)
-  syncFolder(dirname(copies))
+  syncFolderSync(dirname(copies))
 }
 
 /**
@@ -67,9 +67,9 @@ export async function putBackDatabases(
       if (existsSync(copy + suffix)) await move(copy + suffix, target + suffix)
     }
   }
-  for (const folder of new Set(databases.map((path) => dirname(join(data, path))))) syncFolder(folder)
+  for (const folder of new Set(databases.map((path) => dirname(join(data, path))))) syncFolderSync(folder)
   rmSync(copies, { recursive: true, force: true })
-  syncFolder(dirname(copies))
+  syncFolderSync(dirname(copies))
 }
 
 function removeDatabase(file: string): void {
@@ -90,7 +90,7 @@ async function move(from: string, to: string): Promise<void> {
     const draft = `${to}.new`
     await copyDurably(from, draft)
     renameSync(draft, to)
-    syncFolder(dirname(to))
+    syncFolderSync(dirname(to))
     rmSync(from)
   }
 }

@@ -1,10 +1,10 @@
 import { renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import { messageOf } from '../errors/thrown.ts'
 import { keepReserve } from '../state/disk-reserve.ts'
 import { lockDataFolder } from '../state/lock.ts'
-import { syncFolder } from '../state/sync-folder.ts'
 import { copyDatabases, databasesIn, putBackDatabases } from './database-copies.ts'
 import type { ReleaseRequest } from './messages.ts'
 import type { NodeProcess } from './node-process.ts'
@@ -96,7 +96,7 @@ export class ReleaseChanges {
     // A former attempt may have left it.
     rmSync(toPath, { recursive: true, force: true })
     renameSync(join(folder.unpacking, to), toPath)
-    syncFolder(folder.path)
+    syncFolderSync(folder.path)
     // The folder of the former release may just have been replaced.
     if (former === toPath) folder.unlink('former')
     return this.beginAt(toPath)

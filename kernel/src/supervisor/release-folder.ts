@@ -8,10 +8,10 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import { messageOf } from '../errors/thrown.ts'
 import { makePrivateFolder } from '../state/data-folder.ts'
 import { isThere } from '../state/durable-file.ts'
-import { syncFolder } from '../state/sync-folder.ts'
 
 /** The content of `release.json` that this version reads. */
 export interface ReleaseManifest {
@@ -104,19 +104,19 @@ export class ReleaseFolder {
     const name = release.slice(this.path.length + 1)
     symlinkSync(release === this.folderOf(name) && !name.includes('/') ? name : release, draft)
     renameSync(draft, join(this.path, link))
-    syncFolder(this.path)
+    syncFolderSync(this.path)
   }
 
   unlink(link: ReleaseLink): void {
     rmSync(join(this.path, link), { force: true })
-    syncFolder(this.path)
+    syncFolderSync(this.path)
   }
 
   /** Makes the former release the one in use, in one step that needs no space on the disk. Calling it again does nothing. */
   restoreFormer(): void {
     const former = join(this.path, 'former')
     if (isThere(former)) renameSync(former, join(this.path, 'current'))
-    syncFolder(this.path)
+    syncFolderSync(this.path)
   }
 
   /** If no release is in use yet, the given one is from now on. */

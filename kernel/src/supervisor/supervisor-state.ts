@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { readJsonSync, writeJsonSync } from '@nodekeep/plugin-sdk/durable-files'
 import { messageOf } from '../errors/thrown.ts'
 import { withReserve } from '../state/disk-reserve.ts'
-import { readIfPresent, writeDurably } from '../state/durable-file.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 
 /**
@@ -87,7 +87,7 @@ export function readState(releases: string): StoredState {
 
 function readStored(file: string): StoredState | null {
   try {
-    return readIfPresent<StoredState>(file)
+    return readJsonSync<StoredState>(file)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     const remedy = 'Remove it, and start again. Then the release in use runs, without a way back.'
@@ -98,7 +98,7 @@ function readStored(file: string): StoredState | null {
 /** Returns the attempts that are over, the newest last. A file that is damaged counts as none: it must not keep a node from running. */
 export function readHistory(releases: string): readonly StoredAttempt[] {
   try {
-    return readIfPresent<readonly StoredAttempt[]>(historyFile(releases)) ?? []
+    return readJsonSync<readonly StoredAttempt[]>(historyFile(releases)) ?? []
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     return []
@@ -199,9 +199,9 @@ export class SupervisorState {
     if (this.#unstored.length > 0) {
       const keys = new Set(this.#unstored.map(({ startedAt }) => startedAt))
       const others = readHistory(this.#releases).filter(({ startedAt }) => !keys.has(startedAt))
-      writeDurably(historyFile(this.#releases), [...others, ...this.#unstored].slice(-keptAttempts))
+      writeJsonSync(historyFile(this.#releases), [...others, ...this.#unstored].slice(-keptAttempts))
     }
-    writeDurably(stateFile(this.#releases), stored)
+    writeJsonSync(stateFile(this.#releases), stored)
     this.#unstored = []
   }
 }
