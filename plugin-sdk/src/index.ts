@@ -47,10 +47,12 @@ export * from './contracts/wasm.ts'
 export * from './contracts/web-pages.ts'
 export { nameOf, parentOf } from './entry-paths.ts'
 export {
+  conflict,
   type ErrorBody,
   type ErrorCode,
   errorBodyOf,
   errorStatus,
+  invalid,
   isNodekeepError,
   NodekeepError,
   type NodekeepErrorOptions,

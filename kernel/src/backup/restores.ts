@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
+  invalid,
   lockFolder,
   type NodeFolder,
   NodekeepError,
@@ -305,8 +306,4 @@ function planFile(dataFolder: string): string {
 
 function appliedFile(dataFolder: string): string {
   return join(dataFolder, 'restore', 'applied.json')
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

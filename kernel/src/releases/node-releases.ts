@@ -3,7 +3,9 @@ import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import {
+  conflict,
   type DatabaseCopies,
+  invalid,
   NodekeepError,
   type NodeReleases,
   type ReleaseAttempt,
@@ -262,12 +264,4 @@ async function syncTree(folder: string): Promise<void> {
     }
   }
   await Promise.all(Array.from({ length: syncedAtOnce }, syncSome))
-}
-
-function conflict(message: string): NodekeepError {
-  return new NodekeepError('CONFLICT', message)
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

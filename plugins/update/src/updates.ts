@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import {
+  conflict,
   isNodekeepError,
   type Log,
   type NodeInfo,
@@ -355,8 +356,4 @@ function noWayBack(from: string, to: string): string {
 /** Errors that are no NodekeepErrors are for the log. */
 function sentenceOf(error: unknown): string {
   return isNodekeepError(error) ? error.message : 'Something went wrong on the node. Its log says more.'
-}
-
-function conflict(message: string): NodekeepError {
-  return new NodekeepError('CONFLICT', message)
 }
