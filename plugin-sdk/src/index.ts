@@ -10,6 +10,8 @@ export {
   type ProgressLine,
 } from './commands.ts'
 export { ChangeGate } from './concurrency/change-gate.ts'
+export { concurrently } from './concurrency/concurrently.ts'
+export { FairSlots, type FairSlotsOptions } from './concurrency/fair-slots.ts'
 export { KeyedLock } from './concurrency/keyed-lock.ts'
 export { lockFile } from './concurrency/lock-file.ts'
 export { lockFolder } from './concurrency/lock-folder.ts'

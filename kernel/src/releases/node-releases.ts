@@ -3,6 +3,7 @@ import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import {
+  concurrently,
   conflict,
   type DatabaseCopies,
   invalid,
@@ -256,12 +257,8 @@ async function syncTree(folder: string): Promise<void> {
   const paths = entries
     .filter((entry) => entry.isFile() || entry.isDirectory())
     .map(({ parentPath, name }) => join(parentPath, name))
-  const left = [folder, ...paths].values()
-  const syncSome = async () => {
-    for (const path of left) {
-      const file = await open(path)
-      await file.sync().finally(() => file.close())
-    }
-  }
-  await Promise.all(Array.from({ length: syncedAtOnce }, syncSome))
+  await concurrently([folder, ...paths], syncedAtOnce, async (path) => {
+    const file = await open(path)
+    await file.sync().finally(() => file.close())
+  })
 }

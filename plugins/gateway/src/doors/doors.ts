@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { FairSlots } from '@nodekeep/plugin-sdk'
 import type { NodeSession } from '../tunnels/node-session.ts'
-import { FairSlots } from './fair-slots.ts'
 import { knock } from './knock.ts'
 
 interface DoorsParts {
@@ -28,7 +28,7 @@ export class Doors {
   readonly #parts: Required<DoorsParts>
   readonly #watched = new Map<NodeSession, AbortController>()
   /** By the addresses of the nodes: nodes that let each test run out of time do not hold up those of others. */
-  readonly #slots = new FairSlots(maxTests)
+  readonly #slots = new FairSlots({ most: maxTests, mostPerKey: maxTests / 2 })
 
   constructor(parts: DoorsParts) {
     this.#parts = { ...usualTimes, ...parts }
@@ -84,8 +84,11 @@ export class Doors {
   }
 
   /** @returns why the door is closed, `null` if it is open */
-  async #test(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
-    const leave = await this.#slots.take(session.process.addressGroup)
+  #test(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
+    return this.#slots.run(session.process.addressGroup, () => this.#testNow(session, url, signal))
+  }
+
+  async #testNow(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
     try {
       if (signal.aborted) return null
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(knockMs)])
@@ -96,8 +99,6 @@ export class Doors {
       return name === 'TimeoutError' || name === 'AbortError'
         ? 'Nobody answers in time.'
         : message.slice(0, 500)
-    } finally {
-      leave()
     }
   }
 }
