@@ -7,6 +7,7 @@ import type { HashedEntry } from './archive/hashed-entries.ts'
 import { emptyFolder } from './archive/long-paths.ts'
 import type { FromThread, ThreadSettings } from './archive/protocol.ts'
 import { NodekeepError } from './errors.ts'
+import { moduleBeside } from './threads.ts'
 
 export { type ArchiveBounds, archiveEntries, type ReadableEntry } from './archive/archive-entries.ts'
 export type { ArchiveEntry } from './archive/archive-entry.ts'
@@ -58,9 +59,7 @@ async function* unpackInThread(
   { maxBytes, maxEntries = 1_000_000, signal, onProgress }: ArchiveOptions,
 ): AsyncGenerator<Extract<FromThread, { kind: 'entry' }>, void, undefined> {
   signal?.throwIfAborted()
-  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const thread = new Worker(new URL(`archive/archive-thread.${extension}`, import.meta.url), {
+  const thread = new Worker(moduleBeside(import.meta.url, 'archive/archive-thread'), {
     workerData: { file, folder, maxBytes, maxEntries } satisfies ThreadSettings,
     execArgv: [],
     name: 'archive reader',

@@ -94,6 +94,16 @@ export class NodekeepError extends Error {
   }
 }
 
+/** Returns an error for input that is wrong whatever the state of the node is. The message says how it must be. */
+export function invalid(message: string): NodekeepError {
+  return new NodekeepError('VALIDATION_ERROR', message)
+}
+
+/** Returns an error for a request that the present state does not allow. The message says what has to change before. */
+export function conflict(message: string): NodekeepError {
+  return new NodekeepError('CONFLICT', message)
+}
+
 /**
  * Returns whether a value is a NodekeepError of this copy of the SDK or another one. Packages recognize errors by their
  * brand, never by `instanceof`. It never throws itself, whatever was thrown.

@@ -9,6 +9,8 @@ export {
   type ProgressLine,
 } from './commands.ts'
 export { ChangeGate } from './concurrency/change-gate.ts'
+export { concurrently } from './concurrency/concurrently.ts'
+export { FairSlots, type FairSlotsOptions } from './concurrency/fair-slots.ts'
 export { KeyedLock } from './concurrency/keyed-lock.ts'
 export { lockFile } from './concurrency/lock-file.ts'
 export { lockFolder } from './concurrency/lock-folder.ts'
@@ -44,10 +46,12 @@ export * from './contracts/wasm.ts'
 export * from './contracts/web-pages.ts'
 export { nameOf, parentOf } from './entry-paths.ts'
 export {
+  conflict,
   type ErrorBody,
   type ErrorCode,
   errorBodyOf,
   errorStatus,
+  invalid,
   isNodekeepError,
   NodekeepError,
   type NodekeepErrorOptions,

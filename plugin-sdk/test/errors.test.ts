@@ -1,7 +1,9 @@
 import {
+  conflict,
   type ErrorCode,
   errorBodyOf,
   errorStatus,
+  invalid,
   isNodekeepError,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
@@ -22,6 +24,20 @@ test('An error has its code, status, message, cause and headers', async (t) => {
   t.equal(error.cause, cause)
   t.strictSame(error.headers, { 'retry-after': '60' })
   t.match(error.stack, 'errors.test.ts')
+})
+
+test('The codes that most plugins need have a function each', async (t) => {
+  t.match(invalid('Send "name".'), {
+    name: 'NodekeepError',
+    code: 'VALIDATION_ERROR',
+    message: 'Send "name".',
+  })
+  t.match(conflict('It runs already.'), {
+    name: 'NodekeepError',
+    code: 'CONFLICT',
+    message: 'It runs already.',
+  })
+  t.ok(isNodekeepError(invalid('')))
 })
 
 test('An error without options has neither a cause nor headers', async (t) => {

@@ -18,6 +18,9 @@ t.setTimeout(300_000)
 const modules = [
   '@nodekeep/login-siwe/client',
   '@nodekeep/plugin-sdk/wallet',
+  '@noble/curves/secp256k1.js',
+  '@noble/hashes/hmac.js',
+  '@noble/hashes/sha2.js',
   '@noble/hashes/sha3.js',
   '@noble/hashes/utils.js',
 ]

@@ -1,5 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { adoptDatabase } from './adopt-database.ts'
+import { answerInThread } from '@nodekeep/plugin-sdk/threads'
+import { type Adoption, adoptDatabase } from './adopt-database.ts'
 
 /** The data that the thread is started with. */
 export interface AdoptionOrder {
@@ -7,5 +7,4 @@ export interface AdoptionOrder {
   readonly moment: number
 }
 
-const { file, moment } = workerData as AdoptionOrder
-parentPort?.postMessage(adoptDatabase(file, moment))
+await answerInThread<AdoptionOrder, never, Adoption>(({ file, moment }) => adoptDatabase(file, moment))

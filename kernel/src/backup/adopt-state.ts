@@ -31,7 +31,7 @@ export async function adoptState(
   present: Versions,
 ): Promise<void> {
   const order: AdoptionOrder = { file, moment: moment.getTime() }
-  const adoption = await answerOfThread<Adoption>({
+  const adoption = await answerOfThread<AdoptionOrder, Adoption>({
     module: 'adopt-database-thread',
     name: 'adoption of a restored state',
     order,

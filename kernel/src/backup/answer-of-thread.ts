@@ -1,15 +1,10 @@
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import { moduleBeside, runInThread, type ThreadOptions } from '@nodekeep/plugin-sdk/threads'
 import { statementFailure } from '../state/sqlite-errors.ts'
 
 /** A thread that works on a database, and sends one message when it is done. */
-interface DatabaseThread {
+interface DatabaseThread<Order> extends Pick<ThreadOptions<Order, never>, 'name' | 'order' | 'signal'> {
   /** The module in this folder, without its extension. */
   readonly module: string
-  /** For people who watch the process. */
-  readonly name: string
-  readonly order: object
-  readonly signal?: AbortSignal
 }
 
 /**
@@ -17,19 +12,13 @@ interface DatabaseThread {
  *
  * @throws the signal's reason, and errors of SQLite as callers of statements get them
  */
-export async function answerOfThread<T>({ module, name, order, signal }: DatabaseThread): Promise<T> {
-  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const thread = new Worker(new URL(`${module}.${extension}`, import.meta.url), {
-    workerData: order,
-    name,
-  })
+export async function answerOfThread<Order, Answer>({
+  module,
+  ...options
+}: DatabaseThread<Order>): Promise<Answer> {
   try {
-    const [answer] = await once(thread, 'message', { ...(signal && { signal }) })
-    return answer
+    return await runInThread<Order, never, Answer>(moduleBeside(import.meta.url, module), options)
   } catch (error) {
-    throw signal?.aborted ? signal.reason : statementFailure(error)
-  } finally {
-    await thread.terminate()
+    throw statementFailure(error)
   }
 }

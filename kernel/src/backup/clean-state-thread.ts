@@ -1,5 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { cleanState } from './clean-state.ts'
+import { answerInThread } from '@nodekeep/plugin-sdk/threads'
+import { cleanState, type ListedUser } from './clean-state.ts'
 
 /** The data that the thread is started with. */
 export interface CleaningOrder {
@@ -8,5 +8,6 @@ export interface CleaningOrder {
   readonly moment: number
 }
 
-const { from, to, moment } = workerData as CleaningOrder
-parentPort?.postMessage(cleanState(from, to, moment))
+await answerInThread<CleaningOrder, never, Record<string, ListedUser>>(({ from, to, moment }) =>
+  cleanState(from, to, moment),
+)

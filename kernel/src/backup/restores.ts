@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
+  invalid,
   lockFolder,
   type NodeFolder,
   NodekeepError,
@@ -10,16 +11,15 @@ import {
   type RestoreMove,
   type RestorePlan,
 } from '@nodekeep/plugin-sdk'
-import { messageOf } from '../errors/thrown.ts'
 import {
   draftOf,
-  isThere,
-  makeParent,
-  readIfPresent,
-  removeDurably,
-  writeDurably,
-} from '../state/durable-file.ts'
-import { syncFolder } from '../state/sync-folder.ts'
+  makeFolderSync,
+  readJsonSync,
+  syncFolderSync,
+  writeJsonSync,
+} from '@nodekeep/plugin-sdk/durable-files'
+import { messageOf } from '../errors/thrown.ts'
+import { isThere, removeDurably } from '../state/durable-file.ts'
 import type { InstalledPlugin } from './adopt-state.ts'
 import { MountPoints } from './mount-points.ts'
 
@@ -89,7 +89,7 @@ export class KernelRestores implements NodeRestores {
 
   /** Returns the last restore for a plugin that has not acted on it. */
   restored(plugin: string): Restored | null {
-    const applied = readIfPresent<AppliedRestore>(appliedFile(this.#dataFolder))
+    const applied = readJsonSync<AppliedRestore>(appliedFile(this.#dataFolder))
     if (applied === null || applied.acknowledgedBy.includes(plugin)) return null
     return {
       backup: applied.backup,
@@ -100,16 +100,16 @@ export class KernelRestores implements NodeRestores {
 
   #acknowledge(plugin: string): void {
     const file = appliedFile(this.#dataFolder)
-    const applied = readIfPresent<AppliedRestore>(file)
+    const applied = readJsonSync<AppliedRestore>(file)
     if (applied === null || applied.acknowledgedBy.includes(plugin)) return
-    writeDurably(file, { ...applied, acknowledgedBy: [...applied.acknowledgedBy, plugin] })
+    writeJsonSync(file, { ...applied, acknowledgedBy: [...applied.acknowledgedBy, plugin] })
   }
 }
 
 /** Stores a plan. See `plan` of the service `Restores`. */
 export function planRestore(dataFolder: string, { backup, moment, moves: planned }: RestorePlan): void {
   const file = planFile(dataFolder)
-  if (readIfPresent<StoredPlan>(file)?.hasBegun === true) {
+  if (readJsonSync<StoredPlan>(file)?.hasBegun === true) {
     throw new NodekeepError(
       'CONFLICT',
       'A restore is not complete yet. Start the node, which completes it, or take it back: nodekeep backup restore --cancel',
@@ -119,7 +119,7 @@ export function planRestore(dataFolder: string, { backup, moment, moves: planned
   checkPaths(file, moves)
   const mounts = new MountPoints()
   for (const move of moves) checkMove(move, mounts)
-  writeDurably(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
+  writeJsonSync(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
 }
 
 /**
@@ -141,13 +141,13 @@ export function applyPlannedRestore(dataFolder: string): string | null {
     using _folders = lockFolders(moves)
     if (plan.hasBegun !== true) {
       for (const move of moves) checkBegin(move)
-      writeDurably(file, { ...plan, hasBegun: true } satisfies StoredPlan)
+      writeJsonSync(file, { ...plan, hasBegun: true } satisfies StoredPlan)
     }
     for (const move of moves) takeAway(move)
     syncFolders(moves)
     for (const move of moves) putInPlace(move)
     syncFolders(moves)
-    writeDurably(appliedFile(dataFolder), { backup, moment, acknowledgedBy: [] } satisfies AppliedRestore)
+    writeJsonSync(appliedFile(dataFolder), { backup, moment, acknowledgedBy: [] } satisfies AppliedRestore)
     removeDurably(file)
     return backup
   } catch (error) {
@@ -188,7 +188,7 @@ function undoMoves(dataFolder: string, { backup, moves }: StoredPlan): void {
   // The record is the last step of a restore. It would tell plugins of this one.
   const applied = appliedFile(dataFolder)
   const isApplied = moves.some(({ from }) => from !== null && !isThere(from))
-  if (isApplied && readIfPresent<AppliedRestore>(applied)?.backup === backup) removeDurably(applied)
+  if (isApplied && readJsonSync<AppliedRestore>(applied)?.backup === backup) removeDurably(applied)
   for (const move of moves) takeOutAgain(move)
   syncFolders(moves)
   for (const move of moves) bringBack(move)
@@ -220,7 +220,7 @@ function takeAway({ from, to, previous }: RestoreMove): void {
   const isDone = from !== null && !isThere(from)
   if (isDone || !isThere(to)) return
   if (isThere(previous)) throw new Error(`there is something at ${to} and at ${previous} already`)
-  makeParent(previous)
+  makeFolderSync(dirname(previous))
   renameSync(to, previous)
 }
 
@@ -229,7 +229,7 @@ function putInPlace({ from, to }: RestoreMove): void {
     if (from !== null && !isThere(to)) throw new Error(`${from} is missing`)
     return
   }
-  makeParent(to)
+  makeFolderSync(dirname(to))
   renameSync(from, to)
 }
 
@@ -291,11 +291,11 @@ function syncFolders(moves: readonly RestoreMove[]): void {
   const folders = moves.flatMap(({ from, to, previous }) =>
     [from ?? to, to, previous].map((path) => dirname(path)),
   )
-  for (const folder of new Set(folders)) if (isThere(folder)) syncFolder(folder)
+  for (const folder of new Set(folders)) if (isThere(folder)) syncFolderSync(folder)
 }
 
 function readPlan(file: string): StoredPlan | null {
-  const plan = readIfPresent<StoredPlan>(file)
+  const plan = readJsonSync<StoredPlan>(file)
   if (plan !== null && plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
   return plan
 }
@@ -306,8 +306,4 @@ function planFile(dataFolder: string): string {
 
 function appliedFile(dataFolder: string): string {
   return join(dataFolder, 'restore', 'applied.json')
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

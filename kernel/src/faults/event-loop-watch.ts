@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { url as inspectorUrl } from 'node:inspector'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@nodekeep/plugin-sdk'
+import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { LogFormat, LogLevel } from '../log/levels.ts'
 import { currentWork } from './fault-context.ts'
 
@@ -62,9 +63,7 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
     log.warn('The event loop runs again.')
     onEnd()
   }, beatMs).unref()
-  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const file = new URL(`event-loop-watch-thread.${extension}`, import.meta.url)
+  const file = moduleBeside(import.meta.url, 'event-loop-watch-thread')
   const workerData: WatchSettings = { beats, stopping, event, log: logSettings }
   const thread = new Worker(file, { workerData, execArgv: [], name: 'watch of the event loop' })
   thread.on('error', (err) => log.warn({ err }, 'The event loop is no longer watched.'))

@@ -12,9 +12,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { IdentityCertificate, NodeIdentity } from '@nodekeep/plugin-sdk'
+import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import { base58 } from '@scure/base'
 import { messageOf } from '../errors/thrown.ts'
-import { syncFolder } from '../state/sync-folder.ts'
 
 /**
  * The identity of the node with this data folder. The key is PKCS#8 (RFC 8410) as PEM, so that other programs can read it. It
@@ -119,7 +119,7 @@ function makeKey(folder: string, file: string): KeyObject {
     writeFileSync(unfinished, pem, { flag: 'wx', mode: 0o600, flush: true })
     linkSync(unfinished, file)
     rmSync(unfinished)
-    for (const changed of [folder, join(folder, '..')]) syncFolder(changed)
+    for (const changed of [folder, join(folder, '..')]) syncFolderSync(changed)
   } catch (error) {
     throw new Error(
       `The identity of the node cannot be stored in ${folder}: ${messageOf(error)}. Give the node's user write access to the data folder, on a disk that keeps permissions.`,

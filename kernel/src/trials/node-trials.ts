@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import {
+  invalid,
   type NodeFolder,
-  NodekeepError,
   type NodeTrials,
   type TrialNode,
   type TrialOptions,
@@ -80,8 +80,4 @@ export class KernelTrials implements NodeTrials {
 
 function pipeName(): string {
   return `\\\\.\\pipe\\nodekeep-trial-${crypto.randomUUID()}`
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

@@ -1,4 +1,4 @@
-import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
+import { conflict, NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserCache, UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
@@ -220,8 +220,4 @@ function ownerStays(change: string): NodekeepError {
   return conflict(
     `The owner cannot be ${change}. Make another user the owner first: set "auth.owner" in the configuration to that user's wallet, and restart the node.`,
   )
-}
-
-function conflict(message: string): NodekeepError {
-  return new NodekeepError('CONFLICT', message)
 }

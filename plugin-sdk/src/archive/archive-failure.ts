@@ -26,8 +26,9 @@ export class ArchiveError extends Error {
  * faults of the code.
  */
 export function archiveFailure(error: unknown): ArchiveFailure | null {
-  if (error instanceof ArchiveError) return { code: error.code, message: error.message }
-  const { code, syscall } = error as NodeJS.ErrnoException
+  const { name, message, code, syscall } = error as NodeJS.ErrnoException
+  // An error of a thread has no class.
+  if (name === 'ArchiveError') return { code: code as ArchiveFailure['code'], message }
   if (typeof code !== 'string') return null
   if (code.startsWith('Z_'))
     return { code: 'VALIDATION_ERROR', message: 'is damaged or cut short, or is no gzip file' }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, fsync, futimesSync, mkdirSync, openSync, utimesSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { concurrently } from '../concurrency/concurrently.ts'
 import type { ReadableEntry } from './archive-entries.ts'
 import type { ArchiveEntry } from './archive-entry.ts'
 import { withShortPath } from './long-paths.ts'
@@ -54,18 +55,18 @@ const syncsAtOnce = 3
 
 /** Syncs files and folders, and the folders above them. Most of their bytes are on the disk by now. */
 async function syncAll(paths: readonly string[]): Promise<void> {
-  const queue = new Set([...paths, ...paths.map((path) => dirname(path))]).values()
-  const syncSome = async () => {
-    for (const path of queue) {
+  await concurrently(
+    new Set([...paths, ...paths.map((path) => dirname(path))]),
+    syncsAtOnce,
+    async (path) => {
       const descriptor = withShortPath(path, (short) => openSync(short, 'r'))
       try {
         await promisify(fsync)(descriptor)
       } finally {
         closeSync(descriptor)
       }
-    }
-  }
-  await Promise.all(Array.from({ length: syncsAtOnce }, syncSome))
+    },
+  )
 }
 
 /**

@@ -6,7 +6,7 @@ import type {
 } from '../contracts/storage.ts'
 import type { StorageDriver } from '../contracts/storage-driver.ts'
 import { parentOf } from '../entry-paths.ts'
-import { isNodekeepError, NodekeepError } from '../errors.ts'
+import { conflict, isNodekeepError, NodekeepError } from '../errors.ts'
 import { driverError } from './driver-error.ts'
 
 /** The calls that tell whether a change is possible, for drivers that do not check it in the step of the change. */
@@ -96,10 +96,6 @@ export async function findEntry(files: Files, path: string): Promise<StorageEntr
     if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
     throw driverError(error)
   }
-}
-
-export function conflict(message: string): NodekeepError {
-  return new NodekeepError('CONFLICT', message)
 }
 
 function refuseOtherRevision(entry: StorageEntry | null, revision: string): void {

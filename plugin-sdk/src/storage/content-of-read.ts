@@ -1,6 +1,5 @@
 import type { StorageEntry } from '../contracts/storage.ts'
-import { NodekeepError } from '../errors.ts'
-import { conflict } from './conditions.ts'
+import { conflict, NodekeepError } from '../errors.ts'
 import { driverError } from './driver-error.ts'
 
 /** How the content of a read is passed on. */

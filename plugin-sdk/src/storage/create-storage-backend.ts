@@ -16,14 +16,13 @@ import type {
   StorageWriteOptions,
 } from '../contracts/storage.ts'
 import type { StorageDriver, StorageDriverStaged } from '../contracts/storage-driver.ts'
-import { NodekeepError } from '../errors.ts'
+import { conflict, NodekeepError } from '../errors.ts'
 import {
   checkCopied,
   checkMakeDirectory,
   checkMove,
   checkRemove,
   checkWrite,
-  conflict,
   findEntry,
   refuseOverlap,
 } from './conditions.ts'

@@ -8,7 +8,7 @@ import type {
   StorageSnapshot,
 } from '../contracts/storage.ts'
 import type { StorageDriver, StorageDriverSnapshot } from '../contracts/storage-driver.ts'
-import { conflict } from './conditions.ts'
+import { conflict } from '../errors.ts'
 import { driverError, Passed } from './driver-error.ts'
 
 /** The parts of a backend that its snapshots use. */

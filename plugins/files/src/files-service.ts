@@ -1,4 +1,5 @@
 import {
+  FairSlots,
   type FileChangeOptions,
   type FilesService,
   NodekeepError,
@@ -8,7 +9,6 @@ import type { ChangeRecorder } from './changes/change-recorder.ts'
 import { byOtherPrograms } from './journal/change.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
-import { CopySlots } from './operations/copy-slots.ts'
 import { copy } from './operations/copying.ts'
 import type { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { list } from './operations/listing.ts'
@@ -34,10 +34,16 @@ interface FilesServiceParts {
   readonly maxFileSize: number
 }
 
+/**
+ * Files of one user that are copied at a time: a short request can copy any number of bytes, so without a bound one user could take
+ * the whole node. Within a folder, they share the syncs of the folder and of the journal.
+ */
+const copiesPerUser = 8
+
 /** Gives each user access to their files. Paths are checked and normalized here, and nowhere below. */
 export function createFilesService(parts: FilesServiceParts): FilesService {
   const { locks } = parts
-  const copySlots = new CopySlots()
+  const copySlots = new FairSlots({ mostPerKey: copiesPerUser })
   const since = new Date()
   return {
     maxFileSize: parts.maxFileSize,

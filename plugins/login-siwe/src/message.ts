@@ -140,6 +140,7 @@ function unreadable(why: string): NodekeepError {
   return new NodekeepError('VALIDATION_ERROR', `The signed message cannot be read: ${why}.`)
 }
 
-function refused(why: string): NodekeepError {
+/** Returns an error for a signature that does not sign anybody in. */
+export function refused(why: string): NodekeepError {
   return new NodekeepError('UNAUTHORIZED', why)
 }

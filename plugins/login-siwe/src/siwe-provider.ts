@@ -1,4 +1,5 @@
 import {
+  invalid,
   type LoginCircumstances,
   type LoginCredentials,
   type LoginProvider,
@@ -10,7 +11,7 @@ import type { Configuration } from './configuration.ts'
 import { ContractWallets } from './contract-wallets.ts'
 import { type Ethereum, isSignedByKey, loadEthereum } from './ethereum.ts'
 import { createJsonRpc } from './json-rpc.ts'
-import { checkDomain, checkMessage, nonceOf, readMessage, type SignInMessage } from './message.ts'
+import { checkDomain, checkMessage, nonceOf, readMessage, refused, type SignInMessage } from './message.ts'
 import type { Nonces } from './nonces.ts'
 
 /** The longest token that is read, in characters. */
@@ -113,14 +114,6 @@ function unknownNonce(): NodekeepError {
   return refused(
     'The nonce of the message is unknown, used, too old or of another address of the node. Ask for a new one and sign again.',
   )
-}
-
-function invalid(why: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', why)
-}
-
-function refused(why: string): NodekeepError {
-  return new NodekeepError('UNAUTHORIZED', why)
 }
 
 /**

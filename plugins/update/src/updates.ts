@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises'
 import {
+  conflict,
   isNodekeepError,
   type Log,
   type NodeInfo,
-  NodekeepError,
+  type NodekeepError,
   type Release,
   type UpdateSource,
 } from '@nodekeep/plugin-sdk'
@@ -300,8 +301,4 @@ function noWayBack(from: string, to: string): string {
 /** Errors that are no NodekeepErrors are for the log. */
 function sentenceOf(error: unknown): string {
   return isNodekeepError(error) ? error.message : 'Something went wrong on the node. Its log says more.'
-}
-
-function conflict(message: string): NodekeepError {
-  return new NodekeepError('CONFLICT', message)
 }

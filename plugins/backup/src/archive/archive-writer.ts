@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
-import type { ArchiveFailure } from '@nodekeep/plugin-sdk/archive'
+import { archiveFailure } from '@nodekeep/plugin-sdk/archive'
+import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { ArchiveSource } from './read-sources.ts'
 import type { FromWriter, Part, ToWriter, WriteSettings } from './write-protocol.ts'
 
@@ -59,22 +60,19 @@ export class ArchiveWriter {
     this.signal = signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal
     this.#onProgress = onProgress
     this.#size.promise.catch(() => {})
-    // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    this.#thread = new Worker(new URL(`write-thread.${extension}`, import.meta.url), {
+    this.#thread = new Worker(moduleBeside(import.meta.url, 'write-thread'), {
       workerData: { ...settings, memory: this.#memory } satisfies WriteSettings,
       name: 'backup writer',
       resourceLimits,
     })
     this.#thread.on('message', (message: FromWriter) => {
       if (message.kind === 'done') this.#size.resolve(message.size)
-      else if (message.kind === 'failed') this.#abort.abort(failed(message.failure))
       else {
         this.#free.push(message.memory)
         this.#onFree()
       }
     })
-    this.#thread.on('error', (error) => this.#abort.abort(error))
+    this.#thread.on('error', (error) => this.#abort.abort(explained(error)))
     this.#thread.on('exit', () => this.#abort.abort(new Error('The thread that writes a backup ended.')))
   }
 
@@ -154,6 +152,11 @@ export class ArchiveWriter {
   }
 }
 
-function failed({ code, message }: ArchiveFailure): NodekeepError {
-  return new NodekeepError(code, `The backup failed: the archive ${message}.`)
+function explained(error: unknown): unknown {
+  const failure = archiveFailure(error)
+  if (failure === null) return error
+  const { code, message } = failure
+  const isFull = code === 'INSUFFICIENT_STORAGE'
+  const problem = isFull ? 'cannot be written: the disk is full. Free some space and try again' : message
+  return new NodekeepError(code, `The backup failed: the archive ${problem}.`)
 }

@@ -1,9 +1,8 @@
-import { on } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { type ArchiveFailure, archiveFailure, emptyFolder } from '@nodekeep/plugin-sdk/archive'
+import { moduleBeside, runInThread } from '@nodekeep/plugin-sdk/threads'
 import {
   bytesOf,
   type OtherPlace,
@@ -12,7 +11,6 @@ import {
   readBeginning,
   type VerifiedBackup,
 } from './read-backup.ts'
-import type { FromReader } from './read-thread.ts'
 import { parseIdentity } from './recovery-key.ts'
 import type { SampleRule } from './sample.ts'
 
@@ -100,27 +98,17 @@ async function read(
 ): Promise<VerifiedBackup> {
   signal?.throwIfAborted()
   const keys = await Promise.all(identities.map(parseIdentity))
-  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const thread = new Worker(new URL(`read-thread.${extension}`, import.meta.url), {
-    workerData: { ...task, identities: keys } satisfies ReadSettings,
-    name: 'backup reader',
-    resourceLimits: { maxOldGenerationSizeMb: 2048 },
-  })
-  try {
-    const messages = on(thread, 'message', { close: ['exit'], ...(signal && { signal }) })
-    for await (const [message] of messages as AsyncIterable<[FromReader]>) {
-      if (message.kind === 'done') return message.backup
-      if (message.kind === 'failed') throw explained(task.file, message.failure)
-      onProgress?.(message.share)
-    }
-    throw new Error('The thread that reads a backup ended too early.')
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw error
-  } finally {
-    await thread.terminate()
-  }
+  const reading = runInThread<ReadSettings, number, VerifiedBackup>(
+    moduleBeside(import.meta.url, 'read-thread'),
+    {
+      name: 'backup reader',
+      order: { ...task, identities: keys },
+      signal,
+      ...(onProgress && { onMessage: onProgress }),
+      resourceLimits: { maxOldGenerationSizeMb: 2048 },
+    },
+  )
+  return await orExplain(task.file, reading)
 }
 
 function explained(file: string, { code, message }: ArchiveFailure): NodekeepError {

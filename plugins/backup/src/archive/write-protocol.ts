@@ -1,4 +1,3 @@
-import type { ArchiveFailure } from '@nodekeep/plugin-sdk/archive'
 import type { BackupHeader } from './backup-header.ts'
 
 /** The worker data of the thread that writes an archive. */
@@ -40,4 +39,3 @@ export type ToWriter =
 export type FromWriter =
   | { readonly kind: 'free'; readonly memory: number }
   | { readonly kind: 'done'; readonly size: number }
-  | { readonly kind: 'failed'; readonly failure: ArchiveFailure }

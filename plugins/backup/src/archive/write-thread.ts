@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
-import { type ArchiveFailure, archiveFailure, EntryTree } from '@nodekeep/plugin-sdk/archive'
+import { EntryTree } from '@nodekeep/plugin-sdk/archive'
 import { maxEntries, ownNames } from './backup-header.ts'
 import { gzipMembers, storedMember } from './gzip-members.ts'
 import { ManifestWriter, manifestEntry } from './manifest.ts'
@@ -31,10 +31,6 @@ try {
   else for await (const member of gzipMembers(tarOfEverything(), level)) write(...member)
   fsyncSync(descriptor)
   send({ kind: 'done', size: written })
-} catch (error) {
-  const failure = failureOf(error)
-  if (failure === null) throw error
-  send({ kind: 'failed', failure })
 } finally {
   closeSync(descriptor)
   port.close()
@@ -153,11 +149,4 @@ function writeAll(bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.length; ) {
     done += writeSync(descriptor, bytes, done, bytes.length - done, position + done)
   }
-}
-
-function failureOf(error: unknown): ArchiveFailure | null {
-  const failure = archiveFailure(error)
-  return failure?.code === 'INSUFFICIENT_STORAGE'
-    ? { ...failure, message: 'cannot be written: the disk is full. Free some space and try again' }
-    : failure
 }

@@ -1,6 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { CommandContext } from '@nodekeep/plugin-sdk'
+import { readJson, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import { verifyArchive } from '../archive/read-archive.ts'
 import { identitiesOf } from '../recovery-keys.ts'
 import { giveToNode } from '../restore/give-to-node.ts'
@@ -37,7 +37,8 @@ export async function rehearse(context: CommandContext): Promise<void> {
         `The archive ${basename(file)} is not encrypted: it opens without a key. Set backup.recipients.`,
       )
     }
-    await remember(dataDir, { at: new Date().toISOString(), filename: basename(file) })
+    const rehearsal: Rehearsal = { at: new Date().toISOString(), filename: basename(file) }
+    await writeJson(rehearsalFile(dataDir), rehearsal)
     output.state({
       result: 'The key opens the backup.',
       backup: basename(file),
@@ -64,16 +65,7 @@ async function fileToOpen({ args, nodeDataDir }: CommandContext): Promise<string
 
 /** Returns the last rehearsal of a node; null if there was none. */
 export async function readRehearsal(dataDir: string): Promise<Rehearsal | null> {
-  try {
-    return JSON.parse(await readFile(rehearsalFile(dataDir), 'utf8')) as Rehearsal
-  } catch {
-    return null
-  }
-}
-
-async function remember(dataDir: string, rehearsal: Rehearsal): Promise<void> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  await writeFile(rehearsalFile(dataDir), JSON.stringify(rehearsal), { mode: 0o600 })
+  return await readJson<Rehearsal>(rehearsalFile(dataDir)).catch(() => null)
 }
 
 function rehearsalFile(dataDir: string): string {

@@ -1,5 +1,5 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readJson, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 
 /** How the last drill ended. */
 export interface DrillVerdict {
@@ -21,19 +21,12 @@ export interface DrillVerdict {
 
 /** Returns the verdict of the last drill of a node, which may not run; null if there was none. */
 export async function readVerdict(dataDir: string): Promise<DrillVerdict | null> {
-  try {
-    return JSON.parse(await readFile(verdictFile(dataDir), 'utf8')) as DrillVerdict
-  } catch {
-    return null
-  }
+  return await readJson<DrillVerdict>(verdictFile(dataDir)).catch(() => null)
 }
 
 /** Stores the verdict in the folder of the plugin, in place of the one before. */
 export async function storeVerdict(dataDir: string, verdict: DrillVerdict): Promise<void> {
-  const file = verdictFile(dataDir)
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  await writeFile(`${file}.new`, JSON.stringify(verdict), { mode: 0o600 })
-  await rename(`${file}.new`, file)
+  await writeJson(verdictFile(dataDir), verdict)
 }
 
 /** Says how the last drill ended, for people: "You could be back in 4 min 12 s, tried today at 03:10." */

@@ -1,10 +1,10 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RestoreMove } from '@nodekeep/plugin-sdk'
 import { emptyFolder, withShortPath } from '@nodekeep/plugin-sdk/archive'
-import { makeFolder, syncFolder } from '../stored/durable-folder.ts'
+import { makeFolder, readJson, syncFolder, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import type { RestoreDifferences } from './differences.ts'
 import { lockRestores } from './restore-lock.ts'
 
@@ -76,11 +76,8 @@ export class RestoreFolder {
   /** Changes the record durably. */
   async note(changes: Partial<RestoreRecord>): Promise<void> {
     const record = { ...this.record, ...changes }
-    const file = join(this.path, recordName)
-    await writeFile(`${file}.new`, JSON.stringify(record), { mode: 0o600, flush: true })
-    await rename(`${file}.new`, file)
+    await writeJson(join(this.path, recordName), record)
     this.record = record
-    await syncFolder(this.path)
   }
 
   /** Removes everything of the restore. If it is interrupted, the next clean-up goes on. */
@@ -232,14 +229,12 @@ export class RestoreFolders {
 }
 
 async function readRecord(path: string, name: string): Promise<RestoreRecord> {
-  try {
-    return JSON.parse(await readFile(join(path, recordName), 'utf8'))
-  } catch {
-    // The process ended before it had written the record, or while it removed the folder.
-    const fresh: RestoreRecord = { format: 1, state: 'unpacking', backup: name, moment: '', elsewhere: [] }
-    const removed = await readFile(join(path, removedName), 'utf8').catch(() => '{}')
-    return { ...fresh, ...JSON.parse(removed), state: 'unpacking' }
-  }
+  const record = await readJson<RestoreRecord>(join(path, recordName)).catch(() => null)
+  if (record !== null) return record
+  // The process ended before it had written the record, or while it removed the folder.
+  const fresh: RestoreRecord = { format: 1, state: 'unpacking', backup: name, moment: '', elsewhere: [] }
+  const removed = await readJson<Partial<RestoreRecord>>(join(path, removedName))
+  return { ...fresh, ...removed, state: 'unpacking' }
 }
 
 async function removeTree(folder: string, name: string): Promise<void> {

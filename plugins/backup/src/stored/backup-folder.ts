@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { access, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { makeFolder, syncFolder } from '@nodekeep/plugin-sdk/durable-files'
 import { readHeader } from '../archive/read-archive.ts'
-import { makeFolder, syncFolder } from './durable-folder.ts'
 
 /** A backup in the folder. */
 export interface StoredBackup {

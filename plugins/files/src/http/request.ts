@@ -1,10 +1,4 @@
-import {
-  type FilesService,
-  NodekeepError,
-  type RoutesApp,
-  type UserFiles,
-  userOf,
-} from '@nodekeep/plugin-sdk'
+import { type FilesService, invalid, type RoutesApp, type UserFiles, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 
 /** The header in which a client names its device, for the journal. */
@@ -64,8 +58,4 @@ function isWellEncoded(url: string): boolean {
   } catch {
     return false
   }
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

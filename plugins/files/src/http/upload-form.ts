@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Busboy, type BusboyFileStream, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy'
-import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { invalid, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { fileTooLarge, limited } from '../operations/writing.ts'
 import { decodeUtf8 } from './request.ts'
 import type { Spool } from './spool.ts'
@@ -205,10 +205,6 @@ function createBusboy({ headers }: IncomingMessage): BusboyInstance {
 function unknownPart(name: string | undefined): NodekeepError {
   const called = name === undefined ? 'a part without a name' : `the part "${name.slice(0, 100)}"`
   return invalid(`The form has ${called}, which is not supported. Send "path" and "file".`)
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }
 
 function malformed(cause: unknown): NodekeepError {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { FromWriter, NumberedRequest, WriteAnswer, WriteRequest, WriterSettings } from './protocol.ts'
 
 interface Call {
@@ -20,11 +21,7 @@ export class JournalWriter {
 
   /** @throws Error with one line for a person when the file cannot be opened */
   static async start(settings: WriterSettings): Promise<JournalWriter> {
-    // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-    const file = new URL(
-      import.meta.url.endsWith('.ts') ? 'writer-thread.ts' : 'writer-thread.js',
-      import.meta.url,
-    )
+    const file = moduleBeside(import.meta.url, 'writer-thread')
     // The thread's files import no packages. Preloading what the process preloads would only delay its start.
     const thread = new Worker(file, { workerData: settings, execArgv: [], name: 'journal of files' })
     const opened = await new Promise<FromWriter>((resolve, reject) => {

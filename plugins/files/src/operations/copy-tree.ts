@@ -1,8 +1,13 @@
 import { createHash, type Hash } from 'node:crypto'
-import { type FileEntry, type FileMoveOptions, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  concurrently,
+  type FileEntry,
+  type FileMoveOptions,
+  isNodekeepError,
+  NodekeepError,
+} from '@nodekeep/plugin-sdk'
 import type { StagingStep } from '../journal/change.ts'
 import type { UserPath } from '../paths/user-path.ts'
-import { concurrently } from './concurrently.ts'
 import { definedOnly } from './defined-only.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
 import { forChange } from './path-errors.ts'

@@ -1,7 +1,12 @@
-import { type FileEntry, type FileMoveOptions, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  concurrently,
+  type FileEntry,
+  type FileMoveOptions,
+  isNodekeepError,
+  NodekeepError,
+} from '@nodekeep/plugin-sdk'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
-import { concurrently } from './concurrently.ts'
 import { definedOnly } from './defined-only.ts'
 import { lockedTransfer } from './locked-transfer.ts'
 import { makeDirectoryLocked } from './make-directory.ts'

@@ -1,4 +1,5 @@
 import {
+  concurrently,
   type FileChangeOptions,
   isNodekeepError,
   NodekeepError,
@@ -6,7 +7,6 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
-import { concurrently } from './concurrently.ts'
 import { definedOnly } from './defined-only.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'

@@ -1,6 +1,5 @@
-import { type FileChangeOptions, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { concurrently, type FileChangeOptions, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { foldersAbove, type UserPath } from '../paths/user-path.ts'
-import { concurrently } from './concurrently.ts'
 import { removalsAtOnce, removeLocked } from './removal.ts'
 import type { Scope } from './scope.ts'
 import { deepestFirst, type Tree } from './walk.ts'

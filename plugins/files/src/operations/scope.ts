@@ -1,9 +1,9 @@
+import type { FairSlots } from '@nodekeep/plugin-sdk'
 import type { ChangeRecorder } from '../changes/change-recorder.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Location, Mounts } from '../mounts/mounts.ts'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
-import type { CopySlots } from './copy-slots.ts'
 import type { CrossMountMoves } from './cross-mount-moves.ts'
 
 /** The parts that every operation on the files of one user works with. */
@@ -12,7 +12,8 @@ export interface Scope {
   readonly mounts: Mounts
   readonly journal: Journal
   readonly recorder: ChangeRecorder
-  readonly copySlots: CopySlots
+  /** The copies of single files that run at a time, by user. */
+  readonly copySlots: FairSlots
   readonly crossMountMoves: CrossMountMoves
   /** Bytes. */
   readonly maxFileSize: number

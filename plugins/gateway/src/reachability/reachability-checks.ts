@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { FairSlots } from '@nodekeep/plugin-sdk'
 import type { NodeSession } from '../tunnels/node-session.ts'
-import { FairSlots } from './fair-slots.ts'
 import { probe } from './probe.ts'
 
 interface CheckOptions {
@@ -28,7 +28,7 @@ export class ReachabilityChecks {
   readonly #options: Required<CheckOptions>
   readonly #watched = new Map<NodeSession, AbortController>()
   /** By the addresses of the nodes: nodes that let each check run out of time do not hold up those of others. */
-  readonly #slots = new FairSlots(maxChecks)
+  readonly #slots = new FairSlots({ most: maxChecks, mostPerKey: maxChecks / 2 })
 
   constructor(options: CheckOptions) {
     this.#options = { ...usualTimes, ...options }
@@ -84,8 +84,11 @@ export class ReachabilityChecks {
   }
 
   /** @returns why the address is not reachable, `null` if it is */
-  async #check(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
-    const leave = await this.#slots.take(session.process.addressGroup)
+  #check(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
+    return this.#slots.run(session.process.addressGroup, () => this.#checkNow(session, url, signal))
+  }
+
+  async #checkNow(session: NodeSession, url: string, signal: AbortSignal): Promise<string | null> {
     try {
       if (signal.aborted) return null
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(probeMs)])
@@ -96,8 +99,6 @@ export class ReachabilityChecks {
       return name === 'TimeoutError' || name === 'AbortError'
         ? 'Nobody answers in time.'
         : message.slice(0, 500)
-    } finally {
-      leave()
     }
   }
 }

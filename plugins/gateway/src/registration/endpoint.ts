@@ -1,4 +1,4 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { invalid, NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** How the gateway forwards clients to a node: through the tunnel that the node keeps open, or to an address of its own. */
 type Endpoint = { readonly kind: 'tunnel' } | { readonly kind: 'address'; readonly url: URL }
@@ -41,8 +41,4 @@ function checkAddress(url: URL, text: string, domain: string): URL {
     throw invalid('The endpoint must not be a name of this gateway.')
   }
   return url
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

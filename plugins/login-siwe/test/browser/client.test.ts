@@ -1,5 +1,14 @@
-import { checksumAddress, siweCredentials, siweMessage } from '@nodekeep/login-siwe/client'
-import { getAddress } from 'ethers'
+import {
+  addressOf,
+  checksumAddress,
+  newKey,
+  readKey,
+  signText,
+  siweCredentials,
+  siweMessage,
+  textOfKey,
+} from '@nodekeep/login-siwe/client'
+import { getAddress, Wallet } from 'ethers'
 import fc from 'fast-check'
 import { SiweMessage } from 'siwe'
 import { test } from 'tap'
@@ -51,4 +60,21 @@ test('The credentials contain the signed message', async (t) => {
   const elsewhere = await siweCredentials(answer, address, sign, { chainId: 10 })
   t.equal(elsewhere.uuid, `eip155:10:${address}`)
   t.match(signed, /^Chain ID: 10$/m)
+})
+
+test('A key has the address and the signatures that the reference implementation has', async (t) => {
+  for (const text of ['', 'Sign in.', 'Straße\n🔑', 'x'.repeat(1000)]) {
+    const key = newKey()
+    const wallet = new Wallet(textOfKey(key))
+    t.equal(addressOf(key), wallet.address)
+    t.equal(signText(key, text), await wallet.signMessage(text))
+  }
+})
+
+test('A key is read with or without 0x, and nothing else is one', async (t) => {
+  const key = newKey()
+  const digits = textOfKey(key).slice(2)
+  for (const text of [digits, `0x${digits}\n`, ` ${digits.toUpperCase()}`]) t.strictSame(readKey(text), key)
+  for (const text of ['', '0x', digits.slice(1), `${digits}0`, '0'.repeat(64), 'f'.repeat(64)])
+    t.equal(readKey(text), null)
 })

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import { shownName } from '../folders/stored-names.ts'
 
 /** Milliseconds between two hints to look everywhere: the system may lose events, and tells nothing of other machines. */
@@ -34,11 +35,7 @@ interface WatchParts extends WatchSettings {
 /** Watches a root in a thread of its own. Resolves when all folders are watched, when they cannot be, or after 10 s. */
 export async function watchRoot({ root, staging, listener, signal, onFailure }: WatchParts): Promise<void> {
   signal.throwIfAborted()
-  // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-  const file = new URL(
-    import.meta.url.endsWith('.ts') ? 'watch-thread.ts' : 'watch-thread.js',
-    import.meta.url,
-  )
+  const file = moduleBeside(import.meta.url, 'watch-thread')
   const workerData: WatchSettings = { root, staging }
   const thread = new Worker(file, { workerData, name: 'watch of files' })
   const lookEverywhere = () => listener(['/'])

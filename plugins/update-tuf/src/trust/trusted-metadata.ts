@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder, replaceFile, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import { compareRoots } from './root-lineage.ts'
 
 /**
@@ -41,7 +42,7 @@ export class TrustedMetadata {
   ): Promise<T> {
     await rm(this.#copy, { recursive: true, force: true })
     await mkdir(this.#copy, { recursive: true, mode: 0o700 })
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeFolder(this.#folder)
     for (const name of await readdir(this.#folder))
       await copyFile(join(this.#folder, name), join(this.#copy, name))
     const known = await this.#withPinned(pinned, await this.#knownRoots())
@@ -90,7 +91,7 @@ export class TrustedMetadata {
   }
 
   async #know(hashes: readonly string[]): Promise<void> {
-    await writeDurably(this.#knownFile, Buffer.from(JSON.stringify(hashes)))
+    await writeJson(this.#knownFile, hashes)
   }
 
   async #keep(): Promise<void> {
@@ -99,7 +100,7 @@ export class TrustedMetadata {
       // On a full disk, `tuf-js` leaves a part of a file.
       if (parsed(content) === null) continue
       const former = await readIfPresent(join(this.#folder, name))
-      if (former === null || !former.equals(content)) await writeDurably(join(this.#folder, name), content)
+      if (former === null || !former.equals(content)) await replaceFile(join(this.#folder, name), content)
     }
   }
 }
@@ -119,16 +120,4 @@ function parsed(content: Buffer | null): unknown {
 
 function hashOf(root: Buffer): string {
   return createHash('sha256').update(root).digest('hex')
-}
-
-async function writeDurably(file: string, content: Buffer): Promise<void> {
-  const next = `${file}.tmp`
-  const handle = await open(next, 'w', 0o600)
-  try {
-    await handle.writeFile(content)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(next, file)
 }

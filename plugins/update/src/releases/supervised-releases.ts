@@ -2,7 +2,14 @@ import { execFile } from 'node:child_process'
 import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { NodekeepError, type NodeSupervisor, type SupervisorLink } from '@nodekeep/plugin-sdk'
+import {
+  concurrently,
+  conflict,
+  invalid,
+  NodekeepError,
+  type NodeSupervisor,
+  type SupervisorLink,
+} from '@nodekeep/plugin-sdk'
 import { messageOf } from '../supervisor/message-of.ts'
 import {
   commandOf,
@@ -245,20 +252,8 @@ async function syncTree(folder: string): Promise<void> {
   const paths = entries
     .filter((entry) => entry.isFile() || entry.isDirectory())
     .map(({ parentPath, name }) => join(parentPath, name))
-  const left = [folder, ...paths].values()
-  const syncSome = async () => {
-    for (const path of left) {
-      const file = await open(path)
-      await file.sync().finally(() => file.close())
-    }
-  }
-  await Promise.all(Array.from({ length: syncedAtOnce }, syncSome))
-}
-
-function conflict(message: string): NodekeepError {
-  return new NodekeepError('CONFLICT', message)
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
+  await concurrently([folder, ...paths], syncedAtOnce, async (path) => {
+    const file = await open(path)
+    await file.sync().finally(() => file.close())
+  })
 }

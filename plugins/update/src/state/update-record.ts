@@ -1,7 +1,6 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Log, NodekeepError, type Release } from '@nodekeep/plugin-sdk'
+import { readJson, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import type { ReleaseAttempt } from '../releases/node-releases.ts'
 
 /** The reason that kept an update from being installed, or a version that does not work from being left. */
@@ -82,11 +81,7 @@ export class RecordFile {
 
   /** Reads the file. One that is damaged counts as none. */
   async load(): Promise<void> {
-    try {
-      this.#record = { ...empty, ...JSON.parse(await readFile(this.#file, 'utf8')) }
-    } catch {
-      this.#record = empty
-    }
+    this.#record = { ...empty, ...(await readJson<Partial<UpdateRecord>>(this.#file).catch(() => null)) }
   }
 
   /**
@@ -128,7 +123,7 @@ export class RecordFile {
 
   async #store(): Promise<void> {
     try {
-      await this.#write()
+      await writeJson(this.#file, this.#record)
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException
       if (code !== 'ENOSPC' && code !== 'EDQUOT') throw cause
@@ -136,18 +131,5 @@ export class RecordFile {
         'The disk is full, so the state of updates cannot be stored. Free some space, and try again.'
       throw new NodekeepError('INSUFFICIENT_STORAGE', message, { cause })
     }
-  }
-
-  async #write(): Promise<void> {
-    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 })
-    const next = `${this.#file}.new`
-    const handle = await open(next, 'w', 0o600)
-    try {
-      await handle.writeFile(JSON.stringify(this.#record))
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(next, this.#file)
   }
 }

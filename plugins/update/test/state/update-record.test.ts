@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { recordDiskSteps } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 import { RecordFile } from '../../src/state/update-record.ts'
 
@@ -20,4 +21,21 @@ test('a note is in the record at once, and in the file as soon as that can be wr
   mkdirSync(folder)
   while (!existsSync(path)) await new Promise(setImmediate)
   t.match(JSON.parse(readFileSync(path, 'utf8')), { withoutWayBack: '1.1.0' })
+})
+
+const onLinux = process.platform === 'linux' ? {} : { skip: 'reads /proc' }
+
+test('a change is on the disk when it ends, also its name and the folder', onLinux, async (t) => {
+  const folder = t.testdir()
+  const { signal } = new AbortController()
+  const path = join(folder, 'own', 'update.json')
+  const file = new RecordFile(path, { log: { warn: () => {} }, signal })
+  using steps = await recordDiskSteps()
+  await file.change({ withoutWayBack: '1.1.0' })
+  t.strictSame(steps.list, [
+    `sync ${folder}`,
+    `sync ${path}.new`,
+    `rename ${path}`,
+    `sync ${join(folder, 'own')}`,
+  ])
 })

@@ -1,4 +1,5 @@
 import {
+  invalid,
   NodekeepError,
   type WasmFunctionExport,
   type WasmNumber,
@@ -86,10 +87,6 @@ function singleArgument(value: unknown): number | string {
   return isBeyond || typeof single === 'string'
     ? 'a number that a single can hold (up to about ±3.4028235e38), "NaN", "Infinity" or "-Infinity"'
     : single
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }
 
 /**

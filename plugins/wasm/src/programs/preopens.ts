@@ -1,4 +1,10 @@
-import { type AuthenticatedUser, NodekeepError, type UserFiles, type WasmPreopen } from '@nodekeep/plugin-sdk'
+import {
+  type AuthenticatedUser,
+  invalid,
+  NodekeepError,
+  type UserFiles,
+  type WasmPreopen,
+} from '@nodekeep/plugin-sdk'
 
 /** A folder that a request opens for a program. */
 interface RequestedFolder {
@@ -68,8 +74,4 @@ function overlap(one: string, other: string): boolean {
 
 function slashed(path: string): string {
   return path.endsWith('/') ? path : `${path}/`
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

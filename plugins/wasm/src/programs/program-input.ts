@@ -1,4 +1,4 @@
-import { NodekeepError, type WasmProgramRun } from '@nodekeep/plugin-sdk'
+import { invalid, type WasmProgramRun } from '@nodekeep/plugin-sdk'
 
 /** The input of a program as a request gives it. */
 interface RequestedInput {
@@ -40,8 +40,4 @@ function inputBytes(stdin: string, encoding: 'utf8' | 'base64'): Uint8Array {
 function checkText(text: string, what: string): void {
   if (text.includes('\0')) throw invalid(`${what} contains the character NUL.`)
   if (!text.isWellFormed()) throw invalid(`${what} is not valid Unicode text.`)
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { text } from 'node:stream/consumers'
-import { siweCredentials } from '@nodekeep/login-siwe/client'
+import { addressOf, signText, siweCredentials } from '@nodekeep/login-siwe/client'
 import { type Static, type TSchema, Type } from 'typebox'
 import { Check } from 'typebox/schema'
 import { readJson } from '../remote/bounded-answers.ts'
@@ -8,6 +8,7 @@ import { checkToken } from '../remote/node-requests.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { nodeUrl } from './node-url.ts'
 import { changeSettings } from './settings.ts'
+import { keyOfWallet } from './wallet.ts'
 
 /** Options of `nodekeep-sync login`. */
 export interface LoginOptions {
@@ -56,9 +57,7 @@ export async function login({ node, key, claim }: LoginOptions): Promise<void> {
 
 /** Signs in with a wallet, and creates a token that may do no more than sync. The session ends. */
 async function tokenOfWallet(url: URL, file: string, claim: string | undefined): Promise<string> {
-  // Only this needs its library, which is large.
-  const { walletOf } = await import('./wallet.ts')
-  const wallet = await walletOf(file)
+  const key = await keyOfWallet(file)
   const nonce = await ask(url, '/auth/siwe/nonce', nonceAnswer)
   // Another site would take the signature for a sign-in of its own.
   if (nonce.domain !== url.host) {
@@ -67,7 +66,7 @@ async function tokenOfWallet(url: URL, file: string, claim: string | undefined):
       `${url.origin} asks for a sign-in at ${nonce.domain.slice(0, 100)}, so nothing is signed. Give the address under which the node is known with --node.`,
     )
   }
-  const credentials = await siweCredentials(nonce, wallet.address, (message) => wallet.signMessage(message))
+  const credentials = await siweCredentials(nonce, addressOf(key), async (message) => signText(key, message))
   const { sessionToken } = await ask(url, '/auth/siwe', sessionAnswer, {
     json: { ...credentials, claim },
   })

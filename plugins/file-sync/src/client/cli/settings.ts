@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { readJson, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 
 /** The settings that the command keeps for a person. The file is for them alone, because it has tokens. */
 interface Settings {
@@ -18,19 +18,15 @@ function settingsFolder(): string {
 }
 
 export async function readSettings(): Promise<Settings> {
-  const text = await readFile(join(settingsFolder(), 'settings.json'), 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '{}'
-    throw error
-  })
-  return { tokens: {}, folders: {}, ...(JSON.parse(text) as Partial<Settings>) }
+  const stored = await readJson<Partial<Settings>>(join(settingsFolder(), 'settings.json'))
+  return { tokens: {}, folders: {}, ...stored }
 }
 
 /** Changes the settings as a whole: a killed command leaves the former ones. */
 export async function changeSettings(change: (settings: Settings) => Settings): Promise<void> {
   const folder = settingsFolder()
-  await mkdir(folder, { recursive: true, mode: 0o700 })
   const settings = change(await readSettings())
-  const temporary = join(folder, `settings-${randomUUID()}`)
-  await writeFile(temporary, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flush: true })
-  await rename(temporary, join(folder, 'settings.json'))
+  // Two commands may change the settings at a time.
+  const draft = join(folder, `settings-${randomUUID()}`)
+  await writeJson(join(folder, 'settings.json'), settings, draft)
 }

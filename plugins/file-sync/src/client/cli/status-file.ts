@@ -42,6 +42,7 @@ export class StatusFile {
     const printed: PrintedStatus = { folder, node, pid, isRunning: true, ...status, problems, problemCount }
     const text = JSON.stringify(printed)
     if (text === this.#written) return
+    // The status of a client that has ended tells nothing, so it need not survive a power cut: twice a second, syncs would cost more.
     const temporary = `${statusFile(folder)}.new`
     await writeFile(temporary, text)
     await rename(temporary, statusFile(folder))

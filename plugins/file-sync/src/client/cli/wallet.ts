@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import { Wallet } from 'ethers'
+import { readKey } from '@nodekeep/login-siwe/client'
 import { SyncFailure } from '../sync-failure.ts'
 
-/** Reads the private key of a wallet from a file. The errors of the library would show what is in the file. */
-export async function walletOf(file: string): Promise<Wallet> {
-  try {
-    return new Wallet((await readFile(file, 'utf8')).trim())
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code?.startsWith('E') ? message : 'It must contain a private key of 64 hexadecimal digits.'
-    throw new SyncFailure('stop', `${file} cannot be used as the key of a wallet. ${reason}`)
-  }
+/** Reads the private key of a wallet from a file. No message shows what is in the file. */
+export async function keyOfWallet(file: string): Promise<Uint8Array> {
+  const text = await readFile(file, 'utf8').catch(({ message }: Error) => refuse(file, message))
+  return readKey(text) ?? refuse(file, 'It must contain a private key of 64 hexadecimal digits.')
+}
+
+function refuse(file: string, reason: string): never {
+  throw new SyncFailure('stop', `${file} cannot be used as the key of a wallet. ${reason}`)
 }

@@ -1,5 +1,4 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { syncFolder } from '@nodekeep/plugin-sdk/durable-files'
 
 /** Makes the names in folders durable. Calls for a folder that come while one waits share it. */
 export class FolderSync {
@@ -13,7 +12,7 @@ export class FolderSync {
       this.#waiting.delete(folder)
       this.#running.set(folder, next)
       try {
-        await syncNow(folder)
+        await syncFolder(folder)
       } finally {
         if (this.#running.get(folder) === next) this.#running.delete(folder)
       }
@@ -22,17 +21,5 @@ export class FolderSync {
     // A failure of this call is none of the next one.
     next.catch(() => {})
     return next
-  }
-}
-
-async function syncNow(folder: string): Promise<void> {
-  // Windows cannot open a folder to sync it.
-  if (process.platform === 'win32') return
-  // A named pipe that has taken the place of the folder would wait for a writer.
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }

@@ -7,6 +7,7 @@ import {
   errorBodyOf,
   errorStatus,
   type FileChange,
+  invalid,
   type Log,
   NodekeepError,
   untilAborted,
@@ -313,10 +314,6 @@ function read(text: string): ClientMessage {
   } catch (error) {
     throw invalid((error as Error).message)
   }
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }
 
 function lateHello(): NodekeepError {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import { type Content, ContentBlocks } from '../../protocol/content-blocks.ts'
 import type { FromContentThread, ToContentThread } from './content-thread.ts'
 
@@ -72,9 +73,7 @@ export class ContentHasher {
   }
 
   #start(): Worker {
-    // The thread's file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    const file = new URL(`content-thread.${extension}`, import.meta.url)
+    const file = moduleBeside(import.meta.url, 'content-thread')
     const thread = new Worker(file, { execArgv: [], name: 'hashes of files' })
     thread.on('message', ({ id, content }: FromContentThread) => {
       const job = this.#jobs.get(id)

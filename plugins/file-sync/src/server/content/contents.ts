@@ -1,4 +1,5 @@
 import {
+  FairSlots,
   type FilesService,
   isNodekeepError,
   KeyedLock,
@@ -23,7 +24,7 @@ export class Contents {
   readonly #parts: ContentsParts
   readonly #lock = new KeyedLock()
   /** Requests that wait, by user. */
-  readonly #waiting = new Map<string, number>()
+  readonly #waiting = new FairSlots({ mostPerKey: mostWaiting })
 
   constructor(parts: ContentsParts) {
     this.#parts = parts
@@ -47,16 +48,8 @@ export class Contents {
    * @throws NodekeepError TOO_MANY_REQUESTS if too many of the user wait already
    */
   async inTurn<T>(userUuid: string, work: () => Promise<T>): Promise<T> {
-    const count = this.#waiting.get(userUuid) ?? 0
-    if (count >= mostWaiting) throw tooMany()
-    this.#waiting.set(userUuid, count + 1)
-    try {
-      return await work()
-    } finally {
-      const left = (this.#waiting.get(userUuid) ?? 1) - 1
-      if (left === 0) this.#waiting.delete(userUuid)
-      else this.#waiting.set(userUuid, left)
-    }
+    if (this.#waiting.isFull(userUuid)) throw tooMany()
+    return await this.#waiting.run(userUuid, work)
   }
 
   async #found(userUuid: string, file: FileVersion, signal: AbortSignal): Promise<Content | null> {

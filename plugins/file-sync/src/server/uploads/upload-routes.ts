@@ -2,6 +2,7 @@ import {
   type AuthenticatedUser,
   clientSignal,
   type FilesService,
+  invalid,
   isNodekeepError,
   KeyedLock,
   NodekeepError,
@@ -274,8 +275,4 @@ function deviceOf({ headers }: FastifyRequest): { readonly by?: string } {
 /** The type of a raw body does not matter, and need not be valid. Fastify would demand a valid one. */
 async function takeAnyType({ raw }: FastifyRequest): Promise<void> {
   raw.headers['content-type'] = 'application/octet-stream'
-}
-
-function invalid(message: string): NodekeepError {
-  return new NodekeepError('VALIDATION_ERROR', message)
 }

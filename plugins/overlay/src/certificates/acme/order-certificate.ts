@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { CertificatePair } from '@nodekeep/plugin-sdk/server-tls'
+import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { FromOrder, Issued, Order, OrderProblem } from './protocol.ts'
 
 /** An order that takes longer is given up, in milliseconds. */
@@ -34,9 +35,7 @@ export async function orderCertificate(
   signal: AbortSignal,
 ): Promise<Issued> {
   signal.throwIfAborted()
-  // The file has the extension of this one: `.ts` in the sources, `.js` once compiled.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const program = fileURLToPath(new URL(`order-process.${extension}`, import.meta.url))
+  const program = fileURLToPath(moduleBeside(import.meta.url, 'order-process'))
   const child = fork(program, { execArgv: ['--no-warnings'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   const limit = AbortSignal.any([signal, AbortSignal.timeout(orderMs)])

@@ -1,10 +1,10 @@
+import { newKey, readKey } from '@nodekeep/login-siwe/client'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { focusAtFirst } from '../../focus.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
-import { newKey, readKey } from './ethereum-key.ts'
 import { sealKey } from './sealed-key.ts'
 import { storedKey, storeKey } from './stored-key.ts'
 

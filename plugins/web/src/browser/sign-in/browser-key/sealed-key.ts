@@ -1,7 +1,7 @@
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { scryptAsync } from '@noble/hashes/scrypt.js'
 import { bytesToHex, hexToBytes, randomBytes } from '@noble/hashes/utils.js'
-import { addressOf } from './ethereum-key.ts'
+import { addressOf } from '@nodekeep/login-siwe/client'
 
 /** A private key, encrypted with a password: XChaCha20-Poly1305 with a key of scrypt (RFC 7914). Bytes are hexadecimal. */
 export interface SealedKey {

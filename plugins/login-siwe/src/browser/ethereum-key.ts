@@ -1,7 +1,7 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { checksumAddress } from '@nodekeep/login-siwe/client'
+import { checksumAddress } from './message.ts'
 
 /*
  * A private key as Ethereum uses it: 32 bytes on the curve secp256k1. WebCrypto has neither this curve nor, on plain-HTTP names of a

@@ -1,6 +1,6 @@
 /**
  * Does the same work with each item, a few at a time. When one fails, the signal of the others is aborted and no further
- * one begins. Running work is always awaited: nothing continues after the end.
+ * one begins. Running work is always awaited: nothing continues after the end. (p-map rejects while work still runs.)
  *
  * @param limit items at a time
  * @throws the first failure, of an item or of the iterable

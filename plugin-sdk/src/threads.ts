@@ -1,0 +1,81 @@
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parentPort, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
+
+/*
+ * Work in threads of their own. comlink loses the codes of errors and knows no abort. piscina and tinypool keep a pool of equal
+ * threads, and none of a task's own limits and progress: for one long task at a time, a thread is simpler.
+ */
+
+/** How a thread runs, and how to follow and stop it. */
+export interface ThreadOptions<Order, Message> extends Pick<WorkerOptions, 'resourceLimits'> {
+  /** A name for people who watch the process. */
+  readonly name: string
+  /** The data that the thread is started with: anything that `structuredClone` takes, and shared memory. */
+  readonly order: Order
+  /** Ends the thread at once. */
+  readonly signal?: AbortSignal | undefined
+  /** Takes what the thread sends before its answer. */
+  readonly onMessage?: (message: Message) => void
+  /** Options of Node in place of those of the process. `[]` starts a thread faster that imports no packages. */
+  readonly execArgv?: string[]
+}
+
+/** Messages of {@link answerInThread}. */
+type FromThread<Message, Answer> = { readonly message: Message } | { readonly answer: Answer }
+
+/**
+ * Returns the URL of a module beside another one, for threads and processes: with the extension of that one, which is `.ts` in the
+ * sources and `.js` once compiled.
+ *
+ * @param name the path of the module without its extension
+ * @example moduleBeside(import.meta.url, 'archive/read-thread')
+ */
+export function moduleBeside(url: string, name: string): URL {
+  return new URL(`${name}${extname(fileURLToPath(url))}`, url)
+}
+
+/**
+ * Runs a module that calls {@link answerInThread} in a thread of its own, and returns its answer. The thread has ended when the
+ * promise settles.
+ *
+ * @throws the error of the thread, with its code; the signal's reason; Error if the thread ends without an answer
+ * @example await runInThread<Order, number, Result>(moduleBeside(import.meta.url, 'count-thread'), { name: 'count', order, onMessage })
+ */
+export async function runInThread<Order, Message, Answer>(
+  module: URL,
+  { order, signal, onMessage, ...options }: ThreadOptions<Order, Message>,
+): Promise<Answer> {
+  signal?.throwIfAborted()
+  const thread = new Worker(module, { ...options, workerData: order })
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  thread.on('message', (sent: FromThread<Message, Answer>) => {
+    if ('answer' in sent) return resolve(sent.answer)
+    try {
+      onMessage?.(sent.message)
+    } catch (error) {
+      reject(error)
+    }
+  })
+  thread.on('error', reject)
+  thread.on('exit', () => reject(new Error(`The thread "${options.name}" ended without an answer.`)))
+  const abort = () => reject(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  try {
+    return await promise
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    await thread.terminate()
+  }
+}
+
+/**
+ * Answers {@link runInThread} with the result of `run`. Call it once, at the end of the thread's module, and await it: an error
+ * then reaches the caller, with its name, message and code, but not its class.
+ */
+export async function answerInThread<Order, Message, Answer>(
+  run: (order: Order, send: (message: Message) => void) => Answer | Promise<Answer>,
+): Promise<void> {
+  const post = (sent: FromThread<Message, Answer>) => parentPort?.postMessage(sent)
+  post({ answer: await run(workerData, (message) => post({ message })) })
+}
