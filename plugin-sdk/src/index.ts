@@ -10,11 +10,11 @@ export {
   type ProgressLine,
 } from './commands.ts'
 export { ChangeGate } from './concurrency/change-gate.ts'
+export { haltTogether } from './concurrency/halt-together.ts'
 export { KeyedLock } from './concurrency/keyed-lock.ts'
 export { lockFile } from './concurrency/lock-file.ts'
 export { lockFolder } from './concurrency/lock-folder.ts'
 export { Mutex } from './concurrency/mutex.ts'
-export { takeTogether } from './concurrency/take-together.ts'
 export { withTimeLimit } from './concurrency/time-limit.ts'
 export { untilAborted } from './concurrency/until-aborted.ts'
 export type { BaseContext, Log, SetupContext } from './context.ts'
