@@ -26,7 +26,7 @@ export default defineCommands<BackupConfiguration>({
     context.output.state({ filename, size })
   },
 
-  async list({ dataDir, nodeDataDir, options, output }) {
+  async list({ dataDir, nodeDataDir, restores, options, output }) {
     const unreadable: string[] = []
     const backups = await new BackupFolder(resolve(nodeDataDir, 'backups'), (filename, reason) =>
       unreadable.push(`The backup ${filename} cannot be read, so it is not listed: ${reason}`),
@@ -44,7 +44,7 @@ export default defineCommands<BackupConfiguration>({
     output.lines(...unreadable)
     const verdict = await readVerdict(dataDir)
     if (options.json !== true && verdict !== null) output.lines(sentenceOf(verdict, new Date()))
-    if (options.json !== true) output.lines(...(await restoreLines(nodeDataDir)))
+    if (options.json !== true) output.lines(...(await restoreLines(nodeDataDir, restores)))
   },
 
   async verify(context) {

@@ -19,9 +19,9 @@ import { backupRoutes } from './http/routes.ts'
 import type { BackupStatus } from './http/status.ts'
 import { momentRoutes } from './moment/moment-routes.ts'
 import { Moments } from './moment/moments.ts'
+import { finishRestores } from './restore/finish-restores.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
-import { settleRestores } from './restore/settle-restores.ts'
 import { firstLook } from './schedule/first-look.ts'
 import { Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
@@ -89,13 +89,13 @@ export default definePlugin({
         ? null
         : new Schedule(config.schedule, lastRun, await firstLook(state, lastRun))
 
-    const restoreFolders = new RestoreFolders(nodeDataDir)
-    const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+    const restoreFolders = new RestoreFolders(nodeDataDir, restores)
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
 
     context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
     context.onServing(async () => {
-      settleRestores({ folders: restoreFolders, restored: context.restored, log }).then(settle)
+      finishRestores({ folders: restoreFolders, restored: context.restored, log }).then(finish)
       await folder.removeUnfinished()
       await moments.removeStale()
       if (!drills.isRunning) await drills.removeLeft()
@@ -149,7 +149,7 @@ export default definePlugin({
           restores,
           backends,
           control,
-          settled,
+          finished,
           signal,
         })
       },

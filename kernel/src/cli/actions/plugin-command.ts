@@ -64,6 +64,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
       isExclusive = true
     },
     restores: {
+      state: () => restores.state(),
       folders: () => restores.folders(),
       plugins: () => restores.plugins(),
       adoptState: (state) => restores.adoptState(state),

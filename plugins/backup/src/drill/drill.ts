@@ -86,7 +86,7 @@ export async function drill(
     const prepared = await prepareRestore(
       {
         dataFolder: data,
-        folders: new RestoreFolders(data),
+        folders: new RestoreFolders(data, { state: async () => ({ planned: null, applied: null }) }),
         restores: { folders: async () => folders, adoptState: (state) => restores.adoptState(state) },
         hasBackend: () => true,
       },
