@@ -21,7 +21,7 @@ import {
   writeDurably,
 } from '../state/durable-file.ts'
 import { syncFolder } from '../state/sync-folder.ts'
-import type { InstalledPlugin } from './adopt-state.ts'
+import type { InstalledPlugin } from './migrate-restored-state.ts'
 import { MountPoints } from './mount-points.ts'
 
 /** A plan as its file holds it. */
@@ -87,11 +87,11 @@ export class KernelRestores implements NodeRestores {
     return this.#installed.plugins()
   }
 
-  async adoptState(state: RestoredState): Promise<void> {
+  async migrateState(state: RestoredState): Promise<void> {
     // Restores are rare.
-    const { adoptState } = await import('./adopt-state.ts')
+    const { migrateRestoredState } = await import('./migrate-restored-state.ts')
     const { version } = this.#installed
-    await adoptState(this.#dataFolder, state, { version, plugins: await this.plugins() })
+    await migrateRestoredState(this.#dataFolder, state, { version, plugins: await this.plugins() })
   }
 
   async plan(plan: RestorePlan): Promise<void> {

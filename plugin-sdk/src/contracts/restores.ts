@@ -69,7 +69,7 @@ export interface NodeRestores {
    * @throws NodekeepError VALIDATION_ERROR if it is not the state of a node; CONFLICT if this version of the node, or of one of its
    *   plugins, does not know its form: the message names both versions
    */
-  adoptState(state: RestoredState): Promise<void>
+  migrateState(state: RestoredState): Promise<void>
   /**
    * Stores a plan durably, in place of an earlier one that was not applied yet. The next start of the node applies it after it
    * has locked the data folder and before it opens a database, by renames that can be interrupted at any step. If something to

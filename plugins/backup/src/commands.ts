@@ -7,7 +7,7 @@ import type { BackupConfiguration } from './configuration.ts'
 import { rehearse } from './drill/rehearsal.ts'
 import { readVerdict, sentenceOf } from './drill/verdict.ts'
 import type { BackupStatus } from './http/status.ts'
-import { runWithMoment } from './moment/run-with-moment.ts'
+import { runWithLentFolder } from './lend/run-with-lent-folder.ts'
 import { answerOf } from './node-answer.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
@@ -76,7 +76,7 @@ export default defineCommands<BackupConfiguration>({
   'forget-previous': forgetPrevious,
 
   async moment(context) {
-    process.exitCode = await runWithMoment(await runningNode(context), context)
+    process.exitCode = await runWithLentFolder(await runningNode(context), context)
   },
 
   rehearse,

@@ -17,8 +17,8 @@ import { readRehearsal } from './drill/rehearsal.ts'
 import { backupHealth } from './health.ts'
 import { backupRoutes } from './http/routes.ts'
 import type { BackupStatus } from './http/status.ts'
-import { momentRoutes } from './moment/moment-routes.ts'
-import { Moments } from './moment/moments.ts'
+import { lendRoutes } from './lend/lend-routes.ts'
+import { LentFolder } from './lend/lent-folder.ts'
 import { finishRestores } from './restore/finish-restores.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
@@ -81,7 +81,7 @@ export default definePlugin({
           drills.begin({ file: join(folder.path, filename), bytes, identities })
       },
     })
-    const moments = new Moments({ participants, folder: folder.path, info, restores, backends, signal })
+    const lent = new LentFolder({ participants, folder: folder.path, info, restores, backends, signal })
     await backups.load()
     const lastRun = backups.last && new Date(backups.last.at)
     const schedule =
@@ -97,7 +97,7 @@ export default definePlugin({
     context.onServing(async () => {
       finishRestores({ folders: restoreFolders, restored: context.restored, log }).then(finish)
       await folder.removeUnfinished()
-      await moments.removeStale()
+      await lent.removeStale()
       if (!drills.isRunning) await drills.removeLeft()
       await backups.nameAhead()
       backups.updateTargets()
@@ -109,7 +109,7 @@ export default definePlugin({
       schedule?.end()
       return backups.close()
     })
-    context.onStop(() => moments.close())
+    context.onStop(() => lent.close())
     context.onStop(() => drills.interrupt())
 
     health.add(
@@ -141,7 +141,7 @@ export default definePlugin({
     context.routes(
       (app) => {
         backupRoutes(app, { backups, folder, status })
-        momentRoutes(app, moments)
+        lendRoutes(app, lent)
         restoreRoutes(app, {
           dataFolder: nodeDataDir,
           backups: folder,

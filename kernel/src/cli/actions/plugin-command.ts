@@ -67,7 +67,7 @@ export async function runPluginCommand(call: PluginCommandCall): Promise<void> {
       state: () => restores.state(),
       folders: () => restores.folders(),
       plugins: () => restores.plugins(),
-      adoptState: (state) => restores.adoptState(state),
+      migrateState: (state) => restores.migrateState(state),
       async plan(plan) {
         if (isExclusive) return restores.plan(plan)
         throw new Error('A command plans a restore while no node runs: it has to call exclusive() before.')

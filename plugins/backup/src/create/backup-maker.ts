@@ -106,7 +106,7 @@ export class BackupMaker {
     this.#lastBytes = written.bytes
     const changed = written.changed.length
     try {
-      const filename = await folder.adopt(file, snapshot.moment)
+      const filename = await folder.publish(file, snapshot.moment)
       const made = {
         filename,
         size: written.size,

@@ -9,7 +9,7 @@ import type { RestoreDifferences } from './differences.ts'
 import { lockRestores } from './restore-lock.ts'
 
 /**
- * What the folder of a restore holds: a part of its archive; all of it, verified; the former data, after the restore. Earlier
+ * The content of the folder of a restore: a part of its archive; all of it, verified; the former data, after the restore. Earlier
  * releases wrote `planned` in place of `ready` when the restore was planned.
  */
 type RestoreContent = 'unpacking' | 'ready' | 'planned' | 'applied'

@@ -95,7 +95,7 @@ export class BackupFolder {
    *
    * @returns the name
    */
-  async adopt(file: string, moment: Date): Promise<string> {
+  async publish(file: string, moment: Date): Promise<string> {
     let second = moment.getTime()
     while (await exists(join(this.path, nameOf(new Date(second))))) second += 1000
     const filename = nameOf(new Date(second))
