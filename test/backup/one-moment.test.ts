@@ -12,9 +12,9 @@ import {
   definePlugin,
   Files,
   type FilesService,
+  haltTogether,
   type RegistryReader,
   type StateStore,
-  takeTogether,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 
@@ -81,7 +81,9 @@ test('counters in the state and in files are of one moment, whichever is written
     while (rounds < before + 20 || begun.size < names.length) await setImmediate()
     const parts = ['files', 'configuration', 'identity', 'state'].map((name) => participants.get(name))
     const prepared = await Promise.all(parts.flatMap((part) => part?.prepare(never) ?? []))
-    const snapshots = await takeTogether(prepared)
+    const halted = await haltTogether(prepared)
+    const snapshots = await halted.fix()
+    await halted[Symbol.asyncDispose]()
     for (const one of prepared) await one.release()
     const [stored, , , kept] = snapshots
     if (stored === undefined || kept === undefined) throw new Error('A participant is missing.')

@@ -10,6 +10,7 @@ import {
   type RestoredState,
   type RestoreMove,
   type RestorePlan,
+  type RestoresState,
 } from '@nodekeep/plugin-sdk'
 import {
   draftOf,
@@ -20,7 +21,7 @@ import {
 } from '@nodekeep/plugin-sdk/durable-files'
 import { messageOf } from '../errors/thrown.ts'
 import { isThere, removeDurably } from '../state/durable-file.ts'
-import type { InstalledPlugin } from './adopt-state.ts'
+import type { InstalledPlugin } from './migrate-restored-state.ts'
 import { MountPoints } from './mount-points.ts'
 
 /** A plan as its file holds it. */
@@ -58,25 +59,39 @@ interface InstalledNode {
 export class KernelRestores implements NodeRestores {
   readonly #dataFolder: string
   readonly #installed: InstalledNode
+  /** The last restore, once a plugin was told of it. No other one is applied while the node runs. */
+  #applied: AppliedRestore | null | undefined
+  #folders: Promise<readonly NodeFolder[]> | undefined
 
   constructor(dataFolder: string, installed: InstalledNode) {
     this.#dataFolder = dataFolder
     this.#installed = installed
   }
 
-  async folders(): Promise<readonly NodeFolder[]> {
-    return (await this.#installed.folders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
+  async state(): Promise<RestoresState> {
+    const planned = readPlan(planFile(this.#dataFolder))?.backup ?? null
+    const applied = this.#readApplied()?.backup ?? null
+    // A start that was killed between its last two steps leaves both. The next one makes the last step.
+    return { planned, applied: applied === planned ? null : applied }
+  }
+
+  folders(): Promise<readonly NodeFolder[]> {
+    this.#folders ??= this.#findFolders().catch((error) => {
+      this.#folders = undefined
+      throw error
+    })
+    return this.#folders
   }
 
   async plugins(): Promise<readonly InstalledPlugin[]> {
     return this.#installed.plugins()
   }
 
-  async adoptState(state: RestoredState): Promise<void> {
+  async migrateState(state: RestoredState): Promise<void> {
     // Restores are rare.
-    const { adoptState } = await import('./adopt-state.ts')
+    const { migrateRestoredState } = await import('./migrate-restored-state.ts')
     const { version } = this.#installed
-    await adoptState(this.#dataFolder, state, { version, plugins: await this.plugins() })
+    await migrateRestoredState(this.#dataFolder, state, { version, plugins: await this.plugins() })
   }
 
   async plan(plan: RestorePlan): Promise<void> {
@@ -89,7 +104,8 @@ export class KernelRestores implements NodeRestores {
 
   /** Returns the last restore for a plugin that has not acted on it. */
   restored(plugin: string): Restored | null {
-    const applied = readJsonSync<AppliedRestore>(appliedFile(this.#dataFolder))
+    if (this.#applied === undefined) this.#applied = this.#readApplied()
+    const applied = this.#applied
     if (applied === null || applied.acknowledgedBy.includes(plugin)) return null
     return {
       backup: applied.backup,
@@ -98,11 +114,20 @@ export class KernelRestores implements NodeRestores {
     }
   }
 
+  #readApplied(): AppliedRestore | null {
+    return readJsonSync<AppliedRestore>(appliedFile(this.#dataFolder))
+  }
+
   #acknowledge(plugin: string): void {
-    const file = appliedFile(this.#dataFolder)
-    const applied = readJsonSync<AppliedRestore>(file)
-    if (applied === null || applied.acknowledgedBy.includes(plugin)) return
-    writeJsonSync(file, { ...applied, acknowledgedBy: [...applied.acknowledgedBy, plugin] })
+    const applied = this.#applied
+    if (!applied || applied.acknowledgedBy.includes(plugin)) return
+    const acknowledged = { ...applied, acknowledgedBy: [...applied.acknowledgedBy, plugin] }
+    writeJsonSync(appliedFile(this.#dataFolder), acknowledged)
+    this.#applied = acknowledged
+  }
+
+  async #findFolders(): Promise<readonly NodeFolder[]> {
+    return (await this.#installed.folders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
   }
 }
 

@@ -17,8 +17,8 @@ interface ReadFile {
 }
 
 /**
- * A participant that consists of a few files of some kilobytes. They are read before the moment, and again at the moment if they
- * have changed.
+ * A participant that consists of a few files of some kilobytes. They are read before, and again while all parts of the node
+ * stand still if they have changed.
  *
  * @param find returns the files that there are
  */
@@ -27,21 +27,23 @@ export function smallFilesInBackups(find: () => readonly PlacedFile[]): BackupPa
     async prepare() {
       const known = new Map(find().map((placed) => [placed.path, readPlaced(placed)]))
       return {
-        async take(atMoment) {
-          const taken = find().map((placed) => {
-            const before = known.get(placed.path)
-            return before?.version === versionOf(placed) ? before.entry : readPlaced(placed).entry
-          })
-          await atMoment()
-          return {
-            async *entries() {
-              for (const one of taken) if ('open' in one) yield one
-            },
-            omitted: taken.filter((one) => 'why' in one),
-            changed: [],
-            async release() {},
-          }
-        },
+        halt: async () => ({
+          async fix() {
+            const taken = find().map((placed) => {
+              const before = known.get(placed.path)
+              return before?.version === versionOf(placed) ? before.entry : readPlaced(placed).entry
+            })
+            return {
+              async *entries() {
+                for (const one of taken) if ('open' in one) yield one
+              },
+              omitted: async () => taken.filter((one) => 'why' in one),
+              changed: [],
+              async release() {},
+            }
+          },
+          async [Symbol.asyncDispose]() {},
+        }),
         async release() {},
       }
     },

@@ -25,19 +25,15 @@ export function stateInBackups(dataFolder: string, databases: DatabaseSnapshots)
       })
       let isTaken = false
       return {
-        async take(atMoment) {
-          // Nothing may run between this and the call of `atMoment`.
-          const pinned = prepared.pin()
-          const moment = new Date()
-          try {
-            await atMoment()
-          } catch (error) {
-            await pinned.release()
-            throw error
-          }
-          isTaken = true
-          return snapshotOf(pinned, folder, moment)
-        },
+        halt: async () => ({
+          async fix() {
+            const pinned = prepared.pin()
+            isTaken = true
+            return snapshotOf(pinned, folder, new Date())
+          },
+          // A transaction of SQLite fixes the state. No writer has to wait.
+          async [Symbol.asyncDispose]() {},
+        }),
         async release() {
           prepared.release()
           if (!isTaken) await rm(folder, { recursive: true, force: true })
@@ -61,7 +57,7 @@ function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): Bac
   const copying = copyAll(pinned, folder, moment, abandoned.signal).finally(() => pinned.release())
   copying.catch(() => {})
   return {
-    omitted: [],
+    omitted: async () => [],
     changed: [],
     async *entries() {
       yield* await copying

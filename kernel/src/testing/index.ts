@@ -8,3 +8,4 @@ export { type CommandOptions, type CommandOutcome, runCommand } from './run-comm
 export { setClock } from './set-clock.ts'
 export { fillDisk, onSmallDisk } from './small-disk.ts'
 export { stateExpansionProblems } from './state-expansion-problems.ts'
+export { takeSnapshot } from './take-snapshot.ts'

@@ -14,6 +14,7 @@ import { type Test, test } from 'tap'
 import { tokenHash } from '../../src/sessions/token.ts'
 import { DatabaseSnapshots } from '../../src/state/database-snapshots.ts'
 import { createTestNode, type TestNodeOptions } from '../../src/testing/create-test-node.ts'
+import { takeSnapshot } from '../../src/testing/take-snapshot.ts'
 
 const never = new AbortController().signal
 
@@ -50,20 +51,15 @@ async function startNode(t: Test, options: TestNodeOptions = {}) {
   return { node, ...(captured as unknown as Captured) }
 }
 
-/** @param beforeMoment called when the participant is prepared */
+/** @param beforeHalt called when the participant is prepared */
 async function take(
   participants: RegistryReader<BackupParticipant>,
   name: string,
-  beforeMoment = () => {},
+  beforeHalt = () => {},
 ): Promise<BackupSnapshot> {
   const prepared = await participants.get(name)?.prepare(never)
-  if (prepared === undefined) throw new Error(`There is no participant "${name}".`)
-  try {
-    beforeMoment()
-    return await prepared.take(async () => {})
-  } finally {
-    await prepared.release()
-  }
+  beforeHalt()
+  return takeSnapshot(prepared)
 }
 
 /** Writes the entries of a snapshot into a folder. */
@@ -140,11 +136,14 @@ test('the state in a backup is whole, without sessions, tokens, leases and entri
   t.notOk(readFileSync(state).includes('used-once'))
 })
 
-test('the state is that of the moment at which all others stand still', async (t) => {
+test('the state is fixed while all others stand still', async (t) => {
   const { node, participants } = await startNode(t)
   const prepared = await participants.get('state')?.prepare(never)
   await node.signIn()
-  const snapshot = await prepared?.take(async () => void (await node.signIn()))
+  const halted = await prepared?.halt()
+  const snapshot = await halted?.fix()
+  await node.signIn()
+  await halted?.[Symbol.asyncDispose]()
   await prepared?.release()
   const folder = t.testdir()
   if (snapshot !== undefined) await unpack(snapshot, folder)
@@ -186,13 +185,14 @@ test('a snapshot that is given up at any point leaves nothing', async (t) => {
 
   const failed = await state?.prepare(never)
   const error = new Error('Another participant failed.')
-  await t.rejects(async () => failed?.take(() => Promise.reject(error)), error)
-  await failed?.release()
+  await t.rejects(
+    takeSnapshot(failed, () => Promise.reject(error)),
+    error,
+  )
   t.strictSame(copies(), [])
 
   const taken = await state?.prepare(never)
-  const snapshot = await taken?.take(async () => {})
-  await taken?.release()
+  const snapshot = await takeSnapshot(taken)
   await snapshot?.release()
   t.strictSame(copies(), [])
   const entries = async () => {
@@ -229,12 +229,12 @@ test('the configuration files are in a backup as a person wrote them', async (t)
   const unpacked = join(folder, 'unpacked')
   const snapshot = await take(participants, 'configuration')
   t.strictSame(await unpack(snapshot, unpacked), ['base.json'], 'the preset of the node is not there')
-  t.strictSame(snapshot.omitted, [])
+  t.strictSame(await snapshot.omitted(), [])
   t.match(readFileSync(join(unpacked, 'base.json'), 'utf8'), /^\/\/ mine/)
 
   rmSync(join(folder, 'base.json'))
   const second = await take(participants, 'configuration')
-  t.match(second.omitted, [{ what: 'base.json', why: /cannot be read/ }])
+  t.match(await second.omitted(), [{ what: 'base.json', why: /cannot be read/ }])
 
   const bare = await startNode(t)
   t.strictSame(await unpack(await take(bare.participants, 'configuration'), unpacked), [])

@@ -74,9 +74,12 @@ test('a planned restore is applied once, and what was there before is kept', asy
   t.equal(applyPlannedRestore(data), null)
   await planned(data)
   t.ok(isRestorePlanned(data))
-  t.equal(applyPlannedRestore(data), 'backup-20261101-030000.tar.gz')
+  const name = 'backup-20261101-030000.tar.gz'
+  t.strictSame(await restoresOf(data).state(), { planned: name, applied: null })
+  t.equal(applyPlannedRestore(data), name)
   t.strictSame(contentOf(data), restored)
   t.notOk(isRestorePlanned(data))
+  t.strictSame(await restoresOf(data).state(), { planned: null, applied: name })
   t.equal(applyPlannedRestore(data), null)
 })
 
@@ -119,6 +122,8 @@ test('a restore that stops before any of its steps ends in the same state', asyn
     const data = join(folder, String(steps))
     await planned(data)
     finished = stoppedBefore(steps, () => void applyPlannedRestore(data))
+    const { planned: left, applied } = await restoresOf(data).state()
+    t.ok((left === null) !== (applied === null), `it is either planned or applied before step ${steps}`)
     applyPlannedRestore(data)
     t.strictSame(contentOf(data), restored, `stopped before step ${steps}`)
   }

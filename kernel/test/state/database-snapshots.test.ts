@@ -19,7 +19,7 @@ import {
   DatabaseSnapshots,
   type SnapshotDatabase,
 } from '../../src/state/database-snapshots.ts'
-import { createTestNode } from '../../src/testing/index.ts'
+import { createTestNode, takeSnapshot } from '../../src/testing/index.ts'
 
 /** A plugin with a database of its own, in which a thread of its own writes without a pause. */
 function counter(onSetup: (thread: Worker, state: StateStore) => void) {
@@ -216,12 +216,10 @@ test('a node that stops gives its snapshots up', async (t) => {
   })
   const node = await createTestNode({ plugins: [keeper] })
   const signal = new AbortController().signal
-  const prepared = await state?.prepare(signal)
-  const snapshot = await prepared?.take(async () => {})
-  await prepared?.release()
+  const snapshot = await takeSnapshot(await state?.prepare(signal))
   await node.stop()
   const stopping = { code: 'SERVICE_UNAVAILABLE', message: 'The node is stopping.' }
-  await t.rejects(async () => void (await Array.fromAsync(snapshot?.entries() ?? [])), stopping)
+  await t.rejects(async () => void (await Array.fromAsync(snapshot.entries())), stopping)
   await t.rejects(async () => state?.prepare(signal), stopping)
 })
 

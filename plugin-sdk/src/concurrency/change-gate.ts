@@ -3,7 +3,7 @@ import { untilAborted } from './until-aborted.ts'
 
 /**
  * Lets changes run at the same time, except while a snapshot needs everything to stay as it is. {@link createStorageBackend}
- * runs the changes of a driver in one. A driver with `prepareSnapshot` runs them in one of its own.
+ * runs the changes of a driver with `snapshot` in one. A driver with `prepareSnapshot` runs them in one of its own.
  *
  * @example
  * remove(path) {
@@ -12,9 +12,9 @@ import { untilAborted } from './until-aborted.ts'
  */
 export class ChangeGate {
   readonly #running = new InFlight<Promise<unknown>>()
-  #exclusive: Promise<void> | null = null
+  #halt: Promise<void> | null = null
 
-  /** Runs a change. It waits while exclusive work runs or waits. */
+  /** Runs a change. It waits while changes are halted, or are to be halted. */
   runShared<T>(change: () => Promise<T>): Promise<T> {
     return this.runLate(async (begin) => {
       await begin()
@@ -23,49 +23,62 @@ export class ChangeGate {
   }
 
   /**
-   * Runs work that becomes a change only when it calls `begin`, and is one until its end. `begin` waits while exclusive work runs
-   * or waits. Exclusive work does not wait for work that has not called it.
+   * Runs work that becomes a change only when it calls `begin`, and is one until its end. `begin` waits while changes are halted,
+   * or are to be halted. A halt does not wait for work that has not called it.
    */
   async runLate<T>(work: (begin: () => Promise<void>) => Promise<T>): Promise<T> {
-    let begun: Promise<() => void> | undefined
+    let begun: Promise<Disposable> | undefined
     try {
       return await work(async () => {
-        begun ??= this.#begin()
+        begun ??= this.begin()
         await begun
       })
     } finally {
-      const end = await begun
-      end?.()
+      const change = await begun
+      change?.[Symbol.dispose]()
     }
   }
 
   /**
-   * Runs work while no change runs. It waits for the running changes, and new changes wait for it.
+   * Begins a change that ends when it is disposed. It waits while changes are halted, or are to be halted.
    *
-   * @param signal ends the wait for the running changes; the work then does not run
-   * @throws the signal's reason, or the error of the work
+   * @param signal ends the wait; the change then does not begin
+   * @throws the signal's reason
    */
-  async runExclusive<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    while (this.#exclusive !== null) await untilAborted(this.#exclusive, signal)
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    this.#exclusive = ended
-    try {
-      while (this.#running.size > 0) await untilAborted(Promise.allSettled(this.#running), signal)
-      signal.throwIfAborted()
-      return await work()
-    } finally {
-      this.#exclusive = null
-      end()
+  async begin(signal?: AbortSignal): Promise<Disposable> {
+    while (this.#halt !== null) await (signal ? untilAborted(this.#halt, signal) : this.#halt)
+    signal?.throwIfAborted()
+    const { promise: running, resolve: end } = Promise.withResolvers<void>()
+    this.#running.add(running)
+    return {
+      [Symbol.dispose]: () => {
+        this.#running.delete(running)
+        end()
+      },
     }
   }
 
-  async #begin(): Promise<() => void> {
-    while (this.#exclusive !== null) await this.#exclusive
-    const { promise: running, resolve: end } = Promise.withResolvers<void>()
-    this.#running.add(running)
-    return () => {
-      this.#running.delete(running)
+  /**
+   * Halts changes: waits for the running ones, and new ones wait until the halt is disposed. One halt waits for another.
+   *
+   * @param signal ends the wait; changes then go on
+   * @throws the signal's reason
+   */
+  async halt(signal: AbortSignal): Promise<Disposable> {
+    while (this.#halt !== null) await untilAborted(this.#halt, signal)
+    const { promise: halted, resolve } = Promise.withResolvers<void>()
+    this.#halt = halted
+    const end = () => {
+      if (this.#halt === halted) this.#halt = null
+      resolve()
+    }
+    try {
+      while (this.#running.size > 0) await untilAborted(Promise.allSettled(this.#running), signal)
+      signal.throwIfAborted()
+      return { [Symbol.dispose]: end }
+    } catch (error) {
       end()
+      throw error
     }
   }
 }

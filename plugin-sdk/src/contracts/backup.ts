@@ -39,8 +39,8 @@ export interface BackupOmission {
 export interface BackupSnapshot {
   /** The entries of the state at the moment, each path once, always in the same order. Later changes do not change them. */
   entries(): AsyncIterable<BackupEntry>
-  /** Complete from the start: an archive begins with it. */
-  readonly omitted: readonly BackupOmission[]
+  /** Tells everything that it leaves out. It is called once changes go on again, before the entries are read: an archive begins with it. */
+  omitted(): Promise<readonly BackupOmission[]>
   /**
    * The paths of files that another program changed in place after the moment. They are in the archive as they were read, which
    * may be neither their state at the moment nor any other state that existed. Complete when all entries have been read.
@@ -65,9 +65,8 @@ export interface BackupSnapshot {
 /**
  * A part of the node with state that backups contain. Its name in the registry is its folder in the archive.
  *
- * All participants first do their long work, side by side. When all are prepared, they are taken at one moment by
- * {@link takeTogether}: the first one brings its changes to a halt, then the second one, and so on; each fixes its state, and
- * all go on. So all stand still at one moment, and none longer than needed.
+ * All participants first do their long work, side by side. When all are prepared, the first one brings its changes to a halt, then
+ * the second one, and so on; each fixes its state, and all go on. So all stand still at one moment, and none longer than needed.
  *
  * A participant has no method to restore. The node puts the files of an archive in their places before a plugin runs; a
  * plugin that must act on it finds `restored` in its context. The entries of a participant are then at
@@ -76,8 +75,7 @@ export interface BackupSnapshot {
  */
 export interface BackupParticipant {
   /**
-   * Does everything that can happen before the moment, such as listing files, while changes go on. `take` fixes the state: see
-   * {@link PreparedSnapshot}. A prepared participant may wait for slower ones, so it keeps up with the changes meanwhile.
+   * Does everything that can happen before the moment, such as listing files, while changes go on: see {@link PreparedSnapshot}. A prepared participant may wait for slower ones, so it keeps up with the changes meanwhile.
    *
    * @param signal aborted when the participant takes too long, or when the backup is canceled, until the snapshot is taken
    */

@@ -1,14 +1,19 @@
 /**
- * A snapshot whose long work is done and that waits for its moment. Several are taken at one moment by {@link takeTogether}.
+ * A snapshot whose long work is done, while changes went on. Several are taken at one moment by {@link haltTogether}.
+ *
+ * @example
+ * await using halted = await prepared.halt()
+ * const snapshot = await halted.fix()
  */
 export interface PreparedSnapshot<T> {
-  /**
-   * Takes the snapshot. It brings changes to a halt, calls `atMoment` once, and lets changes go on when that has resolved. The
-   * snapshot shows the state at the call. Call it once.
-   *
-   * @param atMoment if it rejects, no snapshot is taken, and `take` rejects with the same error
-   */
-  take(atMoment: () => Promise<void>): Promise<T>
-  /** Gives the snapshot up if it was not taken. Call it always; after `take`, and a second time, it does nothing. */
+  /** Brings changes to a halt, until the result is disposed. Call it once. */
+  halt(): Promise<HaltedSnapshot<T>>
+  /** Gives the snapshot up if its state was not fixed. Call it always, after the halt; otherwise, and a second time, it does nothing. */
   release(): Promise<void>
+}
+
+/** A part of a node whose changes stand still. Its disposal lets them go on; a second one does nothing. */
+export interface HaltedSnapshot<T> extends AsyncDisposable {
+  /** Takes the snapshot, which shows the state of the halt, in a short step. Call it at most once. */
+  fix(): Promise<T>
 }

@@ -11,7 +11,7 @@ export interface RestoreMove {
 
 /** A restore for the next start of the node, which applies it before it opens anything. */
 export interface RestorePlan {
-  /** The name of the backup, for people. */
+  /** The name of the backup or of its restore, for people and for {@link RestoresState}. */
   readonly backup: string
   /** The moment of the backup's state. */
   readonly moment: Date
@@ -40,8 +40,18 @@ export interface RestoredState {
   readonly plugins: readonly { readonly id: string; readonly version: string }[]
 }
 
+/** The restores of a node, by the names of their plans. */
+export interface RestoresState {
+  /** The one that the next start applies, or goes on to apply; `null` for none. */
+  readonly planned: string | null
+  /** The last one that a start has applied, as a whole; `null` for none. */
+  readonly applied: string | null
+}
+
 /** Plans restores. */
 export interface NodeRestores {
+  /** Tells which restore is planned, and which one was applied. Nothing else records this. */
+  state(): Promise<RestoresState>
   /**
    * Returns the folders that the manifests of the enabled plugins declare (`nodekeep.folders`), as the configuration sets them. The
    * plugins are not imported, and one whose package is missing is left out.
@@ -59,7 +69,7 @@ export interface NodeRestores {
    * @throws NodekeepError VALIDATION_ERROR if it is not the state of a node; CONFLICT if this version of the node, or of one of its
    *   plugins, does not know its form: the message names both versions
    */
-  adoptState(state: RestoredState): Promise<void>
+  migrateState(state: RestoredState): Promise<void>
   /**
    * Stores a plan durably, in place of an earlier one that was not applied yet. The next start of the node applies it after it
    * has locked the data folder and before it opens a database, by renames that can be interrupted at any step. If something to

@@ -152,16 +152,15 @@ export interface StorageDriver {
    */
   copy?(source: string, destination: string, options: StorageDriverCopyOptions): Promise<StorageEntry>
   /**
-   * Fixes the state of all files, in a short step: the backend halts changes, and lets them go on when the caller's `atMoment`
-   * has resolved. A change lasts from the call of its method, for a write or a copy from the call of `beforeCommit`, to its end.
-   * Leave it out if the storage has no snapshots, or if making one takes long.
+   * Fixes the state of all files, in a short step, while the backend halts changes. A change lasts from the call of its method, for
+   * a write or a copy from the call of `beforeCommit`, to its end. Leave it out if the storage has no snapshots, or if making one takes long.
    */
   snapshot?(): Promise<StorageDriverSnapshot>
   /**
-   * Instead of `snapshot`, for a storage whose snapshot takes long: does all long work, while changes go on. `take` then brings
-   * changes to a halt, fixes the state, calls `atMoment` once, and lets changes go on when that has resolved. It is called at most
-   * once, and may be called much later. {@link ChangeGate} does the halt. If `atMoment` rejects, `take` rejects: `atMoment` rejects
-   * when the signal aborts, too. `release` is called once, unless `take` has resolved.
+   * Instead of `snapshot`, for a storage whose snapshot takes long: does all long work, while changes go on. `halt` then brings
+   * changes to a halt until the disposal of its result, whose `fix` fixes the state. Each is called at most once, `halt` perhaps
+   * much later. {@link ChangeGate} does the halt. When the signal aborts, the backend disposes the halt. `release` is called
+   * once, unless `fix` has resolved.
    *
    * A driver whose `remove`, `move` or `makeDirectory` waits for a lock that a write holds when it calls `beforeCommit` needs this
    * method, too, with its gate inside the lock: with `snapshot`, they would wait for each other.

@@ -263,13 +263,12 @@ export interface StorageBackend {
    * Prepares a snapshot: everything that takes long, such as copying a tree of names, while changes go on. Backends that cannot
    * make snapshots have no such method.
    *
-   * `take` brings the changes to a halt, calls `atMoment` once, and lets them go on when that has resolved. The snapshot shows
-   * the state at the call. During the halt, no `beforeCommit` is called, reads work, and changes wait; `atMoment` must not wait
-   * for a change of this backend, nor take a second snapshot of it.
+   * During the halt, no `beforeCommit` is called, reads work, and changes wait. Its holder must not wait for a change of this
+   * backend, nor for the halt of a second snapshot of it. The close ends the halt.
    *
-   * Several backends fix their states at one moment by {@link takeTogether}.
+   * Several backends fix their states at one moment by {@link haltTogether}.
    *
-   * @param signal ends everything until the snapshot is taken, also the wait for `atMoment`; rejects with its reason
+   * @param signal ends everything until the snapshot is taken, also the halt: changes go on, and `fix` rejects with its reason
    */
   prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>>
   /**

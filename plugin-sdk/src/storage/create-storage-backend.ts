@@ -65,13 +65,15 @@ class DriverBackend implements StorageBackend {
   readonly #end: LinkedSignal = { signal: this.#closing.signal, [Symbol.dispose]: () => {} }
   readonly #calls = new InFlight<Promise<unknown>>()
   readonly #contents = new InFlight<ContentOfRead>()
-  readonly #gate = new ChangeGate()
+  /** Null if nothing halts changes, or the driver does it itself. */
+  readonly #gate: ChangeGate | null
   readonly #snapshots: DriverSnapshots
   #closed: Promise<void> | undefined
 
   constructor(driver: StorageDriver) {
     this.#driver = driver
     this.supports = driver.supports
+    this.#gate = driver.snapshot && !driver.prepareSnapshot ? new ChangeGate() : null
     this.#snapshots = new DriverSnapshots({
       driver,
       gate: this.#gate,
@@ -83,7 +85,7 @@ class DriverBackend implements StorageBackend {
     if (driver.copy) {
       this.copy = (source, destination, options = {}) =>
         this.#call(
-          () => this.#gate.runLate((begin) => this.#copy(source, destination, options, begin)),
+          () => this.#changeLate((begin) => this.#copy(source, destination, options, begin)),
           options.signal,
         )
     }
@@ -119,7 +121,7 @@ class DriverBackend implements StorageBackend {
     options: StorageWriteOptions = {},
   ): Promise<StorageEntry> {
     return this.#call(
-      () => this.#gate.runLate((begin) => this.#write(path, content, options, begin)),
+      () => this.#changeLate((begin) => this.#write(path, content, options, begin)),
       options.signal,
     )
   }
@@ -170,7 +172,12 @@ class DriverBackend implements StorageBackend {
 
   /** Runs a change. It waits while a snapshot halts changes. */
   #change(change: () => Promise<void>): Promise<void> {
-    return this.#call(() => this.#gate.runShared(change))
+    return this.#call(() => (this.#gate === null ? change() : this.#gate.runShared(change)))
+  }
+
+  /** Runs work that becomes a change when it calls `begin`. */
+  #changeLate<T>(work: (begin: () => Promise<void>) => Promise<T>): Promise<T> {
+    return this.#gate === null ? work(async () => {}) : this.#gate.runLate(work)
   }
 
   /** Runs a call that a close waits for. */

@@ -1,6 +1,5 @@
 import type { ChangeGate } from '../concurrency/change-gate.ts'
-import { untilAborted } from '../concurrency/until-aborted.ts'
-import type { PreparedSnapshot } from '../contracts/prepared-snapshot.ts'
+import type { HaltedSnapshot, PreparedSnapshot } from '../contracts/prepared-snapshot.ts'
 import type {
   StorageEntry,
   StorageReading,
@@ -9,13 +8,13 @@ import type {
 } from '../contracts/storage.ts'
 import type { StorageDriver, StorageDriverSnapshot } from '../contracts/storage-driver.ts'
 import { conflict } from '../errors.ts'
-import { driverError, Passed } from './driver-error.ts'
+import { driverError } from './driver-error.ts'
 
 /** The parts of a backend that its snapshots use. */
 interface BackendParts {
   readonly driver: StorageDriver
-  /** The gate that the changes of the backend pass. */
-  readonly gate: ChangeGate
+  /** The gate that the changes of the backend pass; null if the driver has one. */
+  readonly gate: ChangeGate | null
   /** Runs a call that a close waits for. */
   call<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Returns a signal that aborts with the caller's, and when the backend closes. */
@@ -27,7 +26,7 @@ interface BackendParts {
 /** The snapshots of a driver as the callers of its backend get them. Each is released once, at the latest by the close. */
 export class DriverSnapshots {
   readonly #parts: BackendParts
-  /** Snapshots, prepared or taken, that are not released. */
+  /** Snapshots, prepared or taken, that are not released, and halts that have not ended. */
   readonly #held = new Set<{ release(): Promise<void> }>()
 
   constructor(parts: BackendParts) {
@@ -39,19 +38,17 @@ export class DriverSnapshots {
     const signal = endsWith(callersSignal)
     const prepared = await (driver.prepareSnapshot?.(signal) ?? this.#withoutPreparation(signal))
     this.#held.add(prepared)
-    let isTaken = false
+    let isUsed = false
     return {
-      take: (atMoment) =>
+      halt: () =>
         call(async () => {
           signal.throwIfAborted()
-          if (isTaken || !this.#held.has(prepared))
-            throw conflict('The snapshot was taken or released before. Prepare another one.')
-          isTaken = true
-          return this.#take(prepared, atMoment, signal)
+          if (isUsed || !this.#held.has(prepared))
+            throw conflict('The snapshot was halted or released before. Prepare another one.')
+          isUsed = true
+          return this.#halt(prepared, callersSignal, signal)
         }, callersSignal),
-      release: async () => {
-        if (!isTaken) await this.#release(prepared)
-      },
+      release: () => this.#release(prepared),
     }
   }
 
@@ -59,59 +56,78 @@ export class DriverSnapshots {
   async releaseAll(): Promise<void> {
     const held = [...this.#held]
     this.#held.clear()
-    await Promise.allSettled(held.map((snapshot) => snapshot.release()))
+    // A halt ends before its prepared snapshot is released.
+    for (const each of held.reverse()) await each.release().catch(() => {})
   }
 
   /** The snapshot of a driver that has `snapshot` instead of `prepareSnapshot`. */
   #withoutPreparation(signal: AbortSignal): PreparedSnapshot<StorageDriverSnapshot> {
     const { driver, gate } = this.#parts
-    const take = async (atMoment: () => Promise<void>) => {
-      const snapshot = await (driver as Required<StorageDriver>).snapshot()
+    return {
+      async halt() {
+        const halt = await (gate as ChangeGate).halt(signal)
+        return {
+          fix: () => (driver as Required<StorageDriver>).snapshot(),
+          [Symbol.asyncDispose]: async () => halt[Symbol.dispose](),
+        }
+      },
+      release: async () => {},
+    }
+  }
+
+  /** @param signal aborts with the caller's, and when the backend closes; it ends the halt */
+  async #halt(
+    prepared: PreparedSnapshot<StorageDriverSnapshot>,
+    callersSignal: AbortSignal,
+    signal: AbortSignal,
+  ): Promise<HaltedSnapshot<StorageSnapshot>> {
+    const halted = await prepared.halt()
+    let end: Promise<void> | undefined
+    const goOn = async () => {
+      signal.removeEventListener('abort', abort)
       try {
-        await atMoment()
-        return snapshot
+        await halted[Symbol.asyncDispose]()
       } catch (error) {
+        throw driverError(error)
+      } finally {
+        this.#held.delete(held)
+      }
+    }
+    const held = {
+      release(): Promise<void> {
+        end ??= goOn()
+        return end
+      },
+    }
+    const abort = () => void held.release().catch(() => {})
+    this.#held.add(held)
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) {
+      await held.release()
+      throw signal.reason
+    }
+    const refuseIfEnded = () => {
+      signal.throwIfAborted()
+      if (end !== undefined) throw conflict('The halt of the snapshot has ended. Prepare another one.')
+    }
+    const fix = async () => {
+      refuseIfEnded()
+      if (!this.#held.has(prepared))
+        throw conflict('The snapshot was taken or released before. Prepare another one.')
+      const snapshot = await halted.fix()
+      this.#held.delete(prepared)
+      this.#held.add(snapshot)
+      try {
+        // Changes may have gone on meanwhile. The snapshot then shows several moments.
+        refuseIfEnded()
+        return this.#viewOf(snapshot)
+      } catch (error) {
+        this.#held.delete(snapshot)
         await snapshot.release()
         throw error
       }
     }
-    return { take: (atMoment) => gate.runExclusive(() => take(atMoment), signal), release: async () => {} }
-  }
-
-  /** Refuses a driver that does not call `atMoment` exactly once, or that goes on when it rejects. */
-  async #take(
-    prepared: PreparedSnapshot<StorageDriverSnapshot>,
-    atMoment: () => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<StorageSnapshot> {
-    let calls = 0
-    let failure: Passed | null = null
-    const atMomentOnce = async () => {
-      calls += 1
-      try {
-        if (calls > 1) throw driverError(new Error('The driver called `atMoment` a second time.'))
-        signal.throwIfAborted()
-        await untilAborted(atMoment(), signal)
-      } catch (error) {
-        failure ??= new Passed(error)
-        throw error
-      }
-    }
-    let snapshot: StorageDriverSnapshot
-    try {
-      snapshot = await prepared.take(atMomentOnce)
-    } catch (error) {
-      this.#held.delete(prepared)
-      await prepared.release()
-      throw failure ?? error
-    }
-    this.#held.delete(prepared)
-    if (failure !== null || calls === 0) {
-      await snapshot.release()
-      throw failure ?? new Error('The driver did not call `atMoment`.')
-    }
-    this.#held.add(snapshot)
-    return this.#viewOf(snapshot)
+    return { fix: () => this.#parts.call(fix, callersSignal), [Symbol.asyncDispose]: () => held.release() }
   }
 
   #viewOf(snapshot: StorageDriverSnapshot): StorageSnapshot {

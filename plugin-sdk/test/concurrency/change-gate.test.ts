@@ -4,7 +4,7 @@ import t from 'tap'
 
 const never = new AbortController().signal
 
-t.test('Exclusive work waits for running changes, and holds up new ones.', async (t) => {
+t.test('A halt waits for running changes, and holds up new ones until it is disposed.', async (t) => {
   const gate = new ChangeGate()
   const steps: string[] = []
   const [first, work] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -15,61 +15,78 @@ t.test('Exclusive work waits for running changes, and holds up new ones.', async
       steps.push(`${name} ends`)
     })
   const running = change('first', first.promise)
-  const exclusive = gate.runExclusive(async () => {
-    steps.push('work begins')
+  const halting = async () => {
+    using _halt = await gate.halt(never)
+    steps.push('halt begins')
     await work.promise
-    steps.push('work ends')
-  }, never)
+    steps.push('halt ends')
+  }
+  const exclusive = halting()
   const later = Promise.all([change('second'), change('third')])
   for (const step of [first, work]) {
     await setImmediate()
     step.resolve()
   }
   await Promise.all([running, exclusive, later])
-  t.strictSame(steps.slice(0, 4), ['first begins', 'first ends', 'work begins', 'work ends'])
+  t.strictSame(steps.slice(0, 4), ['first begins', 'first ends', 'halt begins', 'halt ends'])
   t.strictSame(steps.slice(4), ['second begins', 'third begins', 'second ends', 'third ends'])
 })
 
-t.test('Two calls of exclusive work run one after the other.', async (t) => {
+t.test('Two halts come one after the other.', async (t) => {
   const gate = new ChangeGate()
   let running = 0
   const work = async () => {
+    using _halt = await gate.halt(never)
     running += 1
     t.equal(running, 1)
     await setImmediate()
     running -= 1
   }
-  await Promise.all([1, 2, 3].map(() => gate.runExclusive(work, never)))
+  await Promise.all([1, 2, 3].map(work))
 })
 
 t.test('Failures reach the caller, and the gate stays usable.', async (t) => {
   const gate = new ChangeGate()
   const failing = () => Promise.reject(new Error('failed'))
   await t.rejects(gate.runShared(failing), { message: 'failed' })
-  await t.rejects(gate.runExclusive(failing, never), { message: 'failed' })
-  t.equal(await gate.runExclusive(async () => 1, never), 1)
+  const halt = await gate.halt(never)
+  halt[Symbol.dispose]()
+  halt[Symbol.dispose]()
   t.equal(await gate.runShared(async () => 2), 2)
 })
 
-t.test('A signal ends the wait for running changes. The work does not run, and changes go on.', async (t) => {
-  const gate = new ChangeGate()
-  const running = Promise.withResolvers<void>()
-  const change = gate.runShared(() => running.promise)
-  const controller = new AbortController()
-  const work = gate.runExclusive(async () => t.fail('the work runs'), controller.signal)
-  controller.abort(new Error('enough'))
-  await t.rejects(work, { message: 'enough' })
-  t.equal(await gate.runShared(async () => 1), 1)
-  running.resolve()
-  await change
-})
+t.test(
+  'A signal ends the wait for running changes, and changes go on. A signal ends the wait for a halt.',
+  async (t) => {
+    const gate = new ChangeGate()
+    const running = Promise.withResolvers<void>()
+    const change = gate.runShared(() => running.promise)
+    const controller = new AbortController()
+    const halting = gate.halt(controller.signal)
+    controller.abort(new Error('enough'))
+    await t.rejects(halting, { message: 'enough' })
+    t.equal(await gate.runShared(async () => 1), 1)
+    running.resolve()
+    await change
+    const halt = await gate.halt(never)
+    const waiting = new AbortController()
+    const beginning = gate.begin(waiting.signal)
+    waiting.abort(new Error('left'))
+    await t.rejects(beginning, { message: 'left' })
+    halt[Symbol.dispose]()
+    const begun = await gate.begin()
+    begun[Symbol.dispose]()
+    const last = await gate.halt(never)
+    last[Symbol.dispose]()
+  },
+)
 
 t.test(
-  'Work that becomes a change late does not hold exclusive work up before that, and waits for it then.',
+  'Work that becomes a change late does not hold a halt up before that, and waits for it then.',
   async (t) => {
     const gate = new ChangeGate()
     const steps: string[] = []
-    const [ready, go, exclusive] = [1, 2, 3].map(() => Promise.withResolvers<void>())
+    const [ready, go] = [1, 2].map(() => Promise.withResolvers<void>())
     const late = gate.runLate(async (begin) => {
       ready?.resolve()
       await go?.promise
@@ -78,14 +95,13 @@ t.test(
       steps.push('change')
     })
     await ready?.promise
-    const work = gate.runExclusive(async () => {
-      go?.resolve()
-      await setImmediate()
-      steps.push('work')
-      exclusive?.resolve()
-    }, never)
-    await Promise.all([late, work, exclusive?.promise])
-    t.strictSame(steps, ['work', 'change'])
+    const halt = await gate.halt(never)
+    go?.resolve()
+    await setImmediate()
+    steps.push('halt ends')
+    halt[Symbol.dispose]()
+    await late
+    t.strictSame(steps, ['halt ends', 'change'])
     await t.rejects(
       gate.runLate(async (begin) => {
         await begin()
@@ -93,6 +109,7 @@ t.test(
       }),
       { message: 'failed' },
     )
-    t.equal(await gate.runExclusive(async () => 1, never), 1, 'a change that failed has ended')
+    const last = await gate.halt(never)
+    last[Symbol.dispose]()
   },
 )

@@ -94,9 +94,9 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a copy that is not possible is refused and changes nothing',
       'skipped: a copy keeps the time that `modified` sets',
       'skipped: a snapshot shows what its backend shows at the moment, while writers go on',
-      'skipped: `atMoment` is called once, and nothing changes until it has resolved',
-      'skipped: a snapshot whose `atMoment` rejects fails with its error, and changes go on',
-      'skipped: an abort ends a snapshot, also the wait for `atMoment`, and changes go on',
+      'skipped: during a halt nothing changes, and changes go on after it',
+      'skipped: a halt ends without a snapshot, and is over for good',
+      'skipped: an abort ends a snapshot, also a halt, and changes go on',
       'skipped: a prepared snapshot shows the state when it is taken, and stops nobody before',
       'skipped: a prepared snapshot that is given up holds nobody up',
       'skipped: a snapshot tells what it leaves out, and can be released twice',
@@ -163,7 +163,7 @@ function countFrom(first: number): () => string {
   return () => `${next++}`
 }
 
-const { halt } = PaperBackend.prototype
+const { fix, halt, halted } = PaperBackend.prototype
 const never = new AbortController().signal
 
 /** Moves the files of a folder one by one. */
@@ -199,29 +199,18 @@ function visibleTooEarly(backend: PaperBackend): Partial<PaperBackend> {
   }
 }
 
-/** Takes the state of a snapshot some time after the halt. */
+/** Fixes the state of a snapshot some time after the halt. */
 function afterTheHalt(backend: PaperBackend): Partial<PaperBackend> {
+  let held: Disposable | undefined
   return {
-    async take(atMoment, signal) {
-      await halt.call(backend, atMoment, signal)
-      for (let turn = 0; turn < 10; turn += 1) await setImmediate()
-      return backend.view(Object.assign(new PaperBackend(), { nodes: new Map(backend.nodes) }))
+    async halt(signal) {
+      held = await halt.call(backend, signal)
+      return held
     },
-  }
-}
-
-/** Never lets changes go on after a failure. */
-function haltedForGood(backend: PaperBackend): Partial<PaperBackend> {
-  return {
-    async halt(work, signal) {
-      const outcome = Promise.withResolvers<void>()
-      const held = () => {
-        const working = work()
-        working.then(outcome.resolve, outcome.reject)
-        return working.catch(() => new Promise<void>(() => {}))
-      }
-      halt.call(backend, held, signal).catch(outcome.reject)
-      await outcome.promise
+    async fix() {
+      held?.[Symbol.dispose]()
+      for (let turn = 0; turn < 10; turn += 1) await setImmediate()
+      return fix.call(backend)
     },
   }
 }
@@ -231,32 +220,40 @@ function heldFromPreparation(backend: PaperBackend): Partial<PaperBackend> {
   return {
     async prepareSnapshot(signal) {
       const prepared = await PaperBackend.prototype.prepareSnapshot.call(backend, signal)
-      const [taken, standing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      backend.gate.runExclusive(() => {
-        standing.resolve()
-        return taken.promise
-      }, signal)
-      await standing.promise
-      const take: typeof prepared.take = (atMoment) => {
-        taken.resolve()
-        return prepared.take(atMoment)
+      const held = await backend.gate.halt(signal)
+      return {
+        ...prepared,
+        halt() {
+          held[Symbol.dispose]()
+          return prepared.halt()
+        },
       }
-      return { ...prepared, take }
     },
   }
 }
 
+/** Halts nothing. */
+const noHalt = async (): Promise<Disposable> => ({ [Symbol.dispose]() {} })
+
 /** Makes a snapshot that copies entries one after the other while changes go on. */
-async function copiedOneByOne(backend: PaperBackend, order: 'first to last' | 'last to first') {
-  const copy = new PaperBackend()
-  const paths = [...backend.nodes.keys()].sort()
-  if (order === 'last to first') paths.reverse()
-  for (const path of paths) {
-    const node = backend.nodes.get(path)
-    if (node !== undefined) copy.nodes.set(path, node)
-    await setImmediate()
+function copiedOneByOne(
+  backend: PaperBackend,
+  order: 'first to last' | 'last to first',
+): Partial<PaperBackend> {
+  return {
+    halt: noHalt,
+    async fix() {
+      const copy = new PaperBackend()
+      const paths = [...backend.nodes.keys()].sort()
+      if (order === 'last to first') paths.reverse()
+      for (const path of paths) {
+        const node = backend.nodes.get(path)
+        if (node !== undefined) copy.nodes.set(path, node)
+        await setImmediate()
+      }
+      return backend.view(copy)
+    },
   }
-  return PaperBackend.prototype.take.call(copy, async () => {}, new AbortController().signal)
 }
 
 /** The faults, each with the name of a test that must find it and the replaced methods of the backend. */
@@ -490,7 +487,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [
     /a snapshot stays as it was/,
     (backend) => ({
-      take: async () => ({
+      fix: async () => ({
         omitted: [],
         changed: [],
         list: (path: string) => backend.list(path),
@@ -501,35 +498,35 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   ],
   [
     /shows what its backend shows/,
-    (backend) => ({ halt: (work) => work().then(() => backend.remove('/0/0')) }),
-  ],
-  [/shows what its backend shows/, afterTheHalt],
-  [/nothing changes until/, () => ({ halt: (work) => work() })],
-  [
-    /`atMoment` is called once/,
-    (backend) => ({ halt: (work, signal) => halt.call(backend, work, signal).then(work) }),
-  ],
-  [/`atMoment` is called once/, () => ({ halt: async () => {} })],
-  [
-    /whose `atMoment` rejects/,
-    (backend) => ({ halt: (work, signal) => halt.call(backend, () => work().catch(() => {}), signal) }),
-  ],
-  [
-    /whose `atMoment` rejects/,
     (backend) => ({
-      halt: (work, signal) => halt.call(backend, work, signal).catch(() => backend.refuse('CONFLICT')),
+      async fix() {
+        await backend.erase('/0/0', {})
+        return fix.call(backend)
+      },
     }),
   ],
-  [/whose `atMoment` rejects/, haltedForGood],
-  [/an abort ends a snapshot/, () => ({ untilAborted: (work) => work })],
-  [/an abort ends a snapshot/, (backend) => ({ halt: (work) => halt.call(backend, work, never) })],
+  [/shows what its backend shows/, afterTheHalt],
+  [/during a halt nothing changes/, () => ({ halt: noHalt })],
+  [/changes go on after it/, () => ({ goOn() {} })],
+  [/ends without a snapshot/, () => ({ goOn() {} })],
+  [
+    /is over for good/,
+    (backend) => ({
+      halted: (...args) => ({ ...halted.apply(backend, args), fix: () => fix.call(backend) }),
+    }),
+  ],
+  [/an abort ends a snapshot/, () => ({ onAbort() {} })],
+  [/an abort ends a snapshot/, (backend) => ({ halt: () => halt.call(backend, never) })],
   [
     /shows the state when it is taken/,
     (backend) => ({
       async prepareSnapshot(signal) {
         const prepared = await PaperBackend.prototype.prepareSnapshot.call(backend, signal)
         const copy = Object.assign(new PaperBackend(), { nodes: new Map(backend.nodes) })
-        return { ...prepared, take: (atMoment) => prepared.take(atMoment).then(() => backend.view(copy)) }
+        return {
+          ...prepared,
+          halt: async () => ({ ...(await prepared.halt()), fix: async () => backend.view(copy) }),
+        }
       },
     }),
   ],
@@ -539,8 +536,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     /given up/,
     (backend) => ({
       async prepareSnapshot(signal) {
-        const take = (atMoment: () => Promise<void>) => backend.take(atMoment, signal)
-        return { take, release: async () => {} }
+        const late = async () => halted.call(backend, await halt.call(backend, signal), signal)
+        return { halt: late, release: async () => {} }
       },
     }),
   ],
@@ -553,10 +550,10 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       }),
     }),
   ],
-  [/while files are written/, (backend) => ({ take: () => copiedOneByOne(backend, 'first to last') })],
-  [/while files are written/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
-  [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'first to last') })],
-  [/while a folder is moved/, (backend) => ({ take: () => copiedOneByOne(backend, 'last to first') })],
+  [/while files are written/, (backend) => copiedOneByOne(backend, 'first to last')],
+  [/while files are written/, (backend) => copiedOneByOne(backend, 'last to first')],
+  [/while a folder is moved/, (backend) => copiedOneByOne(backend, 'first to last')],
+  [/while a folder is moved/, (backend) => copiedOneByOne(backend, 'last to first')],
   [
     /gives hints/,
     (backend) => ({

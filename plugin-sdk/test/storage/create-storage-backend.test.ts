@@ -29,9 +29,9 @@ test('a time that cannot be written becomes the start of 1970, wherever an entry
   const unknown = new Date(0)
   for (const odd of [new Date(Number.NaN), new Date('+010000-01-01'), new Date('-000001-12-31T23:59:59Z')]) {
     driver.put('/folder/file', Buffer.from('x'), 'odd', odd)
-    const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(
-      async () => {},
-    )
+    const halted = await (await backend.prepareSnapshot?.(new AbortController().signal))?.halt()
+    const snapshot = await halted?.fix()
+    await halted?.[Symbol.asyncDispose]()
     const files = snapshot ?? backend
     const readings = await Promise.all([backend.read('/folder/file'), files.read('/folder/file')])
     for (const { content } of readings) await Array.fromAsync(content)

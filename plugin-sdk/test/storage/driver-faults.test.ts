@@ -70,7 +70,7 @@ type Fault = readonly [
   replaced: (driver: GatedDriver) => Partial<Record<keyof GatedDriver, unknown>>,
 ]
 
-const original = PaperDriver.prototype
+const original = GatedDriver.prototype
 
 /** Faults that authors of drivers make, each with the name of the check that has to find it. */
 const faults: readonly Fault[] = [
@@ -151,18 +151,15 @@ const faults: readonly Fault[] = [
     }),
   ],
   [
-    'changes go on during the moment of a snapshot',
-    /nothing changes until/,
+    'changes go on during a halt',
+    /during a halt nothing changes/,
     (driver) => ({
-      async take(atMoment: () => Promise<void>) {
-        await atMoment()
-        return driver.snapshot()
-      },
+      halt: async () => ({ fix: () => driver.snapshot(), async [Symbol.asyncDispose]() {} }),
     }),
   ],
   [
-    'a write announces its commit during the moment of a snapshot',
-    /nothing changes until/,
+    'a write announces its commit during a halt',
+    /during a halt nothing changes/,
     (driver) => ({
       announce: async () => {},
       async write(path: string, content: AsyncIterable<Uint8Array>, options: StorageDriverWriteOptions) {
@@ -176,10 +173,16 @@ const faults: readonly Fault[] = [
     'a snapshot is taken when changes go on again',
     /what its backend shows at the moment/,
     (driver) => ({
-      async take(atMoment: () => Promise<void>, signal: AbortSignal) {
-        await driver.gate.runExclusive(atMoment, signal)
-        for (let turn = 0; turn < 10; turn += 1) await setImmediate()
-        return driver.snapshot()
+      async halt(signal: AbortSignal) {
+        const halted = await original.halt.call(driver, signal)
+        return {
+          ...halted,
+          async fix() {
+            await halted[Symbol.asyncDispose]()
+            for (let turn = 0; turn < 10; turn += 1) await setImmediate()
+            return driver.snapshot()
+          },
+        }
       },
     }),
   ],

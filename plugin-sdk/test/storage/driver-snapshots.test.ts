@@ -1,64 +1,63 @@
 import { setImmediate } from 'node:timers/promises'
 import {
   createStorageBackend,
-  type PreparedSnapshot,
   type StorageBackend,
   type StorageDriverCopyOptions,
-  type StorageDriverSnapshot,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { backendWith, chunks, PaperDriver } from './fixtures/paper-driver.ts'
 
 const never = new AbortController().signal
 
-async function snapshotOf(backend: StorageBackend, atMoment: () => Promise<void> = async () => {}) {
-  return (await backend.prepareSnapshot?.(never))?.take(atMoment)
+async function snapshotOf(backend: StorageBackend, whileHalted: () => Promise<void> = async () => {}) {
+  const prepared = await backend.prepareSnapshot?.(never)
+  try {
+    await using halted = await prepared?.halt()
+    await whileHalted()
+    return await halted?.fix()
+  } finally {
+    await prepared?.release()
+  }
 }
 
-/** Makes the method of a driver that prepares nothing. */
-function prepared(take: PreparedSnapshot<StorageDriverSnapshot>['take']) {
-  return async () => ({ take, release: async () => {} })
-}
-
-test('a driver that does not call `atMoment` exactly once, or ignores its failure, makes no snapshot', async (t) => {
-  const failure = new Error('no')
-  for (const [calls, reason] of [
-    [0, null],
-    [2, null],
-    [1, failure],
-  ] as const) {
+test('a halt that ends while the state is fixed makes no snapshot, and what was made is released', async (t) => {
+  for (const how of ['dispose', 'abort', 'close']) {
     let released = 0
     const driver = new PaperDriver()
+    const [fixing, fixed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const backend = backendWith({
-      prepareSnapshot: prepared(async (atMoment) => {
-        for (let count = 0; count < calls; count += 1) await atMoment().catch(() => {})
+      async snapshot() {
+        fixing.resolve()
+        await fixed.promise
         const release = async () => {
           released += 1
         }
-        return {
-          stat: (path) => driver.stat(path),
-          list: (path) => driver.list(path),
-          open: () => Promise.reject(),
-          release,
-        }
-      }),
+        return { ...(await driver.snapshot()), release }
+      },
     })
-    let called = 0
-    const atMoment = async () => {
-      called += 1
-      if (reason !== null) throw reason
-    }
-    const outcome = await snapshotOf(backend, atMoment).catch((thrown) => thrown)
-    if (reason === null) t.match(outcome, { code: 'SERVICE_UNAVAILABLE' })
-    else t.equal(outcome, reason)
-    t.equal(called, Math.min(calls, 1))
-    t.equal(released, 1)
+    const left = new AbortController()
+    const prepared = await backend.prepareSnapshot?.(left.signal)
+    const halted = await prepared?.halt()
+    const outcome = halted?.fix().catch((thrown) => thrown)
+    await fixing.promise
+    const change = backend.makeDirectory('/made').catch(() => {})
+    let closing: Promise<void> | undefined
+    if (how === 'dispose') await halted?.[Symbol.asyncDispose]()
+    else if (how === 'abort') left.abort(new Error('left'))
+    else closing = backend.close()
+    await change
+    fixed.resolve()
+    const code = { dispose: 'CONFLICT', close: 'SERVICE_UNAVAILABLE' }[how]
+    t.match(await outcome, code === undefined ? { message: 'left' } : { code }, how)
+    t.equal(released, 1, how)
+    await prepared?.release()
+    await closing
     await backend.close()
-    t.equal(released, 1)
+    t.equal(released, 1, how)
   }
 })
 
-test('changes go on when `snapshot` fails, and a snapshot that nobody gets is released', async (t) => {
+test('changes go on when `snapshot` fails, and after a halt without one', async (t) => {
   let released = 0
   const driver = new PaperDriver()
   const failing = backendWith({ snapshot: () => Promise.reject(new Error('broken')) })
@@ -69,6 +68,7 @@ test('changes go on when `snapshot` fails, and a snapshot that nobody gets is re
   const counting = backendWith({ snapshot: async () => ({ ...(await driver.snapshot()), release }) })
   const failure = new Error('no')
   t.equal(await snapshotOf(counting, () => Promise.reject(failure)).catch((thrown) => thrown), failure)
+  await (await snapshotOf(counting))?.release()
   t.equal(released, 1)
   for (const backend of [failing, counting]) {
     await backend.makeDirectory('/made')
@@ -104,13 +104,13 @@ test('a snapshot waits for the last step of a write and of a copy, and not for t
     backend.copy?.('/source', '/copy', { beforeCommit }).then(() => steps.push('copied')),
   ]
   await committing.promise
-  const taking = snapshotOf(backend, async () => void steps.push('moment'))
+  const taking = snapshotOf(backend, async () => void steps.push('halt'))
   await setImmediate()
   t.strictSame(steps, [])
   commit.resolve()
   const snapshot = await taking
   await Promise.all(changing)
-  t.equal(steps.at(-1), 'moment')
+  t.equal(steps.at(-1), 'halt')
   t.strictSame(
     (await Array.fromAsync(snapshot?.list('/') ?? [])).map(({ name }) => name),
     ['copy', 'file', 'source'],
@@ -136,35 +136,60 @@ test('a driver that calls `beforeCommit` twice holds no later snapshot up', asyn
   await backend.close()
 })
 
-test('a close ends a snapshot that waits for `atMoment`', async (t) => {
-  const backend = createStorageBackend(new PaperDriver())
-  const reached = Promise.withResolvers<void>()
-  const atMoment = () => {
-    reached.resolve()
-    return new Promise<void>(() => {})
-  }
-  const making = snapshotOf(backend, atMoment).catch((thrown) => thrown)
-  await reached.promise
-  const waiting = backend.write('/file', chunks(Buffer.from('x'))).catch((thrown) => thrown)
-  await backend.close()
-  t.match(await making, { code: 'SERVICE_UNAVAILABLE' })
-  t.match(await waiting, { code: 'SERVICE_UNAVAILABLE' })
+test('a close ends a halt, and waits for its end', async (t) => {
+  const ended = Promise.withResolvers<void>()
+  const steps: string[] = []
+  const backend = backendWith({
+    prepareSnapshot: async () => ({
+      halt: async () => ({
+        fix: () => Promise.reject(new Error('broken')),
+        async [Symbol.asyncDispose]() {
+          await ended.promise
+          steps.push('halt ended')
+        },
+      }),
+      release: async () => void steps.push('released'),
+    }),
+    close: async () => void steps.push('closed'),
+  })
+  const prepared = await backend.prepareSnapshot?.(never)
+  const halted = await prepared?.halt()
+  const closing = backend.close()
+  await setImmediate()
+  t.strictSame(steps, [])
+  ended.resolve()
+  await closing
+  t.strictSame(steps.sort(), ['closed', 'halt ended', 'released'])
+  t.match(await halted?.fix().catch((thrown) => thrown), { code: 'SERVICE_UNAVAILABLE' })
+  await halted?.[Symbol.asyncDispose]()
+  await prepared?.release()
+  t.equal(steps.length, 3)
 })
 
-test('a close gives up a prepared snapshot, and a failed `take` releases it once', async (t) => {
+test('changes that wait for a halt end with a close', async (t) => {
+  const backend = createStorageBackend(new PaperDriver())
+  const halted = await (await backend.prepareSnapshot?.(never))?.halt()
+  const waiting = backend.write('/file', chunks(Buffer.from('x'))).catch((thrown) => thrown)
+  await backend.close()
+  t.match(await waiting, { code: 'SERVICE_UNAVAILABLE' })
+  t.match(await halted?.fix().catch((thrown) => thrown), { code: 'SERVICE_UNAVAILABLE' })
+})
+
+test('a prepared snapshot is released once, by its holder or by a close, also after a failed halt', async (t) => {
   let released = 0
   const prepareSnapshot = async () => ({
-    take: () => Promise.reject(new Error('broken')),
+    halt: () => Promise.reject(new Error('broken')),
     async release() {
       released += 1
     },
   })
   const backend = backendWith({ prepareSnapshot })
   const failing = await backend.prepareSnapshot?.(never)
-  await t.rejects(async () => failing?.take(async () => {}), {
+  await t.rejects(async () => failing?.halt(), {
     code: 'SERVICE_UNAVAILABLE',
     cause: { message: 'broken' },
   })
+  await failing?.release()
   t.equal(released, 1)
   await failing?.release()
   t.equal(released, 1)
@@ -173,7 +198,7 @@ test('a close gives up a prepared snapshot, and a failed `take` releases it once
   t.equal(released, 2)
   await waiting?.release()
   t.equal(released, 2)
-  await t.rejects(async () => waiting?.take(async () => {}), { code: 'SERVICE_UNAVAILABLE' })
+  await t.rejects(async () => waiting?.halt(), { code: 'SERVICE_UNAVAILABLE' })
 })
 
 test('a snapshot tells what its driver leaves out; nothing if the driver says nothing', async (t) => {

@@ -1,7 +1,7 @@
 import type { Log, StateStore } from '@nodekeep/plugin-sdk'
 import { generateKey } from './archive/recovery-key.ts'
 import type { BackupMaker, MadeBackup } from './create/backup-maker.ts'
-import { type Keep, keptBackups } from './retention/kept-backups.ts'
+import { type Keep, retainedBackups } from './retention/retained-backups.ts'
 import type { BackupFolder } from './stored/backup-folder.ts'
 import type { Targets } from './targets/targets.ts'
 
@@ -131,7 +131,7 @@ export class Backups {
     const { folder, keep, log } = this.#parts
     if (keep === undefined) return
     const backups = await folder.list()
-    const kept = keptBackups(backups, keep, now)
+    const kept = retainedBackups(backups, keep, now)
     for (const { filename } of backups.filter((backup) => !kept.has(backup))) {
       await folder.remove(filename)
       log.info({ filename }, 'An old backup was deleted, as backup.keep says.')

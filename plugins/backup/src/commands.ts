@@ -7,7 +7,7 @@ import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
 import { rehearse } from './drill/rehearsal.ts'
 import { readVerdict, sentenceOf } from './drill/verdict.ts'
-import { runWithMoment } from './moment/run-with-moment.ts'
+import { runWithLentFolder } from './lend/run-with-lent-folder.ts'
 import { answerOf } from './node-answer.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
@@ -26,7 +26,7 @@ export default defineCommands<BackupConfiguration>({
     context.output.state({ filename, size })
   },
 
-  async list({ dataDir, nodeDataDir, options, output }) {
+  async list({ dataDir, nodeDataDir, restores, options, output }) {
     const unreadable: string[] = []
     const backups = await new BackupFolder(resolve(nodeDataDir, 'backups'), (filename, reason) =>
       unreadable.push(`The backup ${filename} cannot be read, so it is not listed: ${reason}`),
@@ -44,7 +44,7 @@ export default defineCommands<BackupConfiguration>({
     output.lines(...unreadable)
     const verdict = await readVerdict(dataDir)
     if (options.json !== true && verdict !== null) output.lines(sentenceOf(verdict, new Date()))
-    if (options.json !== true) output.lines(...(await restoreLines(nodeDataDir)))
+    if (options.json !== true) output.lines(...(await restoreLines(nodeDataDir, restores)))
   },
 
   async verify(context) {
@@ -76,7 +76,7 @@ export default defineCommands<BackupConfiguration>({
   'forget-previous': forgetPrevious,
 
   async moment(context) {
-    process.exitCode = await runWithMoment(await runningNode(context), context)
+    process.exitCode = await runWithLentFolder(await runningNode(context), context)
   },
 
   rehearse,

@@ -17,11 +17,11 @@ import { readRehearsal } from './drill/rehearsal.ts'
 import { backupHealth } from './health.ts'
 import { backupRoutes } from './http/routes.ts'
 import type { BackupStatus } from './http/status.ts'
-import { momentRoutes } from './moment/moment-routes.ts'
-import { Moments } from './moment/moments.ts'
+import { lendRoutes } from './lend/lend-routes.ts'
+import { LentFolder } from './lend/lent-folder.ts'
+import { finishRestores } from './restore/finish-restores.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
-import { settleRestores } from './restore/settle-restores.ts'
 import { firstLook } from './schedule/first-look.ts'
 import { Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
@@ -81,7 +81,7 @@ export default definePlugin({
           drills.begin({ file: join(folder.path, filename), bytes, identities })
       },
     })
-    const moments = new Moments({ participants, folder: folder.path, info, restores, backends, signal })
+    const lent = new LentFolder({ participants, folder: folder.path, info, restores, backends, signal })
     await backups.load()
     const lastRun = backups.last && new Date(backups.last.at)
     const schedule =
@@ -89,15 +89,15 @@ export default definePlugin({
         ? null
         : new Schedule(config.schedule, lastRun, await firstLook(state, lastRun))
 
-    const restoreFolders = new RestoreFolders(nodeDataDir)
-    const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+    const restoreFolders = new RestoreFolders(nodeDataDir, restores)
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
 
     context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
     context.onServing(async () => {
-      settleRestores({ folders: restoreFolders, restored: context.restored, log }).then(settle)
+      finishRestores({ folders: restoreFolders, restored: context.restored, log }).then(finish)
       await folder.removeUnfinished()
-      await moments.removeStale()
+      await lent.removeStale()
       if (!drills.isRunning) await drills.removeLeft()
       await backups.nameAhead()
       backups.updateTargets()
@@ -109,7 +109,7 @@ export default definePlugin({
       schedule?.end()
       return backups.close()
     })
-    context.onStop(() => moments.close())
+    context.onStop(() => lent.close())
     context.onStop(() => drills.interrupt())
 
     health.add(
@@ -141,7 +141,7 @@ export default definePlugin({
     context.routes(
       (app) => {
         backupRoutes(app, { backups, folder, status })
-        momentRoutes(app, moments)
+        lendRoutes(app, lent)
         restoreRoutes(app, {
           dataFolder: nodeDataDir,
           backups: folder,
@@ -149,7 +149,7 @@ export default definePlugin({
           restores,
           backends,
           control,
-          settled,
+          finished,
           signal,
         })
       },

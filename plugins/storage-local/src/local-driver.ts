@@ -21,7 +21,7 @@ import type { Store } from './changes/store.ts'
 import { writeFile } from './changes/write.ts'
 import { namesOf, walk } from './folders/walk.ts'
 import { Tree } from './reading/tree.ts'
-import { prepareSnapshot } from './snapshot.ts'
+import { prepareSnapshot, type Snapshot } from './snapshot.ts'
 import { storageIdOf } from './watching/storage-id.ts'
 import { watchRoot } from './watching/watch.ts'
 
@@ -151,23 +151,27 @@ export class LocalDriver implements StorageDriver {
   async #prepareSnapshot(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>> {
     const prepared = await prepareSnapshot(this.#store, this.#changes, signal)
     return {
-      take: (atMoment) =>
+      halt: () =>
         this.#run(async () => {
-          const snapshot = await prepared.take(atMoment)
-          const { tree, omitted, release } = snapshot
-          return {
-            omitted,
-            get changed() {
-              return snapshot.changed
-            },
-            stat: (path) => this.#run(() => tree.stat(path)),
-            list: (path) => this.#list(tree, path),
-            open: (path, options) => this.#run(() => tree.read(path, options)),
-            link: (path, to) => this.#run(() => tree.link(path, to)),
-            release: () => this.#run(release),
-          }
+          const halted = await prepared.halt()
+          return { ...halted, fix: async () => this.#viewOf(await halted.fix()) }
         }),
       release: () => this.#run(() => prepared.release()),
+    }
+  }
+
+  #viewOf(snapshot: Snapshot): StorageDriverSnapshot {
+    const { tree, omitted, release } = snapshot
+    return {
+      omitted,
+      get changed() {
+        return snapshot.changed
+      },
+      stat: (path) => this.#run(() => tree.stat(path)),
+      list: (path) => this.#list(tree, path),
+      open: (path, options) => this.#run(() => tree.read(path, options)),
+      link: (path, to) => this.#run(() => tree.link(path, to)),
+      release: () => this.#run(release),
     }
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { BackupOmission, PreparedSnapshot } from '@nodekeep/plugin-sdk'
+import type { BackupOmission, HaltedSnapshot, PreparedSnapshot } from '@nodekeep/plugin-sdk'
 import type { RecordedChanges } from './changes/recorded-changes.ts'
 import type { Store } from './changes/store.ts'
 import { type Folder, openChild } from './folders/folder.ts'
@@ -15,15 +15,15 @@ const maxPasses = 8
 
 /**
  * Files and folders that are linked while changes wait, however large the tree is. There are more if a large folder was moved
- * just before the moment. It is then linked while changes go on, and the moment comes later.
+ * just before the halt. It is then linked while changes go on, and the halt comes later.
  */
-const maxEntriesAtMoment = 1000
+const maxEntriesInHalt = 1000
 
-/** A prepared snapshot links what changed at this interval, so that little is missing at its moment. In milliseconds. */
+/** A prepared snapshot links what changed at this interval, so that little is missing at the halt. In milliseconds. */
 const catchUpEveryMs = 50
 
 /** A snapshot. Its release removes the tree. */
-interface Snapshot {
+export interface Snapshot {
   readonly tree: Tree
   readonly omitted: readonly BackupOmission[]
   readonly changed: readonly string[]
@@ -35,7 +35,7 @@ interface Snapshot {
  * tree stays as it is.
  *
  * The tree is linked while changes go on. What they changed is linked again, until little is left, and then from time to time
- * until the snapshot is taken. Then changes halt, the rest is linked, and `atMoment` is called.
+ * until changes are halted, and the rest is linked.
  */
 export async function prepareSnapshot(
   { disk, root, staging, discards }: Store,
@@ -71,26 +71,21 @@ export async function prepareSnapshot(
       for (const each of removed.splice(0)) discards.add(each)
     }
     const following = follow(() => catchUp().then(discardRemoved), signal)
-    /** Returns the changes that the copy lacks if there are too many for the moment. */
-    const takeAt = (atMoment: () => Promise<void>, maxEntries: number) =>
-      changes.halt(async () => {
-        const changed = recording.take()
-        if (!(await copy.catchUp(changed, maxEntries))) return changed
-        await atMoment()
-        return null
-      }, signal)
     return {
-      async take(atMoment) {
+      async halt(): Promise<HaltedSnapshot<Snapshot>> {
         await following.end()
-        let missing = await takeAt(atMoment, maxEntriesAtMoment)
-        for (let passes = 1; missing !== null; passes += 1) {
-          await copy.catchUp(missing)
-          const isLast = passes === maxPasses
-          missing = await takeAt(atMoment, isLast ? Number.POSITIVE_INFINITY : maxEntriesAtMoment)
+        for (let passes = 0; ; passes += 1) {
+          using held = new DisposableStack()
+          held.use(await changes.halt(signal))
+          const changed = recording.take()
+          const maxEntries = passes === maxPasses ? Number.POSITIVE_INFINITY : maxEntriesInHalt
+          if (await copy.catchUp(changed, maxEntries)) {
+            const halt = held.move()
+            return { fix, [Symbol.asyncDispose]: async () => halt.dispose() }
+          }
+          held.dispose()
+          await copy.catchUp(changed)
         }
-        recording.end()
-        discardRemoved()
-        return snapshotAt(folder as Folder)
       },
       async release() {
         await following.end().catch(() => {})
@@ -98,7 +93,10 @@ export async function prepareSnapshot(
       },
     }
 
-    function snapshotAt(taken: Folder): Snapshot {
+    async function fix(): Promise<Snapshot> {
+      recording.end()
+      discardRemoved()
+      const taken = folder as Folder
       const changed = new Set<string>()
       return {
         tree: new Tree(disk, taken, (path) => changed.add(path)),

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { chmodSync, chownSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type Disk, localDisk } from '../src/disk/disk.ts'
@@ -169,8 +170,8 @@ t.test('no operation leaks a descriptor', async (t) => {
     await backend.stat('/user/small/below').catch(() => {})
     await backend.move('/user/a', '/user/new/b').catch(() => {})
     await backend.move('/user/none', '/user/x/y/z').catch(() => {})
-    const prepared = await backend.prepareSnapshot?.(new AbortController().signal)
-    await (await prepared?.take(async () => {}))?.release()
+    const snapshot = await takeSnapshot(await backend.prepareSnapshot?.(new AbortController().signal))
+    await snapshot.release()
     await backend.remove('/user')
   }
   await round()

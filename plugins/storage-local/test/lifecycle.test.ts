@@ -1,4 +1,5 @@
 // In a process of its own: it counts the descriptors that are open.
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
 import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
@@ -86,15 +87,14 @@ t.test('a close ends reads with an error, and never as if the file were shorter'
   t.equal(descriptors(), before)
 })
 
-t.test('changes wait for the moment of a snapshot, and reads and uploads continue', async (t) => {
+t.test('changes wait for the end of a halt, and reads and uploads continue', async (t) => {
   const { backend } = await openHeldBackend(t, 'link')
   const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const atMoment = () => {
+  const whileHalted = () => {
     reached.resolve()
     return released.promise
   }
-  const prepared = await backend.prepareSnapshot?.(new AbortController().signal)
-  const making = prepared?.take(atMoment)
+  const making = takeSnapshot(await backend.prepareSnapshot?.(new AbortController().signal), whileHalted)
   await reached.promise
   let changed = false
   const received = Promise.withResolvers<void>()
@@ -116,14 +116,14 @@ t.test('changes wait for the moment of a snapshot, and reads and uploads continu
   released.resolve()
   const snapshot = await making
   await changes
-  const past = await Array.fromAsync(snapshot?.list('/user') ?? [])
+  const past = await Array.fromAsync(snapshot.list('/user'))
   t.strictSame(
     past.map(({ name }) => name),
     ['file'],
   )
-  const reading = await snapshot?.read('/user/file')
-  t.equal((await collect(reading?.content ?? chunks())).toString(), 'old')
-  await snapshot?.release()
+  const reading = await snapshot.read('/user/file')
+  t.equal((await collect(reading.content)).toString(), 'old')
+  await snapshot.release()
 })
 
 t.test('a snapshot that is aborted leaves no files, and changes continue', async (t) => {
@@ -144,9 +144,9 @@ t.test('a close releases the open snapshots', async (t) => {
   const before = descriptors()
   const backend = await openLocalBackend({ root })
   await backend.write('/user/a/b', chunks('x'))
-  const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(async () => {})
+  const snapshot = await takeSnapshot(await backend.prepareSnapshot?.(new AbortController().signal))
   await backend.close()
   t.strictSame(leftovers(root), [])
   t.equal(descriptors(), before)
-  await t.rejects(async () => snapshot?.read('/user/a/b'), { code: 'SERVICE_UNAVAILABLE' })
+  await t.rejects(async () => snapshot.read('/user/a/b'), { code: 'SERVICE_UNAVAILABLE' })
 })

@@ -11,11 +11,12 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import {
+  haltTogether,
   type PreparedSnapshot,
   type StorageBackend,
   type StorageSnapshot,
-  takeTogether,
 } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -33,9 +34,9 @@ async function prepare(backend: StorageBackend): Promise<PreparedSnapshot<Storag
 
 async function snapshotOf(
   backend: StorageBackend,
-  atMoment: () => Promise<void> = async () => {},
+  whileHalted?: () => Promise<void>,
 ): Promise<StorageSnapshot> {
-  return (await prepare(backend)).take(atMoment)
+  return takeSnapshot(await prepare(backend), whileHalted)
 }
 
 /** Returns the content of a snapshot: the texts of files, and null for folders. */
@@ -289,16 +290,16 @@ t.test('snapshots of two disks link their trees before the first one stands stil
   const [before, after] = prepared as [(typeof prepared)[0], (typeof prepared)[0]]
   const halting: typeof before = {
     ...before,
-    take: (atMoment) =>
-      before.take(() => {
-        halted = true
-        return atMoment()
-      }),
+    async halt() {
+      const halt = await before.halt()
+      halted = true
+      return halt
+    },
   }
-  let waiting: Promise<unknown> = Promise.resolve()
-  const snapshots = await takeTogether([halting, after], async () => {
-    waiting = Promise.all(disks.map(({ backend }) => backend.write('/user/later', chunks('x'))))
-  })
+  const both = await haltTogether([halting, after])
+  const waiting = Promise.all(disks.map(({ backend }) => backend.write('/user/later', chunks('x'))))
+  const snapshots = await both.fix()
+  await both[Symbol.asyncDispose]()
   await waiting
   t.ok(linkedDuringHalt <= 1, `${linkedDuringHalt} links were made while the first disk stood still`)
   for (const [index, snapshot] of snapshots.entries()) {
@@ -368,7 +369,7 @@ t.test('a snapshot does not wait for the disk to keep the changes before it', as
   while ((await names(backend, '/user/other')).length < 3) await setImmediate()
   while ((await names(backend, '/user')).join() !== 'kept,other,written') await setImmediate()
   const late = new AbortController()
-  const taking = prepared.take(async () => {})
+  const taking = takeSnapshot(prepared)
   await Promise.race([taking, setTimeout(5000, undefined, late).catch(() => {})])
   late.abort()
   t.strictSame(synced, [], 'the disk keeps none of the changes yet')
@@ -389,7 +390,7 @@ t.test('a snapshot does not wait for the disk to keep the changes before it', as
   await snapshot.release()
 })
 
-t.test('changes go on while a large folder is linked that was moved just before the moment', async (t) => {
+t.test('changes go on while a large folder is linked that was moved just before the halt', async (t) => {
   const files = 2500
   const moving = Promise.withResolvers<void>()
   const halting = Promise.withResolvers<void>()
@@ -430,14 +431,14 @@ t.test('changes go on while a large folder is linked that was moved just before 
     })
     await setTimeout(5000, undefined, written).catch(() => {})
   }
-  const taking = prepared.take(async () => {
-    seen.push('the moment')
+  const taking = takeSnapshot(prepared, async () => {
+    seen.push('the halt')
   })
   await setImmediate()
   halting.resolve()
   const snapshot = await taking
   await Promise.all([moved, beside])
-  t.strictSame(seen, ['a change', 'the moment'])
+  t.strictSame(seen, ['a change', 'the halt'])
   const shown = Object.keys(await shownBy(snapshot))
   t.equal(shown.filter((path) => /^\/user\/moved\/(inner\/)?\d+$/.test(path)).length, files)
   t.equal(shown.length, files + 4, 'nothing else is in the snapshot')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { openLocalBackend } from '../src/open-local-backend.ts'
@@ -137,8 +138,7 @@ t.test('removing a folder removes the links in it, not their targets', async (t)
 
 t.test('a snapshot has no links, and does not follow them', async (t) => {
   const { backend } = await planted(t)
-  const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(async () => {})
-  if (snapshot === undefined) throw new Error('This disk has no hard links.')
+  const snapshot = await takeSnapshot(await backend.prepareSnapshot?.(new AbortController().signal))
   t.strictSame(
     (await Array.fromAsync(snapshot.list('/user'))).map(({ name }) => name),
     ['real'],

@@ -1,3 +1,4 @@
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { createMemoryBackend } from '../src/memory-driver.ts'
@@ -72,8 +73,8 @@ test('a tree may be deeper than the stack', async (t) => {
   const backend = createMemoryBackend({ maxBytes: 100 })
   const deep = '/d'.repeat(20_000)
   await backend.write(`${deep}/file`, chunks(1, 100))
-  const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(async () => {})
-  t.match(await snapshot?.read(`${deep}/file`), { entry: { size: 100 } })
+  const snapshot = await takeSnapshot(await backend.prepareSnapshot?.(new AbortController().signal))
+  t.match(await snapshot.read(`${deep}/file`), { entry: { size: 100 } })
   await backend.remove('/d')
   await backend.write('/fits', chunks(1, 100))
 })

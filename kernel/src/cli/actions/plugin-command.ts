@@ -66,9 +66,10 @@ export async function runPluginCommand(call: PluginCommandCall, process: Command
       isExclusive = true
     },
     restores: {
+      state: () => restores.state(),
       folders: () => restores.folders(),
       plugins: () => restores.plugins(),
-      adoptState: (state) => restores.adoptState(state),
+      migrateState: (state) => restores.migrateState(state),
       async plan(plan) {
         if (isExclusive) return restores.plan(plan)
         throw new Error('A command plans a restore while no node runs: it has to call exclusive() before.')

@@ -112,15 +112,13 @@ function momentChecks(check: BackendCheck): void {
     },
   )
 
-  check('`atMoment` is called once, and nothing changes until it has resolved', async (backend, skip) => {
+  check('during a halt nothing changes, and changes go on after it', async (backend, skip) => {
     if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
     for (const path of ['/overwritten', '/removed', '/moved']) await put(backend, path, 'old')
-    let calls = 0
     let announced = false
     let changes: Promise<unknown> = Promise.resolve()
     const before = ['moved', 'overwritten', 'removed']
     const snapshot = await snapshotOf(backend, async () => {
-      calls += 1
       changes = Promise.all([
         backend.write('/overwritten', stream('new'), {
           beforeCommit: async () => {
@@ -134,62 +132,54 @@ function momentChecks(check: BackendCheck): void {
       ])
       changes.catch(() => {})
       for (let turn = 0; turn < 50; turn += 1) {
-        assert.deepEqual(await names(backend, '/'), before, 'nothing changes during `atMoment`')
-        assert.equal(await text(backend, '/overwritten'), 'old', 'no file changes during `atMoment`')
+        assert.deepEqual(await names(backend, '/'), before, 'nothing changes during a halt')
+        assert.equal(await text(backend, '/overwritten'), 'old', 'no file changes during a halt')
         await setImmediate()
       }
-      assert.ok(!announced, 'no `beforeCommit` is called during `atMoment`')
+      assert.ok(!announced, 'no `beforeCommit` is called during a halt')
     })
-    assert.equal(calls, 1, '`atMoment` is called once')
-    await soon(changes, 'changes go on after `atMoment`')
+    await soon(changes, 'changes go on after a halt')
     assert.deepEqual(await names(backend, '/'), ['folder', 'made', 'overwritten', 'to'])
     assert.deepEqual(await names(snapshot, '/'), before)
     assert.equal(await text(snapshot, '/overwritten'), 'old')
     await snapshot.release()
   })
 
-  check(
-    'a snapshot whose `atMoment` rejects fails with its error, and changes go on',
-    async (backend, skip) => {
-      if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
-      await put(backend, '/file', 'old')
-      const failure = new Error('another part failed')
-      const outcome = await snapshotOf(backend, () => Promise.reject(failure)).catch((thrown) => thrown)
-      assert.equal(outcome, failure, 'the error of `atMoment` reaches the caller unchanged')
-      await soon(put(backend, '/file', 'new'), 'changes go on after a failure')
-      const snapshot = await snapshotOf(backend)
-      assert.equal(await text(snapshot, '/file'), 'new')
-      await snapshot.release()
-    },
-  )
+  check('a halt ends without a snapshot, and is over for good', async (backend, skip) => {
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
+    await put(backend, '/file', 'old')
+    const prepared = await backend.prepareSnapshot(never)
+    const halted = await prepared.halt()
+    await halted[Symbol.asyncDispose]()
+    await halted[Symbol.asyncDispose]()
+    await assertFails(halted.fix(), ['CONFLICT'], '`fix` after the halt')
+    await prepared.release()
+    await soon(put(backend, '/file', 'new'), 'changes go on after a halt without a snapshot')
+    const snapshot = await snapshotOf(backend)
+    assert.equal(await text(snapshot, '/file'), 'new')
+    await snapshot.release()
+  })
 
-  check(
-    'an abort ends a snapshot, also the wait for `atMoment`, and changes go on',
-    async (backend, skip) => {
-      if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
-      await put(backend, '/file', 'old')
-      const reason = new Error('enough')
-      let called = false
-      const early = snapshotOf(
-        backend,
-        async () => {
-          called = true
-        },
-        AbortSignal.abort(reason),
-      )
-      assert.equal(await early.catch((thrown) => thrown), reason)
-      assert.ok(!called, 'after an abort, `atMoment` is not called')
-      const controller = new AbortController()
-      const halted = () => {
-        controller.abort(reason)
-        return new Promise<void>(() => {})
-      }
-      const stuck = snapshotOf(backend, halted, controller.signal)
-      const outcome = stuck.catch((thrown) => thrown)
-      assert.equal(await soon(outcome, 'an abort ends the wait for `atMoment`'), reason)
-      await soon(put(backend, '/file', 'new'), 'changes go on after an abort')
-    },
-  )
+  check('an abort ends a snapshot, also a halt, and changes go on', async (backend, skip) => {
+    if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
+    await put(backend, '/file', 'old')
+    const reason = new Error('enough')
+    const early = snapshotOf(backend, async () => {}, AbortSignal.abort(reason))
+    assert.equal(await early.catch((thrown) => thrown), reason)
+    const before = new AbortController()
+    const waiting = await backend.prepareSnapshot(before.signal)
+    before.abort(reason)
+    assert.equal(await waiting.halt().catch((thrown) => thrown), reason, 'an abort before the halt')
+    await waiting.release()
+    const during = new AbortController()
+    const stuck = await backend.prepareSnapshot(during.signal)
+    const halted = await stuck.halt()
+    during.abort(reason)
+    await soon(put(backend, '/file', 'new'), 'changes go on after an abort')
+    assert.equal(await halted.fix().catch((thrown) => thrown), reason, '`fix` after an abort')
+    await halted[Symbol.asyncDispose]()
+    await stuck.release()
+  })
 
   check(
     'a prepared snapshot shows the state when it is taken, and stops nobody before',
@@ -202,19 +192,17 @@ function momentChecks(check: BackendCheck): void {
       await put(backend, '/folder/added', 'new')
       await backend.remove('/folder/removed')
       await backend.move('/moved', '/to')
-      const snapshot = await prepared.take(async () => {})
+      const halted = await prepared.halt()
+      const snapshot = await halted.fix()
+      await halted[Symbol.asyncDispose]()
       await put(backend, '/folder/later', 'later')
       assert.deepEqual(await names(snapshot, '/'), ['folder', 'to'])
       assert.deepEqual(await names(snapshot, '/folder'), ['added', 'overwritten'])
       assert.equal(await text(snapshot, '/folder/overwritten'), 'new')
       assert.equal(await text(snapshot, '/to/file'), 'old')
-      await assertFails(
-        prepared.take(async () => {}),
-        ['CONFLICT'],
-        'a second `take`',
-      )
+      await assertFails(prepared.halt(), ['CONFLICT'], 'a second `halt`')
       await prepared.release()
-      assert.equal(await text(snapshot, '/to/file'), 'old', '`release` after `take` does nothing')
+      assert.equal(await text(snapshot, '/to/file'), 'old', '`release` after `fix` does nothing')
       await snapshot.release()
     },
   )
@@ -226,13 +214,11 @@ function momentChecks(check: BackendCheck): void {
     const other = await soon(backend.prepareSnapshot(never), 'prepared snapshots do not wait for each other')
     await given.release()
     await given.release()
-    const late = given.take(async () => {})
-    await assertFails(late, ['CONFLICT'], '`take` after `release`')
+    await assertFails(given.halt(), ['CONFLICT'], '`halt` after `release`')
     await soon(put(backend, '/file', 'new'), 'changes go on beside prepared snapshots')
-    const snapshot = await soon(
-      other.take(async () => {}),
-      'another snapshot is taken',
-    )
+    const halted = await soon(other.halt(), 'another snapshot is taken')
+    const snapshot = await halted.fix()
+    await halted[Symbol.asyncDispose]()
     assert.equal(await text(snapshot, '/file'), 'new')
     await snapshot.release()
   })
@@ -250,14 +236,16 @@ function momentChecks(check: BackendCheck): void {
 }
 
 /** Prepares and takes a snapshot. */
-async function snapshotOf(
+export async function snapshotOf(
   backend: StorageBackend,
-  atMoment: () => Promise<void> = async () => {},
+  whileHalted: () => Promise<void> = async () => {},
   signal: AbortSignal = never,
 ): Promise<StorageSnapshot> {
   const prepared = await backend.prepareSnapshot?.(signal)
   assert.ok(prepared !== undefined)
-  return prepared.take(atMoment)
+  await using halted = await prepared.halt()
+  await whileHalted()
+  return await halted.fix()
 }
 
 /** Makes snapshots while changes run, round after round. Round 0 has ended before the first snapshot. */

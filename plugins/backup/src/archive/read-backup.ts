@@ -11,7 +11,7 @@ import {
 } from '@nodekeep/plugin-sdk/archive'
 import { type BackupHeader, maxEntries, maxHeaderBytes, ownNames, parseHeader } from './backup-header.ts'
 import { ManifestCheck } from './manifest.ts'
-import { isView, viewEntries, viewExtent, viewHeader } from './read-view.ts'
+import { isUnpackedBackup, unpackedEntries, unpackedExtent, unpackedHeader } from './read-unpacked-backup.ts'
 import { Sample, type SampleRule } from './sample.ts'
 
 /** An empty folder for everything below a path of the archive. The paths in it begin behind that path. */
@@ -68,7 +68,7 @@ export async function readBackup(
   onChunk: (bytes: number) => void,
 ): Promise<VerifiedBackup> {
   const { file, identities, maxBytes } = settings
-  if (await isView(file)) return readView(settings, onChunk)
+  if (await isUnpackedBackup(file)) return readUnpackedBackup(settings, onChunk)
   const { header, bytes, encrypted } = await beginning(file)
   if (encrypted && identities.length === 0)
     throw new ArchiveError('is encrypted. Give its recovery key: --key FILE, or "key" over HTTP')
@@ -81,23 +81,26 @@ export async function readBackup(
   return { header, encrypted, ...(await checked(entries, settings, bytes)) }
 }
 
-async function readView(settings: ReadSettings, onChunk: (bytes: number) => void): Promise<VerifiedBackup> {
+async function readUnpackedBackup(
+  settings: ReadSettings,
+  onChunk: (bytes: number) => void,
+): Promise<VerifiedBackup> {
   const { file, maxBytes } = settings
   const { header, bytes, encrypted } = await beginning(file)
-  const extent = await viewExtent(file)
+  const extent = await unpackedExtent(file)
   if (extent.bytes > maxBytes) throw new ArchiveError('has more than there is room for', 'PAYLOAD_TOO_LARGE')
-  return { header, encrypted, ...(await checked(viewEntries(file, onChunk), settings, bytes, extent)) }
+  return { header, encrypted, ...(await checked(unpackedEntries(file, onChunk), settings, bytes, extent)) }
 }
 
 /** Returns the bytes that are read of a backup. */
 export async function bytesOf(file: string): Promise<number> {
-  return (await isView(file)) ? (await viewExtent(file)).bytes : (await stat(file)).size
+  return (await isUnpackedBackup(file)) ? (await unpackedExtent(file)).bytes : (await stat(file)).size
 }
 
 /** Reads `backup.json`, and looks whether an encrypted archive follows. */
 async function beginning(file: string): Promise<PublicHeader & { readonly bytes: Buffer }> {
-  if (await isView(file)) {
-    const bytes = await viewHeader(file)
+  if (await isUnpackedBackup(file)) {
+    const bytes = await unpackedHeader(file)
     return { bytes, header: parseHeader(bytes), encrypted: false }
   }
   let read: { readonly header: BackupHeader; readonly bytes: Buffer } | undefined

@@ -30,14 +30,11 @@ export interface NodeContent {
 /** Returns the content of an archive of a whole node: the entries of all participants, each below the folder of its participant. */
 export async function contentOf(snapshot: NodeSnapshot, node: DescribedNode): Promise<NodeContent> {
   const { info } = node
-  const omitted = [...snapshot.parts].flatMap(([name, part]) =>
-    part.omitted.map(({ what, why }) => ({ what: `${name}: ${what}`, why })),
-  )
   const header = {
     nodekeep: info.version,
     created: snapshot.moment.toISOString(),
     plugins: info.plugins(),
-    omitted,
+    omitted: snapshot.omitted,
     folders: await placedFolders(snapshot, node),
     mounts: mountsOf(snapshot),
   }

@@ -84,8 +84,7 @@ export class BackupMaker {
   ): Promise<MadeBackup> {
     const { participants, folder, recipients, log, limits = defaultLimits } = this.#parts
     const file = await folder.newFile()
-    const [last] = await folder.list()
-    await requireFreeSpace(folder.path, last?.size ?? 0)
+    await requireFreeSpace(folder.path, await folder.newestSize())
     const full = new AbortController()
     const signal = AbortSignal.any([callersSignal, full.signal])
     await using snapshot = await takeNodeSnapshot(participants, signal, limits)
@@ -107,7 +106,7 @@ export class BackupMaker {
     this.#lastBytes = written.bytes
     const changed = written.changed.length
     try {
-      const filename = await folder.adopt(file, snapshot.moment)
+      const filename = await folder.publish(file, snapshot.moment)
       const made = {
         filename,
         size: written.size,

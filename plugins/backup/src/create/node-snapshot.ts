@@ -1,12 +1,11 @@
 import {
+  type BackupOmission,
   type BackupParticipant,
   type BackupSnapshot,
+  haltTogether,
   isNodekeepError,
   NodekeepError,
-  type PreparedSnapshot,
   type RegistryReader,
-  takeTogether,
-  untilAborted,
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 
@@ -15,13 +14,15 @@ export interface NodeSnapshot extends AsyncDisposable {
   readonly moment: Date
   /** By the names of the participants, which are their folders in the archive. */
   readonly parts: ReadonlyMap<string, BackupSnapshot>
+  /** Everything that the participants leave out. */
+  readonly omitted: readonly BackupOmission[]
 }
 
 /** The limits of participants, in milliseconds. */
 export interface SnapshotLimits {
   /** For the long work, which all do side by side while changes go on. */
   readonly prepareMs: number
-  /** For the moment of all together. Changes wait meanwhile. */
+  /** From the first halt until all go on. */
   readonly takeMs: number
   /** For the next entry, and for the next bytes of an entry. */
   readonly stallMs: number
@@ -36,8 +37,8 @@ export const defaultLimits: SnapshotLimits = {
 /**
  * Fixes the state of all participants at one moment.
  *
- * The participant that was added first comes to a halt last. The kernel's databases are the first: while they are fixed,
- * everything else stands still.
+ * Participants halt in the reverse order of their registration. The kernel's databases are the first that were registered: while
+ * they are fixed, everything else stands still.
  *
  * @throws NodekeepError INTERNAL_ERROR that names the participant that failed or took too long, the participant's own
  *   NodekeepError, or the signal's reason. Nothing stands still then, also if the participant never answers
@@ -49,48 +50,68 @@ export async function takeNodeSnapshot(
 ): Promise<NodeSnapshot> {
   const failed = new AbortController()
   const ended = AbortSignal.any([signal, failed.signal])
+  let deadline = performance.now() + prepareMs
+  let limitMs = prepareMs
+  /** Runs a step of a participant. The first failure ends all steps. A result that comes later is undone. */
+  const step = async <T>(name: string, run: () => Promise<T>, undo: (late: T) => unknown): Promise<T> => {
+    const running = (async () => run())()
+    try {
+      return await withTimeLimit(running, deadline - performance.now(), tooLong(name, limitMs), ended)
+    } catch (error) {
+      running.then(undo).catch(() => {})
+      failed.abort(participantError(name, error))
+      throw ended.reason
+    }
+  }
   const participants = [...registry].reverse()
-  const names = participants.map(([name]) => name)
-  const preparations = participants.map(([name, participant]) => prepare(name, participant, prepareMs, ended))
-  try {
-    const prepared = await Promise.all(preparations)
-    let moment = new Date()
-    /** The parts that are being taken, in the order of their halts. */
-    const halting: string[] = []
-    let failedAt: string | undefined
-    const watched = prepared.map((snapshot, index) => ({
-      async take(atMoment: () => Promise<void>) {
-        const name = names[index] as string
-        halting.push(name)
-        try {
-          // A part that waits for one that hangs goes on with the failure.
-          return await snapshot.take(() => untilAborted(atMoment(), ended))
-        } catch (error) {
-          failedAt ??= name
-          throw error
-        } finally {
-          halting.splice(halting.indexOf(name), 1)
+  const preparations = participants.map(async ([name, participant]) => {
+    const prepared = await step(name, () => participant.prepare(ended), release)
+    return {
+      release: () => prepared.release(),
+      async halt() {
+        const halted = await step(
+          name,
+          () => prepared.halt(),
+          (late) => late[Symbol.asyncDispose](),
+        )
+        return {
+          fix: () => step(name, () => halted.fix(), release),
+          [Symbol.asyncDispose]: () =>
+            step(
+              name,
+              async () => halted[Symbol.asyncDispose](),
+              () => {},
+            ),
         }
       },
-      release: () => snapshot.release(),
-    }))
-    const taking = takeTogether(watched, async () => {
-      moment = new Date()
-    })
-    const timer = setTimeout(() => failed.abort(tooLong(halting.at(-1) ?? '', takeMs)), takeMs)
-    const taken = await untilAborted(taking, ended)
-      .catch((error) => {
-        taking.then(releaseAll).catch(() => {})
-        throw ended.aborted ? error : participantError(failedAt ?? '', error)
-      })
-      .finally(() => clearTimeout(timer))
-    return {
-      moment,
-      parts: new Map(taken.map((snapshot, index) => [names[index] as string, snapshot])),
-      [Symbol.asyncDispose]: () => releaseAll(taken),
     }
+  })
+  let taken: BackupSnapshot[] = []
+  try {
+    const prepared = await Promise.all(preparations)
+    limitMs = takeMs
+    deadline = performance.now() + takeMs
+    let moment: Date
+    {
+      await using halted = await haltTogether(prepared)
+      taken = await halted.fix()
+      moment = new Date()
+    }
+    const parts = new Map(taken.map((part, index) => [(participants[index] as [string, unknown])[0], part]))
+    const omitted = await Promise.all(
+      [...parts].map(async ([name, part]) => {
+        const left = await step(
+          name,
+          () => part.omitted(),
+          () => {},
+        )
+        return left.map(({ what, why }) => ({ what: `${name}: ${what}`, why }))
+      }),
+    )
+    return { moment, parts, omitted: omitted.flat(), [Symbol.asyncDispose]: () => releaseAll(taken) }
   } catch (error) {
-    failed.abort(error)
+    await releaseAll(taken)
+    ended.throwIfAborted()
     throw error
   } finally {
     const settled = await Promise.allSettled(preparations)
@@ -98,24 +119,12 @@ export async function takeNodeSnapshot(
   }
 }
 
-async function prepare(
-  name: string,
-  participant: BackupParticipant,
-  limitMs: number,
-  signal: AbortSignal,
-): Promise<PreparedSnapshot<BackupSnapshot>> {
-  const preparing = (async () => participant.prepare(signal))()
-  try {
-    return await withTimeLimit(preparing, limitMs, tooLong(name, limitMs), signal)
-  } catch (error) {
-    preparing.then((prepared) => prepared.release()).catch(() => {})
-    signal.throwIfAborted()
-    throw participantError(name, error)
-  }
+function release(snapshot: { release(): Promise<void> }): Promise<void> {
+  return snapshot.release()
 }
 
 async function releaseAll(held: readonly { release(): Promise<void> }[]): Promise<void> {
-  await Promise.allSettled(held.map((snapshot) => snapshot.release()))
+  await Promise.allSettled(held.map(release))
 }
 
 function tooLong(name: string, limitMs: number): NodekeepError {

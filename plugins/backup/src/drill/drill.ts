@@ -24,7 +24,7 @@ export interface DrilledBackup {
 export interface DrillParts {
   /** The folder of the drill, which is made and removed. */
   readonly folder: string
-  readonly restores: Pick<NodeRestores, 'folders' | 'adoptState'>
+  readonly restores: Pick<NodeRestores, 'folders' | 'migrateState'>
   readonly trials: NodeTrials
   readonly log: Pick<Log, 'warn'>
 }
@@ -86,8 +86,8 @@ export async function drill(
     const prepared = await prepareRestore(
       {
         dataFolder: data,
-        folders: new RestoreFolders(data),
-        restores: { folders: async () => folders, adoptState: (state) => restores.adoptState(state) },
+        folders: new RestoreFolders(data, { state: async () => ({ planned: null, applied: null }) }),
+        restores: { folders: async () => folders, migrateState: (state) => restores.migrateState(state) },
         hasBackend: () => true,
       },
       {

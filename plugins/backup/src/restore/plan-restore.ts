@@ -18,18 +18,17 @@ export async function planRestore(
   folder: RestoreFolder,
   { folders, restores }: PlanParts,
 ): Promise<string | null> {
-  const { moment, moves, state } = folder.record
+  const { moment, moves } = folder.record
   if (moves === undefined) throw new Error('A restore that is ready has no moves.')
   const earlier = await folders.planned()
   try {
-    // If the process ends in between, nothing removes what the plan may need.
-    await folder.note({ state: 'planned' })
+    await folders.finish()
     await restores.plan({ backup: folder.name, moment: new Date(moment), moves })
   } catch (error) {
-    if (state !== 'planned') await folder.remove()
+    if (earlier?.name !== folder.name) await folder.remove()
     throw explainFullDisk(error, 'this restore')
   }
-  await folders.removeOthers(folder)
+  await folders.removeUnplanned()
   return earlier === null || earlier.name === folder.name ? null : earlier.record.backup
 }
 
@@ -42,7 +41,7 @@ export async function planRestore(
 export async function cancelRestore({ folders, restores }: PlanParts): Promise<string> {
   const planned = await folders.planned()
   await restores.cancel()
-  const [removed] = await folders.removeOthers(null)
+  const [removed] = await folders.removeUnplanned()
   const backup = planned?.record.backup ?? removed
   if (backup === undefined) throw nothingToCancel()
   return backup

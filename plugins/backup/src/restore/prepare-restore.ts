@@ -34,7 +34,7 @@ interface RestoreRequest {
 interface RestoreParts {
   readonly dataFolder: string
   readonly folders: RestoreFolders
-  readonly restores: Pick<NodeRestores, 'folders' | 'adoptState'>
+  readonly restores: Pick<NodeRestores, 'folders' | 'migrateState'>
   readonly hasBackend: HasBackend
 }
 
@@ -93,7 +93,7 @@ async function prepare(
     )
     await request.onUnpacked?.(unpacked)
     await arrangeUnpacked(folder, storages, request.sample)
-    await restores.adoptState({
+    await restores.migrateState({
       file: join(folder.path, 'new', 'state.sqlite'),
       moment: new Date(header.created),
       nodekeep: header.nodekeep,

@@ -1,6 +1,12 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type CommandContext, lockFolder, type NodeClient, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  type CommandContext,
+  lockFolder,
+  type NodeClient,
+  NodekeepError,
+  type NodeRestores,
+} from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { readHeader } from '../archive/read-archive.ts'
 import { mebibytes } from '../create/free-space.ts'
@@ -19,7 +25,7 @@ import { twoNodesWarning } from './restored-identity.ts'
  */
 export async function restore(context: CommandContext): Promise<void> {
   const { args, nodeDataDir, options } = context
-  const folders = new RestoreFolders(nodeDataDir)
+  const folders = new RestoreFolders(nodeDataDir, context.restores)
   const [file] = args
   if (options.cancel === true) return cancel(context, folders)
   if (file === undefined) throw new Error('Give the backup to restore: nodekeep backup restore FILE')
@@ -127,11 +133,12 @@ async function cancel(context: CommandContext, folders: RestoreFolders): Promise
 /** `nodekeep backup forget-previous`. */
 export async function forgetPrevious({
   nodeDataDir,
+  restores,
   options,
   output,
   confirm,
 }: CommandContext): Promise<void> {
-  const folders = new RestoreFolders(nodeDataDir)
+  const folders = new RestoreFolders(nodeDataDir, restores)
   const previous = await folders.previous()
   if (previous.length === 0) {
     output.lines('There is no former data: no restore has left any.')
@@ -156,8 +163,8 @@ const identities = {
 } as const
 
 /** Says that a restore is planned, that former data is kept, and how much. */
-export async function restoreLines(dataFolder: string): Promise<string[]> {
-  const folders = new RestoreFolders(dataFolder)
+export async function restoreLines(dataFolder: string, restores: NodeRestores): Promise<string[]> {
+  const folders = new RestoreFolders(dataFolder, restores)
   const planned = await folders.planned()
   const previous = await folders.previous()
   const bytes = previous.reduce((sum, one) => sum + one.bytes, 0)

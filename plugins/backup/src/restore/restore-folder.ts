@@ -2,22 +2,22 @@ import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RestoreMove } from '@nodekeep/plugin-sdk'
+import type { NodeRestores, RestoreMove } from '@nodekeep/plugin-sdk'
 import { emptyFolder, withShortPath } from '@nodekeep/plugin-sdk/archive'
 import { makeFolder, readJson, syncFolder, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import type { RestoreDifferences } from './differences.ts'
 import { lockRestores } from './restore-lock.ts'
 
 /**
- * How far a restore is: its archive is unpacked; it is complete and verified; the next start applies it; it was applied, and the
- * former data is kept.
+ * The content of the folder of a restore: a part of its archive; all of it, verified; the former data, after the restore. Earlier
+ * releases wrote `planned` in place of `ready` when the restore was planned.
  */
-type RestoreState = 'unpacking' | 'ready' | 'planned' | 'applied'
+type RestoreContent = 'unpacking' | 'ready' | 'planned' | 'applied'
 
-/** The content of `restore.json`. */
+/** The content of `restore.json`. Whether the restore is planned, and whether it was applied, only {@link NodeRestores} tells. */
 interface RestoreRecord {
   readonly format: 1
-  readonly state: RestoreState
+  readonly state: RestoreContent
   /** The name of the archive. */
   readonly backup: string
   /** The moment of its state, ISO 8601. */
@@ -60,19 +60,6 @@ export class RestoreFolder {
     this.record = record
   }
 
-  /**
-   * Whether a start has begun to put it in place, and no one has noted that yet because a process was killed. It holds former
-   * data, which is never removed unasked.
-   */
-  async isBegun(): Promise<boolean> {
-    const { state, elsewhere } = this.record
-    if (state !== 'planned') return false
-    for (const folder of [this.path, ...elsewhere]) {
-      if (await holdsFiles(join(folder, 'previous'))) return true
-    }
-    return false
-  }
-
   /** Changes the record durably. */
   async note(changes: Partial<RestoreRecord>): Promise<void> {
     const record = { ...this.record, ...changes }
@@ -97,8 +84,8 @@ export class RestoreFolder {
     await rm(this.path, { recursive: true, force: true })
   }
 
-  /** Marks the restore as applied, and keeps nothing but the former data and what people may need. */
-  async settle(): Promise<void> {
+  /** Keeps nothing of a restore that was applied but the former data and what people may need. */
+  async finish(): Promise<void> {
     const folders = [this.path, ...this.record.elsewhere]
     for (const folder of folders) if (existsSync(join(folder, 'new'))) await removeTree(folder, 'new')
     let previousBytes = 0
@@ -110,9 +97,11 @@ export class RestoreFolder {
 /** The restores of a node. One at a time is prepared, planned or removed: take the lock before. */
 export class RestoreFolders {
   readonly #folder: string
+  readonly #restores: Pick<NodeRestores, 'state'>
 
-  constructor(dataFolder: string) {
+  constructor(dataFolder: string, restores: Pick<NodeRestores, 'state'>) {
     this.#folder = join(dataFolder, 'restore')
+    this.#restores = restores
   }
 
   /** @throws NodekeepError CONFLICT while another call, in whatever process, has the lock */
@@ -127,14 +116,12 @@ export class RestoreFolders {
   ): Promise<RestoreFolder> {
     const stem = backup.replace(/\.tar\.gz$/, '')
     const within = (name: string) => roots.map((root) => join(root, '.nodekeep', 'restore', name))
+    // The folder of the one that was applied may be gone.
+    const { applied } = await this.#restores.state()
+    const isTaken = (name: string) =>
+      name === applied || [join(this.#folder, name), ...within(name)].some((path) => existsSync(path))
     let name = stem
-    for (
-      let count = 2;
-      [join(this.#folder, name), ...within(name)].some((path) => existsSync(path));
-      count++
-    ) {
-      name = `${stem}-${count}`
-    }
+    for (let count = 2; isTaken(name); count++) name = `${stem}-${count}`
     const elsewhere = within(name)
     const path = join(this.#folder, name)
     await makeFolder(path)
@@ -154,54 +141,45 @@ export class RestoreFolders {
 
   /** Returns a restore that is ready, or planned already; `null` for every other name. */
   async ready(name: string): Promise<RestoreFolder | null> {
+    const { applied } = await this.#restores.state()
     const found = (await this.#list()).find((folder) => folder.name === name)
-    return found !== undefined && ['ready', 'planned'].includes(found.record.state) ? found : null
+    return found !== undefined && name !== applied && isReady(found) ? found : null
   }
 
   /** Returns the restore that the next start applies; `null` without one. */
   async planned(): Promise<RestoreFolder | null> {
-    return (await this.#list()).find(({ record }) => record.state === 'planned') ?? null
-  }
-
-  /** Removes restores that were not planned: those that were interrupted, and one that was prepared and never confirmed. */
-  async removeUnplanned(): Promise<void> {
-    for (const folder of await this.#list()) {
-      if (['unpacking', 'ready'].includes(folder.record.state)) await folder.remove()
-    }
+    const { planned } = await this.#restores.state()
+    return (await this.#list()).find(({ name }) => name === planned) ?? null
   }
 
   /**
-   * Removes the restores that no start will apply.
+   * Removes the restores that no start will apply: those that were interrupted, and those that were prepared and are not planned.
    *
-   * @param planned the one that the next start applies; `null` for none
    * @returns the names of the backups
    */
-  async removeOthers(planned: RestoreFolder | null): Promise<string[]> {
+  async removeUnplanned(): Promise<string[]> {
+    const { planned, applied } = await this.#restores.state()
     const removed: string[] = []
     for (const folder of await this.#list()) {
-      if (folder.name === planned?.name || folder.record.state === 'applied') continue
-      removed.push(folder.record.backup)
-      if (await folder.isBegun()) await folder.settle()
-      else await folder.remove()
+      const { name, record } = folder
+      if (name === planned || name === applied || record.state === 'applied') continue
+      removed.push(record.backup)
+      await folder.remove()
     }
     return removed
   }
 
   /**
-   * Call it at the start of the node, which has applied the planned restore.
+   * Keeps the former data of the restore that a start has applied. Call it before another restore takes its place as the last one.
    *
-   * @param applied the name of the restore that was applied; `null` if none was
-   * @returns the restores of which that was not known yet
+   * @returns the restore; `null` if there is none, or if this was done before
    */
-  async settle(applied: string | null): Promise<RestoreFolder[]> {
-    const settled: RestoreFolder[] = []
-    for (const folder of await this.#list()) {
-      if (folder.record.state === 'applied' && folder.name !== applied) continue
-      if (folder.name !== applied && !(await folder.isBegun())) continue
-      await folder.settle()
-      settled.push(folder)
-    }
-    return settled
+  async finish(): Promise<RestoreFolder | null> {
+    const { applied } = await this.#restores.state()
+    const found = (await this.#list()).find(({ name }) => name === applied)
+    if (found === undefined || !isReady(found)) return null
+    await found.finish()
+    return found
   }
 
   /** The former data of all applied restores. */
@@ -228,6 +206,10 @@ export class RestoreFolders {
   }
 }
 
+function isReady({ record }: RestoreFolder): boolean {
+  return record.state === 'ready' || record.state === 'planned'
+}
+
 async function readRecord(path: string, name: string): Promise<RestoreRecord> {
   const record = await readJson<RestoreRecord>(join(path, recordName)).catch(() => null)
   if (record !== null) return record
@@ -245,17 +227,6 @@ async function removeTree(folder: string, name: string): Promise<void> {
 
 async function removeFolder(path: string): Promise<void> {
   if (existsSync(path)) await removeTree(dirname(path), path.slice(dirname(path).length + 1))
-}
-
-/** Whether there is a file in a folder, or in a folder below it. */
-async function holdsFiles(path: string): Promise<boolean> {
-  const found = withShortPath(path, (short) => lstatSync(short, { throwIfNoEntry: false }))
-  if (found === undefined) return false
-  if (!found.isDirectory()) return true
-  for (const name of withShortPath(path, (short) => readdirSync(short)))
-    if (await holdsFiles(`${path}/${name}`)) return true
-  await nextTurn()
-  return false
 }
 
 /** The bytes of all files in a folder; 0 if there is none. */

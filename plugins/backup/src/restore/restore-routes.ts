@@ -21,8 +21,8 @@ interface RestoreRouteParts {
   readonly restores: NodeRestores
   readonly backends: RegistryReader<StorageBackend>
   readonly control: NodeRestart
-  /** Resolves when the restore that the start has applied is settled. */
-  readonly settled: Promise<void>
+  /** Resolves when the restore that the start has applied is finished. */
+  readonly finished: Promise<void>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
 }
@@ -109,7 +109,7 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
         'Nothing would start the node again. Restore without "restart", then stop the node and start it yourself.',
       )
     }
-    await parts.settled
+    await parts.finished
     using _lock = folders.lock()
     const folder = await prepared(parts, body).catch((error) => {
       throw parts.signal.aborted ? stopping() : error
@@ -147,7 +147,7 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
     '/restore',
     { schema: remove, config: { access: 'owner', scope: 'backup' } },
     async (request) => {
-      await parts.settled
+      await parts.finished
       using _lock = folders.lock()
       const backup = await cancelRestore({ folders, restores })
       logSecurityEvent(request, 'restore-canceled', 'A restore was taken back.', { filename: backup })

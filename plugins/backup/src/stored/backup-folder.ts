@@ -66,6 +66,17 @@ export class BackupFolder {
     )
   }
 
+  /** Returns the bytes of the backup with the latest name, without reading it; 0 if there is none. */
+  async newestSize(): Promise<number> {
+    const filenames = (await this.#filenames()).filter((name) => names.test(name))
+    const newest = filenames.sort().at(-1)
+    if (newest === undefined) return 0
+    return stat(join(this.path, newest)).then(
+      ({ size }) => size,
+      () => 0,
+    )
+  }
+
   /** @throws NodekeepError NOT_FOUND */
   async remove(filename: string): Promise<void> {
     await rm(await this.find(filename))
@@ -84,7 +95,7 @@ export class BackupFolder {
    *
    * @returns the name
    */
-  async adopt(file: string, moment: Date): Promise<string> {
+  async publish(file: string, moment: Date): Promise<string> {
     let second = moment.getTime()
     while (await exists(join(this.path, nameOf(new Date(second))))) second += 1000
     const filename = nameOf(new Date(second))

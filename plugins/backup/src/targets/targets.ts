@@ -6,7 +6,7 @@ import {
   type RegistryReader,
   type StorageBackend,
 } from '@nodekeep/plugin-sdk'
-import { type Keep, keptBackups } from '../retention/kept-backups.ts'
+import { type Keep, retainedBackups } from '../retention/retained-backups.ts'
 import type { BackupFolder } from '../stored/backup-folder.ts'
 
 /** The folder of the backups in a target. */
@@ -102,7 +102,7 @@ export class Targets {
     const present = new Map<string, number>()
     for await (const { name: filename, size } of backend.list(folderPath)) present.set(filename, size)
     const backups = await this.#folder.list()
-    const kept = this.#keep === undefined ? new Set(backups) : keptBackups(backups, this.#keep, now)
+    const kept = this.#keep === undefined ? new Set(backups) : retainedBackups(backups, this.#keep, now)
     for (const { filename, size } of backups.filter((backup) => kept.has(backup))) {
       if (present.get(filename) === size) continue
       const content = createReadStream(await this.#folder.find(filename), { signal })
@@ -118,7 +118,7 @@ export class Targets {
         return created === null ? [] : { filename, created }
       })
       .sort((a, b) => b.created.getTime() - a.created.getTime())
-    const keptCopies = keptBackups(copies, this.#keep, now)
+    const keptCopies = retainedBackups(copies, this.#keep, now)
     for (const copy of copies) {
       if (!keptCopies.has(copy)) await backend.remove(`${folderPath}/${copy.filename}`)
     }

@@ -115,22 +115,25 @@ test('links and special files are named as left out', async (t) => {
 })
 
 test('a file that another program changes in place is taken and named as changed', async (t) => {
-  // The moment is over when this part is taken, and no file was read yet.
+  // All states are fixed when this part is asked what it leaves out, and no file was read yet.
   let change = () => {}
   const nothing = partOf(async function* () {})
   const late = participantPlugin('late', async (signal) => {
     const prepared = await nothing(signal)
     return {
       ...prepared,
-      async take(atMoment) {
-        const snapshot = await prepared.take(atMoment)
-        // The clock of the file system may be some milliseconds behind.
-        const probe = join(node.dataFolder, 'probe')
-        const now = Date.now()
-        do writeFileSync(probe, '')
-        while (statSync(probe).mtime.getTime() <= now)
-        change()
-        return snapshot
+      async halt() {
+        const halted = await prepared.halt()
+        const omitted = async () => {
+          // The clock of the file system may be some milliseconds behind.
+          const probe = join(node.dataFolder, 'probe')
+          const now = Date.now()
+          do writeFileSync(probe, '')
+          while (statSync(probe).mtime.getTime() <= now)
+          change()
+          return []
+        }
+        return { ...halted, fix: async () => ({ ...(await halted.fix()), omitted }) }
       },
     }
   })

@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import type { BackupParticipant } from '@nodekeep/plugin-sdk'
+import type { BackupParticipant, BackupSnapshot, HaltedSnapshot } from '@nodekeep/plugin-sdk'
 import t, { test } from 'tap'
 import { BackupMaker } from '../../src/create/backup-maker.ts'
 import { BackupFolder } from '../../src/stored/backup-folder.ts'
@@ -18,6 +18,23 @@ t.jobs = 3
 
 const never = new Promise<never>(() => {})
 
+/** A part whose halt has some steps replaced. */
+function haltedPart(
+  replaced: Partial<HaltedSnapshot<BackupSnapshot>>,
+  release = async () => {},
+): BackupParticipant['prepare'] {
+  const fix = async () => ({
+    entries: async function* () {},
+    omitted: async () => [],
+    changed: [],
+    release,
+  })
+  return async () => ({
+    halt: async () => ({ fix, async [Symbol.asyncDispose]() {}, ...replaced }),
+    release,
+  })
+}
+
 /** Parts that fail, with what the message of the backup says. */
 const failingParts: Record<string, [BackupParticipant['prepare'], RegExp]> = {
   'throws in prepare': [
@@ -32,14 +49,30 @@ const failingParts: Record<string, [BackupParticipant['prepare'], RegExp]> = {
     },
     /the part "odd": No tape\.$/,
   ],
-  'throws in take': [
+  'throws in halt': [
     async () => ({
-      take: async () => {
+      halt: async () => {
         throw new Error('The tape tore')
       },
       release: async () => {},
     }),
     /the part "odd": The tape tore\.$/,
+  ],
+  'throws in fix': [
+    haltedPart({
+      fix: async () => {
+        throw new Error('The tape slipped')
+      },
+    }),
+    /the part "odd": The tape slipped\.$/,
+  ],
+  'throws at the end of the halt': [
+    haltedPart({
+      async [Symbol.asyncDispose]() {
+        throw new Error('The tape runs on')
+      },
+    }),
+    /the part "odd": The tape runs on\.$/,
   ],
   'yields fewer bytes': [
     partOf(async function* () {
@@ -129,18 +162,13 @@ test('a part that fails to list or to open its files is named in the log', async
 /** Parts that hang, with what the message says. `limits` are short. */
 const hanging: Record<string, [BackupParticipant['prepare'], RegExp]> = {
   prepare: [() => never, /the part "odd": it took longer than 0\.2 s/],
-  take: [
-    async () => ({ take: () => never, release: async () => {} }),
+  halt: [
+    async () => ({ halt: () => never, release: async () => {} }),
     /the part "odd": it took longer than 0\.3 s/,
   ],
-  'take after the moment': [
-    async () => ({
-      async take(atMoment) {
-        await atMoment()
-        return never
-      },
-      release: async () => {},
-    }),
+  fix: [haltedPart({ fix: () => never }), /the part "odd": it took longer than 0\.3 s/],
+  'the end of the halt': [
+    haltedPart({ [Symbol.asyncDispose]: () => never }),
     /the part "odd": it took longer than 0\.3 s/,
   ],
   entries: [
@@ -165,24 +193,20 @@ test('a part that hangs ends the backup, and nothing stands still', { buffered: 
     const release = async () => {
       released += 1
     }
+    const goOn = async () => {
+      halted -= 1
+    }
     const calm: BackupParticipant = {
-      prepare: async () => ({
-        async take(atMoment) {
-          halted += 1
-          try {
-            await atMoment()
-          } finally {
-            halted -= 1
-          }
-          return {
-            entries: async function* () {},
-            omitted: [],
-            changed: [],
-            release,
-          }
-        },
-        release,
-      }),
+      async prepare(signal) {
+        const prepared = await haltedPart({ [Symbol.asyncDispose]: goOn }, release)(signal)
+        return {
+          ...prepared,
+          halt() {
+            halted += 1
+            return prepared.halt()
+          },
+        }
+      },
     }
     const folder = new BackupFolder(t.testdir())
     // The part that was added first comes to a halt last.
@@ -204,7 +228,7 @@ test('a part that hangs ends the backup, and nothing stands still', { buffered: 
       released = 0
       await t.rejects(maker.make(new AbortController().signal), { code: 'INTERNAL_ERROR', message }, where)
       t.equal(maker.progress, null)
-      while (halted > 0) await new Promise(setImmediate)
+      t.equal(halted, 0, `${where}: the other part goes on`)
       t.ok(released > 0, `${where}: the other part is released`)
       t.strictSame(readdirSync(folder.path), [], 'nothing is left')
     }
@@ -258,9 +282,9 @@ test('a node goes on beside a part that hangs, and stops at once', async (t) => 
   }
 })
 
-test('a part that hangs at the moment fails the backup of a node after ten seconds', async (t) => {
+test('a part that does not halt fails the backup of a node after ten seconds', async (t) => {
   const { promise, hang } = reached()
-  const prepare = async () => ({ take: hang, release: async () => {} })
+  const prepare = async () => ({ halt: hang, release: async () => {} })
   const node = await createBackupNode({ plugins: [participantPlugin('odd', prepare)] })
   t.teardown(() => node.stop())
   const owner = await node.signIn('owner')

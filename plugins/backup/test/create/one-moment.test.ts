@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestUser } from '@nodekeep/kernel/testing'
+import { type TestUser, takeSnapshot } from '@nodekeep/kernel/testing'
 import {
   BackupParticipants,
   ChangeGate,
@@ -79,14 +79,18 @@ function counter() {
       }
       participants.add('counter', {
         prepare: async (signal) => ({
-          async take(atMoment) {
-            return gate.runExclusive(async () => {
-              const fixed = `${count}`
-              const prepared = await partOf(async function* () {
-                yield fileEntry('count', fixed)
-              })(signal)
-              return prepared.take(atMoment)
-            }, signal)
+          async halt() {
+            const halt = await gate.halt(signal)
+            return {
+              async fix() {
+                const fixed = `${count}`
+                const part = partOf(async function* () {
+                  yield fileEntry('count', fixed)
+                })
+                return takeSnapshot(await part(signal))
+              },
+              [Symbol.asyncDispose]: async () => halt[Symbol.dispose](),
+            }
           },
           release: async () => {},
         }),

@@ -68,14 +68,14 @@ test('of two restores that begin at once, one is prepared, and the other one is 
 
 test('while a command prepares a restore, the node refuses others, and its start leaves the restore alone', async (t) => {
   const { house, owner, filename } = await houseWithBackup(t)
-  const folders = new RestoreFolders(house.data)
+  const folders = new RestoreFolders(house.data, { state: async () => ({ planned: null, applied: null }) })
   {
     using _lock = folders.lock()
     const folder = await folders.begin({ backup: 'other.tar.gz', moment: '2026-01-01T00:00:00.000Z' }, [])
     t.equal((await restore(owner, { filename, confirm: true })).status, 409)
     t.match(await cancel(owner), [409, {}])
     const { owner: again } = await house.start()
-    // It waits until the start has settled what restores have left.
+    // It waits until the start has finished what restores have left.
     t.equal((await restore(again, { filename, confirm: true })).status, 409)
     t.ok(existsSync(join(folder.path, 'restore.json')))
   }

@@ -1,8 +1,18 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
+import { RestoreFolders } from '../../src/restore/restore-folder.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
@@ -171,17 +181,64 @@ test('former data stays when a start was killed before it noted the restore, and
   owner = (await house.start()).owner
   const record = join(house.data, 'restore', prepared, 'restore.json')
   const former = join(house.data, 'files/.nodekeep/restore', prepared, 'previous', owner.user.uuid, 'a')
-  const asPlanned = async () => {
+  const unnoted = async (state: 'ready' | 'planned') => {
     // Only then is the start over.
     await restore(owner, { filename, confirm: false })
-    writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), state: 'planned' }))
+    writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), state }))
   }
-  await asPlanned()
-  await restore(owner, { filename, confirm: true })
-  t.equal(readFileSync(former, 'utf8'), 'two', 'the next restore leaves it')
-  await asPlanned()
-  await house.start()
-  await restore((await house.start()).owner, { filename, confirm: false })
+  // Earlier releases wrote "planned".
+  await unnoted('planned')
+  owner = (await house.start()).owner
+  await restore(owner, { filename, confirm: false })
   t.equal(readFileSync(former, 'utf8'), 'two', 'the next start leaves it')
   t.match(readFileSync(record, 'utf8'), /"applied"/)
+  await unnoted('ready')
+  t.equal((await restore(owner, { prepared, confirm: true })).status, 404, 'it is not restored again')
+  await restore(owner, { filename, confirm: true })
+  t.equal(readFileSync(former, 'utf8'), 'two', 'the next restore leaves it')
+  t.match(readFileSync(record, 'utf8'), /"applied"/)
+  await house.start()
+  t.equal(readFileSync(former, 'utf8'), 'two')
+})
+
+test('a restore that a start of an earlier release has begun is completed', async (t) => {
+  const house = houseFor(t)
+  let { owner } = await house.start()
+  await put(owner, '/a', 'one')
+  const { filename } = await makeBackup(owner)
+  await put(owner, '/a', 'two')
+  const answer = await restore(owner, { filename, confirm: true })
+  const { prepared } = (await answer.json()) as { prepared: string }
+  await house.stop()
+  const folder = join(house.data, 'restore', prepared)
+  const [plan, record] = [join(house.data, 'restore/plan.json'), join(folder, 'restore.json')]
+  writeFileSync(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), state: 'planned' }))
+  writeFileSync(plan, JSON.stringify({ ...JSON.parse(readFileSync(plan, 'utf8')), hasBegun: true }))
+  mkdirSync(join(folder, 'previous'))
+  renameSync(join(house.data, 'state.sqlite'), join(folder, 'previous/state.sqlite'))
+  owner = (await house.start()).owner
+  t.equal(await read(owner, '/a'), 'one')
+  await restore(owner, { filename, confirm: false })
+  t.match(readFileSync(record, 'utf8'), /"applied"/)
+  const former = join(house.data, 'files/.nodekeep/restore', prepared, 'previous', owner.user.uuid, 'a')
+  t.equal(readFileSync(former, 'utf8'), 'two')
+})
+
+test('a backup is restored again after the former data of its first restore was deleted', async (t) => {
+  const house = houseFor(t)
+  let { owner } = await house.start()
+  await put(owner, '/a', 'one')
+  const { filename } = await makeBackup(owner)
+  for (const round of [1, 2]) {
+    await put(owner, '/a', 'later')
+    t.equal((await restore(owner, { filename, confirm: true })).status, 200)
+    owner = (await house.start()).owner
+    t.equal(await read(owner, '/a'), 'one', `restore ${round}`)
+    await restore(owner, { filename, confirm: false })
+    await new RestoreFolders(house.data, {
+      state: async () => ({ planned: null, applied: null }),
+    }).forgetPrevious()
+    owner = (await house.start()).owner
+    t.equal(await read(owner, '/a'), 'one')
+  }
 })

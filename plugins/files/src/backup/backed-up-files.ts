@@ -1,5 +1,5 @@
 import type { BackupEntry, BackupOmission, StorageEntry, StorageSnapshot } from '@nodekeep/plugin-sdk'
-import type { JournalMoment } from '../journal/journal-moment.ts'
+import type { JournalSnapshot } from '../journal/journal-snapshot.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 
@@ -14,8 +14,8 @@ interface MountSnapshot {
 }
 
 interface State {
-  readonly moment: JournalMoment
-  /** The time of the moment. */
+  readonly journal: JournalSnapshot
+  /** When the state was fixed. */
   readonly at: Date
   readonly mounts: Mounts
 }
@@ -62,12 +62,12 @@ export async function* backedUpFiles(
       for await (const entry of snapshot.list(folder)) {
         const path = `${folder}/${entry.name}`
         const userPath = userPathOf(mount, path.slice(user.length + 1))
-        if (state.moment.isStaged(user, userPath)) continue
+        if (state.journal.isStaged(user, userPath)) continue
         if (entry.type === 'directory') {
           inside.push(path)
           yield folderEntry(`${name}${path}`, entry)
         } else {
-          const known = state.moment.createdOf(user, userPath, entry)
+          const known = state.journal.createdOf(user, userPath, entry)
           yield fileEntry({ mount, path, entry, created: known ?? entry.created }, state, changed)
         }
       }
@@ -101,7 +101,7 @@ function fileEntry(
   const { snapshot } = mount
   const archivePath = `${mount.name}${path}`
   const onChange = () => changed.add(archivePath)
-  // The snapshot has only files that were complete at the moment.
+  // The snapshot has only files that were complete then.
   if (modified > at && modified <= new Date()) onChange()
   return {
     path: archivePath,

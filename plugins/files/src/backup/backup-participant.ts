@@ -2,13 +2,14 @@ import {
   type BackupOmission,
   type BackupParticipant,
   type BackupSnapshot,
+  type HaltedSnapshot,
+  haltTogether,
   NodekeepError,
   type PreparedSnapshot,
   type StorageSnapshot,
-  takeTogether,
 } from '@nodekeep/plugin-sdk'
 import type { Journal } from '../journal/journal.ts'
-import type { JournalMoment } from '../journal/journal-moment.ts'
+import type { JournalSnapshot } from '../journal/journal-snapshot.ts'
 import type { MountedBackend, Mounts } from '../mounts/mounts.ts'
 import type { CrossMountMoves } from '../operations/cross-mount-moves.ts'
 import type { Release } from '../paths/path-locks.ts'
@@ -20,7 +21,7 @@ interface BackupParts {
   readonly crossMountMoves: CrossMountMoves
 }
 
-/** A backend whose snapshot waits for its moment. */
+/** A backend whose snapshot is prepared. */
 interface PreparedMount {
   readonly mount: MountedBackend
   readonly snapshot: PreparedSnapshot<StorageSnapshot>
@@ -42,38 +43,41 @@ export function filesInBackups({ mounts, journal, crossMountMoves }: BackupParts
       }
       const prepared = await prepareAll(mounts.backends, omitted, signal)
       let resume: Release | undefined
-      let moment: JournalMoment | undefined
+      let journalSnapshot: JournalSnapshot | undefined
       let isTaken = false
       const release = async () => {
         resume?.()
         if (isTaken) return
         isTaken = true
-        moment?.close()
+        journalSnapshot?.close()
         await Promise.all(prepared.map(({ snapshot }) => snapshot.release()))
       }
       try {
         resume = await crossMountMoves.pause(signal)
-        moment = journal.openMoment()
-        return { take, release }
+        journalSnapshot = journal.openSnapshot()
+        return { halt, release }
       } catch (error) {
         await release()
         throw error
       }
 
-      async function take(atMoment: () => Promise<void>): Promise<BackupSnapshot> {
-        const fixed = moment as JournalMoment
-        let at = new Date()
-        const snapshots = await takeTogether(
-          prepared.map(({ snapshot }) => snapshot),
-          async () => {
+      async function halt(): Promise<HaltedSnapshot<BackupSnapshot>> {
+        const halted = await haltTogether(prepared.map(({ snapshot }) => snapshot))
+        return {
+          async fix() {
+            const fixed = journalSnapshot as JournalSnapshot
             fixed.fix()
-            at = new Date()
-            await atMoment()
+            const at = new Date()
+            const snapshots = await halted.fix()
+            isTaken = true
+            const names = prepared.map(({ mount }) => mount)
+            return snapshotOf(names, snapshots, { journal: fixed, at, mounts, omitted })
           },
-        ).finally(() => resume?.())
-        isTaken = true
-        const names = prepared.map(({ mount }) => mount)
-        return snapshotOf(names, snapshots, { moment: fixed, at, mounts, omitted })
+          [Symbol.asyncDispose]() {
+            resume?.()
+            return halted[Symbol.asyncDispose]()
+          },
+        }
       }
     },
   }
@@ -102,56 +106,54 @@ async function prepareAll(
   throw failed.reason
 }
 
-interface Moment {
-  readonly moment: JournalMoment
+interface FixedState {
+  readonly journal: JournalSnapshot
   readonly at: Date
   readonly mounts: Mounts
   readonly omitted: BackupOmission[]
 }
 
-async function snapshotOf(
+function snapshotOf(
   backends: readonly MountedBackend[],
   snapshots: readonly StorageSnapshot[],
-  state: Moment,
-): Promise<BackupSnapshot> {
+  state: FixedState,
+): BackupSnapshot {
   const { omitted } = state
   const nameOf = (index: number) => (backends[index] as MountedBackend).name
   const changed = new Set<string>()
   const ended = new AbortController()
-  // Others may still stand still, so this goes on beside. If the copy fails, the journal keeps the dates until the release.
-  const reading = state.moment
+  // Everything may still stand still, so this goes on beside. If the copy fails, the journal keeps the dates until the release.
+  const reading = state.journal
     .load(ended.signal)
-    .then(() => state.moment.copyDates(ended.signal).catch(() => {}))
-  reading.catch(() => {})
+    .then(() => state.journal.copyDates(ended.signal).catch(() => {}))
+  const listing = Promise.all(
+    snapshots.map((snapshot, index) => mountSnapshot(backends[index] as MountedBackend, snapshot, omitted)),
+  )
+  const ending = Promise.allSettled([reading, listing])
   let released: Promise<void> | undefined
   const release = () => {
     ended.abort()
     const releasing = snapshots.map((snapshot) => snapshot.release())
-    released ??= Promise.all([reading.catch(() => {}), ...releasing]).then(() => state.moment.close())
+    released ??= Promise.all([ending, ...releasing]).then(() => state.journal.close())
     return released
   }
-  try {
-    const taken = await Promise.all(
-      snapshots.map((snapshot, index) => mountSnapshot(backends[index] as MountedBackend, snapshot, omitted)),
-    )
-    return {
-      omitted,
-      folders: Object.fromEntries(backends.map(({ name, backend }) => [name, backend?.plainFolder ?? null])),
-      mounts: state.mounts.toJSON(),
-      get changed() {
-        const read = snapshots.flatMap((snapshot, index) =>
-          snapshot.changed.map((path) => `${nameOf(index)}${path}`),
-        )
-        return [...new Set([...changed, ...read])]
-      },
-      async *entries() {
-        await reading
-        for (const mount of taken) yield* backedUpFiles(mount, state, changed)
-      },
-      release,
-    }
-  } catch (error) {
-    await release()
-    throw error
+  return {
+    async omitted() {
+      await listing
+      return omitted
+    },
+    folders: Object.fromEntries(backends.map(({ name, backend }) => [name, backend?.plainFolder ?? null])),
+    mounts: state.mounts.toJSON(),
+    get changed() {
+      const read = snapshots.flatMap((snapshot, index) =>
+        snapshot.changed.map((path) => `${nameOf(index)}${path}`),
+      )
+      return [...new Set([...changed, ...read])]
+    },
+    async *entries() {
+      await reading
+      for (const mount of await listing) yield* backedUpFiles(mount, state, changed)
+    },
+    release,
   }
 }

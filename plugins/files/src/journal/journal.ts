@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
 import type { ChangedPaths, ChangeIntent, PendingIntent } from './change.ts'
 import type { CreatedDate, FileVersion, RestoredDate } from './created-dates.ts'
-import { JournalMoment } from './journal-moment.ts'
 import { JournalReader } from './journal-reader.ts'
+import { JournalSnapshot } from './journal-snapshot.ts'
 import { JournalWriter } from './journal-writer.ts'
 
 /**
@@ -67,8 +67,8 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   erase(userUuid: string): Promise<void>
   /** Remembers when restored files were created. */
   restoreCreated(dates: readonly RestoredDate[]): Promise<void>
-  /** Opens a view of the journal that is fixed at a moment of the caller's choice. Close it. */
-  openMoment(): JournalMoment
+  /** Opens a snapshot of the journal, whose state the caller fixes. Close it. */
+  openSnapshot(): JournalSnapshot
   /** Begins a new epoch, in which no change has happened yet. */
   renew(): Promise<void>
   /** Deletes old changes, in the background, now and every hour. */
@@ -198,8 +198,8 @@ class OpenJournal implements Journal {
     await this.#writer.call({ kind: 'restore-created', dates })
   }
 
-  openMoment(): JournalMoment {
-    return new JournalMoment(this.#file)
+  openSnapshot(): JournalSnapshot {
+    return new JournalSnapshot(this.#file)
   }
 
   async renew(): Promise<void> {

@@ -1,4 +1,4 @@
-import { ChangeGate, untilAborted } from '@nodekeep/plugin-sdk'
+import { ChangeGate } from '@nodekeep/plugin-sdk'
 import type { Release } from '../paths/path-locks.ts'
 
 /**
@@ -14,12 +14,8 @@ export class CrossMountMoves {
    * @throws the reason of the signal when it is aborted meanwhile
    */
   async begin(signal?: AbortSignal): Promise<Release> {
-    const held = heldUntilReleased((work) => this.#gate.runShared(work))
-    if (signal === undefined) return held
-    return untilAborted(held, signal).catch((error) => {
-      held.then((release) => release())
-      throw error
-    })
+    const step = await this.#gate.begin(signal)
+    return () => step[Symbol.dispose]()
   }
 
   /**
@@ -27,13 +23,8 @@ export class CrossMountMoves {
    *
    * @throws the reason of the signal when it is aborted meanwhile
    */
-  pause(signal: AbortSignal): Promise<Release> {
-    return heldUntilReleased((work) => this.#gate.runExclusive(work, signal))
+  async pause(signal: AbortSignal): Promise<Release> {
+    const halt = await this.#gate.halt(signal)
+    return () => halt[Symbol.dispose]()
   }
-}
-
-function heldUntilReleased(run: (work: () => Promise<void>) => Promise<void>): Promise<Release> {
-  return new Promise((resolve, reject) => {
-    run(() => new Promise<void>((release) => resolve(release))).catch(reject)
-  })
 }

@@ -26,7 +26,7 @@ t.test('a folder of very many folders, and very many omissions, are in a backup'
     release: async () => {},
   }
   const journal = await temporaryJournal(t)
-  const moment = journal.openMoment()
+  const moment = journal.openSnapshot()
   t.teardown(() => moment.close())
   moment.fix()
   const backends = { get: () => undefined, has: () => false, names: () => [] }
@@ -35,6 +35,7 @@ t.test('a folder of very many folders, and very many omissions, are in a backup'
   const mount = await mountSnapshot({ name: 'disk', point: root }, snapshot, omitted)
   t.equal(omitted.length, many)
   let folders = 0
-  for await (const _entry of backedUpFiles(mount, { moment, at: now, mounts }, new Set())) folders += 1
+  for await (const _entry of backedUpFiles(mount, { journal: moment, at: now, mounts }, new Set()))
+    folders += 1
   t.equal(folders, many + 1)
 })

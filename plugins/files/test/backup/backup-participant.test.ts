@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path'
 import { buffer, text } from 'node:stream/consumers'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import type { BackupEntry, BackupSnapshot } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { type CapturedServices, captureServices } from '../fixtures/captured-services.ts'
@@ -34,15 +35,11 @@ async function startNode(t: Test, mounts: Record<string, string>, plugins: Recor
   return { services, shaky, node, ada, home: join(node.dataFolder, 'files', ada.user.uuid) }
 }
 
-async function takeSnapshot(
+async function snapshotOf(
   { participants }: CapturedServices,
-  atMoment: () => Promise<void> = async () => {},
+  whileHalted?: () => Promise<void>,
 ): Promise<BackupSnapshot> {
-  const prepared = await participants.get('files')?.prepare(never)
-  if (prepared === undefined) throw new Error('There is no participant "files".')
-  const snapshot = await prepared.take(atMoment)
-  await prepared.release()
-  return snapshot
+  return takeSnapshot(await participants.get('files')?.prepare(never), whileHalted)
 }
 
 /** The entries by path, with the texts of files and null for folders. */
@@ -60,7 +57,7 @@ t.test('the files of all users on all mounts are in a backup, in one order, with
   await put(ada, '/b', 'overwritten', { 'x-oc-mtime': '981173106' })
   await put(bob, '/empty', '')
   await post(ada, 'mkdir', { path: '/nothing/in/here' })
-  const snapshot = await takeSnapshot(services)
+  const snapshot = await snapshotOf(services)
   await put(ada, '/b', 'later')
   await post(ada, 'delete', { path: '/a' })
   const [one, two] = [ada.user.uuid, bob.user.uuid]
@@ -86,7 +83,7 @@ t.test('the files of all users on all mounts are in a backup, in one order, with
       [`${cold}/deep/er/x`]: '/cold/deep/er/x',
     }),
   ])
-  t.strictSame(snapshot.omitted, [])
+  t.strictSame(await snapshot.omitted(), [])
   t.strictSame(snapshot.changed, [])
   const entries = new Map<string, BackupEntry>()
   for await (const entry of snapshot.entries()) entries.set(entry.path, entry)
@@ -107,12 +104,12 @@ t.test('backends that are not mounted, not loaded or without snapshots are left 
   symlinkSync('nowhere', join(files, ada.user.uuid, 'link'))
   writeFileSync(join(files, 'notes'), 'of the operator')
   t.ok(shaky.isReachable)
-  const snapshot = await takeSnapshot(services)
+  const snapshot = await snapshotOf(services)
   t.strictSame(Object.keys(await contentsOf(snapshot)), [
     `local/${ada.user.uuid}`,
     `local/${ada.user.uuid}/file`,
   ])
-  const omitted = new Map(snapshot.omitted.map(({ what, why }) => [what, why]))
+  const omitted = new Map((await snapshot.omitted()).map(({ what, why }) => [what, why]))
   t.strictSame(Object.keys(snapshot.folders ?? {}), ['local'])
   t.strictSame(
     snapshot.mounts,
@@ -128,13 +125,13 @@ t.test('backends that are not mounted, not loaded or without snapshots are left 
   await snapshot.release()
 })
 
-t.test('changes wait during the moment, on all mounts, and go on afterwards', async (t) => {
+t.test('changes wait during a halt, on all mounts, and go on afterwards', async (t) => {
   const { services, ada } = await startNode(t, { '/cold': 'memory' })
   await put(ada, '/cold/file', 'old')
   await put(ada, '/file', 'old')
   const done: string[] = []
   let changes: Promise<unknown> = Promise.resolve()
-  const snapshot = await takeSnapshot(services, async () => {
+  const snapshot = await snapshotOf(services, async () => {
     const files = services.files.for(ada.user)
     const change = async (path: string) => {
       await files.write(
@@ -155,7 +152,7 @@ t.test('changes wait during the moment, on all mounts, and go on afterwards', as
   t.equal(contents[`memory/${ada.user.uuid}/file`], 'old')
   await snapshot.release()
   await t.rejects(
-    takeSnapshot(services, () => Promise.reject(new Error('another part failed'))),
+    snapshotOf(services, () => Promise.reject(new Error('another part failed'))),
     { message: 'another part failed' },
   )
   t.equal((await put(ada, '/file', 'again')).status, 200)
@@ -175,7 +172,7 @@ t.test('a file that moves across mounts meanwhile is in every backup once', asyn
   })()
   try {
     for (let count = 0; count < 30; count += 1) {
-      const snapshot = await takeSnapshot(services)
+      const snapshot = await snapshotOf(services)
       const contents = await contentsOf(snapshot)
       const found = Object.entries(contents).filter(([, content]) => content !== null)
       t.strictSame(found.map(([, content]) => content).sort(), names)
@@ -200,7 +197,7 @@ t.test('a prepared backup that is given up or aborted holds no move up', async (
   const controller = new AbortController()
   const aborted = await participant?.prepare(controller.signal)
   controller.abort(new Error('enough'))
-  await t.rejects(async () => aborted?.take(async () => {}), { message: 'enough' })
+  await t.rejects(async () => aborted?.halt(), { message: 'enough' })
   await aborted?.release()
   await files.move('/cold/file', '/file')
   t.equal(await (await get(ada, 'read', '/file')).text(), 'x')
@@ -210,7 +207,7 @@ t.test('a backup that is still read keeps nothing of an erased user in the journ
   const { services, node, ada } = await startNode(t, {})
   await put(ada, '/ledger of ada', 'x')
   await put(ada, '/ledger of ada', 'y')
-  const snapshot = await takeSnapshot(services)
+  const snapshot = await snapshotOf(services)
   await services.userData.get('files')?.erase(ada.user.uuid, new AbortController().signal)
   const journal = journalOf(node.dataFolder)
   const traces = () => ['', '-wal'].some((suffix) => readFileSync(journal + suffix).includes('ledger of ada'))
@@ -222,7 +219,7 @@ t.test('a backup that is still read keeps nothing of an erased user in the journ
 t.test('a file that another program changes in place fills its size, and is told', async (t) => {
   const { services, ada, home } = await startNode(t, {})
   for (const name of ['cut', 'grown', 'same']) await put(ada, `/${name}`, 'a'.repeat(200_000))
-  const snapshot = await takeSnapshot(services)
+  const snapshot = await snapshotOf(services)
   const entries: BackupEntry[] = []
   for await (const entry of snapshot.entries()) if (entry.type === 'file') entries.push(entry)
   truncateSync(join(home, 'cut'), 5)
@@ -234,7 +231,7 @@ t.test('a file that another program changes in place fills its size, and is told
   }
   t.strictSame([...snapshot.changed].sort(), [`local/${ada.user.uuid}/cut`, `local/${ada.user.uuid}/grown`])
   await snapshot.release()
-  const second = await takeSnapshot(services)
+  const second = await snapshotOf(services)
   const moment = Date.now()
   // Setting a time may round it down by a millisecond.
   while (Date.now() <= moment + 2) await setImmediate()

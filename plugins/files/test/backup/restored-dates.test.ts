@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import {
   type BackupSnapshot,
   definePlugin,
@@ -92,7 +93,7 @@ t.test('after a restore, files have the dates that they had at the moment of the
   await first.services.files.for(user).move('/old', '/folder/moved')
   const before = await datesOf(first.services.files, user, paths)
   const prepared = await first.services.participants.get('files')?.prepare(never)
-  const snapshot = (await prepared?.take(async () => {})) as BackupSnapshot
+  const snapshot = await takeSnapshot(prepared)
   const unpacked = join(dataFolder, 'unpacked')
   mkdirSync(unpacked)
   const list = await unpack(snapshot, unpacked)

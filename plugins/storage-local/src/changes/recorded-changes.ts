@@ -43,9 +43,9 @@ export class RecordedChanges {
     return whole as Promise<T>
   }
 
-  /** Runs work while no change runs, and changes wait. */
-  halt<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    return this.#gate.runExclusive(work, signal)
+  /** Waits until no change runs. Changes wait until the result is disposed. */
+  halt(signal: AbortSignal): Promise<Disposable> {
+    return this.#gate.halt(signal)
   }
 
   /**

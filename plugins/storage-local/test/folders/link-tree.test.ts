@@ -1,6 +1,7 @@
 // In a process of its own: it counts the descriptors that are open.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { takeSnapshot } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
 import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
@@ -19,8 +20,7 @@ async function snapshotOf(t: Test, root: string) {
   }
   const backend = await openLocalBackend({ root, disk })
   t.teardown(() => backend.close())
-  const snapshot = await (await backend.prepareSnapshot?.(new AbortController().signal))?.take(async () => {})
-  if (snapshot === undefined) throw new Error('This disk has no hard links.')
+  const snapshot = await takeSnapshot(await backend.prepareSnapshot?.(new AbortController().signal))
   return { backend, snapshot, most }
 }
 

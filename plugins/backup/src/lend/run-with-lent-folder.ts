@@ -19,7 +19,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
  * @returns the exit code of the program; 128 and the number of the signal that ended it
  * @throws Error of one line if there is no view or no program
  */
-export async function runWithMoment(
+export async function runWithLentFolder(
   node: NodeClient,
   { args, options, signal }: Pick<CommandContext, 'args' | 'options' | 'signal'>,
 ): Promise<number> {

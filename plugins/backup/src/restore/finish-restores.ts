@@ -2,7 +2,7 @@ import { isNodekeepError, type Log, type Restored } from '@nodekeep/plugin-sdk'
 import type { RestoreFolders } from './restore-folder.ts'
 import { twoNodesWarning } from './restored-identity.ts'
 
-interface SettleParts {
+interface FinishParts {
   readonly folders: RestoreFolders
   /** The restore that the start has applied; null if it has applied none. */
   readonly restored: Restored | null
@@ -10,18 +10,17 @@ interface SettleParts {
 }
 
 /** Keeps the former data of the restore that the start has applied, and removes what other restores have left. Never rejects. */
-export async function settleRestores({ folders, restored, log }: SettleParts): Promise<void> {
+export async function finishRestores({ folders, restored, log }: FinishParts): Promise<void> {
   try {
-    for (const { record } of await folders.settle(restored?.backup ?? null)) {
-      if (record.differences?.identity === 'another')
-        log.warn(
-          { backup: record.backup },
-          `The node has the identity of a restored backup. ${twoNodesWarning}`,
-        )
-    }
+    const finished = await folders.finish()
+    if (finished?.record.differences?.identity === 'another')
+      log.warn(
+        { backup: finished.record.backup },
+        `The node has the identity of a restored backup. ${twoNodesWarning}`,
+      )
     await restored?.acknowledge()
     using _lock = folders.lock()
-    await folders.removeOthers(null)
+    await folders.removeUnplanned()
   } catch (err) {
     // A command that prepares a restore now removes the others itself.
     if (isNodekeepError(err) && err.code === 'CONFLICT') return

@@ -5,9 +5,9 @@ import { NodekeepError, type RestoredState } from '@nodekeep/plugin-sdk'
 import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
 import semver from 'semver'
 import { createSql } from '../state/sql.ts'
-import { type Adoption, type PluginStep, stepsOfPlugins } from './adopt-database.ts'
-import type { AdoptionOrder } from './adopt-database-thread.ts'
 import { answerOfThread } from './answer-of-thread.ts'
+import { type MigratedDatabase, type PluginStep, stepsOfPlugins } from './migrate-restored-database.ts'
+import type { MigrationOrder } from './migrate-restored-database-thread.ts'
 
 /** A plugin and the version of its package. */
 export interface InstalledPlugin {
@@ -22,30 +22,30 @@ interface Versions {
 }
 
 /**
- * Makes the kernel's database of a backup fit for this node. See `adoptState` of the service `Restores`.
+ * Makes the kernel's database of a backup fit for this node. See `migrateState` of the service `Restores`.
  * @throws NodekeepError VALIDATION_ERROR, CONFLICT
  */
-export async function adoptState(
+export async function migrateRestoredState(
   dataFolder: string,
   { file, moment, nodekeep, plugins }: RestoredState,
   present: Versions,
 ): Promise<void> {
-  const order: AdoptionOrder = { file, moment: moment.getTime() }
-  const adoption = await answerOfThread<AdoptionOrder, Adoption>({
-    module: 'adopt-database-thread',
-    name: 'adoption of a restored state',
+  const order: MigrationOrder = { file, moment: moment.getTime() }
+  const migrated = await answerOfThread<MigrationOrder, MigratedDatabase>({
+    module: 'migrate-restored-database-thread',
+    name: 'migration of a restored state',
     order,
   })
-  if (adoption.kind === 'refused') {
+  if (migrated.kind === 'refused') {
     throw new NodekeepError(
       'VALIDATION_ERROR',
-      `The backup cannot be restored: its state/state.sqlite is not the state of a node, since ${adoption.reason}.`,
+      `The backup cannot be restored: its state/state.sqlite is not the state of a node, since ${migrated.reason}.`,
     )
   }
-  if (adoption.kind === 'newer') {
+  if (migrated.kind === 'newer') {
     throw new NodekeepError(
       'CONFLICT',
-      `The backup was made by Nodekeep ${nodekeep}. This node, Nodekeep ${present.version}, does not know the form of its state: ${adoption.reason}. Update this node, then restore the backup.`,
+      `The backup was made by Nodekeep ${nodekeep}. This node, Nodekeep ${present.version}, does not know the form of its state: ${migrated.reason}. Update this node, then restore the backup.`,
     )
   }
   const known = knownSteps(dataFolder)
@@ -53,7 +53,7 @@ export async function adoptState(
     const made = plugins.find((plugin) => plugin.id === id)?.version
     if (made === undefined || !isNewer(made, version)) continue
     // An earlier version of a plugin can use what later steps have only added.
-    const step = adoption.steps.find(
+    const step = migrated.steps.find(
       (one) => one.plugin === id && one.change === 'contract' && !known.has(keyOf(one)),
     )
     if (step === undefined) continue

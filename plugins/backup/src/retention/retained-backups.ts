@@ -18,7 +18,7 @@ export interface Keep {
  * @param backups newest first
  * @param now the present, or the moment of a backup that was just made, which then stays
  */
-export function keptBackups<Backup extends Pick<StoredBackup, 'created'>>(
+export function retainedBackups<Backup extends Pick<StoredBackup, 'created'>>(
   backups: readonly Backup[],
   { last = 0, daily = 0, weekly = 0, monthly = 0 }: Keep,
   now: Date,

@@ -1,6 +1,6 @@
 import { clientSignal, EventStream, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../security-event.ts'
-import type { Moments } from './moments.ts'
+import type { LentFolder } from './lent-folder.ts'
 
 const config = { access: 'owner', scope: 'backup', answersLate: true } as const
 
@@ -8,7 +8,7 @@ const config = { access: 'owner', scope: 'backup', answersLate: true } as const
 const heartbeatMs = 15_000
 
 /** Registers the endpoints that lend a view of the node to a program of this machine. */
-export function momentRoutes(app: RoutesApp, moments: Moments): void {
+export function lendRoutes(app: RoutesApp, lent: LentFolder): void {
   const lend = {
     operationId: 'lendMoment',
     summary: 'Lend a view of the whole node at one moment',
@@ -34,7 +34,7 @@ export function momentRoutes(app: RoutesApp, moments: Moments): void {
     const left = clientSignal(reply)
     const stream = new EventStream(reply, heartbeatMs)
     try {
-      await moments.lend({ copies: request.query.copies ?? false, signal: left }, (path) => {
+      await lent.lend({ copies: request.query.copies ?? false, signal: left }, (path) => {
         logSecurityEvent(request, 'backup-lent', 'The whole node at one moment is lent to a program.')
         stream.send(JSON.stringify({ path }), { event: 'moment' })
       })
@@ -52,7 +52,7 @@ export function momentRoutes(app: RoutesApp, moments: Moments): void {
     response: { 200: Type.Object({ success: Type.Boolean() }) },
   }
   app.delete('/moment', { schema: giveBack, config }, async () => {
-    await moments.giveBack()
+    await lent.giveBack()
     return { success: true }
   })
 }

@@ -21,8 +21,8 @@ function stateOf(folder: string, steps = databaseSchema, more: readonly string[]
 
 const made = { moment: new Date('2026-11-01T03:00:00Z'), nodekeep: '1.2.3', plugins }
 
-async function adopted(t: Test, data: string, file: string, more: Partial<typeof made> = {}) {
-  await restores(data).adoptState({ file, ...made, ...more })
+async function migrated(t: Test, data: string, file: string, more: Partial<typeof made> = {}) {
+  await restores(data).migrateState({ file, ...made, ...more })
   const database = new DatabaseSync(file)
   t.teardown(() => database.close())
   return database
@@ -33,7 +33,7 @@ test('the state of an earlier version is brought to the present form', async (t)
   const file = stateOf(join(root, 'backup'), databaseSchema.slice(0, 3), [
     "INSERT INTO users (uuid, username, wallet, created_at) VALUES ('u', 'ada', '0x0', 0)",
   ])
-  const database = await adopted(t, join(root, 'data'), file)
+  const database = await migrated(t, join(root, 'data'), file)
   t.equal(database.prepare('SELECT added_at FROM users').get()?.added_at, null)
   t.equal(database.prepare('SELECT count(*) AS n FROM kernel_schema').get()?.n, databaseSchema.length)
 })
@@ -47,7 +47,7 @@ test('sessions, short-lived state and leases are removed for good', async (t) =>
     `INSERT INTO state VALUES ('notes', 'nonce', '1', ${soon}), ('notes', 'kept', '1', NULL)`,
     "INSERT INTO leases VALUES ('l', 4, 9000000000000)",
   ])
-  const database = await adopted(t, join(root, 'data'), file)
+  const database = await migrated(t, join(root, 'data'), file)
   t.strictSame(database.prepare('SELECT * FROM sessions').all(), [])
   t.match(database.prepare('SELECT key FROM state').all(), [{ key: 'kept' }])
   t.match(database.prepare('SELECT fence, expires FROM leases').all(), [{ fence: 4, expires: 0 }])
@@ -59,20 +59,20 @@ test('a newer plugin may have contracted its data, unless this node has done the
     `INSERT INTO plugin_migrations VALUES ('notes', ${id.length}, '${id}', '', '${change}')`
   const file = stateOf(join(root, 'backup'), databaseSchema, [step('1', 'contract'), step('22', 'expand')])
   const newer = { plugins: [{ id: 'notes', version: '2.0.0' }] }
-  await t.rejects(adopted(t, join(root, 'data'), file, newer), {
+  await t.rejects(migrated(t, join(root, 'data'), file, newer), {
     code: 'CONFLICT',
     message: /the plugin "notes" 2\.0\.0\. This node has "notes" 1\.0\.0, .*"1" has run\. Update the plugin/,
   })
-  await t.resolves(adopted(t, join(root, 'data'), file), 'the same version knows it')
+  await t.resolves(migrated(t, join(root, 'data'), file), 'the same version knows it')
   stateOf(join(root, 'data'), databaseSchema, [step('1', 'contract')])
-  await t.resolves(adopted(t, join(root, 'data'), file, newer))
+  await t.resolves(migrated(t, join(root, 'data'), file, newer))
 })
 
 test('a state that no node has made is refused', async (t) => {
   const root = t.testdir()
   const file = join(root, 'state.sqlite')
   const refused = (message: RegExp) =>
-    t.rejects(restores(root).adoptState({ file, ...made }), { code: 'VALIDATION_ERROR', message })
+    t.rejects(restores(root).migrateState({ file, ...made }), { code: 'VALIDATION_ERROR', message })
   const refusals: readonly (readonly [string, RegExp])[] = [
     [
       'CREATE TRIGGER t AFTER INSERT ON sessions BEGIN UPDATE users SET owner = NULL; END',

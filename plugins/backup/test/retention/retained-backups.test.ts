@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { keptBackups } from '../../src/retention/kept-backups.ts'
+import { retainedBackups } from '../../src/retention/retained-backups.ts'
 
 /** Backups of these moments, newest first. */
 function backupsAt(...moments: string[]) {
@@ -9,8 +9,8 @@ function backupsAt(...moments: string[]) {
 
 const now = new Date('2026-11-24T00:00Z')
 
-function keptOf(moments: string[], keep: Parameters<typeof keptBackups>[1]): string[] {
-  return [...keptBackups(backupsAt(...moments), keep, now)]
+function keptOf(moments: string[], keep: Parameters<typeof retainedBackups>[1]): string[] {
+  return [...retainedBackups(backupsAt(...moments), keep, now)]
     .map(({ created }) => created.toISOString().slice(0, 16))
     .sort()
 }
@@ -69,10 +69,10 @@ test('a later look never misses a backup that an earlier one deleted', async () 
   fc.assert(
     fc.property(fc.array(moment, { maxLength: 60 }), numbers, (moments, keep) => {
       const all = moments.map((created) => ({ created })).sort((a, b) => +b.created - +a.created)
-      const kept = keptBackups(all, keep, now)
+      const kept = retainedBackups(all, keep, now)
       const left = all.filter((backup) => kept.has(backup))
       // The kept backups are kept again, so a second run deletes nothing.
-      return keptBackups(left, keep, now).size === left.length
+      return retainedBackups(left, keep, now).size === left.length
     }),
   )
 })

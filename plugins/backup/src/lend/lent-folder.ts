@@ -4,9 +4,9 @@ import { type BackupParticipant, NodekeepError, type RegistryReader } from '@nod
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { contentOf, type DescribedNode } from '../create/archive-content.ts'
 import { defaultLimits, type SnapshotLimits, takeNodeSnapshot } from '../create/node-snapshot.ts'
-import { writeView } from './write-view.ts'
+import { writeUnpackedBackup } from './write-unpacked-backup.ts'
 
-interface MomentParts extends DescribedNode {
+interface LentFolderParts extends DescribedNode {
   readonly participants: RegistryReader<BackupParticipant>
   /** The folder in which the view is made. */
   readonly folder: string
@@ -24,13 +24,13 @@ interface Loan {
 }
 
 /** Lends a view of the whole node at one moment: a folder with the layout of an archive. One view is lent at a time. */
-export class Moments {
-  readonly #parts: MomentParts
+export class LentFolder {
+  readonly #parts: LentFolderParts
   /** Where the view is. It is the same each time, because programs find their last backup by the path. */
   readonly #path: string
   #lent: { readonly back: AbortController; readonly ended: Promise<void> } | null = null
 
-  constructor(parts: MomentParts) {
+  constructor(parts: LentFolderParts) {
     this.#parts = parts
     this.#path = join(parts.folder, 'moment')
   }
@@ -104,7 +104,7 @@ export class Moments {
     await this.#remove()
     await mkdir(this.#path, { recursive: true, mode: 0o700 })
     await using snapshot = await takeNodeSnapshot(participants, signal, limits)
-    await writeView(this.#path, await contentOf(snapshot, this.#parts), {
+    await writeUnpackedBackup(this.#path, await contentOf(snapshot, this.#parts), {
       copies,
       signal,
       stallMs: limits.stallMs,

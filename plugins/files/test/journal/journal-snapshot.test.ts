@@ -16,7 +16,7 @@ test('a moment has the dates of changes whose outcome is not recorded yet', asyn
   await (await overwrite('/folder/settled')).commit()
   await overwrite('/folder/pending')
   await journal.begin({ userUuid: ada, op: 'move', source: '/folder', path: '/moved' })
-  const moment = journal.openMoment()
+  const moment = journal.openSnapshot()
   t.teardown(() => moment.close())
   moment.fix()
   await moment.load(never)
@@ -36,7 +36,7 @@ test('a moment does not change when the journal does', async (t) => {
   await (await journal.begin(begin)).commit()
   const write = { userUuid: ada, op: 'write', path: '/a', revision: '1', created: born } as const
   await (await journal.begin(write)).commit()
-  const moment = journal.openMoment()
+  const moment = journal.openSnapshot()
   t.teardown(() => moment.close())
   moment.fix()
   const place = { userUuid: ada, op: 'move', source: '/.copying-1', path: '/b', staging: 'place' } as const
@@ -65,7 +65,7 @@ test('a moment that copied its dates holds nothing of the journal', async (t) =>
       created: new Date(index),
     })),
   )
-  const moment = journal.openMoment()
+  const moment = journal.openSnapshot()
   t.teardown(() => moment.close())
   moment.fix()
   await moment.copyDates(never)
@@ -83,7 +83,7 @@ test('an erasure neither waits for a moment nor leaves anything in the file afte
   const journal = await temporaryJournal(t, { file })
   const ada = randomUUID()
   await (await journal.begin({ userUuid: ada, op: 'mkdir', path: '/ledger' })).commit()
-  const moment = journal.openMoment()
+  const moment = journal.openSnapshot()
   moment.fix()
   const begun = performance.now()
   await journal.erase(ada)

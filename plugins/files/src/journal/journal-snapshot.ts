@@ -24,7 +24,7 @@ interface PendingFacts {
  * The journal as it was at one moment, for a snapshot of the storages at the same moment. Changes that the storages applied just
  * before may still be pending in it. Until it has copied what it needs, the write-ahead log of the journal cannot shrink.
  */
-export class JournalMoment {
+export class JournalSnapshot {
   readonly #connection: DatabaseSync
   #created: StatementSync
   readonly #users = new Map<string, PendingFacts>()
@@ -34,7 +34,7 @@ export class JournalMoment {
     this.#created = this.#connection.prepare(createdIn('main.created'))
   }
 
-  /** Fixes the moment. Call it once, while all storages stand still. What it shows is read later: see {@link load}. */
+  /** Fixes the state. Call it once, while all storages stand still. What it shows is read later: see {@link load}. */
   fix(): void {
     this.#connection.exec('BEGIN')
     // The first read begins the transaction.
@@ -42,7 +42,7 @@ export class JournalMoment {
   }
 
   /**
-   * Reads the facts that were pending at the moment. Call it before the moment is asked for anything.
+   * Reads the facts that were pending in the state. Call it before the snapshot is asked for anything.
    *
    * @throws the reason of the signal
    */
@@ -60,7 +60,7 @@ export class JournalMoment {
   }
 
   /**
-   * Copies the dates of the moment, so that the journal need not keep its state for hours: its log would grow, and erased users
+   * Copies the dates of the snapshot, so that the journal need not keep its state for hours: its log would grow, and erased users
    * would stay in its file.
    *
    * @throws the reason of the signal, or an error of the disk for temporary files

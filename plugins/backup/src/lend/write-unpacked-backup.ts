@@ -10,7 +10,7 @@ import { ManifestWriter, manifestEntry } from '../archive/manifest.ts'
 import type { NodeContent, NodeEntry } from '../create/archive-content.ts'
 import { requireFreeSpace } from '../create/free-space.ts'
 
-interface ViewOptions extends Patience {
+interface UnpackedOptions extends Patience {
   /** Copies every file. Otherwise those that can be linked are hard links. */
   readonly copies: boolean
 }
@@ -22,10 +22,10 @@ interface ViewOptions extends Patience {
  * Rejects with the errors of the entries, with the reason of the signal, and with NodekeepError INSUFFICIENT_STORAGE before copies
  * take the last room of the disk.
  */
-export async function writeView(
+export async function writeUnpackedBackup(
   root: string,
   { header, entries }: NodeContent,
-  { copies, ...patience }: ViewOptions,
+  { copies, ...patience }: UnpackedOptions,
 ): Promise<void> {
   const tree = new EntryTree(maxEntries)
   const folders: NodeEntry[] = []

@@ -12,9 +12,9 @@ export interface PluginStep extends Step {
 }
 
 /** The result for a database. The reasons are for people. */
-export type Adoption =
+export type MigratedDatabase =
   /** It fits this version, and has the steps of plugins. */
-  | { readonly kind: 'adopted'; readonly steps: readonly PluginStep[] }
+  | { readonly kind: 'migrated'; readonly steps: readonly PluginStep[] }
   /** A newer version has made it. */
   | { readonly kind: 'newer'; readonly reason: string }
   /** It is damaged, or no node has made it. */
@@ -30,7 +30,7 @@ export type Adoption =
  * @param moment the moment of its state, in milliseconds since 1970
  * @throws errors of a full disk
  */
-export function adoptDatabase(file: string, moment: number): Adoption {
+export function migrateRestoredDatabase(file: string, moment: number): MigratedDatabase {
   let connection: DatabaseSync | undefined
   try {
     connection = new DatabaseSync(file, { enableForeignKeyConstraints: true })
@@ -45,7 +45,7 @@ export function adoptDatabase(file: string, moment: number): Adoption {
     const difference = differingColumn(sql)
     if (difference !== null) return { kind: 'refused', reason: difference }
     cleanDatabase(connection, moment)
-    return { kind: 'adopted', steps: stepsOfPlugins(sql) }
+    return { kind: 'migrated', steps: stepsOfPlugins(sql) }
   } catch (error) {
     if (error instanceof HistoryMismatch) return { kind: 'newer', reason: error.message }
     if (isDiskFull(error)) throw error

@@ -8,12 +8,12 @@ import { type ManifestEntry, manifestEntries } from './manifest.ts'
 const noContent: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} }
 
 /** Whether a backup is a folder: the view of a moment that a program has stored and put back, or an archive that was unpacked. */
-export async function isView(file: string): Promise<boolean> {
+export async function isUnpackedBackup(file: string): Promise<boolean> {
   return (await stat(file)).isDirectory()
 }
 
 /** The bytes of `backup.json` of a view. */
-export async function viewHeader(folder: string): Promise<Buffer> {
+export async function unpackedHeader(folder: string): Promise<Buffer> {
   const found = lstatSync(join(folder, ownNames.header), { throwIfNoEntry: false })
   if (!found?.isFile())
     throw new ArchiveError(`is no backup of Nodekeep: it is a folder without ${ownNames.header}`)
@@ -22,7 +22,7 @@ export async function viewHeader(folder: string): Promise<Buffer> {
 }
 
 /** The bytes of all files of a view, and whether its manifest has checksums. That of a moment has none. */
-export async function viewExtent(
+export async function unpackedExtent(
   folder: string,
 ): Promise<{ readonly bytes: number; readonly hasSums: boolean }> {
   let [bytes, hasSums] = [0, false]
@@ -39,7 +39,7 @@ export async function viewExtent(
  *
  * @throws ArchiveError
  */
-export async function* viewEntries(
+export async function* unpackedEntries(
   folder: string,
   onChunk: (bytes: number) => void,
 ): AsyncGenerator<ReadableEntry, void, undefined> {
