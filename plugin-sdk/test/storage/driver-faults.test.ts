@@ -108,15 +108,6 @@ const faults: readonly Fault[] = [
       },
     }),
   ],
-  [
-    'chunks are the stored memory',
-    /may change and keep its chunks/,
-    () => ({
-      async *chunks(bytes: Buffer, start: number) {
-        yield bytes.subarray(start)
-      },
-    }),
-  ],
   ['revisions count from 1 at each start', /revisions are not used again/, () => ({ revision: counter() })],
   [
     'revisions are the same for the same path',
