@@ -1,13 +1,12 @@
-import { on } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import type { ArchiveBounds } from './archive/archive-entries.ts'
+import { archiveFailure } from './archive/archive-failure.ts'
+import type { UnpackingOrder, UnpackingStep } from './archive/archive-thread.ts'
 import type { HashedEntry } from './archive/hashed-entries.ts'
 import { emptyFolder } from './archive/long-paths.ts'
-import type { FromThread, ThreadSettings } from './archive/protocol.ts'
 import { NodekeepError } from './errors.ts'
-import { moduleBeside } from './threads.ts'
+import { moduleBeside, runInThread } from './threads.ts'
 
 export { type ArchiveBounds, archiveEntries, type ReadableEntry } from './archive/archive-entries.ts'
 export type { ArchiveEntry } from './archive/archive-entry.ts'
@@ -44,45 +43,21 @@ export async function unpackArchive(
   if ((await readdir(folder)).length > 0) {
     throw new NodekeepError('CONFLICT', `The folder for the archive ${basename(file)} is not empty.`)
   }
+  const { maxBytes, maxEntries = 1_000_000, signal, onProgress } = options
+  const module = moduleBeside(import.meta.url, 'archive/archive-thread')
   try {
-    for await (const { entry, sha256 } of unpackInThread(file, folder, options)) onEntry({ ...entry, sha256 })
-  } catch (error) {
+    await runInThread<UnpackingOrder, UnpackingStep, void>(module, {
+      name: 'archive reader',
+      order: { file, folder, maxBytes, maxEntries },
+      signal,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
+      onMessage: (step) => (step.kind === 'entry' ? onEntry(step.entry) : onProgress?.(step.share)),
+    })
+  } catch (cause) {
     await emptyFolder(folder)
-    throw error
-  }
-}
-
-/** Yields each entry that was written. The thread has ended when this has. */
-async function* unpackInThread(
-  file: string,
-  folder: string,
-  { maxBytes, maxEntries = 1_000_000, signal, onProgress }: ArchiveOptions,
-): AsyncGenerator<Extract<FromThread, { kind: 'entry' }>, void, undefined> {
-  signal?.throwIfAborted()
-  const thread = new Worker(moduleBeside(import.meta.url, 'archive/archive-thread'), {
-    workerData: { file, folder, maxBytes, maxEntries } satisfies ThreadSettings,
-    execArgv: [],
-    name: 'archive reader',
-    resourceLimits: { maxOldGenerationSizeMb: 512 },
-  })
-  try {
-    const messages = on(thread, 'message', { close: ['exit'], ...(signal && { signal }) })
-    for await (const [message] of messages as AsyncIterable<[FromThread]>) {
-      if (message.kind === 'end') return
-      if (message.kind === 'failed') {
-        throw new NodekeepError(
-          message.failure.code,
-          `The archive ${basename(file)} ${message.failure.message}.`,
-        )
-      }
-      if (message.kind === 'progress') onProgress?.(message.share)
-      else yield message
-    }
-    throw new Error('The thread that reads the archive ended too early.')
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw error
-  } finally {
-    await thread.terminate()
+    const failure = archiveFailure(cause)
+    if (failure === null) throw cause
+    throw new NodekeepError(failure.code, `The archive ${basename(file)} ${failure.message}.`, { cause })
   }
 }

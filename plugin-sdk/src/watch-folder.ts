@@ -43,7 +43,7 @@ export async function watchFolder(options: FolderWatchOptions): Promise<void> {
  * A watch of each folder: it tells the changes of the files in it, and the system has few watches to give.
  *
  * It is no library. `fs.watch` of Node takes a watch for each file if it is recursive, and chokidar lists a whole folder anew after
- * each change in it. After chokidar had listed thousands of files, V8 also took all new objects of the process for long-lived.
+ * each change in it (also MEMORY.md, "fetch, chokidar").
  */
 class FolderWatch {
   readonly #options: FolderWatchOptions

@@ -53,6 +53,7 @@ export class FairSlots {
     }
   }
 
+  /** Gives one slot away, if there is one: no more than one is free after a call or an end. */
   #fill(): void {
     for (const [key, group] of this.#groups) {
       if (this.#taken >= this.#most) return
@@ -61,10 +62,13 @@ export class FairSlots {
       if (next === undefined) continue
       group.taken += 1
       this.#taken += 1
-      // The loop comes to the key again after all others.
-      this.#groups.delete(key)
-      this.#groups.set(key, group)
+      if (this.#groups.size > 1) {
+        // The next slot goes to the key after all others.
+        this.#groups.delete(key)
+        this.#groups.set(key, group)
+      }
       next()
+      return
     }
   }
 }

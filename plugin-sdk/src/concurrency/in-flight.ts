@@ -1,10 +1,4 @@
-/**
- * Items that come and go at a high rate, such as running calls.
- *
- * A `Set` or a `Map` is wrong for them. V8 replaces its table after a few additions, and the former table refers to the next
- * one. As soon as one table is old, the garbage collector of young objects keeps all tables after it, with all items that
- * they had, until it collects the whole heap.
- */
+/** Items that come and go at a high rate, such as running calls. A `Set` would keep them (MEMORY.md, "Tables"). */
 export class InFlight<T> implements Iterable<T> {
   readonly #items: T[] = []
 

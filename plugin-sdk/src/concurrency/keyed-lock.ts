@@ -2,7 +2,7 @@ import { Mutex } from './mutex.ts'
 
 /** Mutual exclusion per key within a process. Work on different keys runs at the same time. */
 export class KeyedLock {
-  // No `Map`, for the reason that `InFlight` has: locks come and go at a high rate.
+  // No `Map`: MEMORY.md, "Tables".
   readonly #held: Record<string, { readonly mutex: Mutex; users: number }> = Object.create(null)
 
   /**

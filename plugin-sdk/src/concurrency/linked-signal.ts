@@ -4,10 +4,8 @@ export interface LinkedSignal extends Disposable {
 }
 
 /**
- * Returns a signal that aborts with the first of others, with its reason, until it is disposed.
- *
- * `AbortSignal.any` needs no disposal, since it holds its listeners weakly. V8 then takes them, and all that they hold, for
- * long-lived: each upload left some kilobytes that only a full collection frees.
+ * Returns a signal that aborts with the first of others, with its reason, until it is disposed. It is not `AbortSignal.any`: MEMORY.md,
+ * "Signals".
  */
 export function linkSignals(...others: readonly AbortSignal[]): LinkedSignal {
   const controller = new AbortController()

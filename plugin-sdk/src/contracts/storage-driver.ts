@@ -18,14 +18,6 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
    * `list` before it calls the driver. A driver needs it if others change its files, or if `stat` is slow.
    */
   readonly atomicConditions?: boolean
-  /**
-   * The driver reuses the memory of a chunk when the chunk after the next one is requested, or yields memory that it still
-   * uses. In a snapshot, it may reuse the memory of a chunk when the next one is requested or the content has ended. Readers that
-   * keep chunks then get copies. Without it, a chunk belongs to its reader, who may change it.
-   */
-  readonly reusesBuffers?: boolean
-  /** The driver frees or changes the memory of chunks that it has stored. It gets copies of chunks that are still in use. */
-  readonly freesChunks?: boolean
 }
 
 /** Options of a read. `start` and `end` are integers that are not negative, and `start` is not after `end`. */
@@ -44,6 +36,9 @@ export interface StorageDriverReading {
   /**
    * The bytes of the file from `start` on, up to `end` or further, in one piece if the driver has them. A loop may end early,
    * but it always begins, so the `finally` of a generator always runs.
+   *
+   * The bytes stay the driver's: nobody changes them, and readers that keep chunks get copies. The driver may use the memory of a chunk
+   * again when the chunk after the next one is requested; in a snapshot, when the next one is requested or the content has ended.
    */
   readonly content: AsyncIterable<Uint8Array> | Uint8Array
   /** The position of the first byte of `content`, if it is before the requested `start`; 0 for the whole file. */
@@ -129,7 +124,7 @@ export interface StorageDriver {
   open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading>
   /**
    * Reads the content, which has no empty chunks, to its end, calls `beforeCommit`, then makes the file visible in one step, with missing parents. If
-   * anything fails, it leaves nothing and throws.
+   * anything fails, it leaves nothing and throws. The chunks belong to the driver, which may free or change them.
    */
   write(
     path: string,

@@ -229,14 +229,13 @@ class DriverBackend implements StorageBackend {
     const link = this.#endOf(signal)
     let content: ContentOfRead | undefined
     try {
-      const { supports } = this.#driver
       const reading = await files.open(path, { start: start ?? 0, end, signal: link.signal })
       const entry = withWritableTimes(reading.entry)
       const { size, type } = entry
       const range = type === 'file' ? rangeOf(size, start, end) : null
       const first = range?.first ?? 0
       const skipped = first - (reading.start ?? first)
-      const copies = !reuseBuffers && supports.reusesBuffers === true
+      const copies = !reuseBuffers
       if (reading.content instanceof Uint8Array) {
         if (range === null) throw refusedRange(entry)
         const bytes = rangeOfBytes(reading.content, skipped, range.length)
@@ -278,11 +277,11 @@ class DriverBackend implements StorageBackend {
   ): Promise<StorageEntry> {
     if (path === '/') throw conflict('The root is a folder. Write a file in it.')
     const { size, freeChunks = false } = options
-    const { atomicConditions = false, freesChunks = false } = this.#driver.supports
+    const { atomicConditions = false } = this.#driver.supports
     using end = this.#endOf(options.signal)
     const { signal } = end
     if (!atomicConditions) await checkWrite(this.#driver, path, options)
-    const content = new ContentOfWrite(source, { size, copies: freesChunks && !freeChunks, signal })
+    const content = new ContentOfWrite(source, { size, copies: !freeChunks, signal })
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
         await begin()

@@ -73,7 +73,7 @@ test('The suite finds each fault of a provider', async (t) => {
   // If a fault makes a call endless, the suite finds it only at the end of its patience.
   patience.ms = 1000
   t.teardown(() => {
-    patience.ms = 5000
+    patience.ms = 20_000
   })
   await Promise.all(
     [...replyFaults, ...boundFaults, ...requestFaults, ...failureFaults].map(async ([found, fault]) => {

@@ -40,7 +40,7 @@ test('The suite finds the fault of each mutant', async (t) => {
   // If a fault makes a call endless, the suite finds it only at the end of its patience.
   patience.ms = 1000
   t.teardown(() => {
-    patience.ms = 5000
+    patience.ms = 20_000
   })
   for (const { fault, foundBy, mutate } of loginMutants) {
     const harness = harnessOf(() => {

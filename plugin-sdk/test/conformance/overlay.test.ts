@@ -14,7 +14,7 @@ test('The suite finds the fault of each mutant', async (t) => {
   // If a fault makes a wait endless, the suite finds it only at the end of its patience.
   patience.ms = 1000
   t.teardown(() => {
-    patience.ms = 5000
+    patience.ms = 20_000
   })
   for (const { fault, foundBy, create } of overlayMutants) {
     const outcomes = await runSuite((test) => overlayConformance(test, paperHarness(create)), foundBy)

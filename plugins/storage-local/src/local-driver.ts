@@ -58,8 +58,6 @@ export class LocalDriver implements StorageDriver {
       durable: settings.isDurable,
       modified: settings.keepsTimes,
       atomicConditions: true,
-      reusesBuffers: true,
-      freesChunks: true,
     }
     if (store.hasLinks) this.prepareSnapshot = (signal) => this.#run(() => this.#prepareSnapshot(signal))
   }

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * Stops V8 from enlarging the memory for new objects, its young generation. V8 enlarges it up to 32 MB while many objects
- * survive, as during a start, and an idle process keeps it. This saves 20 MB of an idle node.
+ * Stops V8 from enlarging the memory for new objects, its young generation, up to 32 MB (MEMORY.md, "Start").
  */
 export function limitYoungGeneration(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

@@ -290,7 +290,7 @@ export class SyncEngine {
         const paths = message.changes.flatMap((change) => this.#changedPaths(change))
         this.replicas.takeRemoteChanges(message.changes, message, paths)
         this.#head = message.head
-        // Assigned straight to the property, a function and its message would stay in memory until V8 collects the whole heap.
+        // A variable first: MEMORY.md, "Functions on objects".
         const acknowledge = () => ack(message.cursor)
         this.#ack = acknowledge
         break

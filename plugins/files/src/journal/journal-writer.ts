@@ -13,7 +13,7 @@ interface Call {
 export class JournalWriter {
   readonly #thread: Worker
   readonly #exit: Promise<void>
-  // In the order of the answers. No `Map`, for the reason that `PathLocks` has.
+  // In the order of the answers. No `Map`: MEMORY.md, "Tables".
   readonly #calls: Call[] = []
   #batch: NumberedRequest[] = []
   #lastId = 0

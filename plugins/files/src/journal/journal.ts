@@ -113,8 +113,7 @@ class OpenJournal implements Journal {
   readonly #file: string
   readonly #reader: JournalReader
   readonly #writer: JournalWriter
-  /** The last outcome of each user that is on its way to the disk. The writer answers in order. */
-  // No `Map`, for the reason that `PathLocks` has.
+  /** The last outcome of each user that is on its way to the disk. The writer answers in order. No `Map`: MEMORY.md, "Tables". */
   readonly #lastOutcomes: Record<string, Promise<void>> = Object.create(null)
 
   constructor(file: string, reader: JournalReader, writer: JournalWriter) {

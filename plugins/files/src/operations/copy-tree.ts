@@ -147,7 +147,8 @@ async function copyBytes(
   const reading = await forChange(source, () => backend.read(backendPath, { signal }))
   const { size, created, modified, revision }: FileEntry = await fileEntry(scope, source, reading.entry)
   const hash = createHash('sha256')
-  const options = definedOnly({ by, signal, size, modified })
+  // The chunks of the reading are hashed, and belong to nobody else.
+  const options = definedOnly({ by, signal, size, modified, freeChunks: true })
   const written = await writeLocked(scope, copy, hashing(reading.content, hash), options, {
     staging,
     ...(keepCreated && { created }),

@@ -16,10 +16,7 @@ export type Release = () => void
  * never conflict.
  */
 export class PathLocks {
-  /**
-   * The claims of each user that has any, in the order of their requests. No `Map` or `Set`: V8 would keep what comes and goes in one at
-   * a high rate until it collects the whole heap.
-   */
+  /** The claims of each user that has any, in the order of their requests. No `Map`: MEMORY.md, "Tables". */
   readonly #claims: Record<string, Claim[]> = Object.create(null)
 
   /** Whether no lock is held or requested. */

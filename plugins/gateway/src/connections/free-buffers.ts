@@ -8,10 +8,8 @@ let waitingBytes = 0
 let collect: NodeJS.GCFunction | null = null
 
 /**
- * Counts bytes that have been passed on, and frees their buffers from time to time.
- *
- * Sockets yield all bytes in new memory. V8 counts it as growth of its heap, and left alone, it marks the whole heap 20 to 30 times in
- * 1 GiB. These buffers die young. A collection of the young generation frees them in a millisecond, however large the heap is.
+ * Counts bytes that have been passed on, and frees their buffers from time to time by a collection of young objects, which takes a
+ * millisecond however large the heap is (MEMORY.md, "Relayed bytes").
  */
 export function freeBuffers(passedBytes: number): void {
   waitingBytes += passedBytes

@@ -10,7 +10,7 @@ const maxOpen = 64
 export class FolderSync {
   readonly #disk: Disk
   readonly #canSync: boolean
-  // No `Map`: V8 would keep what comes and goes in one at a high rate until it collects the whole heap.
+  // No `Map`: MEMORY.md, "Tables".
   readonly #running: Record<string, Promise<void>> = Object.create(null)
   readonly #waiting: Record<string, Promise<void>> = Object.create(null)
   /** The folders whose way from the root is durable: identities by path. Another program may replace a folder. */

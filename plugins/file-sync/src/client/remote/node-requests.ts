@@ -53,8 +53,7 @@ export class NodeFailure extends SyncFailure {
 }
 
 /**
- * Sends requests to a node. They are those of `node:http`: each `fetch` leaves some 20 KB behind that V8 takes for long-lived, which
- * made the memory of a client grow by hundreds of megabytes.
+ * Sends requests to a node. They are those of `node:http`, not of `fetch`: MEMORY.md, "fetch, chokidar".
  */
 export class NodeRequests {
   readonly #access: NodeAccess
