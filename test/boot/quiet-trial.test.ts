@@ -67,7 +67,7 @@ test('a trial of the default bundle changes nothing, whatever is due', async (t)
   const configuration = { ...bundle, data: folder }
   const trial = await startNodeProcess(configuration, { args: ['--trial', 'trial.sock'], ipc: true })
   t.teardown(() => trial.remove())
-  t.strictSame(await once(trial.child, 'message'), [{ nodekeep: 'on trial' }, undefined])
+  t.strictSame(await once(trial.child, 'message'), [{ nodekeep: 'on trial', contractions: [] }, undefined])
   trial.child.kill('SIGTERM')
   t.match(await trial.end, { code: 0 })
   t.same(contentOf(folder), before)

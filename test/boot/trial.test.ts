@@ -27,7 +27,7 @@ async function startTrial(t: Test, port: number, configuration: Readonly<Record<
   t.teardown(() => node.remove())
   const socket = join(dirname(node.file), 'trial.sock')
   const [message] = await once(node.child, 'message')
-  t.strictSame(message, { nodekeep: 'on trial' })
+  t.strictSame(message, { nodekeep: 'on trial', contractions: [] })
   return { node, socket }
 }
 
@@ -214,7 +214,7 @@ test('a trial replaces the socket that a killed one left, and a checkout passes 
 
   const launcher = start()
   t.teardown(() => launcher.kill('SIGKILL'))
-  t.strictSame(await once(launcher, 'message'), [{ nodekeep: 'on trial' }, undefined])
+  t.strictSame(await once(launcher, 'message'), [{ nodekeep: 'on trial', contractions: [] }, undefined])
   launcher.send({ nodekeep: 'admit' })
   t.match(await once(launcher, 'message'), [{ nodekeep: 'serving', url: /^http/ }])
   launcher.kill('SIGTERM')

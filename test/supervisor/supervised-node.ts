@@ -58,7 +58,10 @@ interface SupervisedNode {
   attempt(count: number): Promise<Attempt>
 }
 
-/** Starts a supervisor with a first release, 1.0.0. The end of the test ends both. */
+/**
+ * Starts a supervisor with a first release, 1.0.0. The end of the test ends both. The node has no plugin `update`: the supervisor needs
+ * none, and neither does the launcher of the service.
+ */
 export async function supervisedNode(
   t: Pick<Test, 'teardown'>,
   releasesKeys: object = {},

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { fileURLToPath } from 'node:url'
 import type { TrialNode, TrialRequest } from '@nodekeep/plugin-sdk'
+import { type ChildEnd, ChildNode, type ToParent } from '@nodekeep/plugin-sdk/supervision'
 
 /** How a node on trial is started. */
 interface TrialProcessOptions {
@@ -18,11 +19,6 @@ interface TrialProcessOptions {
   readonly temporary: string | null
   readonly signal: AbortSignal
 }
-
-/** Messages of a node on trial that this process acts on; see "A start on trial" in the README. */
-type FromTrial =
-  | { readonly nodekeep: 'configure' | 'on trial' }
-  | { readonly nodekeep: 'session'; readonly user: string; readonly token: string | null }
 
 /** A node that has not ended after this time is killed, in milliseconds. */
 const graceMs = 10_000
@@ -40,49 +36,43 @@ export async function startTrialProcess(options: TrialProcessOptions): Promise<T
     // Two processes cannot wait for a debugger at one port.
     execArgv: process.execArgv.filter((option) => !option.startsWith('--inspect')),
   })
-  const trial = new TrialProcess(child, socket)
+  const started = Promise.withResolvers<void>()
+  const trial = new TrialProcess(child, socket, ({ nodekeep }) => {
+    if (nodekeep === 'configure') trial.configure(sources, temporary)
+    if (nodekeep === 'on trial') started.resolve()
+  })
   const end = () => trial.end()
   signal.addEventListener('abort', end)
   trial.exited.then(() => signal.removeEventListener('abort', end))
-  await new Promise<void>((resolve, reject) => {
-    trial.exited.then(() => reject(signal.aborted ? signal.reason : new Error(trial.lastWords)))
-    child.on('message', ({ nodekeep }: FromTrial) => {
-      if (nodekeep === 'configure') child.send({ nodekeep: 'configuration', sources, temporary }, () => {})
-      if (nodekeep === 'on trial') resolve()
-    })
-  })
+  trial.exited.then(() => started.reject(signal.aborted ? signal.reason : new Error(trial.lastWords)))
+  await started.promise
   return trial
 }
 
 class TrialProcess implements TrialNode {
   readonly exited: Promise<void>
-  readonly #child: ChildProcess
+  readonly #child: ChildNode
   readonly #socket: string
   /** A request for each small file would otherwise need a connection of its own. */
   readonly #agent = new Agent({ keepAlive: true })
   readonly #tokens = new Map<string, PromiseWithResolvers<string>>()
   #errors = ''
+  #end: ChildEnd | null = null
 
-  constructor(child: ChildProcess, socket: string) {
-    this.#child = child
+  constructor(child: ChildProcess, socket: string, onMessage: (message: ToParent) => void) {
     this.#socket = socket
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.exited = promise
+    this.#child = new ChildNode(child, (message) => {
+      if (message.nodekeep === 'session') this.#receive(message.user, message.token)
+      onMessage(message)
+    })
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#errors = (this.#errors + text).slice(-keptLength)
     })
-    child.on('message', (message: FromTrial) => {
-      if (message.nodekeep === 'session') this.#receive(message.user, message.token)
-    })
-    child.on('error', (error) => {
-      this.#errors = `nodekeep: ${error.message}`
-    })
     // The event `close` of a process does not come after `disconnect()`.
-    Promise.all([once(child, 'exit'), child.stderr && once(child.stderr, 'close')]).then(
-      () => resolve(),
-      () => resolve(),
-    )
-    promise.then(() => {
+    const closed = child.stderr === null ? null : once(child.stderr, 'close')
+    this.exited = this.#child.ended.then(async (end) => {
+      this.#end = end
+      if (end.error === null) await closed
       this.#agent.destroy()
       for (const { reject } of this.#tokens.values()) reject(new TypeError(this.lastWords))
     })
@@ -102,8 +92,12 @@ class TrialProcess implements TrialNode {
       .replaceAll(/\s+/g, ' ')
       .trim()
     if (line !== '') return line
-    const { exitCode, signalCode } = this.#child
-    return `The node on trial ended with ${signalCode ?? `the code ${exitCode}`}.`
+    const { code = null, signal = null, error = null } = this.#end ?? {}
+    return error?.message ?? `The node on trial ended with ${signal ?? `the code ${code}`}.`
+  }
+
+  configure(sources: unknown, temporary: string | null): void {
+    this.#child.send({ nodekeep: 'configuration', sources, temporary })
   }
 
   async fetch(path: string, { as: user, ...init }: TrialRequest = {}): Promise<Response> {
@@ -145,10 +139,8 @@ class TrialProcess implements TrialNode {
 
   /** Lets the node end; it ends when the channel is closed. */
   end(): void {
-    if (!this.#child.connected) return
     this.#child.disconnect()
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), graceMs)
-    this.exited.then(() => clearTimeout(timer))
+    void this.#child.endsWithin(graceMs)
   }
 
   #tokenOf(user: string): Promise<string> {
@@ -156,8 +148,7 @@ class TrialProcess implements TrialNode {
     if (known !== undefined) return known.promise
     const asked = Promise.withResolvers<string>()
     this.#tokens.set(user, asked)
-    if (this.#child.connected) this.#child.send({ nodekeep: 'session', user }, () => {})
-    else asked.reject(new TypeError(this.lastWords))
+    if (!this.#child.send({ nodekeep: 'session', user })) asked.reject(new TypeError(this.lastWords))
     return asked.promise
   }
 

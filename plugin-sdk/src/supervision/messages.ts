@@ -1,11 +1,12 @@
 /**
- * The messages between the supervisor and the node that it runs. They cross versions: the supervisor of one release runs the node of
- * another one. So a message and its fields keep their meaning, and a receiver ignores what it does not know.
+ * The messages between a node and the program that has started it: a supervisor, or a node that tries something on a second one. They cross
+ * versions: the supervisor of one release runs the node of another one. So a message and its fields keep their meaning, and a receiver
+ * ignores what it does not know.
  */
 
-/** A message of the supervisor to the node. */
-export type FromSupervisor =
-  /** The first message. The node waits for it. */
+/** A message of the parent to the node. */
+export type FromParent =
+  /** The first message of a supervisor. The node waits for it. */
   | {
       readonly nodekeep: 'supervisor'
       /** The absolute path of the folder for releases. */
@@ -23,9 +24,15 @@ export type FromSupervisor =
   | { readonly nodekeep: 'answer'; readonly id: number; readonly refused: string | null }
   /** Ends the node. It may wait for requests that run before it stops to listen. */
   | { readonly nodekeep: 'stop'; readonly patienceMs: number }
+  /** The answer to `configure`: the sources of the configuration, and a folder that the node removes when it ends. */
+  | { readonly nodekeep: 'configuration'; readonly sources: unknown; readonly temporary: string | null }
+  /** Asks a node on trial for a session of the user with this uuid. */
+  | { readonly nodekeep: 'session'; readonly user: string }
+  /** The launcher of a checkout, which has a channel to the node, was started without one. */
+  | { readonly nodekeep: 'no parent' }
 
-/** A message of the node to the supervisor. */
-export type ToSupervisor =
+/** A message of the node to its parent. */
+export type ToParent =
   | {
       readonly nodekeep: 'on trial'
       /** The migrations that this start has run and that the former release cannot undo, by name. */
@@ -40,6 +47,10 @@ export type ToSupervisor =
     }
   | { readonly nodekeep: 'serving'; readonly url: string }
   | { readonly nodekeep: 'alive' }
+  /** Asks for the configuration. */
+  | { readonly nodekeep: 'configure' }
+  /** A session; `null` if there is no such user. */
+  | { readonly nodekeep: 'session'; readonly user: string; readonly token: string | null }
   /** The node ends with the code 1, since it cannot start. */
   | {
       readonly nodekeep: 'cannot start'

@@ -13,8 +13,7 @@ import { fail } from '../common/fail.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 import { growYoungGeneration } from '../common/young-generation.ts'
 import { banner } from './banner.ts'
-import { connectToSupervisor } from './connect-to-supervisor.ts'
-import { askParent, lastToParent, startForParent, toParent } from './parent-process.ts'
+import { lastToParent, Parent, type ParentOption, toParent } from './parent.ts'
 
 export interface StartOptions extends ConfigurationOptions {
   /** The path of the socket on which only the parent reaches the node until it admits traffic. */
@@ -32,7 +31,7 @@ export async function start(options: StartOptions): Promise<void> {
   const aborted = new AbortController()
   stopSignals.first.then(() => aborted.abort())
   try {
-    const { node, log, watch, supervisor } = await boot(options, stopSignals, secrets, aborted.signal)
+    const { node, log, watch, parent } = await boot(options, stopSignals, secrets, aborted.signal)
     growYoungGeneration()
     const reason = await Promise.race([stopSignals.first, node.restartRequested])
     log.info(
@@ -40,7 +39,7 @@ export async function start(options: StartOptions): Promise<void> {
       reason === undefined ? 'The node is stopping.' : 'The node is stopping to start again.',
     )
     watch.stopping()
-    await stopNode(node, supervisor)
+    await stopNode(node, parent)
     // Timers and sockets that a plugin left open must not keep the process alive.
     process.exit(reason === undefined ? exitCodes.stopped : exitCodes.restart)
   } catch (error) {
@@ -56,11 +55,13 @@ export async function start(options: StartOptions): Promise<void> {
 
 async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Secrets, signal: AbortSignal) {
   const socket = takeInheritedSocket()
+  const option = parentOption(options)
+  const parent = option === null ? null : new Parent(option, signal, stopSignals.request)
   const supervisor =
-    options.supervised === true
-      ? await connectToSupervisor(argumentsOf(options), signal, stopSignals.request)
-      : null
-  const configuration = await (options.configuredByParent ? askParent(signal) : readConfiguration(options))
+    parent !== null && options.supervised === true ? await parent.supervisor(argumentsOf(options)) : null
+  const configuration = await (parent !== null && options.configuredByParent === true
+    ? parent.configuration()
+    : readConfiguration(options))
   const { level, format } = configuration.kernel.log
   const log = createLogger({ level, format, secrets })
   const watch = watchEventLoop({
@@ -73,7 +74,9 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
   reportFatalErrors(configuration.kernel.data)
   const parts = { configuration, log, secrets, signal, supervisor, socket }
   const onTrial = options.trial !== undefined || supervisor?.onTrial === true
-  const node = await (onTrial ? startForParent(parts, options.trial ?? null) : startNode(parts))
+  const node = await (parent !== null && onTrial
+    ? parent.trial(parts, options.trial ?? null)
+    : startNode(parts))
   toParent({ nodekeep: 'serving', url: node.url.href })
   const ready = { url: node.url.href, data: node.dataFolder, plugins: states(node) }
   // On a terminal, the banner tells people the same.
@@ -81,19 +84,22 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
   else log.info(ready, 'The node is ready.')
   // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
-  return { node, log, watch, supervisor }
+  return { node, log, watch, parent }
+}
+
+/** Returns the first option that needs a parent; `null` if none was given. */
+function parentOption({ supervised, configuredByParent, trial }: StartOptions): ParentOption | null {
+  if (supervised === true) return '--supervised'
+  if (configuredByParent === true) return '--configured-by-parent'
+  return trial === undefined ? null : '--trial'
 }
 
 /** During a change of the release, clients wait. So what still runs after the patience has little time. */
 const drainOfChangeMs = 1000
 
-async function stopNode(
-  node: RunningNode,
-  supervisor: Awaited<ReturnType<typeof connectToSupervisor>> | null,
-): Promise<void> {
-  const patienceMs = supervisor?.patienceMs() ?? 0
-  if (supervisor === null || patienceMs === 0) return node.stop()
-  await node.waitForRequests(patienceMs, supervisor.impatient)
+async function stopNode(node: RunningNode, parent: Parent | null): Promise<void> {
+  if (parent === null || parent.patienceMs === 0) return node.stop()
+  await node.waitForRequests(parent.patienceMs, parent.impatient)
   await node.stop(drainOfChangeMs)
 }
 

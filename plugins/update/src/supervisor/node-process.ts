@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import type { FromSupervisor, ReleaseRequest, ToSupervisor } from '@nodekeep/plugin-sdk/supervision'
+import { spawn } from 'node:child_process'
+import { ChildNode, type ReleaseRequest, type ToParent } from '@nodekeep/plugin-sdk/supervision'
 import { messageOf } from './message-of.ts'
 import { commandOf } from './release-folder.ts'
 
@@ -36,14 +36,14 @@ export class NodeProcess {
   /** Resolves when clients can reach it. */
   readonly serving: Promise<void>
   readonly release: string
-  readonly #child: ChildProcess
+  readonly #child: ChildNode
   readonly #trial = Promise.withResolvers<readonly string[]>()
   readonly #requests: ReleaseRequest[] = []
   #onRequest: ((request: ReleaseRequest) => void) | null = null
-  #health: PromiseWithResolvers<Extract<ToSupervisor, { nodekeep: 'health' }>> | null = null
+  #health: PromiseWithResolvers<Extract<ToParent, { nodekeep: 'health' }>> | null = null
   #hasServed = false
   #lastSign = performance.now()
-  #refusal: Extract<ToSupervisor, { nodekeep: 'cannot start' }> | null = null
+  #refusal: Extract<ToParent, { nodekeep: 'cannot start' }> | null = null
   #isHanging = false
 
   constructor({ release, args, socket, releases, onTrial }: NodeStart) {
@@ -54,27 +54,9 @@ export class NodeProcess {
       // The convention of sd_listen_fds(3): the first socket is the descriptor 3.
       env: { ...environment, LISTEN_FDS: '1' },
     })
-    this.#child = child
     const serving = Promise.withResolvers<void>()
     this.serving = serving.promise
-    const ended = Promise.withResolvers<NodeEnd>()
-    this.ended = ended.promise
-    const end = (code: number | null, how: string) =>
-      ended.resolve({
-        code,
-        hasServed: this.#hasServed,
-        reason: this.#isHanging
-          ? 'It did not answer any more and was killed.'
-          : (this.#refusal?.reason ?? how),
-        isConfiguration: this.#refusal?.isConfiguration === true,
-      })
-    child.on('error', (error) => {
-      if (child.pid === undefined) end(1, `${commandOf(release)} cannot be run: ${messageOf(error)}.`)
-    })
-    child.on('exit', (code, signal) =>
-      end(code, signal === null ? `It ended with the code ${code}.` : `It was ended by ${signal}.`),
-    )
-    child.on('message', (message: ToSupervisor) => {
+    this.#child = new ChildNode(child, (message) => {
       this.#lastSign = performance.now()
       switch (message.nodekeep) {
         case 'on trial':
@@ -94,7 +76,23 @@ export class NodeProcess {
           else this.#onRequest(message)
       }
     })
-    this.#send({ nodekeep: 'supervisor', releases, onTrial })
+    this.ended = this.#child.ended.then(({ code, signal, error }) => {
+      const how =
+        error !== null
+          ? `${commandOf(release)} cannot be run: ${messageOf(error)}.`
+          : signal === null
+            ? `It ended with the code ${code}.`
+            : `It was ended by ${signal}.`
+      return {
+        code,
+        hasServed: this.#hasServed,
+        reason: this.#isHanging
+          ? 'It did not answer any more and was killed.'
+          : (this.#refusal?.reason ?? how),
+        isConfiguration: this.#refusal?.isConfiguration === true,
+      }
+    })
+    this.#child.send({ nodekeep: 'supervisor', releases, onTrial })
   }
 
   /** Resolves when the node has started on trial, with its migrations that the former release cannot undo. */
@@ -109,19 +107,19 @@ export class NodeProcess {
   }
 
   answer({ id }: ReleaseRequest, refused: string | null): void {
-    this.#send({ nodekeep: 'answer', id, refused })
+    this.#child.send({ nodekeep: 'answer', id, refused })
   }
 
   /** Asks a node on trial for its health, which it looks at anew. */
-  health(): Promise<Extract<ToSupervisor, { nodekeep: 'health' }>> {
+  health(): Promise<Extract<ToParent, { nodekeep: 'health' }>> {
     this.#health = Promise.withResolvers()
-    this.#send({ nodekeep: 'health' })
+    this.#child.send({ nodekeep: 'health' })
     return this.#health.promise
   }
 
   /** Lets clients in. */
   admit(): void {
-    this.#send({ nodekeep: 'admit' })
+    this.#child.send({ nodekeep: 'admit' })
   }
 
   /**
@@ -141,7 +139,7 @@ export class NodeProcess {
       if (now - this.#lastSign > limitMs) {
         this.#isHanging = true
         this.kill()
-      } else this.#send({ nodekeep: 'alive' })
+      } else this.#child.send({ nodekeep: 'alive' })
     }, everyMs)
     await this.ended
     clearInterval(timer)
@@ -154,26 +152,17 @@ export class NodeProcess {
    */
   async stop(patienceMs = 0): Promise<NodeEnd> {
     this.askToStop(patienceMs)
-    const timer = setTimeout(() => this.kill(), patienceMs + graceMs)
-    try {
-      return await this.ended
-    } finally {
-      clearTimeout(timer)
-    }
+    await this.#child.endsWithin(patienceMs + graceMs)
+    return this.ended
   }
 
   /** Asks the node to end, however long that takes. Asking again changes nothing. */
   askToStop(patienceMs = 0): void {
-    this.#send({ nodekeep: 'stop', patienceMs })
+    this.#child.send({ nodekeep: 'stop', patienceMs })
   }
 
   /** Ends the node at once. */
   kill(): void {
-    this.#child.kill('SIGKILL')
-  }
-
-  /** The node may be gone already. */
-  #send(message: FromSupervisor): void {
-    if (this.#child.connected) this.#child.send(message, () => {})
+    this.#child.kill()
   }
 }

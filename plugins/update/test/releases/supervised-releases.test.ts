@@ -50,6 +50,18 @@ test('a release checks the configuration of the node, and the plugins that it na
   t.equal(checked.problems.length, 1)
 })
 
+test('the findings of a former release are understood', async (t) => {
+  const { folder, releases } = releasesWith(t, {})
+  const release = writeRelease(join(folder, 'next'), '2.0.0')
+  const recorded = fileURLToPath(
+    new URL('../supervisor/fixtures/recorded/config-check.json', import.meta.url),
+  )
+  writeFileSync(join(release, 'bin/nodekeep'), `#!/bin/sh\ncat "${recorded}"\nexit 1\n`)
+  const found = await releases.check(release, never)
+  t.match(found, { problems: [/"needed"/], warnings: [/"extra"/] })
+  t.equal(found.problems.length, 1)
+})
+
 test('a release that changes data for good has no way back', async (t) => {
   const { folder, releases } = releasesWith(t, {})
   const wayBackWith = async (step: object) =>

@@ -12,13 +12,16 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { mock } from 'node:test'
-import { type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { SupervisedReleases } from '../../src/releases/supervised-releases.ts'
 import { copyDatabases, databasesIn, putBackDatabases } from '../../src/supervisor/database-copies.ts'
 import type { NodeProcess } from '../../src/supervisor/node-process.ts'
 import { type ChangeOptions, ReleaseChanges } from '../../src/supervisor/release-changes.ts'
 import { ReleaseFolder } from '../../src/supervisor/release-folder.ts'
 import { type Change, changeOf, readHistory, SupervisorState } from '../../src/supervisor/supervisor-state.ts'
+
+// It kills a supervisor at each of its changes of the disk. On a busy machine, that takes longer than the default.
+tap.setTimeout(120_000)
 
 const quiet = { info() {}, warn() {}, error() {} }
 const hour = 60 * 60 * 1000
@@ -261,6 +264,41 @@ test('a supervisor keeps what a newer version has added to its files', async (t)
   const read = (name: string) => JSON.parse(readFileSync(join(releases, name), 'utf8'))
   t.same(read('state.json'), stored)
   t.match(read('history.json'), [attempt, { to: '2.0.0', result: 'failed' }])
+})
+
+/** The contents of `state.json` that the release 0.1.0 has stored, during an update that failed, one that worked, and a way back. */
+const recordedStates = readFileSync(new URL('./fixtures/recorded/exchange.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line))
+  .flatMap(({ file, content }) => (file === 'state.json' ? [content] : []))
+
+test('each step that a former release has stored is completed or undone, and is stored with the same fields', async (t) => {
+  for (const recorded of recordedStates.filter(({ change }) => change !== null)) {
+    const { releases, folder, begin } = dataFolder(t)
+    const { step, to } = recorded.change
+    mkdirSync(folder.folderOf('2.0.1'))
+    writeFileSync(
+      join(folder.folderOf('2.0.1'), 'release.json'),
+      JSON.stringify({ version: '2.0.1', schema: [] }),
+    )
+    if (step === 'going back') folder.link('current', folder.folderOf('2.0.1'))
+    // From the admission on, there is a link to the release before.
+    if (step === 'going back' || step === 'admitting') folder.link('former', folder.folderOf('1.0.0'))
+    const stored = JSON.stringify(recorded).replaceAll('/node/data/releases', releases)
+    writeFileSync(join(releases, 'state.json'), stored)
+    const { state, changes } = begin()
+    const way = { ...JSON.parse(stored).change, fromPath: folder.inUse(), toPath: folder.folderOf('2.0.1') }
+    const own = Object.keys(changeOf(step, way, null))
+    for (const field of Object.keys(recorded.change)) t.ok(own.includes(field), `${step}: ${field}`)
+    state.enter(JSON.parse(stored).change)
+    t.match(JSON.parse(readFileSync(join(releases, 'state.json'), 'utf8')), JSON.parse(stored))
+    await changes.recover()
+    const isAdmitting = step === 'admitting'
+    const result = step === 'going back' ? 'went back' : 'failed'
+    t.match(readHistory(releases), isAdmitting ? [] : [{ to, result }], step)
+    t.equal(readlinkSync(join(releases, 'current')), isAdmitting ? to : '1.0.0')
+  }
 })
 
 test('a damaged file is named with what to do, and a damaged history is begun anew', async (t) => {
