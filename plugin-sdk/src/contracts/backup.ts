@@ -83,7 +83,7 @@ export interface BackupParticipant {
 }
 
 /** The parts of the node that a backup contains. */
-export const BackupParticipants = defineRegistry<BackupParticipant>('backup-participants', 1, (participant) =>
+export const BackupParticipants = defineRegistry<BackupParticipant>('backup-participants', 2, (participant) =>
   lackingMethod(participant, 'prepare'),
 )
 

@@ -84,7 +84,7 @@ export interface ChangeLog {
 }
 
 /** The journal of the `files` feature. */
-export const Changes = defineService<ChangeLog>('change-log', 2)
+export const Changes = defineService<ChangeLog>('change-log', 3)
 
 /**
  * Announces that readers may find new changes of a user. `seq` is the change that took effect, or that no longer holds later

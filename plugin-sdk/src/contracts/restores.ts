@@ -93,7 +93,7 @@ export interface NodeRestores {
 }
 
 /** The kernel's service that plans restores. */
-export const Restores = defineService<NodeRestores>('node-restores', 1)
+export const Restores = defineService<NodeRestores>('node-restores', 2)
 
 /** A restore that the node has applied, as a plugin sees it until it has acted on it. */
 export interface Restored {

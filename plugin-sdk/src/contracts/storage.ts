@@ -288,7 +288,7 @@ export interface StorageBackend {
 }
 
 /** Storage backends, by the name that `storage.mounts` uses. */
-export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 1, (backend) => {
+export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 2, (backend) => {
   if (typeof backend.supports !== 'object' || backend.supports === null) return 'has no "supports"'
   if ('open' in backend && !('read' in backend)) return 'is a driver: pass it to "createStorageBackend"'
   const calls = ['stat', 'list', 'read', 'write', 'makeDirectory', 'remove', 'move'] as const
