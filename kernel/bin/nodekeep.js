@@ -7,7 +7,7 @@ import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const noSupervisor =
-  'The supervisor is in the package "@nodekeep/update", which is not installed beside this kernel. Without it, run "nodekeep start".'
+  'The supervisor and the service are in the package "@nodekeep/update", which is not installed beside this kernel. Without it, run "nodekeep start".'
 const runtime = new URL('../../runtime.js', import.meta.url)
 const isCheckout = !existsSync(new URL('../dist/', import.meta.url)) && existsSync(runtime)
 
@@ -64,8 +64,12 @@ async function runCommand() {
   const args = process.argv.slice(2)
   // The supervisor runs for years beside the node. It stays small without the command line.
   if (args[0] === 'supervise' && !args.includes('--describe')) return supervise(args)
-  const { run } = await import('#command-line')
-  await run(args, await serviceCommands())
+  const { run, failCommand } = await import('#command-line')
+  try {
+    await run(args, await serviceCommands(args))
+  } catch (error) {
+    await failCommand(explained(error), args)
+  }
 }
 
 /** Runs the supervisor of this release, whatever the configuration says about plugins. */
@@ -76,23 +80,24 @@ async function supervise(args) {
     process.exit(await runSupervisor(args.slice(1), command))
   } catch (error) {
     const { failCommand } = await import('#command-line')
-    await failCommand(isMissing(error) ? new Error(noSupervisor, { cause: error }) : error, args)
+    await failCommand(explained(error), args)
   }
 }
 
-/** Returns what makes the command for systemd. A kernel without the package has none. */
-async function serviceCommands() {
+/** Returns what makes the command for systemd. Other commands do not need the package that has it, nor one that fits. */
+async function serviceCommands(args) {
   try {
     return [(await import('@nodekeep/update/service')).serviceCommand]
   } catch (error) {
-    if (isMissing(error)) return []
-    throw error
+    if (args[0] === 'service') throw error
+    return []
   }
 }
 
-/** Tells whether the package with the supervisor is not installed. A file that is missing in it is another error. */
-function isMissing({ code, message }) {
-  return code === 'ERR_MODULE_NOT_FOUND' && message.includes("'@nodekeep/update'")
+/** Explains that the package with the supervisor is not installed. A file that is missing in it is another error. */
+function explained(error) {
+  const isMissing = error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes("'@nodekeep/update'")
+  return isMissing ? new Error(noSupervisor, { cause: error }) : error
 }
 
 /** Returns a folder that only this user can write to, whatever the umask; `null` for a user without a home folder. */

@@ -268,7 +268,7 @@ export class Updates {
       if (!found.wayBack && !withoutWayBack) throw conflict(noWayBack(info.version, version))
       const passed = await passedProbes(signal)
       this.#step = { text: `Changing to version ${version}`, percent: 90 }
-      await file.change({ problem: null, probation: { version, passed } })
+      await file.change({ probation: { version, passed } })
       await releases.changeTo(folder, { patienceMs, withoutWayBack })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})

@@ -278,3 +278,14 @@ test('a problem is told until the release changes', async (t) => {
   releases.attempts = [...releases.attempts, later]
   t.match(await updates.progress(), /It did not start/, 'whatever the clock says')
 })
+
+test('an update that is lost while the supervisor is asked is told', async (t) => {
+  const { updates, releases, start } = await updatesSubject(t)
+  releases.changeTo = () => new Promise(() => {})
+  void updates.install()
+  while (!(await updates.progress()).startsWith('Changing')) await new Promise(setImmediate)
+  const next = await start()
+  t.match(await next.updates.progress(), /1\.1\.0 was not installed\. The node ended before/)
+  releases.attempts = [attempt('1.0.0', '1.1.0', 'running')]
+  t.equal(await next.updates.progress(), 'Changing to version 1.1.0.', 'the supervisor has it')
+})

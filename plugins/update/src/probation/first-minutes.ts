@@ -60,10 +60,11 @@ export class FirstMinutes {
     if (probation?.version !== current) return
     this.#endsAt = performance.now() + lastsMs
     try {
-      this.#after = beginOf((await releases.history()).at(-1))
+      // A version that works in part may not be able to read the history. It is watched all the same.
+      this.#after = beginOf((await releases.history().catch(() => [])).at(-1))
       const problem = await watchVersion(probation.passed, lastsMs, this.#parts)
       if (problem !== null) return await this.#leave(problem)
-      await file.note({ probation: null })
+      await file.note({ probation: null, problem: null })
       log.info({ event: 'update-passed', version: current }, 'The new version works.')
     } finally {
       this.#endsAt = null

@@ -43,6 +43,12 @@ export function beginOf(attempt: ReleaseAttempt | undefined): string | null {
   return attempt?.startedAt.toISOString() ?? null
 }
 
+/** The record as its file holds it. */
+interface StoredRecord extends Partial<UpdateRecord> {
+  /** The probation, as versions stored it that kept the whole update there. */
+  readonly handed?: { readonly to: string; readonly passed: readonly string[] } | null
+}
+
 const empty: UpdateRecord = {
   checkedAt: null,
   triedAt: null,
@@ -81,7 +87,10 @@ export class RecordFile {
 
   /** Reads the file. One that is damaged counts as none. */
   async load(): Promise<void> {
-    this.#record = { ...empty, ...(await readJson<Partial<UpdateRecord>>(this.#file).catch(() => null)) }
+    const stored = await readJson<StoredRecord>(this.#file).catch(() => null)
+    const { handed, ...record } = stored ?? {}
+    const probation = handed ? { version: handed.to, passed: handed.passed } : null
+    this.#record = { ...empty, probation, ...record }
   }
 
   /**

@@ -98,7 +98,8 @@ function readStored(file: string): StoredState | null {
 /** Returns the attempts that are over, the newest last. A file that is damaged counts as none: it must not keep a node from running. */
 export function readHistory(releases: string): readonly StoredAttempt[] {
   try {
-    return readJsonSync<readonly StoredAttempt[]>(historyFile(releases)) ?? []
+    const stored = readJsonSync<readonly StoredAttempt[]>(historyFile(releases))
+    return Array.isArray(stored) ? stored : []
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     return []

@@ -92,6 +92,41 @@ test('the supervisor is asked until it goes back', async (t) => {
   t.equal(releases.asked.at(-1), `go back: ${sentence}`)
 })
 
+test('a version that cannot read the history is watched', async (t) => {
+  const { watch, releases } = await watched(t, () => false)
+  releases.history = async () => {
+    throw new Error('EMFILE')
+  }
+  await watch()
+  t.equal(releases.asked.at(-1), `go back: ${sentence}`)
+})
+
+test('a version that works after a start in between is installed, whatever the watch before has said', async (t) => {
+  let works = false
+  const { watch, releases, next, stopping, start, parts } = await watched(t, () => works)
+  releases.refusal = 'The disk of the releases does not work.'
+  releases.way = { version: '1.0.0', until: new Date() }
+  const watching = watch()
+  while (!(await next.updates.progress()).includes('tries to go back')) await new Promise(setImmediate)
+  stopping.abort(new Error('The node stops.'))
+  await t.rejects(watching, /The node stops/)
+  works = true
+  const again = await start('1.1.0')
+  const { signal } = new AbortController()
+  await new FirstMinutes({ ...parts, file: again.file, signal, lastsMs: 20 }).watch()
+  t.equal(await again.updates.progress(), 'Version 1.1.0 is installed.')
+})
+
+test('an update that an earlier version has begun is watched', async (t) => {
+  const { folder, releases, start, parts } = await watched(t, () => false)
+  const handed = { from: '1.0.0', to: '1.1.0', startedAt: new Date().toISOString(), passed: ['port'] }
+  const path = join(folder, 'own', 'update.json')
+  writeFileSync(path, JSON.stringify({ begun: null, handed, failures: [], outcome: null }))
+  const { file } = await start('1.1.0')
+  await new FirstMinutes({ ...parts, file, lastsMs: 20 }).watch()
+  t.equal(releases.asked.at(-1), `go back: ${sentence}`)
+})
+
 test('without a way back, the version stays, and the reason is known', async (t) => {
   const { watch, parts, releases, next } = await watched(t, () => false)
   releases.refusal = 'Version 1.1.0 has changed data.'
