@@ -45,8 +45,7 @@ export async function runTests(
   const cpuSeconds = new Map<string, number>()
   const complaints: string[] = []
   const replayable: string[] = []
-  // In reverse order: the longest files are among the last ones, and a long file that begins last delays the end.
-  const groups = await groupFiles(files.toReversed())
+  const groups = await groupFiles(files)
   const tests = groups.map((group) => async () => {
     const [first] = group
     if (!(await isReady(first))) return
@@ -62,9 +61,8 @@ export async function runTests(
     }
     if (run.results.every(({ ok }) => ok)) return
     complaints.push(run.complaint)
-    const name = group.length > 1 ? `${first} and ${group.length - 1} more` : first
-    await keepForReplay(name, run.tap)
-    replayable.push(name)
+    await keepForReplay(first, run.tap)
+    replayable.push(first)
   })
   const waiting = [...before, ...tests].values()
   const work = async () => {
