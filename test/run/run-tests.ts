@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { partOf } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
-import type { Coverage, Percentages } from './coverage.ts'
+import type { Coverage } from './coverage.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup } from './test-process.ts'
 
@@ -15,8 +15,6 @@ export interface TestRun extends Counts {
   readonly files: readonly FileResult[]
   /** The CPU seconds of each part of the tests, also of the processes that it has started. */
   readonly cpuSeconds: ReadonlyMap<string, number>
-  /** The coverage of each package, if it was measured. */
-  readonly coverage?: Percentages
   /** The failures as text for people; empty if there are none. */
   readonly failures: string
 }
@@ -73,7 +71,6 @@ export async function runTests(
     ...counts,
     files: ended,
     cpuSeconds,
-    ...(coverage && { coverage: coverage.of.percentages() }),
     failures: `${complaints.join('')}${await replay(replayable)}`,
   }
 }
