@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { ofWholeParts, overBudget, partOf } from './budget.ts'
+import { ofWholeParts, overBudget, partOf, withoutBudget } from './budget.ts'
 import { findTestFiles } from './test-files.ts'
 
 test("a part is a package's test folder, or a folder under test/", async (t) => {
@@ -25,7 +25,11 @@ test('a part over twice its recorded time fails, and is told what to do, most co
     /^plugins\/files\/test used 40\.1 s .* raise it in the commit that adds the tests: npm test -- --record plugins\/files\/test$/,
   ])
   t.equal(overBudget(used, record).length, 2)
-  t.match(overBudget(new Map([['plugins/new/test', 0.5]]), record), [/^plugins\/new\/test has no budget\./])
+  const unknown = new Map([...used, ['plugins/new/test', 500.3]])
+  t.equal(overBudget(unknown, record).length, 2)
+  t.strictSame(withoutBudget(unknown, record), [
+    'plugins/new/test used 500.3 s of CPU, and has no budget yet: npm test -- --record plugins/new/test',
+  ])
 })
 
 test('a part that ran only partly is not judged', async (t) => {

@@ -9,9 +9,6 @@ type CpuSeconds = ReadonlyMap<string, number>
 
 const recordFile = join(root, 'test/run/cpu-seconds.json')
 
-/** How often the tests run when their CPU seconds are recorded. */
-export const recordedRuns = 3
-
 /** The part of a test file: the test folder of its package, or its folder under `test/`. */
 export function partOf(file: string): string {
   const folders = file.split('/').slice(0, -1)
@@ -28,20 +25,27 @@ export async function readRecord(): Promise<CpuSeconds> {
  * Checks that no part used more than twice its recorded CPU seconds.
  *
  * @param used the CPU seconds of parts that ran wholly
- * @returns one line for each part over its budget, or without one
+ * @returns one line for each part over its budget
  */
 export function overBudget(used: CpuSeconds, record: CpuSeconds): string[] {
   return [...used]
-    .filter(([part, seconds]) => seconds > 2 * (record.get(part) ?? 0))
+    .filter(([part, seconds]) => seconds > 2 * (record.get(part) ?? Infinity))
     .sort(([, a], [, b]) => b - a)
-    .map(([part, seconds]) => {
-      const recorded = record.get(part)
-      const command = `npm test -- --record ${part}`
-      return recorded === undefined
-        ? `${part} has no budget. Record it in the commit that adds the tests: ${command}`
-        : `${part} used ${seconds.toFixed(1)} s of CPU; the budget is ${2 * recorded} s, twice the recorded time. ` +
-            `Make its tests cheaper, or raise it in the commit that adds the tests: ${command}`
-    })
+    .map(
+      ([part, seconds]) =>
+        `${part} used ${seconds.toFixed(1)} s of CPU; the budget is ${2 * (record.get(part) ?? 0)} s, twice the recorded time. ` +
+        `Make its tests cheaper, or raise it in the commit that adds the tests: npm test -- --record ${part}`,
+    )
+}
+
+/** Returns one line for each part that has no record yet, and so cannot be over its budget. */
+export function withoutBudget(used: CpuSeconds, record: CpuSeconds): string[] {
+  return [...used]
+    .filter(([part]) => !record.has(part))
+    .map(
+      ([part, seconds]) =>
+        `${part} used ${seconds.toFixed(1)} s of CPU, and has no budget yet: npm test -- --record ${part}`,
+    )
 }
 
 /**
@@ -59,19 +63,14 @@ export async function ofWholeParts(used: CpuSeconds, files: readonly string[]): 
 }
 
 /**
- * Records the median of several runs for each part, in whole seconds rounded up, and removes parts that are gone.
+ * Records the CPU seconds of parts, in whole seconds rounded up, and removes parts that are gone.
  *
- * @param runs the CPU seconds of parts that ran wholly
+ * @param used the CPU seconds of parts that ran wholly
  */
-export async function recordBudgets(runs: readonly CpuSeconds[]): Promise<void> {
+export async function recordBudgets(used: CpuSeconds): Promise<void> {
   const record = new Map(await readRecord())
   for (const part of record.keys()) if ((await findTestFiles([part])).length === 0) record.delete(part)
-  for (const part of runs[0]?.keys() ?? []) record.set(part, Math.ceil(median(runs, part)))
+  for (const [part, seconds] of used) record.set(part, Math.ceil(seconds))
   const sorted = [...record].sort(([a], [b]) => (a < b ? -1 : 1))
   await writeFile(recordFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
-}
-
-function median(runs: readonly CpuSeconds[], part: string): number {
-  const seconds = runs.map((used) => used.get(part) ?? 0).sort((a, b) => a - b)
-  return seconds[Math.floor(seconds.length / 2)] ?? 0
 }

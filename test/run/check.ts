@@ -3,13 +3,14 @@
  * `npm run test:whole`: all other tests. `.ci/run` runs both.
  * With files or folders: only their tests, of both halves.
  * `--changed [BASE]`: only the tests of this half that a change reaches (`changed-tests.ts`).
- * `--record`: runs the tests three times, and records the CPU time of the parts that ran wholly (`budget.ts`), and of a run of
- * all of `test:whole` the coverage (`coverage.ts`).
+ * `--record`: records the CPU time of the parts that ran wholly (`budget.ts`).
+ * With the variable `TEST_COVERAGE`, both halves measure the coverage. The second one compares that of both with the record, or
+ * records it (`coverage.ts`).
  *
  * The tests use tap as their library. They do not run through the command `tap run`, for three reasons:
  *
  * - `tap run` starts a process for each of more than 500 files, and each spends a third of a second of CPU on loading the
- *   same libraries: three minutes in all. Here the files of a folder share a process.
+ *   same libraries: three minutes in all. Here the files of a package share a process.
  * - `tap run` makes every child process of a test, such as a node or a command, record the files that it loads. Those
  *   processes then take half as long again.
  * - The last line must be `N passed, N failed`, with skipped tests counted apart and named above it. No reporter of tap
@@ -18,11 +19,11 @@
  * Each test runs once: a failure is a failure. It is printed by `tap replay`.
  */
 import { parseArgs } from 'node:util'
-import { ofWholeParts, overBudget, readRecord, recordBudgets, recordedRuns } from './budget.ts'
+import { ofWholeParts, overBudget, readRecord, recordBudgets, withoutBudget } from './budget.ts'
 import { changedTests } from './changed-tests.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
-import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.ts'
+import { belowFloor, Coverage, coverageVariable, readCoverage, recordCoverage } from './coverage.ts'
 import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
 import { findHalf, findTestFiles } from './test-files.ts'
@@ -37,7 +38,9 @@ const { values: options, positionals } = parseArgs({
 })
 const half = options.whole ? 'whole' : 'packages'
 const isOfPaths = positionals.length > 0 && !options.changed
-const isCovered = options.whole && !options.changed && !isOfPaths
+const coverageFile = options.changed || isOfPaths ? undefined : process.env[coverageVariable]
+// The tests must not see it.
+delete process.env[coverageVariable]
 
 interface Step {
   readonly name: string
@@ -60,8 +63,7 @@ const files = await select().catch(({ message }: Error) => {
   failed.push(message)
   return []
 })
-const counts =
-  failed.length > 0 ? { passed: 0, failed: 0, skipped: 0 } : await (options.record ? record() : runOnce())
+const counts = failed.length > 0 ? { passed: 0, failed: 0, skipped: 0 } : await run()
 const total = { ...counts, failed: counts.failed + failed.length }
 for (const text of failed) console.log(`FAIL ${text}`)
 console.log(`\nin ${seconds(performance.now() - start)}`)
@@ -80,38 +82,37 @@ async function select(): Promise<readonly string[]> {
   return files
 }
 
-async function runOnce(): Promise<TestRun> {
-  const run = await runSelected(isOfPaths || options.whole ? [] : checks)
+async function run(): Promise<TestRun> {
+  const coverage = coverageFile === undefined ? undefined : new Coverage()
+  const run = await runSelected(isOfPaths || options.whole || options.record ? [] : checks, coverage)
   if (run.failures) console.log(`\n${run.failures}`)
   for (const line of skippedLines(run.files)) console.log(line)
-  failed.push(...overBudget(await ofWholeParts(run.cpuSeconds, files), await readRecord()))
-  if (run.coverage !== undefined) {
-    for (const [name, percent] of run.coverage)
-      console.log(`${percent.toFixed(1).padStart(5)} % of the lines of ${name} ran`)
-    failed.push(...belowFloor(run.coverage, await readCoverage()))
+  const used = await ofWholeParts(run.cpuSeconds, files)
+  const isRecorded = options.record && run.failed === 0 && failed.length === 0
+  if (options.record && !isRecorded) failed.push('nothing was recorded')
+  if (isRecorded) {
+    await recordBudgets(used)
+  } else {
+    const record = await readRecord()
+    for (const line of withoutBudget(used, record)) console.log(line)
+    failed.push(...overBudget(used, record))
+  }
+  if (coverageFile !== undefined && coverage !== undefined) {
+    await coverage.addSaved(coverageFile)
+    await coverage.save(coverageFile)
+    if (options.whole) {
+      const covered = coverage.percentages()
+      for (const [name, percent] of covered)
+        console.log(`${percent.toFixed(1).padStart(5)} % of the lines of ${name} ran`)
+      if (isRecorded) await recordCoverage(covered)
+      else failed.push(...belowFloor(covered, await readCoverage()))
+    }
   }
   return run
 }
 
-async function record(): Promise<TestRun> {
-  const runs: TestRun[] = []
-  for (let count = 0; count < recordedRuns; count += 1) {
-    const run = await runSelected([])
-    if (run.failures) console.log(`\n${run.failures}`)
-    runs.push(run)
-    if (run.failed > 0 || failed.length > 0) {
-      failed.push('nothing was recorded')
-      return run
-    }
-  }
-  await recordBudgets(await Promise.all(runs.map(({ cpuSeconds }) => ofWholeParts(cpuSeconds, files))))
-  const covered = runs.flatMap(({ coverage }) => coverage ?? [])
-  if (covered.length > 0) await recordCoverage(covered)
-  return runs[0] as TestRun
-}
-
 /** Runs the selected tests beside these steps. */
-async function runSelected(steps: readonly Step[]): Promise<TestRun> {
+async function runSelected(steps: readonly Step[], coverage: Coverage | undefined): Promise<TestRun> {
   const usesInstallation = files.some((file) => file.startsWith('test/outside/'))
   const needsPackages = (file: string) => /^test\/(outside|release|update)\//.test(file)
   const usesPackages = files.some(needsPackages)
@@ -144,7 +145,7 @@ async function runSelected(steps: readonly Step[]): Promise<TestRun> {
     before: [prepare, ...steps.map((step) => () => take(step))],
     isReady: async (file) => !needsPackages(file) || prepared.promise,
     onFile: printFile,
-    ...(isCovered && { coverage: { of: new Coverage(), folder: folder.coverage } }),
+    ...(coverage && { coverage: { of: coverage, folder: folder.coverage } }),
   })
   console.log(`${run.failed > 0 ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   return run

@@ -22,6 +22,21 @@ test('the lines count that run in a process of a process, in TypeScript, without
   t.ok(percent > 0 && percent < 100, `${percent}`)
 })
 
+test('the lines that ran in either half count', async (t) => {
+  const folder = t.testdir()
+  const saved = join(folder, 'saved.json')
+  const first = await coverageOf(folder, file)
+  await first.save(saved)
+  const second = await coverageOf(folder, join(root, 'plugins/web/src/index.ts'))
+  const ofSecond = second.percentages()
+  await second.addSaved(saved)
+  const both = second.percentages()
+  t.equal(both.get('examples/hello-plugin'), first.percentages().get('examples/hello-plugin'))
+  t.equal(both.get('plugins/web'), ofSecond.get('plugins/web'))
+  t.ok((both.get('plugin-sdk') ?? 0) >= (ofSecond.get('plugin-sdk') ?? 0))
+  await second.addSaved(join(folder, 'missing.json'))
+})
+
 test('a package more than one point below its recorded coverage fails', async (t) => {
   const record = new Map([
     ['kernel', 80],
@@ -34,7 +49,7 @@ test('a package more than one point below its recorded coverage fails', async (t
     ['plugins/new', 1],
   ])
   t.match(belowFloor(covered, record), [
-    /^the tests run 68\.9 % of the lines of plugins\/files; the floor is 69\.0 %\..* npm run test:whole -- --record$/,
+    /^the tests run 68\.9 % of the lines of plugins\/files; the floor is 69\.0 %\..* \.ci\/run --record$/,
     /^the tests run 0\.0 % of the lines of plugins\/web/,
   ])
   t.equal(belowFloor(covered, record).length, 2)

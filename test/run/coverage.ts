@@ -1,11 +1,18 @@
 /**
- * The lines of the packages that run while tests run, by V8's coverage, which each process of Node writes when it ends. It counts
+ * The lines of the packages that run while the tests of both halves run, by V8's coverage, which each process of Node writes when it ends. It counts
  * processes from the sources: not those of a packed release, and not those that were killed.
  */
+import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './command.ts'
+
+/**
+ * Names the file that keeps the coverage of one half for the other one. Without this variable, no coverage is measured. `.ci/run`
+ * sets it.
+ */
+export const coverageVariable = 'TEST_COVERAGE'
 
 const recordFile = join(root, 'test/run/coverage.json')
 
@@ -51,6 +58,25 @@ export class Coverage {
       if (written !== null) await this.#addWritten(written)
     }
     await rm(folder, { recursive: true, force: true })
+  }
+
+  /** Adds what `save` has written, if the file exists. */
+  async addSaved(path: string): Promise<void> {
+    if (!existsSync(path)) return
+    const saved: Record<string, number[]> = JSON.parse(await readFile(path, 'utf8'))
+    for (const [file, indexes] of Object.entries(saved)) {
+      const { ran } = await this.#file(file)
+      for (const index of indexes) ran[index] = true
+    }
+  }
+
+  /** Writes the files with the indexes of the lines that ran, for the run of the other half. */
+  async save(path: string): Promise<void> {
+    const files = Array.from(this.#files, ([file, { ran }]) => [
+      file,
+      ran.flatMap((isRun, index) => (isRun ? [index] : [])),
+    ])
+    await writeFile(path, JSON.stringify(Object.fromEntries(files)))
   }
 
   async #addWritten({ result }: Written): Promise<void> {
@@ -121,13 +147,10 @@ export async function readCoverage(): Promise<Percentages> {
   return new Map(Object.entries(JSON.parse(await readFile(recordFile, 'utf8'))))
 }
 
-/** Records the lowest percentages of several runs, rounded down to tenths. */
-export async function recordCoverage(runs: readonly Percentages[]): Promise<void> {
-  const lowest = Array.from(runs[0] ?? [], ([name]) => {
-    const percent = Math.min(...runs.map((run) => run.get(name) ?? 0))
-    return [name, Math.floor(percent * 10) / 10] as const
-  })
-  await writeFile(recordFile, `${JSON.stringify(Object.fromEntries(lowest), null, 2)}\n`)
+/** Records percentages, rounded down to tenths. */
+export async function recordCoverage(covered: Percentages): Promise<void> {
+  const rounded = Array.from(covered, ([name, percent]) => [name, Math.floor(percent * 10) / 10])
+  await writeFile(recordFile, `${JSON.stringify(Object.fromEntries(rounded), null, 2)}\n`)
 }
 
 /** Returns one line for each package whose coverage is more than one point below the recorded one. */
@@ -137,6 +160,6 @@ export function belowFloor(covered: Percentages, record: Percentages): string[] 
     .map(
       ([name, percent]) =>
         `the tests run ${(covered.get(name) ?? 0).toFixed(1)} % of the lines of ${name}; the floor is ${(percent - 1).toFixed(1)} %. ` +
-        'Test what was added, or record the coverage in the commit that lowers it: npm run test:whole -- --record',
+        'Test what was added, or record the coverage in the commit that lowers it: .ci/run --record',
     )
 }

@@ -1,27 +1,61 @@
 /**
- * Runs test files in this process, one after the other: `node run-group.ts NAME`. The variable that `test-group.ts` names
- * has the paths of the files from the root. tap uses NAME in the names of its folders.
+ * Runs test files in this process, one after the other. The variable that `test-group.ts` names has the paths of the files from
+ * the root. Each file is a test of tap, and the file imports that test as tap: its tests, its teardowns, its time limit and its
+ * number of jobs end with it.
  */
+import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import t from 'tap'
+import tap from 'tap'
 import { root } from './command.ts'
-import { endOf, filesVariable } from './test-group.ts'
+import { setFileTest } from './file-test.ts'
+import { filesVariable } from './test-group.ts'
 
 const files: string[] = JSON.parse(process.env[filesVariable] ?? '[]')
 // The processes that tests start must not see it.
 delete process.env[filesVariable]
+const standIn = import.meta.resolve('./file-test.ts')
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'tap' ? { url: standIn, shortCircuit: true } : next(specifier, context),
+})
+const { timeout } = tap.options
+// tap listens for signals from now on.
+tap.pipe(process.stdout)
 // Keeps the process alive while a test waits for something that does not, such as an unreferenced timer.
 const alive = setInterval(() => {}, 60_000)
 for (const file of files) {
-  try {
+  const before = processState()
+  await tap.test(file, async (t) => {
+    t.testdirName = join(root, '.tap/fixtures', file.replaceAll('/', '-'))
+    // The time limit of the process counts from here. When it is over, tap names what still runs, and ends the process.
+    tap.setTimeout(timeout ?? 0)
+    t.setTimeout = (ms) => tap.setTimeout(ms)
+    setFileTest(t)
     await import(pathToFileURL(join(root, file)).href)
-  } catch (error) {
-    t.error(error, `${file} cannot be loaded`)
-  }
-  // tap runs tests in order, so this one runs when the tests of the file have ended.
-  await t.test(endOf(file), async (t) => {
-    t.pass()
   })
+  const after = processState()
+  const names = new Set([...before.keys(), ...after.keys()])
+  const changed = [...names].filter((name) => before.get(name) !== after.get(name))
+  if (changed.length > 0) tap.fail(file, { notRestored: changed })
 }
 clearInterval(alive)
+
+/** What a file must restore for the next one, by names for people. */
+function processState(): ReadonlyMap<string, unknown> {
+  const events = process
+    .eventNames()
+    .filter((name) => /^SIG|^uncaught|^unhandled|^warning$/.test(String(name)))
+  const globals = ['Date', 'fetch', 'setImmediate', 'setInterval', 'setTimeout'] as const
+  const state: [string, unknown][] = [
+    ...Object.entries(process.env).map(
+      ([name, value]) => [`the variable ${name}`, value] as [string, unknown],
+    ),
+    ...events.map(
+      (name) => [`the listeners of ${String(name)}`, process.listenerCount(name)] as [string, unknown],
+    ),
+    ...globals.map((name) => [name, globalThis[name]] as [string, unknown]),
+    ['the working directory', process.cwd()],
+  ]
+  return new Map(state)
+}

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { partOf } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
-import type { Coverage, Percentages } from './coverage.ts'
+import type { Coverage } from './coverage.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup } from './test-process.ts'
 
@@ -15,8 +15,6 @@ export interface TestRun extends Counts {
   readonly files: readonly FileResult[]
   /** The CPU seconds of each part of the tests, also of the processes that it has started. */
   readonly cpuSeconds: ReadonlyMap<string, number>
-  /** The coverage of each package, if it was measured. */
-  readonly coverage?: Percentages
   /** The failures as text for people; empty if there are none. */
   readonly failures: string
 }
@@ -45,8 +43,7 @@ export async function runTests(
   const cpuSeconds = new Map<string, number>()
   const complaints: string[] = []
   const replayable: string[] = []
-  // In reverse order: the longest files are among the last ones, and a long file that begins last delays the end.
-  const groups = await groupFiles(files.toReversed())
+  const groups = await groupFiles(files)
   const tests = groups.map((group) => async () => {
     const [first] = group
     if (!(await isReady(first))) return
@@ -62,9 +59,8 @@ export async function runTests(
     }
     if (run.results.every(({ ok }) => ok)) return
     complaints.push(run.complaint)
-    const name = group.length > 1 ? `${first} and ${group.length - 1} more` : first
-    await keepForReplay(name, run.tap)
-    replayable.push(name)
+    await keepForReplay(first, run.tap)
+    replayable.push(first)
   })
   const waiting = [...before, ...tests].values()
   const work = async () => {
@@ -75,7 +71,6 @@ export async function runTests(
     ...counts,
     files: ended,
     cpuSeconds,
-    ...(coverage && { coverage: coverage.of.percentages() }),
     failures: `${complaints.join('')}${await replay(replayable)}`,
   }
 }

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { test } from 'tap'
+import { readRecord } from './budget.ts'
 import { root } from './command.ts'
+import { findTestFiles } from './test-files.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup } from './test-process.ts'
 
-const tap = import.meta.resolve('tap')
-
-test('files of a folder share a process, but for those that cannot', async (t) => {
+test('files of a part share a process, but for those that cannot', async (t) => {
   const folder = relative(root, t.testdir())
   await mkdir(join(root, folder, 'b'))
   const write = async (name: string, text: string) => {
@@ -15,39 +15,43 @@ test('files of a folder share a process, but for those that cannot', async (t) =
     return join(folder, name)
   }
   const one = await write('one.test.ts', "import t from 'tap'\n")
-  const other = await write('other.test.ts', "import t from 'tap'\n")
   const below = await write('b/one.test.ts', '')
-  const timed = await write('timed.test.ts', "import t from 'tap'\nt.setTimeout(1)\n")
-  const parallel = await write('parallel.test.ts', 't.jobs = 3\n')
+  const timed = await write('timed.test.ts', "import t from 'tap'\nt.setTimeout(1)\nt.jobs = 3\n")
+  const mocking = await write('mocking.test.ts', "import { mock } from 'node:test'\n")
   const foreign = await write('foreign.test.ts', "import { test } from 'node:test'\n")
   const said = await write('said.test.ts', '// In a process of its own: it counts its children.\n')
-  t.strictSame(await groupFiles([one, timed, below, parallel, foreign, said, other]), [
-    [one, other],
-    [timed],
-    [below],
-    [parallel],
+  t.strictSame(await groupFiles([one, foreign, timed, below, said, mocking]), [
     [foreign],
     [said],
+    [one, timed, below, mocking],
   ])
-})
-
-test('tests of processes are not put together, and no group is long', async (t) => {
   const own = ['test/run/budget.test.ts', 'test/run/count-tests.test.ts']
   t.strictSame(
     await groupFiles(own),
     own.map((file) => [file]),
   )
-  const folder = relative(root, t.testdir())
-  const many = Array.from({ length: 30 }, (_, n) => join(folder, `${n}.test.ts`))
-  for (const file of many) await writeFile(join(root, file), '')
-  const lengths = (await groupFiles(many)).map(({ length }) => length)
-  t.strictSame(lengths, [12, 12, 6])
+})
+
+test('groups take the same time, and the largest part is first', async (t) => {
+  const files = await findTestFiles(['plugin-sdk/test', 'kernel/test'])
+  const record = await readRecord()
+  const groups = await groupFiles(files)
+  t.strictSame(groups.flat().sort(), files)
+  t.match(groups[0], [/^kernel/])
+  for (const part of ['plugin-sdk/test', 'kernel/test']) {
+    const all = files.filter((file) => file.startsWith(part)).length
+    const shared = groups.filter(([first, second]) => first.startsWith(part) && second !== undefined)
+    const seconds = shared.map(({ length }) => (length * (record.get(part) ?? 0)) / all)
+    t.ok(shared.length > 1)
+    t.ok(Math.max(...seconds) < 17, `${part}: ${seconds}`)
+    t.ok(Math.min(...seconds) > Math.max(...seconds) / 2, `${part}: ${seconds}`)
+  }
 })
 
 test('each file of a group has its own counts', async (t) => {
   const folder = relative(root, t.testdir())
   const files: [string, string] = [join(folder, 'one.mjs'), join(folder, 'two.mjs')]
-  const start = `import t from '${tap}'\n`
+  const start = `import t from 'tap'\n`
   await writeFile(
     join(root, files[0]),
     `${start}t.test('a', async (t) => { await t.test('b', async () => {}); await t.test('c', async (t) => t.skip()) })\n`,
@@ -61,7 +65,7 @@ test('each file of a group has its own counts', async (t) => {
 })
 
 test('a failure in a group stays one: a test that fails, a file that cannot be loaded, a process that ends early', async (t) => {
-  const start = `import t from '${tap}'\n`
+  const start = `import t from 'tap'\n`
   const passed = { ok: true, passed: 1, failed: 0 }
   const failed = { ok: false, passed: 0, failed: 1 }
   for (const [name, text, after] of [
@@ -94,10 +98,66 @@ test('a failure in a group stays one: a test that fails, a file that cannot be l
   }
 })
 
+test('a file of a group that leaves its process changed has failed', async (t) => {
+  const folder = relative(root, t.testdir())
+  for (const [left, text] of [
+    ['the variable TEST_LEFT', "process.env.TEST_LEFT = '1'"],
+    ['the working directory', "process.chdir('test')"],
+    ['the listeners of SIGHUP', "process.on('SIGHUP', () => {})"],
+    ['setTimeout', 'globalThis.setTimeout = globalThis.setTimeout.bind(null)'],
+  ]) {
+    const files: [string, string] = [join(folder, 'one.mjs'), join(folder, 'two.mjs')]
+    await writeFile(
+      join(root, files[0]),
+      `import t from 'tap'\nt.test('a', async (t) => { ${text}; t.pass() })\n`,
+    )
+    await writeFile(join(root, files[1]), "import t from 'tap'\nt.test('b', async (t) => { t.pass() })\n")
+    const { results, tap } = await runGroup(files, {})
+    t.match(results, [
+      { file: files[0], ok: false, passed: 1, failed: 1 },
+      { file: files[1], ok: true, passed: 1, failed: 0 },
+    ])
+    t.match(tap, new RegExp(`notRestored:\\s+- ${left}\\n`))
+  }
+})
+
+test('teardowns, a time limit and jobs of a file are its own', async (t) => {
+  const folder = relative(root, t.testdir())
+  const files: [string, string, string] = [
+    join(folder, 'one.mjs'),
+    join(folder, 'slow.mjs'),
+    join(folder, 'last.mjs'),
+  ]
+  const start = "import t, { test } from 'tap'\n"
+  await writeFile(
+    join(root, files[0]),
+    `${start}t.jobs = 2
+    t.teardown(async () => { globalThis.ended = true })
+    const { promise, resolve } = Promise.withResolvers()
+    test('a', async (t) => { await promise; t.notOk(globalThis.ended) })
+    test('b', async (t) => { resolve(); t.notOk(globalThis.ended) })\n`,
+  )
+  await writeFile(
+    join(root, files[1]),
+    `${start}t.setTimeout(100)
+    t.equal(globalThis.ended, true)
+    t.equal(t.jobs, 1)
+    test('endless', () => new Promise(() => {}))\n`,
+  )
+  await writeFile(join(root, files[2]), `${start}t.pass()\n`)
+  const { results, tap } = await runGroup(files, {})
+  t.match(results, [
+    { file: files[0], ok: true, passed: 2 },
+    { file: files[1], ok: false },
+    { file: files[2] },
+  ])
+  t.match(tap, /expired: .*/)
+})
+
 test('what fails after the last test of a group fails the group', async (t) => {
   const folder = relative(root, t.testdir())
   const files: [string, string] = [join(folder, 'one.mjs'), join(folder, 'two.mjs')]
-  const text = (more: string) => `import t from '${tap}'\nt.test('a', async (t) => t.ok(true))\n${more}`
+  const text = (more: string) => `import t from 'tap'\nt.test('a', async (t) => t.ok(true))\n${more}`
   await writeFile(join(root, files[0]), text("process.once('exit', () => { process.exitCode = 7 })\n"))
   await writeFile(join(root, files[1]), text(''))
   const { results, complaint } = await runGroup(files, {})

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { partOf, readRecord } from './budget.ts'
 import { root } from './command.ts'
+import { findTestFiles } from './test-files.ts'
 
 /** Files whose tests run in one process. */
 export type TestGroup = readonly [string, ...string[]]
@@ -8,52 +10,46 @@ export type TestGroup = readonly [string, ...string[]]
 /** The variable with the files of a group, as JSON. */
 export const filesVariable = 'TEST_FILES'
 
-const endMark = 'end of '
+/** The CPU seconds that a group should take, if each file of a part takes as much as any other. */
+const groupSeconds = 15
 
-/** The name of the test that follows the last test of a file, and so marks the end of the file. */
-export function endOf(file: string): string {
-  return endMark + file
-}
-
-/** The file whose end a test of this name marks. */
-export function endedBy(name: string): string | undefined {
-  return name.startsWith(endMark) ? name.slice(endMark.length) : undefined
-}
-
-/** The largest number of files in a group. With more, one long group would run on after all others have ended. */
-const maxFiles = 12
+/** The CPU seconds of a file of a part without a record. */
+const unknownSeconds = 1
 
 /** Files whose tests start processes and watch them, or change their own process. */
-const unsharedFolders = /^(?:test|examples|plugins\/wasm[^/]*)\//
+const unsharedFolders = /^(?:test|examples)\//
+
+/** Text in a file that cannot share its process: it runs with another runner, or says so in a comment. */
+const unshared = /^(?:import .*\btest\b.* from 'node:test'|\/\/ In a process of its own:)/m
 
 /**
- * Text in a file that cannot share its process: it sets options of tap, uses another runner, or says so in a comment. After a
- * teardown of a whole file, tap would end while the next file is loaded.
- */
-const unshared =
-  /^(?:t\.(?:jobs|setTimeout|teardown)\b|import .* from 'node:test'|\/\/ In a process of its own:)/m
-
-/**
- * Groups the files of a folder, so that they run in one process. A short file alone spends half of its time on loading and
- * compiling modules that the other files need too.
+ * Groups the files of a part, so that they run in one process. A short file alone spends half of its time on loading and
+ * compiling modules that the other files need too. Neighbors are in different groups, since the expensive files of a part are
+ * often in the same folder.
  *
  * @param files paths from the root
- * @returns groups in the order of their first files
+ * @returns groups, those of the largest part first: a group that takes long should not begin last
  */
 export async function groupFiles(files: readonly string[]): Promise<TestGroup[]> {
-  const groups: [string, ...string[]][] = []
-  const open = new Map<string, [string, ...string[]]>()
-  for (const file of files) {
-    const folder = dirname(file)
-    const group = open.get(folder)
-    const shared = !unsharedFolders.test(file) && !unshared.test(await readFile(join(root, file), 'utf8'))
-    if (shared && group !== undefined && group.length < maxFiles) {
-      group.push(file)
-      continue
-    }
-    const begun: [string, ...string[]] = [file]
-    groups.push(begun)
-    if (shared) open.set(folder, begun)
-  }
-  return groups
+  const record = await readRecord()
+  const parts = await Promise.all(
+    Array.from(Map.groupBy(files, partOf), async ([part, ofPart]) => {
+      const all = (await findTestFiles([part])).length
+      const seconds = record.get(part) ?? all * unknownSeconds
+      const alone: TestGroup[] = []
+      const shared: string[] = []
+      for (const file of ofPart) {
+        if (await isShared(file)) shared.push(file)
+        else alone.push([file])
+      }
+      const count = Math.ceil((shared.length * seconds) / all / groupSeconds)
+      const groups = Map.groupBy(shared, (file) => shared.indexOf(file) % count)
+      return { seconds, groups: [...alone, ...(groups.values() as Iterable<[string, ...string[]]>)] }
+    }),
+  )
+  return parts.sort((a, b) => b.seconds - a.seconds).flatMap(({ groups }) => groups)
+}
+
+async function isShared(file: string): Promise<boolean> {
+  return !unsharedFolders.test(file) && !unshared.test(await readFile(join(root, file), 'utf8'))
 }

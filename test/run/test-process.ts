@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers'
 import type { Parser } from 'tap-parser'
 import { root, toolEnvironment } from './command.ts'
 import { countGroup, countTests, type FileResult } from './count-tests.ts'
-import { endedBy, filesVariable, type TestGroup } from './test-group.ts'
+import { filesVariable, type TestGroup } from './test-group.ts'
 
 /** Seconds until tap ends a file that hangs, and prints what the file waits for. A file may ask for more. */
 const tapTimeout = 120
 
-/** Milliseconds until a process is killed whose event loop is blocked. No file may ask for more. */
-const killTimeoutMs = 400_000
+/** Milliseconds until a process is killed that writes nothing: its event loop is blocked. No file may ask for more. */
+const silenceMs = 400_000
 
 /** The result of the process of a group. */
 interface TestProcess {
@@ -44,8 +44,8 @@ async function runFile(file: string, env: NodeJS.ProcessEnv): Promise<TestProces
 }
 
 async function runTogether(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
-  const { parser, results } = countGroup(endedBy)
-  const args = [join(import.meta.dirname, 'run-group.ts'), dirname(group[0])]
+  const { parser, results } = countGroup(group)
+  const args = [join(import.meta.dirname, 'run-group.ts')]
   const files = { [filesVariable]: JSON.stringify(group) }
   const { ended, ...run } = await runProcess(group.join(', '), args, { ...env, ...files }, parser)
   const failed = { ok: false, ms: 0, passed: 0, failed: 1, skipped: 0, skippedTests: [] }
@@ -75,10 +75,11 @@ async function runProcess(name: string, args: readonly string[], env: NodeJS.Pro
   const [, stdout, stderr, cpuTimes] = child.stdio as unknown as readonly [null, Readable, Readable, Readable]
   if (pid === undefined) throw (await once(child, 'error'))[0]
   running.add(pid)
-  const kill = setTimeout(() => killProcessGroup(pid), killTimeoutMs)
+  const kill = setTimeout(() => killProcessGroup(pid), silenceMs)
   let tap = ''
   stdout.setEncoding('utf8').on('data', (chunk: string) => {
     tap += chunk
+    kill.refresh()
   })
   stdout.pipe(parser)
   const [errors, times, [code, signal]] = await Promise.all([
