@@ -23,7 +23,7 @@ import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
-import { ExternalChanges } from './external/external-changes.ts'
+import { ExternalScans } from './external/external-scans.ts'
 import { TreeIndex } from './external/tree-index.ts'
 import { createFilesService } from './files-service.ts'
 import { ChangeFollowers } from './http/change-followers.ts'
@@ -93,7 +93,7 @@ export default definePlugin({
         'All folders are looked at anew. Changes that other programs made since the last look are not told to devices.'
       return new TreeIndex(context.sqliteFile('index', { inBackups: false, newIfDamaged }))
     }
-    const external = new ExternalChanges({ journal, mounts, locks, announce, signal, state, openIndex, log })
+    const external = new ExternalScans({ journal, mounts, locks, announce, signal, state, openIndex, log })
     context.onStop(() => external.stop())
 
     context.onStart(async () => {

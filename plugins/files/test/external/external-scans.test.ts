@@ -398,7 +398,7 @@ t.test('neither users with many folders nor one large folder hold up others', as
     let other: Promise<void> | undefined
     shaky.whileListing = async (folder) => {
       listed.push(folder.slice(1, 37))
-      // The comparison of a folder in the home of the first user has begun.
+      // The scan of a folder in the home of the first user has begun.
       if (folder.startsWith(`/${ada.user.uuid}/`)) other ??= compared(services.changes, grace)
     }
     await compared(services.changes, ada)
@@ -435,7 +435,7 @@ t.test(
   },
 )
 
-t.test('after a restart, a new follower does not wait for the comparison', async (t) => {
+t.test('after a restart, a new follower does not wait for the scan', async (t) => {
   const dataFolder = t.testdir()
   const first = await startShaky(t, shakyBackend({ watches: true }), dataFolder)
   const ada = await first.node.signIn()
