@@ -490,9 +490,9 @@ export interface NodeAnswers {
       problems: string[]
     } | null
     /**
-     * Until when the node watches a new version, and goes back if it does not work.
+     * The end of the probation of a new version. If the version does not work until then, the node goes back.
      */
-    watchedUntil: string | null
+    probationUntil: string | null
     /**
      * A newer version after which there would be no way back to this one.
      */

@@ -370,7 +370,7 @@ function updatePlugin(state: ReturnType<typeof updateState>) {
             checkedAt: null,
             problem: null,
             obstacle: null,
-            watchedUntil: null,
+            probationUntil: null,
             withoutWayBack: null,
           }
           answer('/details', () => ({ ...nothing, automatic: false, wayBack: state.wayBack }))

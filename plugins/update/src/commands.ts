@@ -32,7 +32,7 @@ export default defineCommands<UpdateConfiguration>({
       'check problem': details.problem ?? 'none',
       progress,
       'way back': wayBack === null ? 'none' : `to ${wayBack.version}, until ${wayBack.until}`,
-      'watched until': details.watchedUntil ?? 'not watched',
+      'probation until': details.probationUntil ?? 'none',
     })
     if (details.obstacle !== null) context.output.lines(details.obstacle)
     if (wayBack !== null && wayBack.problems.length > 0)

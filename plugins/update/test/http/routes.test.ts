@@ -68,7 +68,7 @@ test('a check finds a version, which every user sees, also after a restart', asy
     checkedAt: /^20/,
     problem: null,
     wayBack: null,
-    watchedUntil: null,
+    probationUntil: null,
   })
   await node.stop()
   const again = await startNode(t, source, dataFolder)
@@ -159,7 +159,7 @@ test('only the owner sees what the former version would refuse, makes it look, a
             releases,
             file,
             automatic: false,
-            firstMinutes: { until: null },
+            probation: { until: null },
           }),
         { prefix: '/api/update' },
       ),

@@ -114,7 +114,7 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     <p class="fault">${details.problem && words.problem(details.problem)}</p>
     ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
     <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
-    ${details.watchedUntil && html`<p>${words.watched(dateText(details.watchedUntil))}</p>`}
+    ${details.probationUntil && html`<p>${words.watched(dateText(details.probationUntil))}</p>`}
     ${status.updateAvailable && details.obstacle && html`<p class="told">${details.obstacle}</p>`}
     <p class="actions">
       ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
