@@ -243,8 +243,8 @@ test('the daily check installs only if it may, and never again what has failed o
   }
   await updates.checkDaily(true)
   source.amid = () => {}
-  releases.attempts = [{ ...attempt('1.0.0', '1.2.0', 'failed', 'The disk was full.'), failedOnTrial: false }]
   t.match(await updates.progress(), /The disk is full/)
+  releases.attempts = [{ ...attempt('1.0.0', '1.2.0', 'failed', 'The disk was full.'), failedOnTrial: false }]
   await updates.checkDaily(true)
   t.same(releases.asked, ['change to /new/1.2.0 within 1000'], 'a full disk is no fault of the version')
   await updates.checkDaily(true)
