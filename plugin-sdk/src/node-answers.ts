@@ -466,7 +466,7 @@ export interface NodeAnswers {
     /**
      * Why the last check failed.
      */
-    problem: string | null
+    checkProblem: string | null
     /**
      * Whether new versions are installed without a person.
      */
@@ -474,7 +474,7 @@ export interface NodeAnswers {
     /**
      * Why this node cannot install updates, and what to do instead.
      */
-    obstacle: string | null
+    installProblem: string | null
     /**
      * The version to which the node can go back, with the data as it is then.
      */

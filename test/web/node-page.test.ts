@@ -368,8 +368,8 @@ function updatePlugin(state: ReturnType<typeof updateState>) {
           answer('/progress', () => ({ isUpdating: state.isUpdating, progress: state.progress }))
           const nothing = {
             checkedAt: null,
-            problem: null,
-            obstacle: null,
+            checkProblem: null,
+            installProblem: null,
             probationUntil: null,
             withoutWayBack: null,
           }

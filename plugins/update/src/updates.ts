@@ -9,7 +9,7 @@ import {
   type UpdateSource,
 } from '@nodekeep/plugin-sdk'
 import semver from 'semver'
-import { obstacleTo } from './obstacle.ts'
+import { installProblem } from './install-problem.ts'
 import type { NodeReleases, ReleaseAttempt } from './releases/node-releases.ts'
 import { beginOf, type RecordFile } from './state/update-record.ts'
 
@@ -65,8 +65,8 @@ export class Updates {
   }
 
   /** Why this node cannot install updates; `null` if it can. */
-  get obstacle(): string | null {
-    return obstacleTo(this.#parts)
+  get installProblem(): string | null {
+    return installProblem(this.#parts)
   }
 
   /** The newest release that a check has found; `null` if it is not newer than the running version. */
@@ -118,8 +118,8 @@ export class Updates {
   async install({ withoutWayBack = false } = {}): Promise<InstallResult> {
     const { info, file, releases, log } = this.#parts
     if (this.#step !== null) throw this.#busy()
-    const { obstacle } = this
-    if (obstacle !== null) throw conflict(obstacle)
+    const { installProblem: refusal } = this
+    if (refusal !== null) throw conflict(refusal)
     if (file.record.probation?.version === info.version)
       throw conflict(`Version ${info.version} was just installed, and is being watched. Wait some minutes.`)
     this.#step = { text: 'Looking for a new version', percent: 0 }
@@ -167,7 +167,7 @@ export class Updates {
       const { updateAvailable, latestVersion } = await this.check()
       if (!updateAvailable) return
       log.info({ version: latestVersion }, 'There is a new version.')
-      if (!automatic || this.obstacle !== null || file.record.withoutWayBack === latestVersion) return
+      if (!automatic || this.installProblem !== null || file.record.withoutWayBack === latestVersion) return
       if ((await this.leftBecause(latestVersion)) === null) await this.install()
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'The daily check for a new version has failed.')

@@ -22,9 +22,9 @@ const moment = (description: string) => nullable(description, { format: 'date-ti
 
 const Details = Type.Object({
   checkedAt: moment('When the source of updates last answered.'),
-  problem: nullable('Why the last check failed.'),
+  checkProblem: nullable('Why the last check failed.'),
   automatic: Type.Boolean({ description: 'Whether new versions are installed without a person.' }),
-  obstacle: nullable('Why this node cannot install updates, and what to do instead.'),
+  installProblem: nullable('Why this node cannot install updates, and what to do instead.'),
   wayBack: Type.Union(
     [
       Type.Object({
@@ -170,9 +170,9 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
     const copies = isOwner ? await releases.databaseCopies() : []
     return {
       checkedAt,
-      problem: checkProblem,
+      checkProblem,
       automatic: parts.automatic,
-      obstacle: updates.obstacle,
+      installProblem: updates.installProblem,
       wayBack: wayBack && {
         version: wayBack.version,
         until: wayBack.until.toISOString(),

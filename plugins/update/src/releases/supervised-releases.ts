@@ -68,7 +68,7 @@ export class SupervisedReleases implements NodeReleases {
     signal.throwIfAborted()
     const { optional = [], blocked = [] } = checked
     return {
-      problems: hindrances(checked),
+      problems: startProblems(checked),
       warnings: [...optional, ...blocked.map(({ id, reason }) => `"${id}" is blocked: ${reason}`)],
       wayBack,
     }
@@ -112,7 +112,7 @@ export class SupervisedReleases implements NodeReleases {
       this.#former = { about, checking: checkConfiguration(former, this.#connected().args) }
     const { checking } = this.#former
     try {
-      return hindrances(await checking)
+      return startProblems(await checking)
     } catch (cause) {
       // The machine may just have been too busy.
       if (this.#former?.checking === checking) this.#former = null
@@ -224,7 +224,7 @@ function asProblem(error: unknown): Checked {
 }
 
 /** The problems that would keep the release from starting. */
-function hindrances({ problems, optional = [] }: Checked): string[] {
+function startProblems({ problems, optional = [] }: Checked): string[] {
   return problems.filter((problem) => !optional.includes(problem))
 }
 
