@@ -130,8 +130,8 @@ export class HttpServer {
    * Waits, while the server goes on, until no request is in work for longer than a moment: its body arrives, or its answer has not
    * begun. So uploads count, and answers that stream do not.
    */
-  async waitForRequests(patienceMs: number, signal: AbortSignal): Promise<void> {
-    const until = performance.now() + patienceMs
+  async waitForRequests(waitMs: number, signal: AbortSignal): Promise<void> {
+    const until = performance.now() + waitMs
     while (performance.now() < until && !signal.aborted) {
       const inWork = [...this.#connections.values()].some((connection) => connection.workMs > briefMs)
       if (!inWork) return

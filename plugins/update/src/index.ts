@@ -59,7 +59,7 @@ export default definePlugin({
       releases,
       file,
       log,
-      patienceMs: config.patience * 1000,
+      waitMs: config.patience * 1000,
       passedProbes: (signal) => passedProbes(probes(), signal),
       signal,
     })

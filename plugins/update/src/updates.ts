@@ -19,7 +19,7 @@ interface UpdatesParts {
   readonly releases: NodeReleases
   readonly file: RecordFile
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  readonly patienceMs: number
+  readonly waitMs: number
   /** Finds out which probes the running version passes. */
   readonly passedProbes: (signal: AbortSignal) => Promise<readonly string[]>
   /** Aborted when the plugin stops. */
@@ -44,7 +44,7 @@ interface Step {
   readonly percent: number
 }
 
-/** Time for the supervisor to stop this version after its patience. After it, the change has failed. */
+/** Time for the supervisor to stop this version after the wait for requests. After this time, the change has failed. */
 const stopMs = 120_000
 
 /** The reason of a way back that a person has chosen. */
@@ -249,7 +249,7 @@ export class Updates {
   }
 
   async #change(release: Release, withoutWayBack: boolean): Promise<InstallResult> {
-    const { info, source, releases, file, passedProbes, patienceMs, signal } = this.#parts
+    const { info, source, releases, file, passedProbes, waitMs, signal } = this.#parts
     const { version } = release
     const folder = await releases.prepare(version)
     let warnings: readonly string[]
@@ -269,7 +269,7 @@ export class Updates {
       const passed = await passedProbes(signal)
       this.#step = { text: `Changing to version ${version}`, percent: 90 }
       await file.change({ problem: null, probation: { version, passed } })
-      await releases.changeTo(folder, { patienceMs, withoutWayBack })
+      await releases.changeTo(folder, { waitMs, withoutWayBack })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})
       throw error
@@ -277,7 +277,7 @@ export class Updates {
     // If this version still runs then, the supervisor has not changed to the other one.
     setTimeout(() => {
       this.#step = null
-    }, patienceMs + stopMs).unref()
+    }, waitMs + stopMs).unref()
     const message = `Version ${version} is ready. The node changes to it as soon as the requests that run have ended.`
     return { success: true, message: [message, ...warnings].join(' ') }
   }

@@ -23,7 +23,7 @@ export async function passedProbes(probes: readonly Probe[], signal: AbortSignal
 
 /**
  * Watches a new version for some minutes, as its users see it. Only what the former version could do is required, since anything
- * else is no fault of the new one. A part that fails without a break for longer than its patience ends the probation.
+ * else is no fault of the new one. A part that fails without a break for longer than its limit ends the probation.
  *
  * @param passed the names of the probes that the former version has passed
  * @param lastsMs the time that is left of the probation
@@ -42,14 +42,14 @@ export async function watchVersion(
     const round = passed.flatMap((name) => now.get(name) ?? missingProbe(name) ?? [])
     const problems = await Promise.all(round.map((probe) => problemOf(probe, signal)))
     signal.throwIfAborted()
-    for (const [at, { name, patienceMs }] of round.entries()) {
+    for (const [at, { name, maxFailingMs }] of round.entries()) {
       const problem = problems[at] ?? null
       if (problem === null) failingSince.delete(name)
       else {
         const since = failingSince.get(name) ?? performance.now()
         failingSince.set(name, since)
         log.warn({ probe: name, problem }, 'The new version fails a probe.')
-        if (performance.now() - since >= patienceMs) return problem
+        if (performance.now() - since >= maxFailingMs) return problem
       }
     }
     if (performance.now() >= endsAt && failingSince.size === 0) return null

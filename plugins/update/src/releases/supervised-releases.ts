@@ -76,10 +76,7 @@ export class SupervisedReleases implements NodeReleases {
 
   async changeTo(
     folder: string,
-    {
-      patienceMs,
-      withoutWayBack = false,
-    }: { readonly patienceMs: number; readonly withoutWayBack?: boolean },
+    { waitMs, withoutWayBack = false }: { readonly waitMs: number; readonly withoutWayBack?: boolean },
   ): Promise<void> {
     const supervisor = this.#connected()
     const { version } = manifestIn(folder)
@@ -88,7 +85,7 @@ export class SupervisedReleases implements NodeReleases {
     }
     // After a power cut, the files of the new release must have their content.
     await syncTree(folder)
-    await supervisor.ask({ nodekeep: 'change release', release: version, patienceMs, withoutWayBack })
+    await supervisor.ask({ nodekeep: 'change release', release: version, patienceMs: waitMs, withoutWayBack })
   }
 
   async goBack(reason: string): Promise<void> {

@@ -16,7 +16,7 @@ async function watched(t: Test, works: () => boolean) {
   const next = await start('1.1.0')
   const probe: Probe = {
     name: 'port',
-    patienceMs: 10,
+    maxFailingMs: 10,
     async run() {
       if (!works()) throw new Error('The node does not answer.')
     },

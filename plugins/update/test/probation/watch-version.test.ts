@@ -6,11 +6,11 @@ const never = new AbortController().signal
 const log = { warn() {} }
 
 /** A probe whose results are decided in order. The last one holds on. */
-function scripted(name: string, results: readonly boolean[], patienceMs = 0) {
+function scripted(name: string, results: readonly boolean[], maxFailingMs = 0) {
   let runs = 0
   const probe: Probe = {
     name,
-    patienceMs,
+    maxFailingMs,
     async run() {
       const result = results[Math.min(runs, results.length - 1)]
       runs += 1
@@ -38,7 +38,7 @@ test('a version is watched for the whole time', async (t) => {
   t.ok(runs() > 3, `${runs()} probes`)
 })
 
-test('a part may fail for a moment, and not for longer than its patience', async (t) => {
+test('a part may fail for a moment, and not for longer than its limit', async (t) => {
   const flaky = scripted('port', [true, false, false, true, false, true], 10_000)
   t.equal(await watch(['port'], [flaky.probe]), null)
   const dying = scripted('port', [true, true, false], 20)
@@ -56,6 +56,6 @@ test('a public address that is gone counts, another part that is gone does not',
 })
 
 test('a probe that throws no error is a problem as well', async (t) => {
-  const probe: Probe = { name: 'odd', patienceMs: 0, run: () => Promise.reject('odd') }
+  const probe: Probe = { name: 'odd', maxFailingMs: 0, run: () => Promise.reject('odd') }
   t.equal(await watch(['odd'], [probe]), 'odd')
 })
