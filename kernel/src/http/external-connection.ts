@@ -14,8 +14,9 @@ export function externalConnectionOf({ socket }: { readonly socket: Duplex }): C
 }
 
 /**
- * Returns a socket for the HTTP server with the facts of the client's connection: its address, and whether it is encrypted. Node parses the bytes of its own sockets (`net.Socket`, `tls.TLSSocket`)
- * without passing them through JavaScript, so these stay as they are. Every other stream becomes a {@link StreamSocket}.
+ * Returns a socket for the HTTP server with the facts of the client's connection: its address, and whether it is encrypted. Node
+ * parses the bytes of its own sockets (`net.Socket`, `tls.TLSSocket`) without passing them through JavaScript, so these stay as they
+ * are. Every other stream becomes a {@link StreamSocket}.
  *
  * @throws TypeError if it cannot be served. The connection is destroyed then.
  */
