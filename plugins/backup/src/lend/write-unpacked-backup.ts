@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { archiveFailure, EntryTree, withShortPath } from '@nodekeep/plugin-sdk/archive'
-import { backupFormat, maxEntries, ownNames } from '../archive/backup-header.ts'
+import { archiveEntryNames, backupFormat, maxEntries } from '../archive/backup-header.ts'
 import { inTime, type StallLimit } from '../archive/in-time.ts'
 import { ManifestWriter, manifestEntry } from '../archive/manifest.ts'
 import type { NodeContent, NodeEntry } from '../create/archive-content.ts'
@@ -32,12 +32,12 @@ export async function writeUnpackedBackup(
   let last = ''
   const parents = new OpenParent(root)
   try {
-    tree.add(ownNames.header, 'file')
+    tree.add(archiveEntryNames.header, 'file')
     const text = `${JSON.stringify({ format: backupFormat, ...header }, null, 2)}\n`
-    await writeFile(join(root, ownNames.header), text, { mode: 0o600 })
+    await writeFile(join(root, archiveEntryNames.header), text, { mode: 0o600 })
     const manifest = new ManifestWriter()
     const modified = header.created
-    manifest.add({ path: ownNames.header, type: 'file', size: Buffer.byteLength(text), modified })
+    manifest.add({ path: archiveEntryNames.header, type: 'file', size: Buffer.byteLength(text), modified })
     const late = () => `no entry followed ${JSON.stringify(last)}`
     for await (const entry of inTime(entries, late, limit)) {
       limit.signal.throwIfAborted()
@@ -54,9 +54,9 @@ export async function writeUnpackedBackup(
       }
       manifest.add(manifestEntry(entry, { changed: entry.changed() }))
     }
-    tree.add(ownNames.manifest, 'file')
+    tree.add(archiveEntryNames.manifest, 'file')
     await requireFreeSpace(root, manifest.manifestBytes)
-    await writeFile(join(root, ownNames.manifest), manifest.manifest(), { mode: 0o600 })
+    await writeFile(join(root, archiveEntryNames.manifest), manifest.manifest(), { mode: 0o600 })
     // Writing into a folder changes its time, so inner folders come first.
     for (const { path, modified } of folders.reverse()) setTimes(parents.pathOf(path), modified)
   } catch (error) {
