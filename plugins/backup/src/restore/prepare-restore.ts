@@ -108,7 +108,7 @@ async function prepare(
       },
     )
     const moves = [
-      ...ownMoves(dataFolder, folder, request),
+      ...movesOfNodeData(dataFolder, folder, request),
       ...(await Promise.all(placed.map(movesOfUsers))).flat(),
     ]
     const identity = await restoredIdentity(
@@ -178,8 +178,8 @@ async function unpack(
   }
 }
 
-/** The moves of everything but the files of users. The kernel takes the write-ahead log of the former state away with it. */
-function ownMoves(
+/** The moves of everything but the files of users. The kernel moves the write-ahead log of the former state together with it. */
+function movesOfNodeData(
   dataFolder: string,
   { path }: RestoreFolder,
   { newIdentity }: RestoreRequest,
