@@ -90,7 +90,7 @@ export default definePlugin({
     const { signal } = context
     const openIndex = () => {
       const newIfDamaged =
-        'All folders are looked at anew. Changes that other programs made since the last look are not told to devices.'
+        'All folders are scanned again. Devices do not get the changes that other programs made since the last scan.'
       return new TreeIndex(context.sqliteFile('index', { inBackups: false, newIfDamaged }))
     }
     const external = new ExternalScans({ journal, mounts, locks, announce, signal, state, openIndex, log })

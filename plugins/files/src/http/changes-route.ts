@@ -19,10 +19,10 @@ import { changesPage, changesQuery, mostChanges } from './schemas.ts'
 const heartbeatMs = 15_000
 
 /**
- * Milliseconds after which a stream looks at the log without an announcement: a new epoch and an unreachable mount are
+ * Milliseconds after which a stream reads the log without an announcement: a new epoch and an unreachable mount are
  * announced by nothing.
  */
-const lookMs = 15_000
+const recheckMs = 15_000
 
 export interface ChangesRouteParts {
   readonly changes: ChangeLog
@@ -111,7 +111,7 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
         }
         told = stalled
         position = page.position
-        if (!page.isNew) await follower.next(lookMs)
+        if (!page.isNew) await follower.next(recheckMs)
       }
     } catch (error) {
       stream.endWithFailure(error, request, feed.left)
