@@ -45,7 +45,7 @@ interface TrialNode {
   plugins(): PluginDescription[]
   /** Creates a session for a user without a sign-in. */
   issueSession(session: NewSession): Promise<IssuedToken>
-  /** Looks at the health anew. */
+  /** Runs the health checks again. */
   health(): Promise<{ readonly serving: boolean; readonly failing: readonly string[] }>
   /** Returns the migrations that this start has run and that an earlier version cannot undo, by name. */
   contractions(): Promise<string[]>

@@ -100,7 +100,7 @@ export default definePlugin({
       mounts.warnOfMissingBackends()
       const before = (await state.get<Record<string, string>>('mounts')) ?? mounts.toJSON()
       mounts.warnOfMovedBackends(before)
-      // The files are others than those that the journal tells of, so its readers must list them again.
+      // The journal is about other files, so its readers must list the files again.
       const areOthers = context.restored !== null || !isDeepStrictEqual(before, mounts.toJSON())
       if (areOthers) await journal.renew()
       await state.set('mounts', mounts.toJSON())

@@ -76,7 +76,7 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
       ([path, below]) => path.startsWith('/') && typeof below === 'string',
     )
   if (!isWhole) throw damaged()
-  // A restore moves what is at these paths, so they must lead to the storages of participants.
+  // A restore moves what is at these paths, so they must be in the storages of participants.
   const tree = new EntryTree(maxEntries)
   for (const { path } of folders) {
     tree.add(path, 'directory')

@@ -20,7 +20,7 @@ export interface StoredBackup {
 /** `backup-<YYYYMMDD>-<HHMMSS>.tar.gz`, in UTC. */
 const names = /^backup-\d{8}-\d{6}\.tar\.gz$/
 
-/** How an archive is named until it is whole. */
+/** The prefix of the name of an archive until it is whole. */
 const unfinished = '.unfinished-'
 
 /** The prefix of unfinished archives of this process. All other unfinished archives are left from a crash. */

@@ -30,7 +30,7 @@ export function createChangeLog({ journal, external, reconciliation }: ChangeLog
       if (!isKnown) {
         throw new NodekeepError(
           'CONFLICT',
-          'The position is none in the changes of this node. List the files again and continue from the newest change.',
+          'The position belongs to another history of this node. List the files again and continue from the newest change.',
         )
       }
       return journal.read(userUuid, after.seq, limit)

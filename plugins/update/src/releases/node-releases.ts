@@ -59,7 +59,7 @@ export interface NodeReleases {
    * @param version `<major>.<minor>.<patch>`
    * @returns the absolute path
    * @throws NodekeepError CONFLICT without a supervisor, while the release changes, or if no program may run on that disk;
-   *   VALIDATION_ERROR if the version is none
+   *   VALIDATION_ERROR if the text is not a version
    */
   prepare(version: string): Promise<string>
   /**

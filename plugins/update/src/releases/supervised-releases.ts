@@ -196,7 +196,7 @@ async function checkRunsPrograms(folder: string): Promise<void> {
   }
 }
 
-/** @throws Error if the release does not tell */
+/** @throws Error if the release does not print the result */
 async function checkConfiguration(
   release: string,
   args: readonly string[],
