@@ -45,7 +45,7 @@ interface TrialNode {
   plugins(): PluginDescription[]
   /** Creates a session for a user without a sign-in. */
   issueSession(session: NewSession): Promise<IssuedToken>
-  /** Looks at the health anew. */
+  /** Runs the health checks again. */
   health(): Promise<{ readonly serving: boolean; readonly failing: readonly string[] }>
   /** Returns the migrations that this start has run and that an earlier version cannot undo, by name. */
   contractions(): Promise<string[]>
@@ -80,7 +80,7 @@ export interface RunningNode {
   /** Resolves with the reason when a plugin asks to start the node again. Stop it then, and end with `exitCodes.restart`. */
   readonly restartRequested: Promise<string>
   /** Serves until no request is in work, such as an upload. Answers that stream do not count. */
-  waitForRequests(patienceMs: number, signal: AbortSignal): Promise<void>
+  waitForRequests(waitMs: number, signal: AbortSignal): Promise<void>
   /**
    * Lets requests finish, stops every plugin, and unlocks the data folder. A second call waits for the first.
    *
@@ -250,7 +250,7 @@ async function boot(
       hasPages: () => cradle.routeTable.find('GET', '/') !== null,
       issueSession: issue,
       plugins: describePlugins,
-      waitForRequests: (patienceMs, signal) => httpServer.waitForRequests(patienceMs, signal),
+      waitForRequests: (waitMs, signal) => httpServer.waitForRequests(waitMs, signal),
       restartRequested: cradle.nodeRestart.restartRequested,
       stop,
     }

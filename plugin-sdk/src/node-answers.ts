@@ -466,7 +466,7 @@ export interface NodeAnswers {
     /**
      * Why the last check failed.
      */
-    problem: string | null
+    checkProblem: string | null
     /**
      * Whether new versions are installed without a person.
      */
@@ -474,7 +474,7 @@ export interface NodeAnswers {
     /**
      * Why this node cannot install updates, and what to do instead.
      */
-    obstacle: string | null
+    installProblem: string | null
     /**
      * The version to which the node can go back, with the data as it is then.
      */
@@ -490,9 +490,9 @@ export interface NodeAnswers {
       problems: string[]
     } | null
     /**
-     * Until when the node watches a new version, and goes back if it does not work.
+     * The end of the probation of a new version. If the version does not work until then, the node goes back.
      */
-    watchedUntil: string | null
+    probationUntil: string | null
     /**
      * A newer version after which there would be no way back to this one.
      */

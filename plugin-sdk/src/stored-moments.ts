@@ -3,7 +3,7 @@
  * something is planned, kept, expired or shown by a moment at which something happened.
  *
  * Nothing has happened after now. Such a moment was stored while the clock was wrong, and trusted as it is, it would hold up what
- * comes after it until that day. A moment that is none (`Invalid Date`) counts as `now` too.
+ * comes after it until that day. An `Invalid Date` counts as `now` too.
  */
 export function notAfterNow(moment: Date, now: Date = new Date()): Date {
   return moment <= now ? moment : now

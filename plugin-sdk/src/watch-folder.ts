@@ -5,7 +5,7 @@ import { dirname, join, relative, sep } from 'node:path'
 /** Milliseconds for which changed paths are gathered. A program that writes a file changes it several times. */
 const gatherMs = 50
 
-/** More paths than this are no help: looking everywhere is quicker. */
+/** With more paths than this, a scan of everything is quicker. */
 const mostPaths = 10_000
 
 const noWatchesLeft = ['ENOSPC', 'EMFILE', 'ENFILE']
@@ -33,7 +33,7 @@ interface WatchedFolder {
 /**
  * Watches a folder and all folders below it, not those behind symbolic links. Resolves when it has begun.
  *
- * It may lose changes, such as those that other machines make on a network drive. So look at everything from time to time.
+ * It may lose changes, such as those that other machines make on a network drive. So scan everything from time to time.
  */
 export async function watchFolder(options: FolderWatchOptions): Promise<void> {
   await new FolderWatch(options).begin()
@@ -72,7 +72,7 @@ class FolderWatch {
     if (!stats?.isDirectory() || this.#isEnded || this.#watches.has(path) || path === this.#options.except)
       return false
     const above = this.#watches.get(dirname(path))
-    // The folder above has gone. If another one has taken its path, that one is looked through too.
+    // The folder above has gone. If another folder has taken its path, it is scanned too.
     if (above === undefined && path !== this.#options.root) return false
     try {
       const watcher = watch(path, (event, name) => this.#take(event, name === null ? path : join(path, name)))

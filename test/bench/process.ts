@@ -45,10 +45,10 @@ export async function startServer(
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
-  const impatience = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  const kill = setTimeout(() => child.kill('SIGKILL'), 10_000)
   child.kill('SIGTERM')
   await ended
-  clearTimeout(impatience)
+  clearTimeout(kill)
 }
 
 /** The resident memory of a process, in MB (10^6 bytes). Linux only. */

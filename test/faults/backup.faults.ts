@@ -110,8 +110,8 @@ export default {
       try {
         const filenames = await listed(again)
         if (answered !== null) assert.ok(filenames.includes(answered), 'an answered backup is lost')
-        const patience = AbortSignal.any([signal, AbortSignal.timeout(20_000)])
-        await cleanedUp(dataFolder, filenames, patience)
+        const limit = AbortSignal.any([signal, AbortSignal.timeout(20_000)])
+        await cleanedUp(dataFolder, filenames, limit)
         await checkBackups(dataFolder, filenames)
         const made = await ask(again, '/api/backup/create', { method: 'POST' })
         assert.equal(made?.status, 200, 'the next backup is made')

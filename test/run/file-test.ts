@@ -1,6 +1,6 @@
 /**
- * What test files that share a process import as tap: the test of the file that runs. The exports are rebound for each file,
- * which its imports see.
+ * The module that test files which share a process get as tap: the test of the file that runs. The exports are rebound for each
+ * file, which its imports see.
  */
 import type { Test } from 'tap'
 

@@ -18,7 +18,7 @@ test('a change of the release waits for uploads, refuses no connection, and the 
   t.match(await (await node.ask({ action: 'look' })).json(), { wayBack: null, history: [] })
   await node.post('/rows', { text: 'before' })
 
-  // An upload that outlasts the patience is refused with an answer.
+  // An upload that outlasts the wait is refused with an answer.
   const headers = { 'content-type': 'application/json', 'content-length': 1000, expect: '100-continue' }
   const upload = request(new URL('/rows', node.url), { method: 'POST', agent: false, headers })
   const answered = once(upload, 'response')
@@ -26,7 +26,7 @@ test('a change of the release waits for uploads, refuses no connection, and the 
   await once(upload, 'continue')
   upload.write('{')
   const { failures, longestMs } = await pollDuring(new URL('/version', node.url), async () => {
-    t.equal((await node.change('2.0.0', 'fine', { patienceMs: 500 })).status, 200)
+    t.equal((await node.change('2.0.0', 'fine', { waitMs: 500 })).status, 200)
     const [answer] = (await answered) as [IncomingMessage]
     t.equal(answer.statusCode, 503)
     t.match(await json(answer), { error: true, code: 'SERVICE_UNAVAILABLE' })

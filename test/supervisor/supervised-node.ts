@@ -22,7 +22,7 @@ type Behavior =
 
 /** How a node changes to another release. */
 interface ChangeOptions {
-  readonly patienceMs?: number
+  readonly waitMs?: number
   readonly withoutWayBack?: boolean
 }
 

@@ -68,7 +68,7 @@ test('a stop while a release changes ends the change, and the next start waits f
   const node = await supervisedNode(t)
   const slow = node.post('/slow', {}).catch(() => null)
   while (!existsSync(join(node.data, 'begun'))) await delay(20)
-  await node.change('2.0.0', 'fine', { patienceMs: 60_000 })
+  await node.change('2.0.0', 'fine', { waitMs: 60_000 })
   t.strictSame(await node.supervisor.end('SIGTERM'), [0, null])
   await slow
   t.match(await node.attempt(1), {

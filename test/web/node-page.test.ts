@@ -368,9 +368,9 @@ function updatePlugin(state: ReturnType<typeof updateState>) {
           answer('/progress', () => ({ isUpdating: state.isUpdating, progress: state.progress }))
           const nothing = {
             checkedAt: null,
-            problem: null,
-            obstacle: null,
-            watchedUntil: null,
+            checkProblem: null,
+            installProblem: null,
+            probationUntil: null,
             withoutWayBack: null,
           }
           answer('/details', () => ({ ...nothing, automatic: false, wayBack: state.wayBack }))

@@ -3,7 +3,7 @@ import { type AuthenticatedUser, NodekeepError, userOf } from '@nodekeep/plugin-
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { AddressCounter } from '../http/address-counter.ts'
-import { handedConnectionOf } from '../http/handed-connection.ts'
+import { externalConnectionOf } from '../http/external-connection.ts'
 import type { AccessCheck } from '../http/shared-hooks.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { Authenticator } from './authenticator.ts'
@@ -105,7 +105,7 @@ export function createAccessCheck(
         return
       }
       // The routes that end a session are not public.
-      if (config.access === 'public' && handedConnectionOf(request.raw)?.encrypted === false) {
+      if (config.access === 'public' && externalConnectionOf(request.raw)?.encrypted === false) {
         done(new NodekeepError('FORBIDDEN', unencrypted))
         return
       }

@@ -2,7 +2,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type NodeAddress, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
-import { handedConnectionOf } from '../http/handed-connection.ts'
+import { externalConnectionOf } from '../http/external-connection.ts'
 import type { RegistryEntries } from '../services/registry.ts'
 
 const loopback = new BlockList()
@@ -87,7 +87,7 @@ export class NodeOrigins implements NodeAddress {
     if (exact !== undefined) return exact
     // A proxy that is not trusted may have TLS although the request says http. The host decides which origin it is. A
     // connection that a plugin handed over says itself whether its client has TLS.
-    if (meant[0] !== undefined) return handedConnectionOf(request.raw) === undefined ? meant[0] : null
+    if (meant[0] !== undefined) return externalConnectionOf(request.raw) === undefined ? meant[0] : null
     const url = parseHost(scheme, host)
     if (url === null) return null
     if (this.#names.has(url.hostname)) return url
@@ -112,7 +112,7 @@ function parseHost(protocol: string, host: string): URL | null {
  * cannot mean this machine by a loopback name.
  */
 function cameFromOutside(request: AddressedRequest): boolean {
-  return cameThroughProxy(request) || handedConnectionOf(request.raw) !== undefined
+  return cameThroughProxy(request) || externalConnectionOf(request.raw) !== undefined
 }
 
 function cameThroughProxy({ ips = [], host, headers }: AddressedRequest): boolean {
@@ -135,7 +135,7 @@ export function isLoopback(hostname: string): boolean {
 function unknownName(request: AddressedRequest): NodekeepError {
   const { host } = request
   const name = (URL.parse(`http://${host}`)?.hostname ?? host).slice(0, 100)
-  const where = handedConnectionOf(request.raw) === undefined ? '' : ' outside of its own network'
+  const where = externalConnectionOf(request.raw) === undefined ? '' : ' outside of its own network'
   const problem = cameThroughProxy(request)
     ? `The proxy named the node "${name}", which is no name of it from outside. A proxy must pass the Host of its client on.`
     : `The node does not go by the name "${name}"${where}.`

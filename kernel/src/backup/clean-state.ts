@@ -28,7 +28,7 @@ export interface ListedUser {
 }
 
 /**
- * Writes a copy of the kernel's database without what must not come back. The copy is built anew: in the file, rows that were
+ * Writes a copy of the kernel's database without what must not come back. The copy is built row by row: in the file, rows that were
  * removed earlier would still be readable in pages that are free now.
  *
  * It blocks its thread.

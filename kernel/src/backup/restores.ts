@@ -19,7 +19,7 @@ import {
   syncFolderSync,
   writeJsonSync,
 } from '@nodekeep/plugin-sdk/durable-files'
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/error-text.ts'
 import { isThere, removeDurably } from '../state/durable-file.ts'
 import type { InstalledPlugin } from './migrate-restored-state.ts'
 import { MountPoints } from './mount-points.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { BackupEntry, BackupOmission, BackupParticipant } from '@nodekeep/plugin-sdk'
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/error-text.ts'
 
 /** A file, and its place in the folder of the participant, `/`-separated. */
 export interface PlacedFile {

@@ -32,9 +32,9 @@ export async function run(
   try {
     if (mayMeanPlugin(program, args)) {
       const { addPluginCommands } = await import('./commands/plugin-commands.ts')
-      const own = program.commands.length
+      const kernelCommands = program.commands.length
       const problem = await addPluginCommands(program, args, process)
-      for (const command of program.commands.slice(own)) unify(command, process)
+      for (const command of program.commands.slice(kernelCommands)) unify(command, process)
       refuseUnknown(program, args, problem)
     }
     await program.parseAsync(args, { from: 'user' })

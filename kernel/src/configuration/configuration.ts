@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { TObject } from 'typebox'
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/error-text.ts'
 import { type JsonSchema, jsonSchema, secretsIn } from '../validation/json-schema.ts'
 import { readVariables, variablesOf } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'
@@ -27,8 +27,8 @@ export async function loadConfiguration(sources: ConfigurationSources): Promise<
   const path = file === null || inline !== undefined ? null : resolve(workingDirectory, file)
   const folder = path === null ? workingDirectory : dirname(path)
   const layers = await readLayers(sources)
-  const own = readKernelSections(layers, environment, workingDirectory, folder)
-  return new Configuration(path, folder, sources, layers, own)
+  const sections = readKernelSections(layers, environment, workingDirectory, folder)
+  return new Configuration(path, folder, sources, layers, sections)
 }
 
 /** The configuration of one node. */
@@ -40,7 +40,7 @@ export class Configuration {
 
   readonly #sources: ConfigurationSources
   readonly #layers: WrittenLayers
-  readonly #own: KernelSections
+  readonly #sections: KernelSections
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #secrets = new Set<string>()
 
@@ -49,13 +49,13 @@ export class Configuration {
     folder: string,
     sources: ConfigurationSources,
     layers: WrittenLayers,
-    own: KernelSections,
+    sections: KernelSections,
   ) {
     this.file = file
     this.folder = folder
     this.#sources = sources
     this.#layers = layers
-    this.#own = own
+    this.#sections = sections
   }
 
   /** The absolute paths of all files that were read: the presets first, the configuration file last. */
@@ -65,17 +65,17 @@ export class Configuration {
 
   /** The kernel's own sections, with defaults. `data` is an absolute path. */
   get kernel(): KernelConfiguration {
-    return this.#own.kernel
+    return this.#sections.kernel
   }
 
   /** The plugins that are named, also those that are switched off. */
   get plugins(): readonly PluginEntry[] {
-    return this.#own.plugins
+    return this.#sections.plugins
   }
 
   /** The plugins that are chosen as providers of services. Whether they provide them is not checked here. */
   get serviceChoices(): readonly ServiceChoice[] {
-    return this.#own.serviceChoices
+    return this.#sections.serviceChoices
   }
 
   /**
@@ -136,7 +136,7 @@ export class Configuration {
     const tree = merge(this.#layers.files, this.#layers.flags)
     const names = tree.kind === 'branch' ? [...tree.entries.keys()] : []
     for (const [name, schema] of Object.entries(kernelSchema.properties)) {
-      sections.set(name, { tree: sectionOf(this.#own.tree, name), schema: jsonSchema(schema) })
+      sections.set(name, { tree: sectionOf(this.#sections.tree, name), schema: jsonSchema(schema) })
     }
     for (const name of [...schemas.keys(), ...names]) {
       if (sections.has(name) || name === 'extends' || name === '$schema') continue

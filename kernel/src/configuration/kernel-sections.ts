@@ -84,10 +84,10 @@ function serviceChoices(values: Readonly<Record<string, string>>, tree: Tree): S
 function readKernelVariables(environment: Environment) {
   const port = environment.PORT
   const shared = port ? [treeAt(['server', 'port'], textTree(port, { type: 'integer' }, 'PORT'))] : []
-  const own = names
+  const sections = names
     .filter((name) => name !== 'plugins')
     .map((name) => readVariables(variablesOf(name, environment), schema, []))
-  const all = [...own, readPluginVariables(environment)]
+  const all = [...sections, readPluginVariables(environment)]
   return {
     layers: [...shared, ...all.flatMap(({ layers }) => layers)],
     problems: all.flatMap(({ problems }) => problems),

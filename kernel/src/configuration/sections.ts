@@ -58,8 +58,10 @@ export function refuseUnknownSections(
   const moved = new Map(
     claims.filter(({ plugin }) => !claimed.has(plugin)).map(({ plugin, section }) => [plugin, section]),
   )
-  const own = Object.keys(kernelSchema.properties)
-  const known = [...new Set([...own, ...claimed, ...schemas.keys(), ...ids.filter((id) => !moved.has(id))])]
+  const kernelNames = Object.keys(kernelSchema.properties)
+  const known = [
+    ...new Set([...kernelNames, ...claimed, ...schemas.keys(), ...ids.filter((id) => !moved.has(id))]),
+  ]
   const problems: string[] = []
   for (const [name, { origin }] of tree.kind === 'branch' ? tree.entries : []) {
     if (known.includes(name) || name === 'extends' || name === '$schema') continue

@@ -5,7 +5,7 @@ import type { WatchSettings } from './event-loop-watch.ts'
 const { beats, stopping, event, log } = workerData as WatchSettings
 
 /** Seconds without a beat that count as a standstill: the time that a stop also grants to each plugin by default. */
-const patience = 10
+const standstillSeconds = 10
 
 /** Seconds in which the watched thread must react to an interruption. */
 const reactionSeconds = 2
@@ -18,10 +18,10 @@ setInterval(async () => {
   const now = Atomics.load(beats, 0)
   missed = now === latest ? missed + 1 : 0
   latest = now
-  if (missed < patience) return
-  if (missed === patience && !(await interrupt())) {
+  if (missed < standstillSeconds) return
+  if (missed === standstillSeconds && !(await interrupt())) {
     await logLine(
-      `The event loop has stood still for ${patience} s, so the node answers nobody. It does not run JavaScript: a call into the ` +
+      `The event loop has stood still for ${standstillSeconds} s, so the node answers nobody. It does not run JavaScript: a call into the ` +
         'system or a library has not returned.',
     )
   }
@@ -42,7 +42,7 @@ async function interrupt(): Promise<boolean> {
     session.post('Debugger.enable').catch(() => {})
     session.post('Debugger.pause').catch(() => {})
     if (!(await Promise.race([paused, late]))) return false
-    await session.post('Runtime.evaluate', { expression: `process.emit('${event}', ${patience})` })
+    await session.post('Runtime.evaluate', { expression: `process.emit('${event}', ${standstillSeconds})` })
     await session.post('Debugger.resume')
     return true
   } finally {

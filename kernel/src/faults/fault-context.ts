@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
-import { stackOf } from '../errors/thrown.ts'
+import { stackOf } from '../errors/error-text.ts'
 
 /** A promise that rejected without a handler, an exception that nobody caught, or a call that ends the process. */
 export type FaultKind = 'rejection' | 'exception' | 'exit'

@@ -4,7 +4,7 @@ import type { HealthFinding, Log, StateStore } from '@nodekeep/plugin-sdk'
 /** A smaller difference is the clock being adjusted, as NTP does, or a measurement that was interrupted. */
 const toleranceMs = 2 * 60_000
 
-const lookMs = 60_000
+const checkMs = 60_000
 const hourMs = 60 * 60_000
 
 /** The hours of running after which the clock is believed, whatever it said before. */
@@ -74,7 +74,7 @@ export class NodeClock {
       await this.#store()
     }
     this.#tell()
-    const timer = setInterval(() => void this.look(), lookMs).unref()
+    const timer = setInterval(() => void this.readClock(), checkMs).unref()
     return () => clearInterval(timer)
   }
 
@@ -92,8 +92,8 @@ export class NodeClock {
     return { ok: state === 'steady', state }
   }
 
-  /** Looks at the clock. The watch does it every minute. */
-  async look(): Promise<void> {
+  /** Reads the clock. The watch does it every minute. */
+  async readClock(): Promise<void> {
     const now = Date.now()
     const uptimeMs = this.#uptimeMs()
     if (this.#stateNow() === 'steady') {

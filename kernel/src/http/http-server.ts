@@ -7,12 +7,12 @@ import { type ClientConnection, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
 import {
-  adoptConnection,
+  attachConnection,
   dropForwardedHeaders,
-  handedConnectionOf,
+  externalConnectionOf,
   misdirection,
   refuseConnection,
-} from './handed-connection.ts'
+} from './external-connection.ts'
 import { createServer } from './node-http.ts'
 import { announcesBody } from './request-body.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
@@ -114,7 +114,7 @@ export class HttpServer {
     if (connection.socket.destroyed) return
     // The requests of the connection are not work of the plugin that handed it over.
     this.#inOwnContext(() => {
-      const socket = adoptConnection(connection)
+      const socket = attachConnection(connection)
       // Node counts the connections that it has accepted.
       this.#server.maxConnections -= 1
       socket.once('close', () => {
@@ -130,8 +130,8 @@ export class HttpServer {
    * Waits, while the server goes on, until no request is in work for longer than a moment: its body arrives, or its answer has not
    * begun. So uploads count, and answers that stream do not.
    */
-  async waitForRequests(patienceMs: number, signal: AbortSignal): Promise<void> {
-    const until = performance.now() + patienceMs
+  async waitForRequests(waitMs: number, signal: AbortSignal): Promise<void> {
+    const until = performance.now() + waitMs
     while (performance.now() < until && !signal.aborted) {
       const inWork = [...this.#connections.values()].some((connection) => connection.workMs > briefMs)
       if (!inWork) return
@@ -189,18 +189,18 @@ export class HttpServer {
   }
 
   #connect(socket: Duplex): void {
-    const handed = handedConnectionOf({ socket })
+    const external = externalConnectionOf({ socket })
     const connection: Connection = new Connection(socket, (response) =>
-      this.#handle(connection, response, handed),
+      this.#handle(connection, response, external),
     )
     this.#connections.set(socket, connection)
     socket.once('close', () => this.#connections.delete(socket))
   }
 
-  #handle(connection: Connection, response: ServerResponse, handed: ClientConnection | undefined): void {
+  #handle(connection: Connection, response: ServerResponse, external: ClientConnection | undefined): void {
     const request = response.req
     connection.owner = null
-    const problem = prepare(request, handed)
+    const problem = prepare(request, external)
     if (problem !== null) {
       writeError(response, problem, this.#options.nextRequestId())
       return
@@ -215,7 +215,7 @@ export class HttpServer {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const problem =
-      prepare(request, handedConnectionOf(request)) ?? (announcesBody(request) ? upgradeBody : null)
+      prepare(request, externalConnectionOf(request)) ?? (announcesBody(request) ? upgradeBody : null)
     if (problem !== null) {
       this.#refuse(socket, problem)
       return
@@ -261,9 +261,9 @@ const manyHosts = publicError('VALIDATION_ERROR', 'The request has more than one
 })
 
 /** Prepares a request for its route. Returns the error of a request that must not reach any route, otherwise `null`. */
-function prepare(request: IncomingMessage, handed: ClientConnection | undefined): PublicError | null {
-  if (handed !== undefined) dropForwardedHeaders(request)
-  return hostProblem(request) ?? (handed === undefined ? null : misdirection(handed, request))
+function prepare(request: IncomingMessage, external: ClientConnection | undefined): PublicError | null {
+  if (external !== undefined) dropForwardedHeaders(request)
+  return hostProblem(request) ?? (external === undefined ? null : misdirection(external, request))
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ClientConnection, ClientConnections } from '@nodekeep/plugin-sdk'
 import type { PublicError } from '../errors/public-error.ts'
-import { refuseConnection } from './handed-connection.ts'
+import { refuseConnection } from './external-connection.ts'
 import type { HttpServer } from './http-server.ts'
 
 /** The connections of the node's servers, and those that plugins hand over. */

@@ -1,7 +1,7 @@
 import { lstatSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { listenProblem } from '@nodekeep/plugin-sdk/supervision'
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/error-text.ts'
 import type { HttpServer } from './http-server.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/error-text.ts'
 
 /** The step in the life of a plugin at which it failed. */
 export type PluginPhase =

@@ -6,7 +6,7 @@ import { type Plugin, type Requirement, withTimeLimit } from '@nodekeep/plugin-s
 import { isPlugin, tokenKey } from '@nodekeep/plugin-sdk/host'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
-import { messageOf, stackOf } from '../errors/thrown.ts'
+import { messageOf, stackOf } from '../errors/error-text.ts'
 import { duration, PluginFailure } from './failure.ts'
 import type { PluginManifest } from './locate-plugin.ts'
 

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isId } from '@nodekeep/plugin-sdk/host'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/error-text.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { PluginFailure } from './failure.ts'
 import { type CommandDeclaration, type ManifestCommands, readManifestCommands } from './manifest-commands.ts'
@@ -63,14 +63,14 @@ export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> 
     )
   }
   const beside = pathToFileURL(join(entry.folder, 'nodekeep.json')).href
-  const own = import.meta.url
+  const kernel = import.meta.url
   const candidates = [
     { name: wanted, base: beside },
-    { name: wanted, base: own },
+    { name: wanted, base: kernel },
   ]
   if (!wanted.includes('/')) {
     const name = `${firstPartyScope}/${wanted}`
-    candidates.unshift({ name, base: own }, { name, base: beside })
+    candidates.unshift({ name, base: kernel }, { name, base: beside })
   }
   for (const { name, base } of candidates) {
     const path = findManifest(name, base)

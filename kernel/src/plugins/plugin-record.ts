@@ -1,7 +1,7 @@
 import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import type { SectionClaim } from '../configuration/sections.ts'
-import { messageOf } from '../errors/thrown.ts'
+import { messageOf } from '../errors/error-text.ts'
 import { depthInStack, type FaultKind, type FaultOwner, originOf } from '../faults/fault-context.ts'
 import { PluginFailure, type PluginPhase } from './failure.ts'
 import type { PluginManifest } from './locate-plugin.ts'

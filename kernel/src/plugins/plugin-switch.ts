@@ -110,8 +110,8 @@ export class PluginSwitch {
       throw new NodekeepError('CONFLICT', `"${requirer.id}" is required and needs "${record.id}".`)
     }
     const logins = this.#registries.entries(tokenKey(LoginProviders))
-    const own = [record, ...this.#host.requirersOf(record)].flatMap(({ id }) => logins.namesOf(id))
-    if (own.length > 0 && own.length === logins.names().length) {
+    const stoppedLogins = [record, ...this.#host.requirersOf(record)].flatMap(({ id }) => logins.namesOf(id))
+    if (stoppedLogins.length > 0 && stoppedLogins.length === logins.names().length) {
       throw new NodekeepError(
         'CONFLICT',
         `"${record.id}" is the last way to sign in. Enable another login provider first.`,

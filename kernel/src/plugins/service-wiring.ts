@@ -177,8 +177,9 @@ function complaint(
     const names = idsOf(able).map((id) => `"${id}"`)
     return `chooses "${plugin}", which does not provide it. Choose ${names.join(' or ')}.`
   }
-  const own = [...kernelServices].map(idOfKey)
-  if (own.includes(service)) return 'is a service of the kernel, which no plugin can provide. Remove the key.'
+  const ofKernel = [...kernelServices].map(idOfKey)
+  if (ofKernel.includes(service))
+    return 'is a service of the kernel, which no plugin can provide. Remove the key.'
   const known = [...new Set(records.flatMap(serviceIds))]
   const advice = known.length === 0 ? 'No plugin provides any service.' : suggest(service, known)
   return `is not a service that a plugin provides. ${advice}`

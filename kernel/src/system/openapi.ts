@@ -130,13 +130,13 @@ async function createDocument(
 
 /** Returns the address at which the reader of the document reached the node, then the other public ones. */
 function serversFor(request: FastifyRequest, origins: NodeOrigins): { readonly url: string }[] {
-  let own = '/'
+  let reached = '/'
   try {
-    own = origins.originOf(request).origin
+    reached = origins.originOf(request).origin
   } catch {
     // The client used a name that the node does not go by. A relative URL is right for it, too.
   }
-  return [...new Set([own, ...origins.publicOrigins()])].map((url) => ({ url }))
+  return [...new Set([reached, ...origins.publicOrigins()])].map((url) => ({ url }))
 }
 
 /** Returns whether an answer of a route that succeeds is described. */

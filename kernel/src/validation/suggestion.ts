@@ -3,7 +3,7 @@ import { closest, distance } from 'fastest-levenshtein'
 /** Longer names get no "Did you mean": a client may send a key of any length. */
 const longestCompared = 100
 
-/** Writes a sentence that leads from an unknown name to the nearest known one, or lists the known names. */
+/** Writes a sentence that suggests the nearest known name for an unknown one, or lists the known names. */
 export function suggest(name: string, known: readonly string[]): string {
   if (known.length === 0) return 'There are no keys here.'
   if (name.length <= longestCompared) {

@@ -52,7 +52,7 @@ function createMachine(t: Test, clockAt: number) {
       for (let passed = 0; passed < ms; passed += 10 * minuteMs) {
         uptimeMs += 10 * minuteMs
         set(now + 10 * minuteMs * (1 + slew))
-        await clock.look()
+        await clock.readClock()
       }
     },
   }

@@ -7,13 +7,13 @@ import { probe } from './fixtures/probe-plugin.ts'
 import { rawConnection, rawRequest } from './fixtures/raw-connection.ts'
 
 const octets = { 'content-type': 'application/octet-stream' }
-const impatient = { server: { headersTimeoutSeconds: 0.5, bodyTimeoutSeconds: 0.4 } }
+const shortTimeouts = { server: { headersTimeoutSeconds: 0.5, bodyTimeoutSeconds: 0.4 } }
 
 // The tests run concurrently, because they mostly wait.
 t.jobs = 5
 
 test('headers that arrive slowly or never time out', async (t) => {
-  const node = await createTestNode({ plugins: [probe], config: impatient })
+  const node = await createTestNode({ plugins: [probe], config: shortTimeouts })
   t.teardown(() => node.stop())
   const slowloris = Array.from({ length: 20 }, () => rawConnection(node.url))
   const silent = rawConnection(node.url)
@@ -36,7 +36,7 @@ test('a buffered body that arrives slowly times out', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({
     plugins: [probe],
-    config: impatient,
+    config: shortTimeouts,
     onLog: (line) => lines.push(line),
   })
   t.teardown(() => node.stop())
@@ -64,7 +64,7 @@ test('a slow body times out even behind a request that is admitted late', async 
       })
     },
   })
-  const node = await createTestNode({ plugins: [waiting], config: impatient })
+  const node = await createTestNode({ plugins: [waiting], config: shortTimeouts })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   const json = { 'content-type': 'application/json' }
@@ -81,7 +81,7 @@ test('a streamed body may be slow, but times out when it stalls', async (t) => {
   const lines: string[] = []
   const node = await createTestNode({
     plugins: [probe],
-    config: impatient,
+    config: shortTimeouts,
     onLog: (line) => lines.push(line),
   })
   t.teardown(() => node.stop())
@@ -113,7 +113,7 @@ test('a route that never reads a stalled body does not hold the connection', asy
       })
     },
   })
-  const node = await createTestNode({ plugins: [never], config: impatient })
+  const node = await createTestNode({ plugins: [never], config: shortTimeouts })
   t.teardown(() => node.stop())
   const connection = rawConnection(node.url)
   connection.send(rawRequest('POST', '/never', { ...octets, 'content-length': '20' }, 'abc'))
@@ -141,7 +141,7 @@ test('a client does not time out because its route stalls', async (t) => {
       })
     },
   })
-  const node = await createTestNode({ plugins: [lazy], config: impatient })
+  const node = await createTestNode({ plugins: [lazy], config: shortTimeouts })
   t.teardown(() => node.stop())
   const upload = rawConnection(node.url)
   t.teardown(() => upload.close())

@@ -20,7 +20,7 @@ export class EntryTree {
     this.#maxEntries = maxEntries
   }
 
-  /** @throws ArchiveError when the path could lead out of the folder, is odd, or is there already */
+  /** @throws ArchiveError when the path could be outside of the folder, is odd, or is there already */
   add(path: string, type: 'file' | 'directory'): void {
     const names = namesOf(path)
     let folder = this.#root

@@ -11,7 +11,7 @@ export interface PageUser {
 
 /** The part of the node's pages that a page can use. */
 export interface PageContext {
-  /** The person who is signed in, as they were when the page was mounted. If somebody else signs in, the page is mounted anew. */
+  /** The person who is signed in, as they were when the page was mounted. If somebody else signs in, the page is mounted again. */
   readonly user: PageUser
   /** The place within the page: for `/#/notes/2026/trip` it is `/2026/trip`, for `/#/notes` it is `/`. It is decoded. */
   readonly place: string

@@ -42,8 +42,8 @@ export interface FileChange {
 /** The journal of all changes of files. Its entries and the changes that they describe are durable. */
 export interface ChangeLog {
   /**
-   * Identifies the journal. It changes when the journal begins anew, as after a restore or with other mounts. Positions of
-   * another epoch are invalid: list the files again, and go on from `head`.
+   * Identifies the journal. It changes when the journal starts again from nothing, as after a restore or with other mounts.
+   * Positions of another epoch are invalid: list the files again, and go on from `head`.
    */
   readonly epoch: string
   /**
@@ -64,8 +64,8 @@ export interface ChangeLog {
    * `id` of the last change.
    *
    * @param limit maximum number of changes; default: 1,000
-   * @throws NodekeepError CONFLICT if the position is none of this history, or if changes after it are already deleted. Then list
-   *   the files again, and go on from `head`
+   * @throws NodekeepError CONFLICT if the position belongs to another history, or if changes after it are already deleted. Then
+   *   list the files again, and continue from `head`
    */
   read(userUuid: string, after: ChangePosition, limit?: number): Promise<FileChange[]>
   /**

@@ -51,7 +51,7 @@ export interface FileMoveOptions extends FileChangeOptions {
 }
 
 /**
- * The files of one user. Paths are checked and normalized here, once: no valid path leads out of the user's files. The
+ * The files of one user. Paths are checked and normalized here, once: no valid path is outside of the user's files. The
  * limit of `storage.maxFileSize` applies here too. A change is in the journal when its promise resolves.
  *
  * Methods throw NodekeepError: VALIDATION_ERROR for a bad path, NOT_FOUND, CONFLICT, PRECONDITION_FAILED,

@@ -14,7 +14,7 @@ export interface NodeAddress {
   originOf(request: Pick<FastifyRequest, 'protocol' | 'host' | 'headers' | 'ips' | 'raw'>): URL
   /** Returns the address of the node's port on this machine; `null` before the node listens. */
   local(): URL | null
-  /** Returns the origins that lead to the node from outside: those of `server.publicUrl`, then those of `PublicOrigins`. */
+  /** Returns the origins by which clients from outside reach the node: those of `server.publicUrl`, then those of `PublicOrigins`. */
   publicOrigins(): string[]
 }
 
@@ -23,7 +23,7 @@ export const NodeAddress = defineService<NodeAddress>('node-address', 1)
 
 /**
  * Origins such as `https://me.example.org` under which clients reach the node while the entry exists, besides those of the
- * configuration. A plugin that leads clients to the node adds its address here.
+ * configuration. A plugin that forwards clients to the node adds its address here.
  */
 export const PublicOrigins = defineRegistry<string>('public-origins', 1, (origin) => {
   const url = typeof origin === 'string' ? URL.parse(origin) : null

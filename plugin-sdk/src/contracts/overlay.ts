@@ -10,7 +10,7 @@ export interface OverlayNetworkStatus {
   /** The port that the gateway allocated for the node; 0 without one. */
   readonly allocatedPort: number
   /**
-   * The origins that lead to the node, such as `https://me.example.org`, also before a connection from outside has succeeded:
+   * The origins by which clients reach the node, such as `https://me.example.org`, also before a connection from outside has succeeded:
    * a certificate for the name may still be on its way.
    */
   readonly origins: readonly string[]

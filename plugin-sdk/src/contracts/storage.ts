@@ -275,7 +275,7 @@ export interface StorageBackend {
    * Gives hints of what other programs change, from when it has resolved until the signal aborts or the backend closes. A
    * backend whose files only the node changes has no such method.
    *
-   * A hint says: look at this path and at everything below it. The hint `/` says: look everywhere, because hints may have been
+   * A hint says: scan this path and everything below it. The hint `/` says: scan everything, because hints may have been
    * lost. A backend that cannot watch its storage gives this hint at intervals. Hints promise nothing more: the path may be as
    * it was, hints may come twice and late, and the changes of the node itself may be among them.
    *

@@ -35,7 +35,7 @@ import {
   startsTooLate,
 } from './content-of-read.ts'
 import { ContentOfWrite } from './content-of-write.ts'
-import { driverError, Passed } from './driver-error.ts'
+import { CallerError, driverError } from './driver-error.ts'
 import { DriverSnapshots } from './driver-snapshots.ts'
 import { isWritable, withWritableTimes } from './entry-times.ts'
 
@@ -190,7 +190,7 @@ class DriverBackend implements StorageBackend {
       this.#calls.add(call)
       return await call
     } catch (error) {
-      if (error instanceof Passed) throw error.reason
+      if (error instanceof CallerError) throw error.reason
       if (signal?.aborted) throw signal.reason
       throw driverError(error)
     } finally {
@@ -305,7 +305,7 @@ class DriverBackend implements StorageBackend {
     } finally {
       content.end()
     }
-    throw new Passed(content.failure.reason)
+    throw new CallerError(content.failure.reason)
   }
 
   async #copy(
@@ -320,14 +320,14 @@ class DriverBackend implements StorageBackend {
     const { signal } = end
     const { size, revision } = await checkCopied(this.#driver, source, options.ifSourceRevision)
     if (!atomicConditions) await checkWrite(this.#driver, destination, options)
-    let failure: Passed | null = null
+    let failure: CallerError | null = null
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
         await begin()
         if (!atomicConditions) await checkCopied(this.#driver, source, revision)
         await this.#beforeCommit(destination, size, staged, options, signal)
       } catch (error) {
-        failure ??= new Passed(error)
+        failure ??= new CallerError(error)
         throw error
       }
     }

@@ -19,8 +19,8 @@ export function driverError(error: unknown): NodekeepError {
   })
 }
 
-/** Carries an error that reaches the caller unchanged. */
-export class Passed {
+/** Carries an error that the caller has caused, such as that of its content. The caller gets it unchanged. */
+export class CallerError {
   readonly reason: unknown
 
   constructor(reason: unknown) {

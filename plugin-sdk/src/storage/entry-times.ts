@@ -4,7 +4,7 @@ import type { StorageEntry } from '../contracts/storage.ts'
 const earliest = Date.parse('0000-01-01T00:00:00.000Z')
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** The time of an entry whose own time is none. */
+/** The time of an entry whose own time is invalid. */
 const unknown = 0
 
 /** Returns whether every format for times, such as RFC 3339, can carry a time. */

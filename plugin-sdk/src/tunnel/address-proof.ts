@@ -11,7 +11,7 @@ export function addressStatement(nonce: string, host: string): Uint8Array {
   return Buffer.from(`nodekeep-address/1\n${nonce}\n${host}`)
 }
 
-/** Whether the node with this id has signed the bytes. A malformed id or signature is none. */
+/** Whether the node with this id has signed the bytes. A malformed id or signature counts as no signature. */
 export function isSignedBy(nodeId: string, bytes: Uint8Array, signature: Uint8Array): boolean {
   try {
     const x = Buffer.from(base58.decode(nodeId)).toString('base64url')

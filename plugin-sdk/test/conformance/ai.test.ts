@@ -1,6 +1,6 @@
 import { type AiHarness, aiConformance } from '@nodekeep/plugin-sdk/conformance/ai'
 import { test } from 'tap'
-import { patience } from '../../src/conformance/soon.ts'
+import { timeLimit } from '../../src/conformance/soon.ts'
 import { boundFaults } from './fixtures/ai-bound-faults.ts'
 import { failureFaults } from './fixtures/ai-failure-faults.ts'
 import { replyFaults } from './fixtures/ai-reply-faults.ts'
@@ -70,10 +70,10 @@ test('What a provider or its protocol lacks is skipped by name, and never passed
 })
 
 test('The suite finds each fault of a provider', async (t) => {
-  // If a fault makes a call endless, the suite finds it only at the end of its patience.
-  patience.ms = 1000
+  // If a fault makes a call endless, the suite finds it only at the end of its time limit.
+  timeLimit.ms = 1000
   t.teardown(() => {
-    patience.ms = 20_000
+    timeLimit.ms = 20_000
   })
   await Promise.all(
     [...replyFaults, ...boundFaults, ...requestFaults, ...failureFaults].map(async ([found, fault]) => {

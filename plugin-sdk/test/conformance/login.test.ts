@@ -4,7 +4,7 @@ import {
   loginConformance,
 } from '@nodekeep/plugin-sdk/conformance/login'
 import { test } from 'tap'
-import { patience } from '../../src/conformance/soon.ts'
+import { timeLimit } from '../../src/conformance/soon.ts'
 import { loginMutants } from './fixtures/login-mutants.ts'
 import { address, PaperLoginProvider, proofOf, uuid } from './fixtures/paper-login-provider.ts'
 import { runSuite } from './fixtures/suite-run.ts'
@@ -37,10 +37,10 @@ test('Tests for abilities that a provider does not have are skipped by name', as
 })
 
 test('The suite finds the fault of each mutant', async (t) => {
-  // If a fault makes a call endless, the suite finds it only at the end of its patience.
-  patience.ms = 1000
+  // If a fault makes a call endless, the suite finds it only at the end of its time limit.
+  timeLimit.ms = 1000
   t.teardown(() => {
-    patience.ms = 20_000
+    timeLimit.ms = 20_000
   })
   for (const { fault, foundBy, mutate } of loginMutants) {
     const harness = harnessOf(() => {

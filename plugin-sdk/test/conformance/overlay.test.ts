@@ -1,6 +1,6 @@
 import { overlayConformance } from '@nodekeep/plugin-sdk/conformance/overlay'
 import { test } from 'tap'
-import { patience } from '../../src/conformance/soon.ts'
+import { timeLimit } from '../../src/conformance/soon.ts'
 import { overlayMutants } from './fixtures/overlay-mutants.ts'
 import { PaperNetwork, paperHarness } from './fixtures/paper-network.ts'
 import { runSuite } from './fixtures/suite-run.ts'
@@ -11,10 +11,10 @@ overlayConformance(
 )
 
 test('The suite finds the fault of each mutant', async (t) => {
-  // If a fault makes a wait endless, the suite finds it only at the end of its patience.
-  patience.ms = 1000
+  // If a fault makes a wait endless, the suite finds it only at the end of its time limit.
+  timeLimit.ms = 1000
   t.teardown(() => {
-    patience.ms = 20_000
+    timeLimit.ms = 20_000
   })
   for (const { fault, foundBy, create } of overlayMutants) {
     const outcomes = await runSuite((test) => overlayConformance(test, paperHarness(create)), foundBy)

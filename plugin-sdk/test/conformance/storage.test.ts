@@ -7,7 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk/conformance/storage'
 
 import { test } from 'tap'
-import { patience } from '../../src/conformance/soon.ts'
+import { timeLimit } from '../../src/conformance/soon.ts'
 import { oddNames } from '../../src/conformance/storage/odd-names.ts'
 import { PaperBackend } from './fixtures/paper-backend.ts'
 import { runSuite } from './fixtures/suite-run.ts'
@@ -597,10 +597,10 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
 ]
 
 test('The suite finds each fault of a backend', async (t) => {
-  // If a fault makes a call endless, the suite finds it only at the end of its patience.
-  patience.ms = 1000
+  // If a fault makes a call endless, the suite finds it only at the end of its time limit.
+  timeLimit.ms = 1000
   t.teardown(() => {
-    patience.ms = 20_000
+    timeLimit.ms = 20_000
   })
   await Promise.all(
     faults.map(async ([found, fault]) => {

@@ -1,6 +1,6 @@
 import { updateConformance } from '@nodekeep/plugin-sdk/conformance/update'
 import { test } from 'tap'
-import { patience } from '../../src/conformance/soon.ts'
+import { timeLimit } from '../../src/conformance/soon.ts'
 import { PaperUpdateSource, paperUpdateHarness } from './fixtures/paper-update-source.ts'
 import { runSuite } from './fixtures/suite-run.ts'
 import { updateMutants } from './fixtures/update-mutants.ts'
@@ -11,10 +11,10 @@ updateConformance(
 )
 
 test('The suite finds the fault of each mutant', async (t) => {
-  // If a fault makes a wait endless, the suite finds it only at the end of its patience.
-  patience.ms = 1000
+  // If a fault makes a wait endless, the suite finds it only at the end of its time limit.
+  timeLimit.ms = 1000
   t.teardown(() => {
-    patience.ms = 20_000
+    timeLimit.ms = 20_000
   })
   for (const { fault, foundBy, create } of updateMutants) {
     const outcomes = await runSuite((test) => updateConformance(test, paperUpdateHarness(create)), foundBy)

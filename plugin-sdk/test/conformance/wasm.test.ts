@@ -64,7 +64,7 @@ test('Tests for abilities that a runtime does not have are skipped by name', asy
 const mutants = [...functionMutants, ...programMutants]
 
 test('The suite finds the fault of each mutant', async (t) => {
-  // If a fault makes a run endless, the suite finds it only at the end of its patience.
+  // If a fault makes a run endless, the suite finds it only at the end of its time limit.
   longest.ms = 1500
   t.teardown(() => {
     longest.ms = 20_000

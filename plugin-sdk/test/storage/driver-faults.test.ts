@@ -7,7 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { type StorageHarness, storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import { test } from 'tap'
-import { patience } from '../../src/conformance/soon.ts'
+import { timeLimit } from '../../src/conformance/soon.ts'
 import { runSuite } from '../conformance/fixtures/suite-run.ts'
 import { GatedDriver, PaperDriver } from './fixtures/paper-driver.ts'
 
@@ -268,10 +268,10 @@ function counter(): () => string {
 }
 
 test('The suite finds each fault of a driver', async (t) => {
-  // If a fault makes a call endless, the suite finds it only at the end of its patience.
-  patience.ms = 1000
+  // If a fault makes a call endless, the suite finds it only at the end of its time limit.
+  timeLimit.ms = 1000
   t.teardown(() => {
-    patience.ms = 20_000
+    timeLimit.ms = 20_000
   })
   await Promise.all(
     faults.map(async ([fault, check, replaced]) => {

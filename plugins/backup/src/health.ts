@@ -5,7 +5,7 @@ import type { Schedule } from './schedule/schedule.ts'
 import type { Targets } from './targets/targets.ts'
 
 /** Scheduled backups are late after this time, in milliseconds. A large one takes hours. */
-const patienceMs = 12 * 60 * 60_000
+const maxLateMs = 12 * 60 * 60_000
 
 interface HealthParts {
   readonly backups: Pick<Backups, 'last'>
@@ -28,7 +28,7 @@ export function backupHealth(parts: HealthParts): HealthCheck {
       if (last?.problem) return { ok: false, state: 'failed' }
       if (drills.last?.result === 'failed') return { ok: false, state: 'untrusted' }
       const due = schedule?.due ?? null
-      if (due !== null && Date.now() - due.getTime() > patienceMs) return { ok: false, state: 'late' }
+      if (due !== null && Date.now() - due.getTime() > maxLateMs) return { ok: false, state: 'late' }
       if (targets.areBehind) return { ok: false, state: 'incomplete' }
       if (last === null) return { ok: true, state: 'no-backup-yet' }
       if (isRehearsed !== null && !(await isRehearsed())) return { ok: true, state: 'unrehearsed' }

@@ -22,7 +22,7 @@ import { LentFolder } from './lend/lent-folder.ts'
 import { finishRestores } from './restore/finish-restores.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
-import { firstLook } from './schedule/first-look.ts'
+import { firstCheck } from './schedule/first-check.ts'
 import { Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
 import { Targets } from './targets/targets.ts'
@@ -87,7 +87,7 @@ export default definePlugin({
     const schedule =
       config.schedule === undefined
         ? null
-        : new Schedule(config.schedule, lastRun, await firstLook(state, lastRun))
+        : new Schedule(config.schedule, lastRun, await firstCheck(state, lastRun))
 
     const restoreFolders = new RestoreFolders(nodeDataDir, restores)
     const { promise: finished, resolve: finish } = Promise.withResolvers<void>()

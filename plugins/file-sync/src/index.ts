@@ -27,12 +27,12 @@ import { uploadRoutes } from './server/uploads/upload-routes.ts'
 import { Uploads } from './server/uploads/uploads.ts'
 
 /** Milliseconds between two checks of all connections. */
-const lookMs = 30_000
+const checkMs = 30_000
 const dayMs = 24 * 60 * 60 * 1000
 
 const lostDevices =
   'Each device is added again when it connects, and lists all files once. Devices that do not connect any more are gone from the list.'
-const lostContent = 'Files are hashed anew, and clients send again what they had begun to send.'
+const lostContent = 'All files are hashed again, and clients repeat unfinished uploads.'
 
 /** The plugin `file-sync`: every device of a user has the same files. */
 export default definePlugin({
@@ -98,7 +98,7 @@ export default definePlugin({
       const checks = setInterval(() => {
         connections.check()
         retained.tell()
-      }, lookMs).unref()
+      }, checkMs).unref()
       onStop(() => {
         clearInterval(daily)
         clearInterval(checks)

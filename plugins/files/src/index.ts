@@ -23,7 +23,7 @@ import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
-import { ExternalChanges } from './external/external-changes.ts'
+import { ExternalScans } from './external/external-scans.ts'
 import { TreeIndex } from './external/tree-index.ts'
 import { createFilesService } from './files-service.ts'
 import { ChangeFollowers } from './http/change-followers.ts'
@@ -90,17 +90,17 @@ export default definePlugin({
     const { signal } = context
     const openIndex = () => {
       const newIfDamaged =
-        'All folders are looked at anew. Changes that other programs made since the last look are not told to devices.'
+        'All folders are scanned again. Devices do not get the changes that other programs made since the last scan.'
       return new TreeIndex(context.sqliteFile('index', { inBackups: false, newIfDamaged }))
     }
-    const external = new ExternalChanges({ journal, mounts, locks, announce, signal, state, openIndex, log })
+    const external = new ExternalScans({ journal, mounts, locks, announce, signal, state, openIndex, log })
     context.onStop(() => external.stop())
 
     context.onStart(async () => {
       mounts.warnOfMissingBackends()
       const before = (await state.get<Record<string, string>>('mounts')) ?? mounts.toJSON()
       mounts.warnOfMovedBackends(before)
-      // The files are others than those that the journal tells of, so its readers must list them again.
+      // The journal is about other files, so its readers must list the files again.
       const areOthers = context.restored !== null || !isDeepStrictEqual(before, mounts.toJSON())
       if (areOthers) await journal.renew()
       await state.set('mounts', mounts.toJSON())

@@ -1,7 +1,7 @@
-const eagerMs = 60_000
+const earlyMs = 60_000
 const firstDelayMs = 250
-const eagerDelayMs = 2000
-const patientDelayMs = 30_000
+const earlyDelayMs = 2000
+const lateDelayMs = 30_000
 
 /** An attempt to reach the gateway that failed. */
 interface FailedAttempt {
@@ -27,7 +27,7 @@ export function retryDelay(
   random = Math.random(),
 ): number {
   if (count === 0) return 0
-  const most = isUnreachable || sinceMs < eagerMs ? eagerDelayMs : patientDelayMs
+  const most = isUnreachable || sinceMs < earlyMs ? earlyDelayMs : lateDelayMs
   const delay = Math.min(firstDelayMs * 2 ** (count - 1), most) * (0.5 + random / 2)
   return isUnreachable ? Math.max(0, delay - tookMs) : delay
 }

@@ -3,7 +3,7 @@ import type { Disposer, RegistryWriter } from '@nodekeep/plugin-sdk'
 /**
  * The origins that the network forwards to the node, as public origins of the node.
  *
- * An origin of plain HTTP is none of them. Nobody can sign in there, and a page that somebody on the way slips in must not count
+ * Origins of plain HTTP do not belong to them. Nobody can sign in there, and a page that somebody on the way slips in must not count
  * as a page of the node.
  */
 export class OverlayOrigins {

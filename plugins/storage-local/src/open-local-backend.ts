@@ -26,7 +26,7 @@ interface LocalBackendOptions {
   readonly root: string
   /** Called with the reason why a removed file or folder could not be deleted. The next start tries again. */
   readonly onLeftover?: (error: unknown) => void
-  /** Called when the folder cannot be watched any more. Hints to look everywhere come every 10 minutes then. */
+  /** Called when the folder cannot be watched any more. Hints to scan everything come every 10 minutes then. */
   readonly onWatchFailure?: (error: Error) => void
   /** A replacement for the calls to the system, for tests. */
   readonly disk?: Disk

@@ -29,12 +29,12 @@ export default defineCommands<UpdateConfiguration>({
       'build date': buildDate,
       newest: status.latestVersion,
       'last check': details.checkedAt ?? 'never',
-      'check problem': details.problem ?? 'none',
+      'check problem': details.checkProblem ?? 'none',
       progress,
       'way back': wayBack === null ? 'none' : `to ${wayBack.version}, until ${wayBack.until}`,
-      'watched until': details.watchedUntil ?? 'not watched',
+      'probation until': details.probationUntil ?? 'none',
     })
-    if (details.obstacle !== null) context.output.lines(details.obstacle)
+    if (details.installProblem !== null) context.output.lines(details.installProblem)
     if (wayBack !== null && wayBack.problems.length > 0)
       context.output.lines(
         `Before you go back, correct the configuration, which version ${wayBack.version} refuses:`,
@@ -56,8 +56,8 @@ export default defineCommands<UpdateConfiguration>({
     const { updateAvailable, latestVersion } = await post(node, 'check')
     context.output.state({ 'update available': updateAvailable, newest: latestVersion })
     if (updateAvailable) context.output.lines(...linesOf((await get(node, 'status')).releaseNotes))
-    const { obstacle } = await get(node, 'details')
-    if (obstacle !== null) context.output.lines(obstacle)
+    const { installProblem } = await get(node, 'details')
+    if (installProblem !== null) context.output.lines(installProblem)
   },
 
   async install(context) {

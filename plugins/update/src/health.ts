@@ -3,7 +3,7 @@ import type { RecordFile } from './state/update-record.ts'
 import { askedFor, type Updates } from './updates.ts'
 
 /** Time for which a source may be out of reach before the owner has to know, in milliseconds. */
-const patienceMs = 3 * 24 * 60 * 60_000
+const maxSilentMs = 3 * 24 * 60 * 60_000
 
 /**
  * The health check `update`: not ok if the source has not answered for three days, or if the newest version did not work here.
@@ -21,7 +21,7 @@ export function updateHealth(
       const { checkedAt, checkProblem } = file.record
       const answeredMsAgo = checkedAt === null ? -1 : Date.now() - Date.parse(checkedAt)
       const silentMs = answeredMsAgo >= 0 ? answeredMsAgo : upMs()
-      if (checkProblem !== null && silentMs > patienceMs) return { ok: false, state: 'unreachable' }
+      if (checkProblem !== null && silentMs > maxSilentMs) return { ok: false, state: 'unreachable' }
       if (updates.newer === null) return { ok: true, state: 'current' }
       const reason = await updates.leftBecause(updates.newer.version)
       if (reason !== null && reason !== askedFor) return { ok: false, state: 'failed' }

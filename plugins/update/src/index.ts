@@ -14,9 +14,9 @@ import { configuration } from './configuration.ts'
 import { everyDay } from './daily-check.ts'
 import { updateHealth } from './health.ts'
 import { updateRoutes } from './http/routes.ts'
-import { FirstMinutes } from './probation/first-minutes.ts'
-import { passedProbes } from './probation/probation.ts'
+import { Probation } from './probation/probation.ts'
 import { probesOf } from './probation/probes.ts'
+import { passedProbes } from './probation/watch-version.ts'
 import { SupervisedReleases } from './releases/supervised-releases.ts'
 import { RecordFile } from './state/update-record.ts'
 import { Updates } from './updates.ts'
@@ -59,15 +59,15 @@ export default definePlugin({
       releases,
       file,
       log,
-      patienceMs: config.patience * 1000,
+      waitMs: config.patience * 1000,
       passedProbes: (signal) => passedProbes(probes(), signal),
       signal,
     })
-    const firstMinutes = new FirstMinutes({ current: info.version, probes, file, releases, log, signal })
+    const probation = new Probation({ current: info.version, probes, file, releases, log, signal })
 
     let endChecks = () => {}
     context.onServing(async () => {
-      void firstMinutes.watch().catch((err) => {
+      void probation.watch().catch((err) => {
         if (!signal.aborted) log.error({ err }, 'The new version could not be watched.')
       })
       if (source?.isConfigured !== true) return
@@ -79,7 +79,7 @@ export default definePlugin({
     const startedAt = performance.now()
     const upMs = () => performance.now() - startedAt
     if (source?.isConfigured === true) health.add('update', updateHealth(updates, file, upMs))
-    const parts = { info, updates, releases, file, firstMinutes, automatic: config.automatic }
+    const parts = { info, updates, releases, file, probation, automatic: config.automatic }
     context.routes((app) => updateRoutes(app, parts), { prefix: '/api/update' })
   },
 })

@@ -9,7 +9,7 @@ import {
   type UpdateSource,
 } from '@nodekeep/plugin-sdk'
 import semver from 'semver'
-import { obstacleTo } from './obstacle.ts'
+import { installProblem } from './install-problem.ts'
 import type { NodeReleases, ReleaseAttempt } from './releases/node-releases.ts'
 import { beginOf, type RecordFile } from './state/update-record.ts'
 
@@ -19,7 +19,7 @@ interface UpdatesParts {
   readonly releases: NodeReleases
   readonly file: RecordFile
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  readonly patienceMs: number
+  readonly waitMs: number
   /** Finds out which probes the running version passes. */
   readonly passedProbes: (signal: AbortSignal) => Promise<readonly string[]>
   /** Aborted when the plugin stops. */
@@ -44,7 +44,7 @@ interface Step {
   readonly percent: number
 }
 
-/** Time for the supervisor to stop this version after its patience. After it, the change has failed. */
+/** Time for the supervisor to stop this version after the wait for requests. After this time, the change has failed. */
 const stopMs = 120_000
 
 /** The reason of a way back that a person has chosen. */
@@ -65,8 +65,8 @@ export class Updates {
   }
 
   /** Why this node cannot install updates; `null` if it can. */
-  get obstacle(): string | null {
-    return obstacleTo(this.#parts)
+  get installProblem(): string | null {
+    return installProblem(this.#parts)
   }
 
   /** The newest release that a check has found; `null` if it is not newer than the running version. */
@@ -118,8 +118,8 @@ export class Updates {
   async install({ withoutWayBack = false } = {}): Promise<InstallResult> {
     const { info, file, releases, log } = this.#parts
     if (this.#step !== null) throw this.#busy()
-    const { obstacle } = this
-    if (obstacle !== null) throw conflict(obstacle)
+    const { installProblem: refusal } = this
+    if (refusal !== null) throw conflict(refusal)
     if (file.record.probation?.version === info.version)
       throw conflict(`Version ${info.version} was just installed, and is being watched. Wait some minutes.`)
     this.#step = { text: 'Looking for a new version', percent: 0 }
@@ -167,7 +167,7 @@ export class Updates {
       const { updateAvailable, latestVersion } = await this.check()
       if (!updateAvailable) return
       log.info({ version: latestVersion }, 'There is a new version.')
-      if (!automatic || this.obstacle !== null || file.record.withoutWayBack === latestVersion) return
+      if (!automatic || this.installProblem !== null || file.record.withoutWayBack === latestVersion) return
       if ((await this.leftBecause(latestVersion)) === null) await this.install()
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'The daily check for a new version has failed.')
@@ -249,7 +249,7 @@ export class Updates {
   }
 
   async #change(release: Release, withoutWayBack: boolean): Promise<InstallResult> {
-    const { info, source, releases, file, passedProbes, patienceMs, signal } = this.#parts
+    const { info, source, releases, file, passedProbes, waitMs, signal } = this.#parts
     const { version } = release
     const folder = await releases.prepare(version)
     let warnings: readonly string[]
@@ -269,7 +269,7 @@ export class Updates {
       const passed = await passedProbes(signal)
       this.#step = { text: `Changing to version ${version}`, percent: 90 }
       await file.change({ probation: { version, passed } })
-      await releases.changeTo(folder, { patienceMs, withoutWayBack })
+      await releases.changeTo(folder, { waitMs, withoutWayBack })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})
       throw error
@@ -277,7 +277,7 @@ export class Updates {
     // If this version still runs then, the supervisor has not changed to the other one.
     setTimeout(() => {
       this.#step = null
-    }, patienceMs + stopMs).unref()
+    }, waitMs + stopMs).unref()
     const message = `Version ${version} is ready. The node changes to it as soon as the requests that run have ended.`
     return { success: true, message: [message, ...warnings].join(' ') }
   }

@@ -281,9 +281,13 @@ test('a problem is told until the release changes', async (t) => {
 
 test('an update that is lost while the supervisor is asked is told', async (t) => {
   const { updates, releases, start } = await updatesSubject(t)
-  releases.changeTo = () => new Promise(() => {})
+  const asked = Promise.withResolvers<void>()
+  releases.changeTo = () => {
+    asked.resolve()
+    return new Promise(() => {})
+  }
   void updates.install()
-  while (!(await updates.progress()).startsWith('Changing')) await new Promise(setImmediate)
+  await asked.promise
   const next = await start()
   t.match(await next.updates.progress(), /1\.1\.0 was not installed\. The node ended before/)
   releases.attempts = [attempt('1.0.0', '1.1.0', 'running')]

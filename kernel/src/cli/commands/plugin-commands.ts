@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
-import { messageOf } from '../../errors/thrown.ts'
+import { messageOf } from '../../errors/error-text.ts'
 import { locatePlugin, type PluginManifest } from '../../plugins/locate-plugin.ts'
 import type { CommandDeclaration } from '../../plugins/manifest-commands.ts'
 import type { CommandProcess } from '../common/command-process.ts'

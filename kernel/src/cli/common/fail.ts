@@ -1,6 +1,6 @@
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { ConfigurationError } from '../../configuration/error.ts'
-import { stackOf, withCauses } from '../../errors/thrown.ts'
+import { stackOf, withCauses } from '../../errors/error-text.ts'
 import { BootFailure } from '../../plugins/boot-failure.ts'
 import type { CommandProcess } from './command-process.ts'
 

@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox'
 import type { Configuration } from '../../configuration/configuration.ts'
 import { ConfigurationError } from '../../configuration/error.ts'
-import { stackOf } from '../../errors/thrown.ts'
+import { stackOf } from '../../errors/error-text.ts'
 import { watchFaults } from '../../faults/fault-context.ts'
 import { loadPlugins } from '../../plugins/load-plugins.ts'
 import { type OnFault, PluginRecords } from '../../plugins/plugin-record.ts'

@@ -30,6 +30,6 @@ export function readConfiguration(
 }
 
 function defaultFile(workingDirectory: string): string | null {
-  const own = resolve(workingDirectory, 'nodekeep.json')
-  return existsSync(own) ? own : presetFile('nodekeep:default')
+  const written = resolve(workingDirectory, 'nodekeep.json')
+  return existsSync(written) ? written : presetFile('nodekeep:default')
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import { patience } from '../soon.ts'
+import { timeLimit } from '../soon.ts'
 import { assertEntry, put } from './assertions.ts'
 import { stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
@@ -20,7 +20,7 @@ export function dateChecks(check: BackendCheck): void {
 
   check('an overwrite changes `modified`', async (backend) => {
     const { modified: first } = await put(backend, '/file', 'first')
-    const end = performance.now() + patience.ms
+    const end = performance.now() + timeLimit.ms
     // Again and again: the times of the backend may come in steps.
     for (let last = first; last <= first; last = (await backend.stat('/file')).modified) {
       assert.ok(performance.now() < end, 'an overwrite leaves `modified` as it was')

@@ -7,7 +7,7 @@ import { moduleOf } from './sample-module.ts'
 import type { WasmCheck } from './subject.ts'
 
 export function functionEndingChecks(check: WasmCheck<FunctionRuntime>): void {
-  check('a call that was aborted before it began is none', async (runtime) => {
+  check('a call that was aborted before it began does not run', async (runtime) => {
     const signal = AbortSignal.abort(new Error('left'))
     await assertAborted(call(runtime, samples.hostile, 'ok', [], { signal }), signal)
     await assertAborted(list(runtime, moduleOf(samples.hostile), { signal }), signal)
@@ -24,7 +24,7 @@ export function functionEndingChecks(check: WasmCheck<FunctionRuntime>): void {
     assert.deepEqual(await call(runtime, samples.hostile, 'ok'), [1])
   })
 
-  check('an end of one call is none of another', async (runtime) => {
+  check('the end of one call does not end another', async (runtime) => {
     const controller = new AbortController()
     const { signal } = controller
     const calls = Array.from({ length: 30 }, (_, index) =>

@@ -62,7 +62,7 @@ export function readModuleShape(module: Uint8Array): ModuleShape {
   let memories: Extent[] = []
   let tables: Extent[] = []
   let types: number[] = []
-  let own: number[] = []
+  let typesOfFunctions: number[] = []
   const functions = new Map<string, NumericType | null>()
   const typesByOffset = new Map<number, NumericType | null>()
   const reader = new ByteReader(bytes)
@@ -72,7 +72,7 @@ export function readModuleShape(module: Uint8Array): ModuleShape {
     const section = reader.part(reader.unsigned())
     if (id === Section.type) types = readTypePlaces(section)
     if (id === Section.import) imports = section.list(readImport)
-    if (id === Section.function) own = section.list((from) => from.unsigned())
+    if (id === Section.function) typesOfFunctions = section.list((from) => from.unsigned())
     if (id === Section.table) tables = section.list(readTable)
     if (id === Section.memory) memories = section.list(readMemory)
     if (id === Section.export) readExports(section)
@@ -86,7 +86,7 @@ export function readModuleShape(module: Uint8Array): ModuleShape {
       const kind = section.byte()
       const index = section.unsigned()
       if (kind !== exportedFunction) continue
-      const type = index < imported.length ? imported[index] : own[index - imported.length]
+      const type = index < imported.length ? imported[index] : typesOfFunctions[index - imported.length]
       functions.set(name, typeAt(types[type ?? -1] ?? -1))
     }
   }

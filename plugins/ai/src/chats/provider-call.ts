@@ -162,7 +162,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
     }
   }
 
-  /** @param restarts whether the time limit begins anew: an empty text is no sign of progress */
+  /** @param restarts whether the time limit starts again: an empty text is no sign of progress */
   #next(begun: boolean, restarts: boolean): Promise<IteratorResult<ChatDelta>> {
     const { firstMs, betweenMs } = this.#limits
     const what = begun ? 'stopped in the middle of its reply' : 'did not begin to reply in time'

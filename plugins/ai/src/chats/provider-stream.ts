@@ -24,7 +24,7 @@ export class ProviderStream<T> {
   /**
    * Waits for the next piece.
    *
-   * @param restarts whether the time begins anew. Otherwise the time of the last wait goes on
+   * @param restarts whether the time starts at zero. Otherwise the time of the last wait goes on
    * @param late makes the error for a provider that took longer than `maxMs`
    * @throws what the provider throws, the reason of `close`, or the error of `late`
    */

@@ -57,7 +57,7 @@ t.test('A configured model replies instead of a model that fails', async (t) => 
 t.test('A refused key leads to a fallback, a refused request does not', async (t) => {
   const errors: Record<string, unknown> = {
     key: new NodekeepError('UPSTREAM_ERROR', 'Key.', { permanent: true }),
-    patience: new NodekeepError('TOO_MANY_REQUESTS', 'Wait.', { headers: { 'retry-after': '3600' } }),
+    rateLimit: new NodekeepError('TOO_MANY_REQUESTS', 'Wait.', { headers: { 'retry-after': '3600' } }),
     model: new NodekeepError('NOT_FOUND', 'Model.'),
     request: new NodekeepError('VALIDATION_ERROR', 'Request.'),
   }
@@ -67,7 +67,7 @@ t.test('A refused key leads to a fallback, a refused request does not', async (t
   const node = await createAiNode({ providers: { acme, local }, ai: { fallbacks } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  const statuses = { key: 200, patience: 200, model: 404, request: 400 }
+  const statuses = { key: 200, rateLimit: 200, model: 404, request: 400 }
   for (const [model, status] of Object.entries(statuses))
     t.equal((await chat(ada, { model })).status, status, model)
   t.equal(acme.calls.length, 4)

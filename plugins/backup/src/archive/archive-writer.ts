@@ -5,14 +5,14 @@ import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { ArchiveSource } from './read-sources.ts'
 import type { FromWriter, Part, ToWriter, WriteSettings } from './write-protocol.ts'
 
-/** How far an archive is. */
+/** The progress of writing an archive. */
 interface ArchiveProgress {
   readonly entries: number
   /** Bytes of the contents, before compression. */
   readonly bytes: number
 }
 
-/** Receives how far an archive is, about once for each MiB. */
+/** Receives the progress of writing, about once for each MiB. */
 export type OnProgress = (progress: ArchiveProgress) => void
 
 /** An archive that was written. */

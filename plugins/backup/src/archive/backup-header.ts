@@ -4,8 +4,8 @@ import { ArchiveError, EntryTree } from '@nodekeep/plugin-sdk/archive'
 /** The format that this version writes. It reads this one and earlier ones. */
 export const backupFormat = 1
 
-/** The names of an archive that the format itself uses. */
-export const ownNames = {
+/** The paths of the entries that the format itself defines. All others come from participants. */
+export const archiveEntryNames = {
   header: 'backup.json',
   sums: 'SHA256SUMS',
   manifest: 'manifest.json',
@@ -76,7 +76,7 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
       ([path, below]) => path.startsWith('/') && typeof below === 'string',
     )
   if (!isWhole) throw damaged()
-  // A restore moves what is at these paths, so they must lead to the storages of participants.
+  // A restore moves what is at these paths, so they must be in the storages of participants.
   const tree = new EntryTree(maxEntries)
   for (const { path } of folders) {
     tree.add(path, 'directory')
@@ -99,5 +99,5 @@ function jsonOf(bytes: Uint8Array): unknown {
 }
 
 function damaged(): ArchiveError {
-  return new ArchiveError(`is damaged: its ${ownNames.header} cannot be read`)
+  return new ArchiveError(`is damaged: its ${archiveEntryNames.header} cannot be read`)
 }

@@ -1,7 +1,7 @@
 import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 
 /** How long a source may take for its next item. */
-export interface Patience {
+export interface StallLimit {
   readonly stallMs: number
   readonly signal: AbortSignal
 }
@@ -19,7 +19,7 @@ const stalled = new Error('stalled')
 export async function* inTime<Item>(
   source: AsyncIterable<Item> & { destroy?(): unknown },
   late: () => string,
-  { stallMs, signal }: Patience,
+  { stallMs, signal }: StallLimit,
 ): AsyncGenerator<Item, void, undefined> {
   const iterator = source[Symbol.asyncIterator]()
   let isWhole = false

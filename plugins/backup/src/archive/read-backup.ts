@@ -9,7 +9,13 @@ import {
   type ReadableEntry,
   unpackEntries,
 } from '@nodekeep/plugin-sdk/archive'
-import { type BackupHeader, maxEntries, maxHeaderBytes, ownNames, parseHeader } from './backup-header.ts'
+import {
+  archiveEntryNames,
+  type BackupHeader,
+  maxEntries,
+  maxHeaderBytes,
+  parseHeader,
+} from './backup-header.ts'
 import { ManifestCheck } from './manifest.ts'
 import { isUnpackedBackup, unpackedEntries, unpackedExtent, unpackedHeader } from './read-unpacked-backup.ts'
 import { Sample, type SampleRule } from './sample.ts'
@@ -77,7 +83,10 @@ export async function readBackup(
   // Beside the encrypted part, which does not compress, is only the header.
   const outer = { maxBytes: size + maxHeaderBytes }
   const source = encrypted ? payloadOf(archiveEntries(chunks, outer), identities) : chunks
-  const entries = archiveEntries(source, { maxBytes, maxEntries: maxEntries + Object.keys(ownNames).length })
+  const entries = archiveEntries(source, {
+    maxBytes,
+    maxEntries: maxEntries + Object.keys(archiveEntryNames).length,
+  })
   return { header, encrypted, ...(await checked(entries, settings, bytes)) }
 }
 
@@ -105,16 +114,17 @@ async function beginning(file: string): Promise<PublicHeader & { readonly bytes:
   }
   let read: { readonly header: BackupHeader; readonly bytes: Buffer } | undefined
   for await (const entry of archiveEntries(chunksOf(file), { maxBytes: Number.MAX_SAFE_INTEGER })) {
-    if (read !== undefined) return { ...read, encrypted: entry.path === ownNames.payload }
-    if (entry.path !== ownNames.header || entry.type !== 'file') {
-      throw new ArchiveError(`is no backup of Nodekeep: it does not begin with ${ownNames.header}`)
+    if (read !== undefined) return { ...read, encrypted: entry.path === archiveEntryNames.payload }
+    if (entry.path !== archiveEntryNames.header || entry.type !== 'file') {
+      throw new ArchiveError(`is no backup of Nodekeep: it does not begin with ${archiveEntryNames.header}`)
     }
-    if (entry.size > maxHeaderBytes) throw new ArchiveError(`has a ${ownNames.header} that is too large`)
+    if (entry.size > maxHeaderBytes)
+      throw new ArchiveError(`has a ${archiveEntryNames.header} that is too large`)
     const bytes = Buffer.concat(await Array.fromAsync(entry.content))
     // The rest may have a newer format, which this version does not know.
     read = { bytes, header: parseHeader(bytes) }
   }
-  throw new ArchiveError(`is cut short: it has only a ${ownNames.header}`)
+  throw new ArchiveError(`is cut short: it has only a ${archiveEntryNames.header}`)
 }
 
 async function* chunksOf(file: string, onChunk: (bytes: number) => void = () => {}): AsyncGenerator<Buffer> {
@@ -138,8 +148,9 @@ async function* payloadOf(
   // The library of age is loaded for encrypted archives only.
   const { decrypted } = await import('./age.ts')
   for await (const { path, content } of entries) {
-    if (path === ownNames.payload) yield* decrypted(content, identities)
-    else if (path !== ownNames.header) throw new ArchiveError('has something beside its encrypted part')
+    if (path === archiveEntryNames.payload) yield* decrypted(content, identities)
+    else if (path !== archiveEntryNames.header)
+      throw new ArchiveError('has something beside its encrypted part')
   }
 }
 
@@ -157,7 +168,7 @@ async function checked(
       if (entry.type === 'file' && others.some(({ below }) => entry.path === below)) {
         throw new ArchiveError(`is no backup of a node: ${JSON.stringify(entry.path)} is a file`)
       }
-      isEnded = entry.path === ownNames.manifest
+      isEnded = entry.path === archiveEntryNames.manifest
       yield isEnded ? { ...entry, content: observed(entry.content, (chunk) => manifest.read(chunk)) } : entry
     }
   }
@@ -171,10 +182,10 @@ async function checked(
   }
   const headerSum = hash('sha256', header)
   for await (const entry of unpackEntries(watched(), placeOf, { sync: true })) {
-    if (entry.path === ownNames.manifest) manifest.end()
+    if (entry.path === archiveEntryNames.manifest) manifest.end()
     else {
       // In an encrypted archive, the header inside proves the one outside.
-      if (sum.entries === 0 && (entry.path !== ownNames.header || entry.sha256 !== headerSum)) {
+      if (sum.entries === 0 && (entry.path !== archiveEntryNames.header || entry.sha256 !== headerSum)) {
         throw new ArchiveError(`is damaged: its two headers differ`)
       }
       manifest.expect(entry)
@@ -182,7 +193,7 @@ async function checked(
       sum.bytes += entry.size
     }
   }
-  if (!isEnded) throw new ArchiveError(`is cut short: it has no ${ownNames.manifest}`)
+  if (!isEnded) throw new ArchiveError(`is cut short: it has no ${archiveEntryNames.manifest}`)
   return sum
 }
 

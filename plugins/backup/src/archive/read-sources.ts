@@ -1,5 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { inTime, type Patience } from './in-time.ts'
+import { inTime, type StallLimit } from './in-time.ts'
 
 /** A file or a folder for an archive. */
 export interface ArchiveSource {
@@ -26,11 +26,11 @@ type Content = AsyncGenerator<Uint8Array, boolean, undefined>
 /** Yields the entries in their order, while the small ones behind them are already read. */
 export async function* readAhead(
   entries: AsyncIterable<ArchiveSource>,
-  patience: Patience,
+  limit: StallLimit,
 ): AsyncGenerator<{ readonly source: ArchiveSource; readonly content: Content }> {
   const ahead: { readonly source: ArchiveSource; readonly content: Promise<Content> }[] = []
   const late = () => `no entry followed ${JSON.stringify(ahead.at(-1)?.source.path ?? last)}`
-  const iterator = inTime(entries, late, patience)
+  const iterator = inTime(entries, late, limit)
   let isWhole = false
   let last = ''
   try {
@@ -41,8 +41,7 @@ export async function* readAhead(
         else {
           const source = next.value
           checkEntry(source)
-          const content =
-            source.size <= smallBytes ? readWhole(source, patience) : contentOf(source, patience)
+          const content = source.size <= smallBytes ? readWhole(source, limit) : contentOf(source, limit)
           const started = Promise.resolve(content)
           // The iteration may end before it is awaited.
           started.catch(() => {})
@@ -75,9 +74,9 @@ function checkEntry({ path, type, size, modified, created }: ArchiveSource): voi
 }
 
 /** Reads a small file to its end. */
-async function readWhole(source: ArchiveSource, patience: Patience): Promise<Content> {
+async function readWhole(source: ArchiveSource, limit: StallLimit): Promise<Content> {
   const chunks: Uint8Array[] = []
-  const content = contentOf(source, patience)
+  const content = contentOf(source, limit)
   let next = await content.next()
   for (; !next.done; next = await content.next()) chunks.push(Uint8Array.from(next.value))
   return readContent(chunks, next.value)
@@ -89,13 +88,13 @@ async function* readContent(chunks: readonly Uint8Array[], changed: boolean): Co
 }
 
 /** Yields the bytes of a source, and returns whether it changed. Another number of bytes than it said fails. */
-async function* contentOf(entry: ArchiveSource, patience: Patience): Content {
+async function* contentOf(entry: ArchiveSource, limit: StallLimit): Content {
   if (entry.type === 'directory') return false
   const stream = entry.open?.()
   if (stream === undefined) throw new Error(`The file ${entry.path} cannot be opened.`)
   let [missing, isLonger] = [entry.size, false]
   const late = () => `no more bytes of ${JSON.stringify(entry.path)} came`
-  for await (const bytes of inTime<Uint8Array>(stream, late, patience)) {
+  for await (const bytes of inTime<Uint8Array>(stream, late, limit)) {
     isLonger = bytes.length > missing
     if (missing > 0) yield bytes.subarray(0, missing)
     missing -= Math.min(missing, bytes.length)

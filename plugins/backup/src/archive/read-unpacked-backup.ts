@@ -2,7 +2,7 @@ import { closeSync, constants, createReadStream, lstatSync, openSync } from 'nod
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ArchiveError, EntryTree, type ReadableEntry, withShortPath } from '@nodekeep/plugin-sdk/archive'
-import { maxEntries, maxHeaderBytes, ownNames } from './backup-header.ts'
+import { archiveEntryNames, maxEntries, maxHeaderBytes } from './backup-header.ts'
 import { type ManifestEntry, manifestEntries } from './manifest.ts'
 
 const noContent: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async function* () {} }
@@ -14,11 +14,12 @@ export async function isUnpackedBackup(file: string): Promise<boolean> {
 
 /** The bytes of `backup.json` of a view. */
 export async function unpackedHeader(folder: string): Promise<Buffer> {
-  const found = lstatSync(join(folder, ownNames.header), { throwIfNoEntry: false })
+  const found = lstatSync(join(folder, archiveEntryNames.header), { throwIfNoEntry: false })
   if (!found?.isFile())
-    throw new ArchiveError(`is no backup of Nodekeep: it is a folder without ${ownNames.header}`)
-  if (found.size > maxHeaderBytes) throw new ArchiveError(`has a ${ownNames.header} that is too large`)
-  return await readFile(join(folder, ownNames.header))
+    throw new ArchiveError(`is no backup of Nodekeep: it is a folder without ${archiveEntryNames.header}`)
+  if (found.size > maxHeaderBytes)
+    throw new ArchiveError(`has a ${archiveEntryNames.header} that is too large`)
+  return await readFile(join(folder, archiveEntryNames.header))
 }
 
 /** The bytes of all files of a view, and whether its manifest has checksums. That of a moment has none. */
@@ -43,7 +44,7 @@ export async function* unpackedEntries(
   folder: string,
   onChunk: (bytes: number) => void,
 ): AsyncGenerator<ReadableEntry, void, undefined> {
-  const tree = new EntryTree(maxEntries + Object.keys(ownNames).length)
+  const tree = new EntryTree(maxEntries + Object.keys(archiveEntryNames).length)
   const folders = new Set<string>(['.'])
   for await (const { path, type, size, modified } of entriesIn(folder)) {
     tree.add(path, type)
@@ -54,16 +55,22 @@ export async function* unpackedEntries(
     const content = type === 'directory' ? noContent : contentOf(folder, path, size, onChunk)
     yield { path, type, size, modified: new Date(modified), executable: false, content }
   }
-  const manifest = join(folder, ownNames.manifest)
+  const manifest = join(folder, archiveEntryNames.manifest)
   const { size, mtime } = await stat(manifest)
-  const own = { path: ownNames.manifest, type: 'file', size, modified: mtime, executable: false } as const
-  yield { ...own, content: contentOf(folder, ownNames.manifest, size, () => {}) }
+  const own = {
+    path: archiveEntryNames.manifest,
+    type: 'file',
+    size,
+    modified: mtime,
+    executable: false,
+  } as const
+  yield { ...own, content: contentOf(folder, archiveEntryNames.manifest, size, () => {}) }
 }
 
 async function* entriesIn(folder: string): AsyncGenerator<ManifestEntry, void, undefined> {
-  const manifest = join(folder, ownNames.manifest)
+  const manifest = join(folder, archiveEntryNames.manifest)
   if (!lstatSync(manifest, { throwIfNoEntry: false })?.isFile())
-    throw new ArchiveError(`is not whole: it has no ${ownNames.manifest}`)
+    throw new ArchiveError(`is not whole: it has no ${archiveEntryNames.manifest}`)
   for await (const entry of manifestEntries(manifest)) {
     const { type, size, modified } = entry
     const isLegible =

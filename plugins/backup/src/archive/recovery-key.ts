@@ -25,8 +25,8 @@ export async function generateKey(): Promise<RecoveryKey> {
 }
 
 /**
- * Tells why backups cannot be encrypted to a recipient: the rest of a sentence about it, which does not show it. Returns `null` if
- * they can. Recipients of hardware (`age1tag1…`) and of other plugins of age are refused: a restore could not open the backup.
+ * Returns why backups cannot be encrypted to a recipient, as the rest of a sentence that does not show it; `null` if they can.
+ * Recipients of hardware (`age1tag1…`) and of other plugins of age are refused: a restore could not open the backup.
  */
 export function recipientProblem(recipient: string): string | null {
   if (isSecretKey(recipient))

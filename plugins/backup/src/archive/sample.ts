@@ -14,7 +14,7 @@ export interface SampleRule {
   readonly seed: string
 }
 
-/** An entry, as an archive and its manifest tell of it. */
+/** An entry of an archive or of its manifest. */
 interface SampledEntry {
   readonly path: string
   readonly type: 'file' | 'directory'
@@ -22,9 +22,8 @@ interface SampledEntry {
 }
 
 /**
- * Tells which entries of an archive are in a sample. Everybody who asks about all entries in their order gets the same answers. Of
- * each user on each storage, the first file that fits is drawn in any case. Folders of users are not: those above a file are made
- * with it.
+ * Decides which entries of an archive are in a sample. For all entries in their order, the answers are always the same. Of each user
+ * on each storage, the first file that fits is always drawn. Folders of users are not drawn: the folders above a file are made with it.
  */
 export class Sample {
   readonly #rule: SampleRule

@@ -49,8 +49,8 @@ export async function writeArchive(
   const packed = { format: backupFormat, ...header }
   const writer = new ArchiveWriter({ file, header: packed, recipients, level }, signal, onProgress)
   try {
-    const patience = { stallMs, signal: writer.signal }
-    for await (const { source, content } of readAhead(entries, patience)) {
+    const limit = { stallMs, signal: writer.signal }
+    for await (const { source, content } of readAhead(entries, limit)) {
       try {
         await writer.begin(source)
         let next = await content.next()

@@ -4,7 +4,7 @@ import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from 'node:f
 import { parentPort, workerData } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { EntryTree } from '@nodekeep/plugin-sdk/archive'
-import { maxEntries, ownNames } from './backup-header.ts'
+import { archiveEntryNames, maxEntries } from './backup-header.ts'
 import { gzipMembers, storedMember } from './gzip-members.ts'
 import { ManifestWriter, manifestEntry } from './manifest.ts'
 import { shortTarHeader, tarEnd, tarHeader, tarPadding } from './tar-blocks.ts'
@@ -43,7 +43,7 @@ try {
 async function writeEncrypted(): Promise<void> {
   // The library of age is loaded for encrypted archives only.
   const { encrypted } = await import('./age.ts')
-  write(gzipSync(Buffer.concat([...ownEntry(ownNames.header, [headerBytes], headerBytes.length)])))
+  write(gzipSync(Buffer.concat([...wholeEntry(archiveEntryNames.header, [headerBytes], headerBytes.length)])))
   const headerAt = written
   write(payloadHeader(0))
   let size = 0
@@ -65,16 +65,16 @@ async function writeEncrypted(): Promise<void> {
 
 function payloadHeader(size: number): Buffer {
   const modified = new Date(Math.floor(moment.getTime() / 1000) * 1000)
-  const head = shortTarHeader({ path: ownNames.payload, type: 'file', size, modified })
+  const head = shortTarHeader({ path: archiveEntryNames.payload, type: 'file', size, modified })
   return Buffer.concat(storedMember(head))
 }
 
 /** The uncompressed archive: the header, the entries that the main thread sends, the checksums, the manifest. */
 async function* tarOfEverything(): AsyncGenerator<Uint8Array, void, undefined> {
   const tree = new EntryTree(maxEntries)
-  for (const name of Object.values(ownNames)) tree.add(name, 'file')
+  for (const name of Object.values(archiveEntryNames)) tree.add(name, 'file')
   const manifest = new ManifestWriter()
-  yield* ownEntry(ownNames.header, [headerBytes], headerBytes.length, manifest)
+  yield* wholeEntry(archiveEntryNames.header, [headerBytes], headerBytes.length, manifest)
   let entry: { readonly head: EntryHead; readonly hash: Hash } | null = null
   for await (const { parts, memory: index } of batches()) {
     const bytes = memory[index] as Uint8Array
@@ -97,12 +97,12 @@ async function* tarOfEverything(): AsyncGenerator<Uint8Array, void, undefined> {
     }
     send({ kind: 'free', memory: index })
   }
-  yield* ownEntry(ownNames.sums, manifest.sums(), manifest.sumsBytes, manifest)
-  yield* ownEntry(ownNames.manifest, manifest.manifest(), manifest.manifestBytes)
+  yield* wholeEntry(archiveEntryNames.sums, manifest.sums(), manifest.sumsBytes, manifest)
+  yield* wholeEntry(archiveEntryNames.manifest, manifest.manifest(), manifest.manifestBytes)
   yield tarEnd
 }
 
-function* ownEntry(
+function* wholeEntry(
   path: string,
   content: Iterable<Buffer>,
   size: number,

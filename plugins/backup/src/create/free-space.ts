@@ -22,7 +22,7 @@ export async function requireFreeSpace(folder: string, bytes: number, purpose = 
   )
 }
 
-/** Returns what to tell of an error of a full disk; every other error as it is. */
+/** Returns the error for people in place of that of a full disk; every other error as it is. */
 export function explainFullDisk(error: unknown, purpose: string): unknown {
   const { code } = error as { readonly code?: unknown }
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error

@@ -116,7 +116,7 @@ export class Drills {
     return bytes > (this.#parts.maxBytes ?? defaultMaxBytes)
   }
 
-  /** To read a large backup takes hours. A failure is looked at again with the next one. */
+  /** To read a large backup takes hours. After a failure, the next backup is drilled. */
   #isTooSoon(backup: DrilledBackup, now: Date): boolean {
     const last = this.#last
     if (!this.#isLarge(backup) || last?.result !== 'verified') return false

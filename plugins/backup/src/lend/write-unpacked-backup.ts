@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { archiveFailure, EntryTree, withShortPath } from '@nodekeep/plugin-sdk/archive'
-import { backupFormat, maxEntries, ownNames } from '../archive/backup-header.ts'
-import { inTime, type Patience } from '../archive/in-time.ts'
+import { archiveEntryNames, backupFormat, maxEntries } from '../archive/backup-header.ts'
+import { inTime, type StallLimit } from '../archive/in-time.ts'
 import { ManifestWriter, manifestEntry } from '../archive/manifest.ts'
 import type { NodeContent, NodeEntry } from '../create/archive-content.ts'
 import { requireFreeSpace } from '../create/free-space.ts'
 
-interface UnpackedOptions extends Patience {
+interface UnpackedOptions extends StallLimit {
   /** Copies every file. Otherwise those that can be linked are hard links. */
   readonly copies: boolean
 }
@@ -25,22 +25,22 @@ interface UnpackedOptions extends Patience {
 export async function writeUnpackedBackup(
   root: string,
   { header, entries }: NodeContent,
-  { copies, ...patience }: UnpackedOptions,
+  { copies, ...limit }: UnpackedOptions,
 ): Promise<void> {
   const tree = new EntryTree(maxEntries)
   const folders: NodeEntry[] = []
   let last = ''
   const parents = new OpenParent(root)
   try {
-    tree.add(ownNames.header, 'file')
+    tree.add(archiveEntryNames.header, 'file')
     const text = `${JSON.stringify({ format: backupFormat, ...header }, null, 2)}\n`
-    await writeFile(join(root, ownNames.header), text, { mode: 0o600 })
+    await writeFile(join(root, archiveEntryNames.header), text, { mode: 0o600 })
     const manifest = new ManifestWriter()
     const modified = header.created
-    manifest.add({ path: ownNames.header, type: 'file', size: Buffer.byteLength(text), modified })
+    manifest.add({ path: archiveEntryNames.header, type: 'file', size: Buffer.byteLength(text), modified })
     const late = () => `no entry followed ${JSON.stringify(last)}`
-    for await (const entry of inTime(entries, late, patience)) {
-      patience.signal.throwIfAborted()
+    for await (const entry of inTime(entries, late, limit)) {
+      limit.signal.throwIfAborted()
       const { path, type } = entry
       last = path
       tree.add(path, type)
@@ -50,17 +50,17 @@ export async function writeUnpackedBackup(
         folders.push(entry)
       } else if (copies || !(await entry.link?.(at))) {
         await requireFreeSpace(root, entry.size)
-        await copy(entry, at, patience)
+        await copy(entry, at, limit)
       }
       manifest.add(manifestEntry(entry, { changed: entry.changed() }))
     }
-    tree.add(ownNames.manifest, 'file')
+    tree.add(archiveEntryNames.manifest, 'file')
     await requireFreeSpace(root, manifest.manifestBytes)
-    await writeFile(join(root, ownNames.manifest), manifest.manifest(), { mode: 0o600 })
+    await writeFile(join(root, archiveEntryNames.manifest), manifest.manifest(), { mode: 0o600 })
     // Writing into a folder changes its time, so inner folders come first.
     for (const { path, modified } of folders.reverse()) setTimes(parents.pathOf(path), modified)
   } catch (error) {
-    patience.signal.throwIfAborted()
+    limit.signal.throwIfAborted()
     const failure = archiveFailure(error)
     if (failure === null) throw error
     const why = failure.code === 'INSUFFICIENT_STORAGE' ? 'cannot be made: the disk is full' : failure.message
@@ -70,10 +70,10 @@ export async function writeUnpackedBackup(
   }
 }
 
-async function copy(entry: NodeEntry, to: string, patience: Patience): Promise<void> {
+async function copy(entry: NodeEntry, to: string, limit: StallLimit): Promise<void> {
   const late = () => `no more bytes of ${JSON.stringify(entry.path)} came`
   let missing = entry.size
-  const source = inTime<Uint8Array>(entry.open(), late, patience)
+  const source = inTime<Uint8Array>(entry.open(), late, limit)
   await pipeline(
     source,
     async function* (chunks: AsyncIterable<Uint8Array>) {
@@ -84,7 +84,7 @@ async function copy(entry: NodeEntry, to: string, patience: Patience): Promise<v
       }
     },
     createWriteStream(to, { flags: 'wx', mode: 0o600 }),
-    { signal: patience.signal },
+    { signal: limit.signal },
   )
   if (missing !== 0) {
     throw new NodekeepError(

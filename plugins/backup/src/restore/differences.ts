@@ -69,8 +69,8 @@ interface StateFiles {
 const rowsPerTurn = 2000
 
 /**
- * Compares the state of a backup with that of the node. A node that was never started has no state, and a damaged one tells
- * nothing: everything is new then.
+ * Compares the state of a backup with that of the node. A node that was never started has no state, and a damaged one
+ * shows nothing: everything is new then.
  */
 export async function differencesOf(
   present: StateFiles,

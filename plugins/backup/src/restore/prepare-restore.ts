@@ -41,8 +41,8 @@ interface RestoreParts {
 /** The purpose of the space, in messages. */
 const purpose = 'this restore'
 
-/** How often the free space is looked at, in milliseconds. */
-const lookEveryMs = 100
+/** How often the free space is checked, in milliseconds. */
+const checkEveryMs = 100
 
 /**
  * Unpacks and verifies a backup beside the data, each file on the disk where it will lie, and works out what would change. The
@@ -108,7 +108,7 @@ async function prepare(
       },
     )
     const moves = [
-      ...ownMoves(dataFolder, folder, request),
+      ...movesOfNodeData(dataFolder, folder, request),
       ...(await Promise.all(placed.map(movesOfUsers))).flat(),
     ]
     const identity = await restoredIdentity(
@@ -154,7 +154,7 @@ async function unpack(
   const full = new AbortController()
   const timer = setInterval(() => {
     onDisks((path) => requireFreeSpace(path, 0, purpose)).catch((error) => full.abort(error))
-  }, lookEveryMs)
+  }, checkEveryMs)
   try {
     await unpackBackup(file, unpacked, {
       maxBytes,
@@ -178,8 +178,8 @@ async function unpack(
   }
 }
 
-/** The moves of everything but the files of users. The kernel takes the write-ahead log of the former state away with it. */
-function ownMoves(
+/** The moves of everything but the files of users. The kernel moves the write-ahead log of the former state together with it. */
+function movesOfNodeData(
   dataFolder: string,
   { path }: RestoreFolder,
   { newIdentity }: RestoreRequest,

@@ -7,11 +7,11 @@ import { readFile } from 'node:fs/promises'
 export type RestoredIdentity = 'same' | 'another' | 'new' | 'present'
 
 /**
- * Tells the identity of a node after a restore. The keys tell whether the backup comes from this node: an id of the machine would
+ * Returns the identity of a node after a restore. The keys show whether the backup comes from this node: an id of the machine would
  * be another one in each container, and the same one on a copied disk.
  *
  * @param present the file with the key of the node, which may not exist
- * @param restored the file with that of the backup, which may not exist
+ * @param restored the file with the key of the backup, which may not exist
  */
 export async function restoredIdentity(
   present: string,

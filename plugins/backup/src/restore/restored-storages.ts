@@ -16,9 +16,9 @@ export interface RestoredStorage {
 }
 
 /**
- * Tells whether the node has a storage backend.
+ * Returns whether the node has a storage backend.
  *
- * @param plugin the plugin that has kept it on the node of the backup, if the backup tells that
+ * @param plugin the plugin of the storage on the node of the backup, if the backup names it
  */
 export type HasBackend = (name: string, plugin: string | undefined) => boolean
 

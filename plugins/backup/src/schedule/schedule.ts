@@ -1,7 +1,7 @@
 import { notAfterNow } from '@nodekeep/plugin-sdk'
 import { Cron } from 'croner'
 
-/** Tells what is wrong with a cron expression: the rest of a sentence about it. Returns `null` if nothing is. */
+/** Returns what is wrong with a cron expression, as the rest of a sentence about it; `null` if nothing is. */
 export function scheduleProblem(expression: string): string | null {
   const example = 'Write one such as "30 3 * * *", which is every night at half past three.'
   try {
@@ -28,8 +28,8 @@ export class Schedule {
   readonly #done = new Set<number>()
   /** The last run. It lies in the future if the clock was ahead then. */
   #lastRun: Date
-  /** The last look at the clock, also by an earlier start. */
-  #lookedAt: Date
+  /** The last time the clock was read, also by an earlier start. */
+  #checkedAt: Date
   #next: Date | null
   /** The due time of the run that is under way. */
   #running: Date | null = null
@@ -39,14 +39,14 @@ export class Schedule {
   /**
    * @param expression without a {@link scheduleProblem}
    * @param lastRun when the work ran last; null for never, which misses nothing
-   * @param lookedAt when an earlier start has looked at the clock, after the last run. It counts if the last run lies in the future
+   * @param checkedAt when an earlier start has read the clock, after the last run. It counts if the last run lies in the future
    */
-  constructor(expression: string, lastRun: Date | null, lookedAt: Date | null = null) {
+  constructor(expression: string, lastRun: Date | null, checkedAt: Date | null = null) {
     this.#cron = new Cron(expression, { paused: true })
     const now = new Date()
-    this.#lookedAt = notAfterNow(lookedAt ?? now, now)
+    this.#checkedAt = notAfterNow(checkedAt ?? now, now)
     this.#lastRun = lastRun ?? now
-    this.#next = this.#firstAfter(this.#lastRun <= now ? this.#lastRun : this.#lookedAt)
+    this.#next = this.#firstAfter(this.#lastRun <= now ? this.#lastRun : this.#checkedAt)
   }
 
   /** The due time that the next run waits for; null if there is none. */
@@ -60,16 +60,16 @@ export class Schedule {
   }
 
   start(run: () => Promise<void>): void {
-    const look = () => {
+    const check = () => {
       if (this.#ended) return
       const now = new Date()
-      // While the last run lies in the future, only the time since the last look is certain.
-      const since = this.#lastRun <= now ? this.#lastRun : notAfterNow(this.#lookedAt, now)
-      this.#lookedAt = now
+      // While the last run lies in the future, only the time since the last check is certain.
+      const since = this.#lastRun <= now ? this.#lastRun : notAfterNow(this.#checkedAt, now)
+      this.#checkedAt = now
       this.#next = this.#firstAfter(since)
       const ms = this.#next === null ? longestWaitMs : this.#next.getTime() - now.getTime()
       if (this.#next !== null && ms <= 0) begin(this.#next, now)
-      else this.#timer = setTimeout(look, Math.min(ms, longestWaitMs)).unref()
+      else this.#timer = setTimeout(check, Math.min(ms, longestWaitMs)).unref()
     }
     const begin = (due: Date, now: Date) => {
       // The run of a time that was missed is that of the latest one.
@@ -82,10 +82,10 @@ export class Schedule {
       this.#next = this.#firstAfter(now)
       void run().finally(() => {
         this.#running = null
-        look()
+        check()
       })
     }
-    look()
+    check()
   }
 
   end(): void {

@@ -20,11 +20,11 @@ export interface StoredBackup {
 /** `backup-<YYYYMMDD>-<HHMMSS>.tar.gz`, in UTC. */
 const names = /^backup-\d{8}-\d{6}\.tar\.gz$/
 
-/** How an archive is named until it is whole. */
+/** The prefix of the name of an archive until it is whole. */
 const unfinished = '.unfinished-'
 
-/** Tells the archives that this process writes from those that a crash left behind. */
-const own = `${unfinished}${randomUUID()}-`
+/** The prefix of unfinished archives of this process. All other unfinished archives are left from a crash. */
+const unfinishedHere = `${unfinished}${randomUUID()}-`
 
 /** Called once for each file that is named like a backup and cannot be read, with the reason for people. */
 type OnUnreadable = (filename: string, reason: string) => void
@@ -87,7 +87,7 @@ export class BackupFolder {
   /** Returns a path for an archive that is not whole yet. */
   async newFile(): Promise<string> {
     await makeFolder(this.path)
-    return join(this.path, `${own}${Date.now()}`)
+    return join(this.path, `${unfinishedHere}${Date.now()}`)
   }
 
   /**
@@ -107,7 +107,7 @@ export class BackupFolder {
   /** Removes the archives that another process left unfinished. Call it while this process has the data folder. */
   async removeUnfinished(): Promise<void> {
     for (const name of await this.#filenames()) {
-      if (name.startsWith(unfinished) && !name.startsWith(own))
+      if (name.startsWith(unfinished) && !name.startsWith(unfinishedHere))
         await rm(join(this.path, name), { force: true, recursive: true })
     }
   }

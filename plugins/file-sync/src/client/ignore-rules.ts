@@ -30,8 +30,8 @@ export async function readIgnoreFile(disk: Pick<Disk, 'stat' | 'read'>): Promise
 }
 
 /**
- * Returns a function that tells whether a path is left alone. That of a client's own folder always is, at any depth: a synced folder
- * may be in another one, or be copied there.
+ * Returns a function that says whether a path is ignored. Paths in the client's own folder are always ignored, at any depth: a synced
+ * folder may be in another one, or be copied there.
  *
  * @param text rules in the syntax of `.gitignore`: https://git-scm.com/docs/gitignore
  * @throws SyncFailure `stop` for a rule that takes too long, which a node that is hostile could give

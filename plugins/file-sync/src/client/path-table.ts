@@ -64,8 +64,8 @@ export class PathTable<T> {
 
   /** The paths of a folder and of everything below it that have a record, in order. */
   within(folder: string): string[] {
-    const own = `SELECT path FROM ${this.#name} WHERE path = ?1`
-    const query = `${own} UNION ALL SELECT path FROM ${this.#name} WHERE ${isBelow('?2')} ORDER BY path`
+    const folderItself = `SELECT path FROM ${this.#name} WHERE path = ?1`
+    const query = `${folderItself} UNION ALL SELECT path FROM ${this.#name} WHERE ${isBelow('?2')} ORDER BY path`
     return Array.from(this.#database.rows(query, folder, prefixOf(folder)), ({ path }) => String(path))
   }
 }

@@ -61,7 +61,7 @@ export interface Remote {
   confirm(): Promise<void>
   /** `null` if nothing is there. */
   stat(path: string): Promise<RemoteEntry | null>
-  /** Lists a folder, by name. `null` if it is none. */
+  /** Lists a folder, by name. `null` if the path is not a folder. */
   list(folder: string): Promise<ReadonlyMap<string, RemoteEntry> | null>
   /** Bytes of the largest file that the node takes. */
   largestFile(): Promise<number>
@@ -116,7 +116,7 @@ export interface Disk {
   unfitName(name: string): string | null
   /** `null` if nothing is there. */
   stat(path: string): Promise<LocalEntry | null>
-  /** Lists a folder, by name. `null` if it is none. */
+  /** Lists a folder, by name. `null` if the path is not a folder. */
   list(folder: string): Promise<ReadonlyMap<string, LocalEntry> | null>
   /** Calls the listener with paths that may have changed; `/` stands for everything. */
   watch(listener: (paths: readonly string[]) => void, signal: AbortSignal): Promise<void>

@@ -9,8 +9,8 @@ type CommonState = (
     }
 ) & {
   /**
-   * Only the content still says something: a path that is missing on one side was not deleted there. The node has begun anew since
-   * then, as after a restore of an older backup, or this device may have moved or removed it there itself.
+   * Only the content still counts: a path that is missing on one side was not deleted there. The node was reset since then, as after
+   * a restore of an older backup, or this device may have moved or removed the path there itself.
    */
   readonly isStale: boolean
 }

@@ -23,12 +23,12 @@ interface Scan extends Disposable {
   isTouched(path: string): boolean
 }
 
-/** The newest outcomes of a path that are kept while it is changed: a hostile node could tell others without end. */
+/** The newest outcomes of a path that are kept while it is changed: a hostile node could send others without end. */
 const mostTold = 100
 
 /** The time of a change of the node that this client makes. */
 interface RemoteChange extends Scan {
-  /** The outcomes that the journal has told of one of the paths since the begin, oldest first. */
+  /** The outcomes that the journal has reported for one of the paths since the begin, oldest first. */
   toldOf(path: string): readonly Outcome[]
 }
 
@@ -159,9 +159,9 @@ export class Replicas {
   }
 
   /**
-   * Takes changes that the node tells, up to a position in its journal.
+   * Takes changes from the node, up to a position in its journal.
    *
-   * @param paths those that must be scanned at
+   * @param paths the paths that must be scanned
    */
   takeRemoteChanges(
     changes: readonly WireChange[],
@@ -189,7 +189,7 @@ export class Replicas {
   }
 
   /**
-   * Records what a scan has found at a path of the node, and whether the journal has told it.
+   * Records what a scan has found at a path of the node, and whether the journal has reported it.
    *
    * @param scanned the path of the scan; the path itself, or a folder above it
    */
@@ -371,7 +371,7 @@ function beginScan(running: Set<Set<string>>): Scan {
   }
 }
 
-/** The outcomes of a change at its paths, as far as it tells. One that leaves something at a path tells of the folders above it, too. */
+/** The outcomes of a change at its paths, as far as they are known. If a file or folder is at a path then, so are the folders above it. */
 function outcomesOf({ op, path, source, revision }: WireChange): [path: string, outcome: Outcome][] {
   const outcomes: [path: string, outcome: Outcome][] = []
   if (source !== undefined) outcomes.push([source, null])

@@ -76,7 +76,7 @@ async function gatherRemote(remote: Remote, path: string, found: Map<string, Rem
     path,
     (each) => remote.list(each),
     (each, child) => {
-      // A path that leads out of the folder comes only from a hostile node.
+      // A path outside of the folder comes only from a hostile node.
       if (!isSyncPath(each)) return false
       found.set(each, child)
       bytes += Buffer.byteLength(each)

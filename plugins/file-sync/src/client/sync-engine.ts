@@ -23,12 +23,12 @@ const firstPauseMs = 500
 const longestPauseMs = 60_000
 
 /**
- * Attempts at a step after which a person is told. If the same step has met the same entries each time, it is not tried again before
+ * Attempts at a step before a person gets a message. If the same step has met the same entries each time, it is not tried again before
  * something changes: the disk may have another idea of its names than the client.
  */
 const mostAttempts = 6
 
-/** A connection that lasts for fewer milliseconds is a failed attempt: a node could begin anew with each. */
+/** A connection that lasts for fewer milliseconds is a failed attempt: a node could send a reset with each. */
 const shortConnectionMs = 5000
 
 /** Number of dirty paths of the node, from which on changes are not acknowledged. The node then sends no more of them. */
@@ -103,7 +103,7 @@ export class SyncEngine {
   readonly #end = new AbortController()
   #isConnected = false
   #head = 0
-  /** Counts how often the node or its journal began anew. */
+  /** Counts the resets of the node or of its journal. */
   #resets = 0
   #rules: string | null = null
   /** Counts the answers of scans of the node. */
@@ -123,7 +123,7 @@ export class SyncEngine {
   /** The mount that the node waits for, in a sentence. */
   #waiting: string | null = null
   #running = 0
-  /** The time of the last connection, listing or step, as the clock tells elapsed milliseconds. */
+  /** The time of the last connection, listing or step, in milliseconds of the monotonic clock. */
   #progressAt = 0
   #failure: unknown = null
   #ended = Promise.withResolvers<void>()
@@ -220,7 +220,7 @@ export class SyncEngine {
   #hint(paths: readonly string[]): void {
     for (const path of paths) {
       this.replicas.dirtyLocal.add(path)
-      // The rights of a folder may have changed. A watch that has lost changes tells `/`, which says nothing about that.
+      // The rights of a folder may have changed. A watch that has lost changes reports `/`, which says nothing about rights.
       if (path !== '/') this.#tryAgain(path)
     }
     this.#proceed()
@@ -271,7 +271,7 @@ export class SyncEngine {
           state.beginDevice(message.device)
         }
         this.#head = message.head
-        // A node that began anew sends a reset next. Until then, the state is that of its former life.
+        // A node with a new journal sends a reset next. Until then, the state belongs to its former journal.
         if (message.epoch === state.position?.epoch && message.reset !== true) {
           state.doubtUnconfirmed()
           this.#isConnected = true
@@ -485,7 +485,7 @@ export class SyncEngine {
 
   /**
    * Waits until it is certain that all scans were answered by the node that this client is connected to. A node that was restored answers
-   * scans with older files, perhaps before the connection tells of the restore.
+   * scans with older files, perhaps before the connection reports the restore.
    */
   async #confirmAnswers(): Promise<void> {
     const answers = this.#remoteAnswers

@@ -35,7 +35,7 @@ export function isWithin(path: string, folder: string): boolean {
 
 /**
  * Whether a text is a path in the form of the node, below `/`, and not of the client's own folder. A node may be hostile: with any
- * other path, it could lead out of the synced folder.
+ * other path, it could write outside of the synced folder.
  */
 export function isSyncPath(path: string): boolean {
   if (!path.startsWith('/') || path.length > 4096 || path !== path.normalize('NFC')) return false

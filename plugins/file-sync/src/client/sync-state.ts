@@ -18,7 +18,7 @@ type Common =
 
 /** A common state as it is stored. */
 export type CommonRecord = Common & {
-  /** How often the device had begun anew with a node when this was recorded. */
+  /** The number of resets with a node before this was recorded. */
   readonly generation: number
 }
 
@@ -43,7 +43,7 @@ export function tooManyEntries(): SyncFailure {
   )
 }
 
-/** The outcome that the journal tells of a path. `tree` stands for a move, with all that is below the path. */
+/** The outcome that the journal reports for a path. `tree` stands for a move, with all that is below the path. */
 export type Told = Outcome | 'tree'
 
 type Unconfirmed = 'asked' | 'seen' | 'recorded' | 'doubted'
@@ -52,7 +52,7 @@ type Unconfirmed = 'asked' | 'seen' | 'recorded' | 'doubted'
 interface Position {
   readonly epoch: string
   readonly cursor: number
-  /** The id of the change at the cursor. Left out if the node did not tell it. */
+  /** The id of the change at the cursor. Left out if the node did not send it. */
   readonly changeId?: string
 }
 
@@ -65,13 +65,13 @@ interface Position {
 export class SyncState {
   readonly common: PathTable<CommonRecord>
   readonly remote: PathTable<RemoteRecord>
-  /** Paths of the node that may have changed, and what the journal has told of them, as far as it is known. */
+  /** Paths of the node that may have changed, with their outcomes in the journal, as far as they are known. */
   readonly dirtyRemote = new Map<string, Told | undefined>()
   /** SHA-256 of what was sent to a path of the node without a known outcome. An earlier one may still arrive. */
   readonly unansweredUploads = new Map<string, ReadonlySet<string>>()
   /**
-   * Paths of which the device knows more than the journal has told. That may be of a life of the node which is over: if the node is
-   * put back to an older state, its journal will not tell that it has something else there.
+   * Paths of which the device knows more than the journal has reported. The knowledge may be wrong by now: if the node was put back to
+   * an older state, its journal does not report that it has something else there.
    *
    * - `asked`: this device has asked the node for a change, and has no answer.
    * - `seen`: a scan has found something that is not the common state yet.
@@ -150,9 +150,8 @@ export class SyncState {
   }
 
   /**
-   * Whether only the content of the common state of a path still says something: the device has begun anew with the node, or the node
-   * has something else there than this device has asked for, or knew before the connection was lost. If it is on the disk, its person
-   * wants it.
+   * Whether only the content of the common state of a path still counts: the node was reset, or it has something else there than this
+   * device has asked for, or knew before the connection was lost. If the path is on the disk, its person wants it.
    */
   isStale(path: string, common: CommonRecord): boolean {
     if (common.generation !== this.#generation) return true
@@ -189,14 +188,14 @@ export class SyncState {
     this.#setUnconfirmed(path, 'recorded')
   }
 
-  /** Records that a scan has found something at a path that the journal has not told yet. */
+  /** Records that a scan has found something at a path that the journal has not reported yet. */
   noteSeen(path: string): void {
     if (!this.unconfirmed.has(path)) this.#setUnconfirmed(path, 'seen')
   }
 
   /**
-   * Scans again at what the journal has not told: the node may be in another life since the connection was lost. It tells in its
-   * welcome whether it knows the position of the device, but not this.
+   * Scans again the paths that the journal has not reported: the node may have been put back to an older state since the connection was
+   * lost. Its welcome says whether it knows the position of the device, and nothing about these paths.
    */
   doubtUnconfirmed(): void {
     this.transaction(() => {
@@ -207,12 +206,12 @@ export class SyncState {
     })
   }
 
-  /** Takes what the journal tells of a path, or a scan that found nothing new. If the device knows just this, it is confirmed. */
+  /** Takes the outcome of a path from the journal, or from a scan that found nothing new. If the device knows it, it is confirmed. */
   confirm(path: string, outcome: Outcome): void {
     if (this.#isKnown(path, outcome)) this.#confirm(path)
   }
 
-  /** Takes a scan that found nothing new while the journal is held back. It still has to tell. */
+  /** Takes a scan that found nothing new while the journal is held back. The journal still has to report the path. */
   trust(path: string, outcome: Outcome): void {
     if (this.unconfirmed.get(path) === 'doubted' && this.#isKnown(path, outcome))
       this.#setUnconfirmed(path, 'recorded')
@@ -279,7 +278,7 @@ export class SyncState {
     })
   }
 
-  /** @param told what the journal tells of the path now; `undefined` if it is not the reason for the scan */
+  /** @param told the outcome of the path in the journal; `undefined` if it is not the reason for the scan */
   markDirty(path: string, told?: Told): void {
     if (!this.dirtyRemote.has(path)) this.#database.run('INSERT INTO looks VALUES (?)', path)
     this.dirtyRemote.set(path, told === undefined ? this.dirtyRemote.get(path) : told)
@@ -291,7 +290,7 @@ export class SyncState {
     this.dirtyRemote.delete(path)
   }
 
-  /** Begins anew with the node: nothing counts as deleted there or here before both sides have been compared. */
+  /** Forgets the common history with the node: nothing counts as deleted there or here before both sides have been compared. */
   reset({ epoch, cursor, changeId = '' }: Position): void {
     this.transaction(() => {
       this.#forgetNode()
@@ -301,7 +300,7 @@ export class SyncState {
     })
   }
 
-  /** Begins anew as another device of the node. It may be one of another user, with other files. */
+  /** Starts as another device of the node. It may be one of another user, with other files. */
   beginDevice(device: string): void {
     this.transaction(() => {
       this.#forgetNode()

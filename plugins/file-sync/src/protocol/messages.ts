@@ -82,7 +82,7 @@ const welcome = Type.Object({
   ),
 })
 
-/** One change: a hint to look at its path. */
+/** One change: a hint to scan its path. */
 const change = Type.Object({
   op: Type.Union([
     Type.Literal('write'),

@@ -1,6 +1,6 @@
 import { type ChangeLog, type ChangePosition, type FileChange, isNodekeepError } from '@nodekeep/plugin-sdk'
 
-/** The changes of a user after a position; null if they are deleted, or if the position is none of this history. */
+/** The changes of a user after a position; null if they are deleted, or if the position belongs to another history. */
 export async function changesAfter(
   changes: ChangeLog,
   userUuid: string,

@@ -28,8 +28,8 @@ interface PreparedMount {
 }
 
 /**
- * The files of all users in backups, at `<backend>/<user uuid>/<path>`. The backends of all mounts come to a halt, and then the
- * state of the journal is fixed: it tells when files were created, and which files are copies without a final name.
+ * The files of all users in backups, at `<backend>/<user uuid>/<path>`. The backends of all mounts halt, and then the state
+ * of the journal is fixed: it has the dates of creation, and the copies without a final name.
  */
 export function filesInBackups({ mounts, journal, crossMountMoves }: BackupParts): BackupParticipant {
   return {

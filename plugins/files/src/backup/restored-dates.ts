@@ -16,7 +16,7 @@ interface RestoredDatesParts {
 const batchSize = 5000
 
 /**
- * Takes the dates of creation of restored files into the journal, since their storage tells when they were restored. If that
+ * Takes the dates of creation of restored files into the journal, since their storage has the dates of the restore. If that
  * fails, the file stays and the next start tries again.
  *
  * @param file the list of entries that a restore leaves; it is deleted

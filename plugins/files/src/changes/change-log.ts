@@ -1,11 +1,11 @@
 import { type ChangeLog, type ChangePosition, NodekeepError } from '@nodekeep/plugin-sdk'
-import type { ExternalChanges } from '../external/external-changes.ts'
+import type { ExternalScans } from '../external/external-scans.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Reconciliation } from './reconciliation.ts'
 
 interface ChangeLogParts {
   readonly journal: Journal
-  readonly external: Pick<ExternalChanges, 'follow'>
+  readonly external: Pick<ExternalScans, 'follow'>
   readonly reconciliation: Pick<Reconciliation, 'stalled'>
 }
 
@@ -30,7 +30,7 @@ export function createChangeLog({ journal, external, reconciliation }: ChangeLog
       if (!isKnown) {
         throw new NodekeepError(
           'CONFLICT',
-          'The position is none in the changes of this node. List the files again and continue from the newest change.',
+          'The position belongs to another history of this node. List the files again and continue from the newest change.',
         )
       }
       return journal.read(userUuid, after.seq, limit)

@@ -69,7 +69,7 @@ export class Reconciliation {
 
   /**
    * Resolves open changes at the paths of a change that is about to begin. Afterwards the storage shows another state,
-   * from which their outcome could no longer be told.
+   * which would no longer show their outcome.
    *
    * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable
    */

@@ -8,7 +8,7 @@ const timeoutMs = 5000
 /** Milliseconds after which emptying the log is tried again that a reader held. */
 const retryMs = 1000
 
-/** The version of the tables. An index of another version is made anew. */
+/** The version of the tables. An index of another version is built again. */
 const schemaVersion = 1
 
 /**
@@ -45,7 +45,7 @@ export interface IndexedEntry {
   readonly revision: string | null
 }
 
-/** The state of the files that the journal tells of, to compare storages with it. It can be made anew at any time. */
+/** The state of the files by the journal, to compare storages with it. It can be built again at any time. */
 export class TreeIndex {
   readonly #connection: DatabaseSync
   #retry: NodeJS.Timeout | undefined
@@ -180,7 +180,7 @@ export class Tree {
     return rows.map((row) => [String(row.name), row as unknown as IndexedEntry])
   }
 
-  /** Begins anew, without entries, after a change of the journal. */
+  /** Removes all entries, and starts after a change of the journal. */
   restart(epoch: string, seq: number): void {
     inTransaction(this.#connection, () => {
       this.#connection.prepare('DELETE FROM entries WHERE tree = ?').run(this.#id)

@@ -19,7 +19,7 @@ import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
 /** Entries of an archive. Each takes some 200 bytes of memory until the archive ends, because its index is at the end. */
 const mostEntries = 100_000
 
-/** Paths of a selection. The node looks at each before the answer begins. */
+/** Paths of a selection. The node checks each before the answer begins. */
 const mostPaths = 10_000
 
 /** Bytes of a body that names a selection: 800 for each path. In a form, a letter outside of ASCII takes 6 bytes or more. */
@@ -151,7 +151,7 @@ function isBelow(path: string, folder: string): boolean {
   return folder === '/' || path.startsWith(`${folder}/`)
 }
 
-/** @throws NodekeepError PAYLOAD_TOO_LARGE before the answer begins, since a broken archive would tell no reason */
+/** @throws NodekeepError PAYLOAD_TOO_LARGE before the answer begins, since a broken archive would show no reason */
 async function checkCount(files: UserFiles, { entries }: Selection): Promise<void> {
   let count = 0
   for await (const _entry of allEntries(files, entries)) {
@@ -193,13 +193,13 @@ async function* zipEntries(files: UserFiles, { base, entries }: Selection, signa
 }
 
 /**
- * The times that the format of MS-DOS in a ZIP archive can tell, which has 7 bits for the year and no time zone (APPNOTE.TXT,
+ * The range of the MS-DOS times in a ZIP archive, which have 7 bits for the year and no time zone (APPNOTE.TXT,
  * section 4.4.6).
  */
 const earliestZipTime = new Date(1980, 0, 1)
 const latestZipTime = new Date(2107, 11, 31, 23, 59, 58)
 
-/** Returns the nearest time that a ZIP archive can tell. */
+/** Returns the nearest time that a ZIP archive can hold. */
 function zipTime(time: Date): Date {
   if (time < earliestZipTime) return earliestZipTime
   return time > latestZipTime ? latestZipTime : time

@@ -19,10 +19,10 @@ import { changesPage, changesQuery, mostChanges } from './schemas.ts'
 const heartbeatMs = 15_000
 
 /**
- * Milliseconds after which a stream looks at the log without an announcement: a new epoch and an unreachable mount are
+ * Milliseconds after which a stream reads the log without an announcement: a new epoch and an unreachable mount are
  * announced by nothing.
  */
-const lookMs = 15_000
+const recheckMs = 15_000
 
 export interface ChangesRouteParts {
   readonly changes: ChangeLog
@@ -32,7 +32,7 @@ export interface ChangesRouteParts {
 interface Page {
   readonly body: Static<typeof changesPage>
   readonly position: ChangePosition
-  /** Whether there is something to tell. */
+  /** Whether there is something new to send. */
   readonly isNew: boolean
 }
 
@@ -103,7 +103,7 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
       while (!signal.aborted) {
         const page = await pageAfter(position, feed)
         const stalled = JSON.stringify(page.body.stalled)
-        // The first event tells the cursor, also when nothing is new.
+        // The first event has the cursor, also when nothing is new.
         if (page.isNew || stalled !== told) {
           const event = page.body.reset === true ? { event: 'reset' } : {}
           const fields = { id: page.body.cursor, ...event }
@@ -111,7 +111,7 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
         }
         told = stalled
         position = page.position
-        if (!page.isNew) await follower.next(lookMs)
+        if (!page.isNew) await follower.next(recheckMs)
       }
     } catch (error) {
       stream.endWithFailure(error, request, feed.left)
@@ -154,7 +154,7 @@ interface Exchange {
   readonly reply: FastifyReply
 }
 
-/** The changes after the position are deleted, or it is none of this history. */
+/** Returns null if the changes after the position are deleted, or the position belongs to another history. */
 function nullIfInvalid(error: unknown): null {
   if (isNodekeepError(error) && error.code === 'CONFLICT') return null
   throw error

@@ -102,8 +102,8 @@ async function sendChunks(
 }
 
 /**
- * Resolves when the system has taken a chunk, or a copy of it was made. Rejects when the client has left, of which neither `write`
- * nor `end` tell in every case.
+ * Resolves when the system has taken a chunk, or a copy of it was made. Rejects when the client has left, which neither `write`
+ * nor `end` report in every case.
  */
 async function sendChunk(response: ServerResponse, chunk: Uint8Array, isLast: boolean): Promise<void> {
   if (response.destroyed) throw new Error('The client left.')

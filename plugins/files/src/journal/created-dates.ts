@@ -25,7 +25,7 @@ export type FileVersion = Pick<StorageEntry, 'revision' | 'size' | 'modified'>
 const coarsestTimeMs = 2000
 
 /**
- * Stands for the revision of a restored file, which is not known without a look at the storage. No revision of a storage
+ * Stands for the revision of a restored file, which is not known without reading the storage. No revision of a storage
  * contains a quotation mark.
  */
 function restoredRevision({ size, modified }: Pick<RestoredDate, 'size' | 'modified'>): string {

@@ -79,7 +79,7 @@ export class GroupCommit {
   }
 
   /**
-   * Deleted rows can still be read in free pages and in the write-ahead log, so an erasure writes the file anew. If that fails,
+   * Deleted rows can still be read in free pages and in the write-ahead log, so an erasure rewrites the file. If that fails,
    * the erasure can be requested again. Traces that a reader holds are removed when it has ended.
    */
   #compact(batch: readonly NumberedRequest[], answers: WriteAnswer[]): WriteAnswer[] {

@@ -58,8 +58,8 @@ const tables = `
 `
 
 /**
- * Version 8 adds `id` of changes, and of the last change in `pruned`. It tells a change from one with the same number in another
- * history: that of a data folder that was put back. A trigger makes it, so that the rows of a former release have one too. A machine
+ * Version 8 adds `id` of changes, and of the last change in `pruned`. It distinguishes a change from one with the same number in
+ * another history, as after a data folder was put back. A trigger makes it, so that the rows of a former release have one too. A machine
  * that was put back with its memory may draw the same random number again, so the time is a part of the id.
  */
 const addIds = `
@@ -136,7 +136,7 @@ function applySchema(connection: DatabaseSync): void {
   connection.exec(`${addIds} PRAGMA user_version = ${schemaVersion}; COMMIT`)
 }
 
-/** Tables of a newer version that do not tell it are not usable. */
+/** Tables of a newer version without this column are not usable. */
 function oldestUsableOf(connection: DatabaseSync): number {
   const column = "SELECT 1 FROM pragma_table_info('journal') WHERE name = 'oldest_usable'"
   if (connection.prepare(column).get() === undefined) return Number.POSITIVE_INFINITY

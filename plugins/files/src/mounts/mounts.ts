@@ -129,7 +129,7 @@ export class Mounts {
     return this.#mounts.some(([point]) => isWithin(point, path))
   }
 
-  /** Names in a folder that are mounts or lead to one. */
+  /** Names in a folder that are mounts, or have a mount below them. */
   namesIn(folder: UserPath): Set<string> {
     const start = folder === root ? 1 : folder.length + 1
     const below = this.#mounts.filter(([point]) => isBelow(point, folder))

@@ -42,7 +42,7 @@ export async function fileEntry(scope: Scope, path: UserPath, entry: StorageEntr
   return { ...entry, name: nameOf(path), path, created: known ?? entry.created }
 }
 
-/** The entry of a folder that exists because it is a mount or leads to one. */
+/** The entry of a folder that exists because it is a mount, or has one below it. */
 export function mountEntry({ since }: Scope, path: UserPath): FileEntry {
   return {
     name: nameOf(path),
@@ -67,7 +67,7 @@ async function statMount(scope: Scope, path: UserPath): Promise<FileEntry> {
   return path === '/' ? fileEntry(scope, path, entry) : mountEntry(scope, path)
 }
 
-/** A backend's own folder that leads to a mount, or `null` when the folder exists only because of the mount. */
+/** A folder of a backend that has a mount below it, or `null` when the folder exists only because of the mount. */
 async function backendFolder(scope: Scope, path: UserPath): Promise<FileEntry | null> {
   try {
     const { backend, backendPath } = scope.locate(path)

@@ -12,7 +12,7 @@ const stall = 600
 const megabyte = 1024 * 1024
 
 /** A node with a short time limit, and uploads to it. */
-async function impatientNode(t: Test) {
+async function nodeWithTimeLimit(t: Test) {
   const node = await createFilesNode({}, { config: { server: { bodyTimeoutSeconds: stall / 1000 } } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
@@ -52,7 +52,7 @@ async function impatientNode(t: Test) {
 // Concurrent: the tests mostly wait.
 t.test('slow uploads work within the time limit', { jobs: 3 }, async (t) => {
   t.test('an upload that never pauses is accepted, however long it takes', async (t) => {
-    const { node, ada, ways } = await impatientNode(t)
+    const { node, ada, ways } = await nodeWithTimeLimit(t)
     const pieces = 30
     await Promise.all(
       ways(pieces).map(async ({ before, after }) => {
@@ -77,7 +77,7 @@ t.test('slow uploads work within the time limit', { jobs: 3 }, async (t) => {
   })
 
   t.test('a paused upload is on the disk, not in memory, and is removed at the time limit', async (t) => {
-    const { node, ways, nothingIsLeft } = await impatientNode(t)
+    const { node, ways, nothingIsLeft } = await nodeWithTimeLimit(t)
     const uploads = ways(4 * megabyte)
     const stored = new Set<string>()
     const answers = uploads.map(async ({ before }) => {
@@ -110,7 +110,7 @@ t.test('slow uploads work within the time limit', { jobs: 3 }, async (t) => {
   })
 
   t.test('many uploads can pause at the same time', async (t) => {
-    const { node, ways, nothingIsLeft } = await impatientNode(t)
+    const { node, ways, nothingIsLeft } = await nodeWithTimeLimit(t)
     const answers = Array.from({ length: 30 }, async (_, n) => {
       const raw = await openRaw(node)
       await raw.send(ways(1000)[n % 3]?.before ?? '')

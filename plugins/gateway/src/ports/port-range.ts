@@ -5,7 +5,7 @@ export interface PortRange {
 }
 
 /**
- * Reads a range such as `20000-20999`. An empty text is none.
+ * Reads a range such as `20000-20999`. An empty text is no range.
  *
  * @throws Error with a sentence for people
  */

@@ -41,7 +41,7 @@ async function get(
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>()
   const asking = request({ createConnection: () => socket, path, headers: { host }, signal })
   asking.on('error', reject)
-  // Without a listener, Node drops the connection after such an answer, and tells nobody.
+  // Without a listener, Node drops the connection after such an answer, without an event.
   asking.on('upgrade', ({ statusCode: status = 0 }) => resolve({ status, body: '' }))
   asking.on('response', (response) => {
     readWithin(response, maxAnswerBytes).then(

@@ -33,7 +33,7 @@ export function textOfKey(key: Uint8Array): string {
   return `0x${bytesToHex(key)}`
 }
 
-/** Reads a key, with or without `0x`. Returns `null` if the text is none. */
+/** Reads a key, with or without `0x`. Returns `null` if the text is not a key. */
 export function readKey(text: string): Uint8Array | null {
   const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(text.trim()) ?? []
   if (digits === undefined) return null

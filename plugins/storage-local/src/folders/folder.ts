@@ -9,11 +9,11 @@ const folderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 /**
  * Whether paths can start at a descriptor. On Linux, `/proc/self/fd/<fd>/<name>` does what `openat` and its siblings
  * do in C. Elsewhere the path itself has to do: a person who can change the folders between a check and the use of a
- * path can lead it elsewhere.
+ * path can point it elsewhere.
  */
 export const hasDescriptorPaths = process.platform === 'linux'
 
-/** An open folder. A path from `at` leads into this very folder, whatever happens to the path that led to it. */
+/** An open folder. A path from `at` is in this very folder, even if the path of the folder changes. */
 export class Folder {
   readonly fd: number
   readonly #disk: Disk
@@ -85,8 +85,8 @@ export async function openChild(disk: Disk, parent: Folder, name: string | Buffe
 }
 
 /**
- * Opens a folder below `root` in one step. Returns null where that step does not lead exactly there; `openChild` then
- * has to judge one name after the other.
+ * Opens a folder below `root` in one step. Returns null if that step does not reach exactly this folder; `openChild`
+ * then has to check one name after the other.
  */
 export async function openDirectly(
   disk: Disk,
@@ -113,8 +113,8 @@ export async function openDirectly(
 }
 
 /**
- * Whether an open file or folder is at a path below `root` right now, so that no symbolic link led to it. It needs
- * descriptor paths.
+ * Whether an open file or folder is at a path below `root` right now, without a symbolic link on the way. It
+ * needs descriptor paths.
  */
 export function isExactlyAt(disk: Disk, fd: number, root: Folder, below: string): boolean {
   try {

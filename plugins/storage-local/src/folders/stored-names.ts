@@ -7,7 +7,7 @@ export const restoreFolderName = 'restore'
 /** The lock in it, which keeps other nodes out (`lockFolder` of the SDK). */
 export const lockName = 'lock'
 
-/** Stands for bytes that are not valid UTF-8. Such a name does not lead to the file that has it. */
+/** Stands for bytes that are not valid UTF-8. No file can be opened by such a name. */
 export const replacementCharacter = '\uFFFD'
 
 const maxNameBytes = 255

@@ -7,7 +7,7 @@ import type { StagingFolder } from '../folders/staging-folder.ts'
 export const storageIdName = 'storage-id'
 
 /**
- * Returns the name of the files below a root, and makes one if there is none. An empty folder, where a disk is not mounted, has
+ * Returns the id of the files below a root, and makes one if they have none. An empty folder, where a disk is not mounted, has
  * another name than the disk.
  */
 export async function storageIdOf(staging: StagingFolder): Promise<string> {

@@ -2,13 +2,13 @@ import { Worker } from 'node:worker_threads'
 import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import { shownName } from '../folders/stored-names.ts'
 
-/** Milliseconds between two hints to look everywhere: the system may lose events, and tells nothing of other machines. */
+/** Milliseconds between two hints to scan everything: the system may lose events, and reports no changes of other machines. */
 const everywhereMs = 60 * 60_000
 
 /** Milliseconds between these hints while the system has no watches left. */
 const withoutWatchesMs = 10 * 60_000
 
-/** Milliseconds that the begin of a watch takes at most. What was not watched by then is looked at again once it is. */
+/** Milliseconds that the begin of a watch takes at most. Folders that were not watched by then are scanned again once they are. */
 const maxWaitMs = 10_000
 
 /** The worker data of the thread that watches. Both are absolute paths without symbolic links. */
@@ -28,7 +28,7 @@ interface WatchParts extends WatchSettings {
   /** Takes the paths of the backend that may have changed. `/` stands for all of them. */
   readonly listener: (paths: readonly string[]) => void
   readonly signal: AbortSignal
-  /** Called when the root cannot be watched, and hints to look everywhere come instead. */
+  /** Called when the root cannot be watched, and hints to scan everything come instead. */
   readonly onFailure: (error: Error) => void
 }
 
@@ -81,7 +81,7 @@ export async function watchRoot({ root, staging, listener, signal, onFailure }: 
   thread.unref()
 }
 
-/** The path in the backend. A name that is not shown leads to the folder that has it. */
+/** The path in the backend. For a name that is not shown, it is the path of its folder. */
 function pathOf(below: string): string {
   let path = ''
   for (const stored of below === '' ? [] : below.split(/[/\\]/)) {

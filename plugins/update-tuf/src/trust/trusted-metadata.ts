@@ -5,12 +5,12 @@ import { makeFolder, replaceFile, writeJson } from '@nodekeep/plugin-sdk/durable
 import { compareRoots } from './root-lineage.ts'
 
 /**
- * The metadata that the node has verified, in `metadata` of the plugin's folder. A client of TUF must not forget it: it tells which
- * states are older than those that the node has seen. `tuf-js` writes files in place, so it gets a copy, and its results take the
+ * The metadata that the node has verified, in `metadata` of the plugin's folder. A client of TUF must not forget it: it shows which
+ * states are older than the newest one that the node has seen. `tuf-js` writes files in place, so it gets a copy, and its results take the
  * places of the former files by renames. Each file is signed by itself, so a mixture after a crash is no harm.
  *
  * Each release brings a root, and the trusted root only goes up in its lineage, whichever release runs: after a way back, an earlier
- * release must not bring back keys that were replaced. A root of another lineage, as for another repository, begins the trust anew.
+ * release must not bring back keys that were replaced. A root of another lineage, as for another repository, replaces the trust.
  * A root is of the same lineage if it led to the trusted one, if the keys of one have signed the other (`root-lineage.ts`), or if it was
  * found so before. If all root keys were replaced between two releases, and the node has read none of the roots between theirs, these
  * count as two lineages: nothing that the node has connects them.

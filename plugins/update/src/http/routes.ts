@@ -1,5 +1,5 @@
 import { isNodekeepError, type NodeInfo, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import type { FirstMinutes } from '../probation/first-minutes.ts'
+import type { Probation } from '../probation/probation.ts'
 import type { NodeReleases } from '../releases/node-releases.ts'
 import type { RecordFile } from '../state/update-record.ts'
 import type { Updates } from '../updates.ts'
@@ -9,7 +9,7 @@ interface RouteParts {
   readonly updates: Updates
   readonly releases: Pick<NodeReleases, 'wayBack' | 'wayBackProblems' | 'databaseCopies'>
   readonly file: Pick<RecordFile, 'record'>
-  readonly firstMinutes: Pick<FirstMinutes, 'until'>
+  readonly probation: Pick<Probation, 'until'>
   readonly automatic: boolean
 }
 
@@ -22,9 +22,9 @@ const moment = (description: string) => nullable(description, { format: 'date-ti
 
 const Details = Type.Object({
   checkedAt: moment('When the source of updates last answered.'),
-  problem: nullable('Why the last check failed.'),
+  checkProblem: nullable('Why the last check failed.'),
   automatic: Type.Boolean({ description: 'Whether new versions are installed without a person.' }),
-  obstacle: nullable('Why this node cannot install updates, and what to do instead.'),
+  installProblem: nullable('Why this node cannot install updates, and what to do instead.'),
   wayBack: Type.Union(
     [
       Type.Object({
@@ -39,7 +39,9 @@ const Details = Type.Object({
     ],
     { description: 'The version to which the node can go back, with the data as it is then.' },
   ),
-  watchedUntil: moment('Until when the node watches a new version, and goes back if it does not work.'),
+  probationUntil: moment(
+    'The end of the probation of a new version. If the version does not work until then, the node goes back.',
+  ),
   withoutWayBack: nullable('A newer version after which there would be no way back to this one.'),
   copies: Type.Array(
     Type.Object({
@@ -79,7 +81,7 @@ const outcome = { 200: Type.Object({ success: Type.Boolean(), message: Type.Stri
 
 /** Registers the endpoints of the interface's section "Update endpoints", and those for history, details and the way back. */
 export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
-  const { info, updates, releases, file, firstMinutes } = parts
+  const { info, updates, releases, file, probation } = parts
 
   const version = {
     operationId: 'getVersion',
@@ -158,7 +160,7 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
 
   const details = {
     operationId: 'getUpdateDetails',
-    summary: 'Get what the status does not tell: the last check, the way back, obstacles',
+    summary: 'Get the last check, the way back, the probation, and why this node cannot install updates',
     response: { 200: Details },
   }
   app.get('/details', { schema: details, config: forUsers }, async ({ user }) => {
@@ -168,15 +170,15 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
     const copies = isOwner ? await releases.databaseCopies() : []
     return {
       checkedAt,
-      problem: checkProblem,
+      checkProblem,
       automatic: parts.automatic,
-      obstacle: updates.obstacle,
+      installProblem: updates.installProblem,
       wayBack: wayBack && {
         version: wayBack.version,
         until: wayBack.until.toISOString(),
         problems: isOwner ? await problemsOf(releases) : [],
       },
-      watchedUntil: firstMinutes.until?.toISOString() ?? null,
+      probationUntil: probation.until?.toISOString() ?? null,
       withoutWayBack: updates.newer?.version === withoutWayBack ? withoutWayBack : null,
       copies: copies.map(({ until, ...kept }) => ({ ...kept, until: until.toISOString() })),
     }

@@ -1,69 +1,109 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Log, withTimeLimit } from '@nodekeep/plugin-sdk'
-import { missingProbe, type Probe } from './probes.ts'
+import type { Log } from '@nodekeep/plugin-sdk'
+import type { NodeReleases } from '../releases/node-releases.ts'
+import { beginOf, type RecordFile } from '../state/update-record.ts'
+import { messageOf } from '../supervisor/message-of.ts'
+import type { Probe } from './probes.ts'
+import { watchVersion } from './watch-version.ts'
 
 interface ProbationParts {
+  /** The version that runs. */
+  readonly current: string
   /** The probes of the parts that the node has now. */
   readonly probes: () => readonly Probe[]
-  readonly log: Pick<Log, 'warn'>
+  readonly file: RecordFile
+  readonly releases: Pick<NodeReleases, 'goBack' | 'wayBack' | 'wayBackProblems' | 'history'>
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
-  /** The pause between two rounds, in milliseconds. */
+  readonly lastsMs?: number
   readonly everyMs?: number
+  /** The pause before the supervisor is asked again to go back, in milliseconds. */
+  readonly askAgainMs?: number
 }
 
-const defaultEveryMs = 10_000
-const probeMs = 15_000
+/** The length of a probation, in milliseconds. */
+const probationMs = 5 * 60_000
 
-/** Runs all probes once. Returns the names of those that the node passes. */
-export async function passedProbes(probes: readonly Probe[], signal: AbortSignal): Promise<string[]> {
-  const problems = await Promise.all(probes.map((probe) => problemOf(probe, signal)))
-  return probes.filter((_, at) => problems[at] === null).map(({ name }) => name)
-}
+const defaultAskAgainMs = 10_000
 
 /**
- * Watches a new version for some minutes, as its users see it. Only what the former version could do is required, since anything
- * else is no fault of the new one. A part that fails without a break for longer than its patience ends the probation.
- *
- * @param passed the names of the probes that the former version has passed
- * @param lastsMs the time that is left of the probation
- * @returns `null` if the version has passed, otherwise one sentence about what does not work
- * @throws the signal's reason
+ * The probation of a new version: the first minutes after clients have reached it. It begins again with each start, because it is
+ * measured by a monotonic clock, which ends with the process.
  */
-export async function watchVersion(
-  passed: readonly string[],
-  lastsMs: number,
-  { probes, log, signal, everyMs = defaultEveryMs }: ProbationParts,
-): Promise<string | null> {
-  const endsAt = performance.now() + lastsMs
-  const failingSince = new Map<string, number>()
-  for (;;) {
-    const now = new Map(probes().map((probe) => [probe.name, probe]))
-    const round = passed.flatMap((name) => now.get(name) ?? missingProbe(name) ?? [])
-    const problems = await Promise.all(round.map((probe) => problemOf(probe, signal)))
-    signal.throwIfAborted()
-    for (const [at, { name, patienceMs }] of round.entries()) {
-      const problem = problems[at] ?? null
-      if (problem === null) failingSince.delete(name)
-      else {
-        const since = failingSince.get(name) ?? performance.now()
-        failingSince.set(name, since)
-        log.warn({ probe: name, problem }, 'The new version fails a probe.')
-        if (performance.now() - since >= patienceMs) return problem
-      }
-    }
-    if (performance.now() >= endsAt && failingSince.size === 0) return null
-    await setTimeout(everyMs, undefined, { signal }).catch(() => signal.throwIfAborted())
-  }
-}
+export class Probation {
+  readonly #parts: ProbationParts
+  /** In the time of `performance.now()`; `null` without a probation. */
+  #endsAt: number | null = null
+  /** When the change to this version began. */
+  #after: string | null = null
 
-/** Returns one sentence about what does not work; `null` if everything does. */
-async function problemOf({ name, run }: Probe, signal: AbortSignal): Promise<string | null> {
-  const late = AbortSignal.any([signal, AbortSignal.timeout(probeMs)])
-  try {
-    await withTimeLimit(run(late), probeMs + 1000, `The probe "${name}" took too long.`, signal)
-    return null
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+  constructor(parts: ProbationParts) {
+    this.#parts = parts
+  }
+
+  /** The end of the probation; `null` without one. */
+  get until(): Date | null {
+    if (this.#endsAt === null) return null
+    return new Date(Date.now() + Math.max(this.#endsAt - performance.now(), 0))
+  }
+
+  /**
+   * Watches the version, if it is new. If it does not do what the former version could, the node goes back, unless the former version
+   * would refuse the configuration, or there is no way back.
+   *
+   * @throws the signal's reason
+   */
+  async watch(): Promise<void> {
+    const { current, file, releases, log, lastsMs = probationMs } = this.#parts
+    const { probation } = file.record
+    if (probation?.version !== current) return
+    this.#endsAt = performance.now() + lastsMs
+    try {
+      // A version that works in part may not be able to read the history. It is watched all the same.
+      this.#after = beginOf((await releases.history().catch(() => [])).at(-1))
+      const problem = await watchVersion(probation.passed, lastsMs, this.#parts)
+      if (problem !== null) return await this.#leave(problem)
+      await file.note({ probation: null, problem: null })
+      log.info({ event: 'update-passed', version: current }, 'The new version works.')
+    } finally {
+      this.#endsAt = null
+    }
+  }
+
+  /**
+   * Asks the supervisor until the node goes back. A version may have used up the disk or the descriptors of this process, so nothing is
+   * stored before: the former version reads the reason in the history.
+   */
+  async #leave(problem: string): Promise<void> {
+    const { current, file, releases, log, signal, askAgainMs = defaultAskAgainMs } = this.#parts
+    const sentence = `Version ${current} did not work in its first minutes. ${problem}`
+    log.error({ event: 'update-back', version: current, problem }, 'The new version does not work.')
+    for (let logged = ''; ; ) {
+      // A version that works in part is better than one that does not start. Without an answer, the former version is expected to start.
+      const problems = await releases.wayBackProblems().catch(() => [])
+      if (problems.length > 0) {
+        const reason = `the version before could not start with the configuration as it is now. ${problems.join(' ')}`
+        return await this.#stay(sentence, reason)
+      }
+      const refusal = await releases.goBack(sentence).then(() => null, messageOf)
+      if (refusal === null) return
+      if ((await releases.wayBack().catch(() => undefined)) === null)
+        return await this.#stay(sentence, `it cannot be left. ${refusal}`)
+      if (refusal !== logged) {
+        log.error({ version: current, refusal }, 'The node cannot go back now. It tries again and again.')
+        const text = `${sentence} The node tries to go back. ${refusal}`
+        await file.note({ problem: { text, after: this.#after } })
+      }
+      logged = refusal
+      await setTimeout(askAgainMs, undefined, { signal }).catch(() => signal.throwIfAborted())
+    }
+  }
+
+  async #stay(sentence: string, reason: string): Promise<void> {
+    const { current, file, log } = this.#parts
+    log.error({ version: current, reason }, 'The version stays, although it does not work.')
+    const problem = { text: `${sentence} It stays, since ${reason}`, after: this.#after }
+    await file.note({ probation: null, problem })
   }
 }

@@ -15,7 +15,7 @@ import {
 export interface Probe {
   readonly name: string
   /** How long the part may fail without a break before it counts as broken, in milliseconds. */
-  readonly patienceMs: number
+  readonly maxFailingMs: number
   /** Rejects if the part does not work, with one sentence as the message. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -28,21 +28,22 @@ interface ProbeParts {
 }
 
 /** Connections to the outside are made again within this time. */
-const publicPatienceMs = 180_000
-const patienceMs = 30_000
+const publicMaxFailingMs = 180_000
+const maxFailingMs = 30_000
 
 /** Lists the probes of the parts that the node has now. */
 export function probesOf({ address, users, files, runtimes }: ProbeParts): Probe[] {
   const probes: Probe[] = []
   const local = address.local()
-  if (local !== null) probes.push({ name: 'port', patienceMs, run: (signal) => whoami(local.origin, signal) })
-  if (files !== undefined) probes.push({ name: 'files', patienceMs, run: () => canary(files, users) })
+  if (local !== null)
+    probes.push({ name: 'port', maxFailingMs, run: (signal) => whoami(local.origin, signal) })
+  if (files !== undefined) probes.push({ name: 'files', maxFailingMs, run: () => canary(files, users) })
   const runtime = [...runtimes].map(([, entry]) => entry).find(({ supports }) => supports.functions)
   if (runtime !== undefined)
-    probes.push({ name: 'wasm', patienceMs, run: (signal) => addition(runtime, signal) })
+    probes.push({ name: 'wasm', maxFailingMs, run: (signal) => addition(runtime, signal) })
   for (const origin of address.publicOrigins()) {
     const run = (signal: AbortSignal) => whoami(origin, signal)
-    probes.push({ name: `${publicPrefix}${origin}`, patienceMs: publicPatienceMs, run })
+    probes.push({ name: `${publicPrefix}${origin}`, maxFailingMs: publicMaxFailingMs, run })
   }
   return probes
 }
@@ -57,7 +58,7 @@ export function missingProbe(name: string): Probe | null {
   if (!name.startsWith(publicPrefix)) return null
   return {
     name,
-    patienceMs: publicPatienceMs,
+    maxFailingMs: publicMaxFailingMs,
     async run() {
       throw new Error(`${name.slice(publicPrefix.length)} does not lead to the node any more.`)
     },

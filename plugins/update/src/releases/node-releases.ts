@@ -59,7 +59,7 @@ export interface NodeReleases {
    * @param version `<major>.<minor>.<patch>`
    * @returns the absolute path
    * @throws NodekeepError CONFLICT without a supervisor, while the release changes, or if no program may run on that disk;
-   *   VALIDATION_ERROR if the version is none
+   *   VALIDATION_ERROR if the text is not a version
    */
   prepare(version: string): Promise<string>
   /**
@@ -76,7 +76,7 @@ export interface NodeReleases {
    * and starts this version again.
    *
    * @param folder the path that {@link prepare} returned
-   * @param options.patienceMs the maximum time to wait for requests that run, such as uploads
+   * @param options.waitMs the maximum time to wait for requests that run, such as uploads
    * @param options.withoutWayBack whether the release may run migrations that this version cannot undo, so that there is no way back.
    *   Otherwise its trial fails if it does. Default: `false`
    * @returns resolves when the supervisor has begun
@@ -85,7 +85,7 @@ export interface NodeReleases {
    */
   changeTo(
     folder: string,
-    options: { readonly patienceMs: number; readonly withoutWayBack?: boolean },
+    options: { readonly waitMs: number; readonly withoutWayBack?: boolean },
   ): Promise<void>
   /**
    * Goes back to the former release, which takes over all data. The node stops then.

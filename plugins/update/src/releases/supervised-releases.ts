@@ -68,7 +68,7 @@ export class SupervisedReleases implements NodeReleases {
     signal.throwIfAborted()
     const { optional = [], blocked = [] } = checked
     return {
-      problems: hindrances(checked),
+      problems: startProblems(checked),
       warnings: [...optional, ...blocked.map(({ id, reason }) => `"${id}" is blocked: ${reason}`)],
       wayBack,
     }
@@ -76,10 +76,7 @@ export class SupervisedReleases implements NodeReleases {
 
   async changeTo(
     folder: string,
-    {
-      patienceMs,
-      withoutWayBack = false,
-    }: { readonly patienceMs: number; readonly withoutWayBack?: boolean },
+    { waitMs, withoutWayBack = false }: { readonly waitMs: number; readonly withoutWayBack?: boolean },
   ): Promise<void> {
     const supervisor = this.#connected()
     const { version } = manifestIn(folder)
@@ -88,7 +85,7 @@ export class SupervisedReleases implements NodeReleases {
     }
     // After a power cut, the files of the new release must have their content.
     await syncTree(folder)
-    await supervisor.ask({ nodekeep: 'change release', release: version, patienceMs, withoutWayBack })
+    await supervisor.ask({ nodekeep: 'change release', release: version, patienceMs: waitMs, withoutWayBack })
   }
 
   async goBack(reason: string): Promise<void> {
@@ -112,7 +109,7 @@ export class SupervisedReleases implements NodeReleases {
       this.#former = { about, checking: checkConfiguration(former, this.#connected().args) }
     const { checking } = this.#former
     try {
-      return hindrances(await checking)
+      return startProblems(await checking)
     } catch (cause) {
       // The machine may just have been too busy.
       if (this.#former?.checking === checking) this.#former = null
@@ -199,7 +196,7 @@ async function checkRunsPrograms(folder: string): Promise<void> {
   }
 }
 
-/** @throws Error if the release does not tell */
+/** @throws Error if the release does not print the result */
 async function checkConfiguration(
   release: string,
   args: readonly string[],
@@ -224,7 +221,7 @@ function asProblem(error: unknown): Checked {
 }
 
 /** The problems that would keep the release from starting. */
-function hindrances({ problems, optional = [] }: Checked): string[] {
+function startProblems({ problems, optional = [] }: Checked): string[] {
   return problems.filter((problem) => !optional.includes(problem))
 }
 

@@ -11,8 +11,8 @@ interface UpdateProblem {
   readonly after: string | null
 }
 
-/** The watch over a version in its first minutes. */
-interface Probation {
+/** A version that must be watched after clients have reached it. */
+interface ProbationRecord {
   readonly version: string
   /** The names of the probes that the former version passed. */
   readonly passed: readonly string[]
@@ -35,7 +35,7 @@ export interface UpdateRecord {
   readonly withoutWayBack: string | null
   readonly problem: UpdateProblem | null
   /** Stored by the former version, for the one that it asks the supervisor to change to. */
-  readonly probation: Probation | null
+  readonly probation: ProbationRecord | null
 }
 
 /** Returns when a change of the release began, as {@link UpdateProblem.after} has it. */

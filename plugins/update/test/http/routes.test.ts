@@ -66,9 +66,9 @@ test('a check finds a version, which every user sees, also after a restart', asy
   t.same(await ask(owner, 'GET', 'status'), status)
   t.match(await ask(owner, 'GET', 'details'), {
     checkedAt: /^20/,
-    problem: null,
+    checkProblem: null,
     wayBack: null,
-    watchedUntil: null,
+    probationUntil: null,
   })
   await node.stop()
   const again = await startNode(t, source, dataFolder)
@@ -84,7 +84,7 @@ test('from sources, install says what to do instead', async (t) => {
   t.equal(answer.status, 409)
   t.match(await answer.json(), { error: true, code: 'CONFLICT', message: /git pull/ })
   t.match(await ask(owner, 'POST', 'back'), { code: 'CONFLICT', message: /no way back/ })
-  t.match(await ask(owner, 'GET', 'details'), { obstacle: /git pull/ })
+  t.match(await ask(owner, 'GET', 'details'), { installProblem: /git pull/ })
 })
 
 test('a source that fails is told, and changes nothing', async (t) => {
@@ -102,7 +102,7 @@ test('a source that fails is told, and changes nothing', async (t) => {
     message: 'The source cannot be reached.',
   })
   t.match(await ask(owner, 'GET', 'status'), { updateAvailable: false, latestVersion: version })
-  t.match(await ask(owner, 'GET', 'details'), { problem: 'The source cannot be reached.' })
+  t.match(await ask(owner, 'GET', 'details'), { checkProblem: 'The source cannot be reached.' })
   t.match(await (await node.fetch('/health')).json(), { status: 'ok' }, 'one failure is no illness')
 })
 
@@ -159,7 +159,7 @@ test('only the owner sees what the former version would refuse, makes it look, a
             releases,
             file,
             automatic: false,
-            firstMinutes: { until: null },
+            probation: { until: null },
           }),
         { prefix: '/api/update' },
       ),

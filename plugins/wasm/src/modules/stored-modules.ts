@@ -19,8 +19,8 @@ interface Known {
 
 /**
  * The modules in users' files. A file is read and hashed when it is first run in a revision. From then on, a call needs a
- * look at the file's revision that began after the call arrived: its own, or that of another call. So a file that was
- * changed before a call is never run in its old form, and calls that wait together usually share one look.
+ * check of the file's revision that began after the call arrived, by this call or by another one. So a file that was
+ * changed before a call is never run in its old form, and calls that wait together usually share one check.
  */
 export class StoredModules {
   readonly #files: FilesService
@@ -125,7 +125,7 @@ function moduleIsFolder(path: string): NodekeepError {
   return new NodekeepError('VALIDATION_ERROR', `"${path}" is a folder. Name the file of a module.`)
 }
 
-/** The file was replaced between the look at its revision and its reading. */
+/** The file was replaced between the check of its revision and its reading. */
 function moduleChanged(): NodekeepError {
   return new NodekeepError('SERVICE_UNAVAILABLE', 'The module was replaced just now. Try again.', {
     headers: { 'retry-after': '1' },

@@ -17,7 +17,7 @@ export interface FairQueueOptions extends QueueBounds {
   readonly turnMs: number
 }
 
-/** Users that are remembered. Beyond that, the bounds of a user with calls may count anew. */
+/** Users that are remembered. Beyond that, the counts of a user with calls may start at zero again. */
 const keptUsers = 10_000
 
 interface WaitingCall {

@@ -24,7 +24,7 @@ const mostProblems = 1000
 const statusFile = (folder: string) => join(folder, ownFolder, 'status.json')
 const pauseFile = (folder: string) => join(folder, ownFolder, 'paused')
 
-/** Tells other commands the status of the client of a folder. It is written only if it has changed. */
+/** Writes the status of the client of a folder for other commands. It is written only if it has changed. */
 export class StatusFile {
   readonly #folder: string
   readonly #node: string
@@ -42,7 +42,7 @@ export class StatusFile {
     const printed: PrintedStatus = { folder, node, pid, isRunning: true, ...status, problems, problemCount }
     const text = JSON.stringify(printed)
     if (text === this.#written) return
-    // The status of a client that has ended tells nothing, so it need not survive a power cut: twice a second, syncs would cost more.
+    // The status of a client that has ended is of no use, so it need not survive a power cut.
     const temporary = `${statusFile(folder)}.new`
     await writeFile(temporary, text)
     await rename(temporary, statusFile(folder))
@@ -50,7 +50,7 @@ export class StatusFile {
   }
 }
 
-/** The latest status of the client of a folder; `null` if it has told none. */
+/** The latest status of the client of a folder; `null` if it has written none. */
 export async function readStatus(folder: string): Promise<PrintedStatus | null> {
   const text = await readFile(statusFile(folder), 'utf8').catch(() => null)
   if (text === null) return null

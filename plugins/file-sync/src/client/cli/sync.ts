@@ -9,8 +9,8 @@ import { changeSettings, readSettings } from './settings.ts'
 import { isPaused, StatusFile } from './status-file.ts'
 import { printable, stateText, waitingText } from './status-text.ts'
 
-/** Milliseconds between two looks at what other commands want, and between two writes of the status. */
-const lookMs = 500
+/** Milliseconds after which the files of other commands are read, and the status is written. */
+const pollMs = 500
 
 /** Options of `nodekeep-sync FOLDER`. */
 export interface SyncOptions {
@@ -26,7 +26,7 @@ export interface SyncOptions {
 /** Exit codes of a run with `once`, beside 1 for a failure. */
 const [heldCode, leftCode, unfinishedCode] = [2, 3, 4] as const
 
-/** Syncs a folder until the process is told to end, or with `once` until both sides are the same, or nothing more can be done. */
+/** Syncs a folder until a signal ends the process, or with `once` until both sides are the same, or nothing more can be done. */
 export async function sync(path: string, options: SyncOptions): Promise<void> {
   const folder = resolve(path)
   const settings = await readSettings()
@@ -73,31 +73,31 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   const { engine } = opened
   await changeSettings((all) => ({ ...all, folders: { ...all.folders, [folder]: url.origin } }))
   const file = new StatusFile(folder, url.origin)
-  let told: string | null = null
-  const look = async () => {
+  let printed: string | null = null
+  const poll = async () => {
     const shouldPause = await isPaused(folder)
     if (shouldPause !== engine.status.isPaused) shouldPause ? engine.pause() : engine.resume()
     const { status } = engine
     // A full disk must not end the client.
     await file.write(status).catch(() => {})
     const waiting = waitingText(folder, status)
-    if (waiting !== null && waiting !== told) console.error(`${lineStart()}${printable(waiting)}`)
-    told = waiting
+    if (waiting !== null && waiting !== printed) console.error(`${lineStart()}${printable(waiting)}`)
+    printed = waiting
     showProgress(status)
     if (options.once !== true || engine.stalledMs < waitMs || end.signal.aborted) return
     unfinished = waiting ?? `${status.open} paths are open.`
     end.abort()
   }
-  let looking = look()
-  const looks = setInterval(() => {
-    looking = looking.then(look).catch(() => {})
-  }, lookMs)
+  let polling = poll()
+  const timer = setInterval(() => {
+    polling = polling.then(poll).catch(() => {})
+  }, pollMs)
   try {
-    await looking
+    await polling
     await engine.run(end.signal)
   } finally {
-    clearInterval(looks)
-    await looking
+    clearInterval(timer)
+    await polling
     await file.write(engine.status).catch(() => {})
     if (process.stdout.isTTY) process.stdout.write('\n')
   }
@@ -120,7 +120,7 @@ function showProgress(status: SyncStatus): void {
   process.stdout.write(`${lineStart()}[${bar}] ${synced} synced, ${stateText(status)}`)
 }
 
-/** Begins the line of the progress anew. */
+/** The text that begins the line of the progress again. On a terminal, it clears the line. */
 function lineStart(): string {
   return process.stdout.isTTY ? '\r\u001b[2K' : ''
 }

@@ -18,7 +18,7 @@ export class FolderSync {
       }
     })
     this.#waiting.set(folder, next)
-    // A failure of this call is none of the next one.
+    // A failure of this call must not fail the next one.
     next.catch(() => {})
     return next
   }

@@ -30,20 +30,20 @@ import { FolderSync } from './folder-sync.ts'
 import { openContent } from './local-content.ts'
 import { watchDisk } from './watch-disk.ts'
 
-/** Milliseconds within which two writes may get the same time. A file is not looked at before they are over. */
+/** Milliseconds within which two writes may get the same time. A file is not read before they are over. */
 const timeStepMs = 20
 
-/** Entries of a folder that are looked at together. */
+/** Entries of a folder whose facts are read together. */
 const together = 32
 
 /** Bytes of the disk that downloads leave free: a node that is hostile could fill it. */
 const leftFree = 64 * 1024 * 1024
 
-/** Bytes of a download after which the disk is looked at again, because others fill it too. */
-const lookBytes = 16 * 1024 * 1024
+/** Bytes of a download after which the free space is checked again, because other programs fill the disk too. */
+const checkBytes = 16 * 1024 * 1024
 
-/** Milliseconds for which a look at the disk also holds for other small files, of this number of bytes at most. */
-const lookMs = 100
+/** Milliseconds for which a check of the free space also holds for other small files, of this number of bytes at most. */
+const checkMs = 100
 const mostSmall = 1024 * 1024
 
 /** Days on which the client runs, for which removed files stay in the trash. */
@@ -52,7 +52,7 @@ const trashDays = 30
 /** Bytes of the longest name in the trash. Of a path that is almost too long for the disk, the whole would be too long. */
 const longestInTrash = 64
 
-/** The file in each folder of the trash that tells the paths that the files had. */
+/** The file in each folder of the trash with the former paths of the files. */
 const pathsFile = 'paths.jsonl'
 
 const noLinks = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
@@ -66,9 +66,9 @@ export class LocalDisk implements Disk {
   readonly #own: string
   readonly #incoming: string
   readonly #trash: string
-  /** The folder of the trash for what is removed now, and the day as the clock tells it. */
+  /** The folder of the trash for files that are removed now, and today's date. */
   #today = { date: '', folder: '' }
-  /** Until when small files need no look at the free bytes, as `performance.now()` tells it. */
+  /** Until when small files need no check of the free space, in milliseconds of `performance.now()`. */
   #hasRoomUntil = 0
   readonly #isCaseSensitive: boolean
   readonly #device: bigint
@@ -149,7 +149,7 @@ export class LocalDisk implements Disk {
       })
       if (folder === '/' || names === null) await this.#checkRoot()
       if (names === null) return null
-      // Each day counts. A disk that is full or read-only is told by what needs it.
+      // Each day counts. The next write reports a disk that is full or read-only.
       if (folder === '/') await this.#trashOfToday().catch(() => {})
       const found = new Map<string, LocalEntry>()
       for (let start = 0; start < names.length; start += together) {
@@ -184,15 +184,15 @@ export class LocalDisk implements Disk {
       const file = join(this.#incoming, randomUUID())
       const hash = createHash('sha256')
       let size = 0
-      let looked = 0
+      let checkedAt = 0
       const handle = await open(file, 'wx')
       try {
         for await (const chunk of content) {
           hash.update(chunk)
           size += chunk.length
           await handle.writeFile(chunk)
-          if (size - looked < lookBytes) continue
-          looked = size
+          if (size - checkedAt < checkBytes) continue
+          checkedAt = size
           await this.#checkRoom(0)
         }
         // Node replaces a negative number, a time before 1970, by the present.
@@ -307,7 +307,7 @@ export class LocalDisk implements Disk {
     return stats
   }
 
-  /** Makes the folders above a path. A symbolic link there would lead out of the folder. */
+  /** Makes the folders above a path. A symbolic link there could point out of the folder. */
   async #makeFolders(path: string): Promise<void> {
     for (const folder of foldersAbove(path)) {
       const real = this.#real(folder)
@@ -340,11 +340,11 @@ export class LocalDisk implements Disk {
     found.set(name, entry)
   }
 
-  /** An entry that cannot be looked at is left alone, and others are synced. */
+  /** An entry whose facts cannot be read is left alone, and others are synced. */
   async #entryAt(real: string): Promise<LocalEntry | null> {
     return this.#readEntry(real).catch((error: unknown) => {
       if (!hasCode(error, 'EACCES', 'EPERM', 'ENAMETOOLONG', 'ELOOP')) throw error
-      return { type: 'other', reason: `It cannot be looked at: ${(error as Error).message}` }
+      return { type: 'other', reason: `It cannot be read: ${(error as Error).message}` }
     })
   }
 
@@ -378,7 +378,7 @@ export class LocalDisk implements Disk {
     })
   }
 
-  /** Whether a folder above a path is a symbolic link, so that the path leads out of the synced folder. */
+  /** Whether a folder above a path is a symbolic link, so that the path is outside of the synced folder. */
   async #isBehindLink(path: string): Promise<boolean> {
     for (const folder of foldersAbove(path)) {
       const stats = await this.#stats(this.#real(folder))
@@ -410,7 +410,7 @@ export class LocalDisk implements Disk {
   async #checkRoom(bytes: number): Promise<void> {
     if (bytes <= mostSmall && performance.now() < this.#hasRoomUntil) return
     const { bavail, bsize } = await statfs(this.#incoming)
-    this.#hasRoomUntil = performance.now() + lookMs
+    this.#hasRoomUntil = performance.now() + checkMs
     if (bavail * bsize >= bytes + leftFree) return
     this.#hasRoomUntil = 0
     throw new SyncFailure('unavailable', 'The disk is full. Downloads leave 64 MiB of it free.')

@@ -7,10 +7,10 @@ interface DiskWatchParts {
   readonly own: string
   /** Takes paths that may have changed. `/` stands for everything. */
   readonly onChange: (paths: readonly string[]) => void
-  /** Called when the folder cannot be watched, with a sentence for the person. Everything is then looked at every minute. */
+  /** Called when the folder cannot be watched, with a sentence for the person. The whole folder is then scanned every minute. */
   readonly onTrouble: (message: string) => void
   readonly signal: AbortSignal
-  /** Milliseconds between two looks at everything while the system has no watches left. Default: a minute. */
+  /** Milliseconds between two scans of the whole folder while the system has no watches left. Default: a minute. */
   readonly pollMs?: number
 }
 
@@ -29,7 +29,7 @@ export async function watchDisk({
     onChange: (paths) => onChange(paths.map((path) => `/${path.split(sep).join('/').normalize('NFC')}`)),
     onUsedUp: (code) => {
       onTrouble(
-        `The system has no watches left (${code}), so changes are looked for every minute. Raise fs.inotify.max_user_watches.`,
+        `The system has no watches left (${code}), so the folder is scanned every minute. Raise fs.inotify.max_user_watches.`,
       )
       const polling = setInterval(() => onChange(['/']), pollMs)
       signal.addEventListener('abort', () => clearInterval(polling), { once: true })

@@ -6,7 +6,7 @@ import type { LocalContent, RemoteFileEntry } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { NodeFailure, type NodeRequests } from './node-requests.ts'
 
-/** Times that an upload is completed anew, because blocks on the node were gone. */
+/** Times that the completion of an upload is repeated, because blocks on the node were gone. */
 const mostCommits = 3
 
 /** Cuts a file of the disk into blocks. */
@@ -43,7 +43,7 @@ export async function uploadBlocks(
     for (const index of new Set(upload.missing)) {
       const [block, at] = [blocks[index], starts[index]]
       if (block === undefined || at === undefined)
-        throw new SyncFailure('refused', 'The node asks for a block that is none.')
+        throw new SyncFailure('refused', 'The node asks for a block that the file does not have.')
       const bytes = Buffer.concat(await Array.fromAsync(content.read(at, at + block.size)))
       await requests.send(`/api/sync/uploads/${encodeURIComponent(upload.id)}/blocks/${block.sha256}`, {
         method: 'PUT',

@@ -57,8 +57,8 @@ export class FeedPings {
 }
 
 /**
- * Bounds the messages of a node, which may be hostile. It says welcome once and sends at most one reset: if its journal begins anew
- * later, the client connects again. It sends changes one message at a time.
+ * Bounds the messages of a node, which may be hostile. It says welcome once and sends at most one reset: if its journal is
+ * reset later, the client connects again. It sends changes one message at a time.
  */
 class MessageBounds {
   #left = mostMessages

@@ -57,7 +57,7 @@ export class NodeRemote implements Remote {
   readonly #pings = new FeedPings()
   readonly #onTrouble: (message: string) => void
   readonly #now: () => number
-  /** Bytes of the largest file that the node takes. `null` before the node has told it on this connection. */
+  /** Bytes of the largest file that the node takes. `null` until the node has sent it on this connection. */
   #largestFile: number | null = null
 
   /**
@@ -246,7 +246,7 @@ export class NodeRemote implements Remote {
     }
   }
 
-  /** Finds out why there is no connection: a WebSocket does not tell the status of a refused request. */
+  /** Finds out why there is no connection: a WebSocket does not give the status of a refused request. */
   async #explain(error: unknown): Promise<never> {
     const answer = await this.#requests.open('/api/sync/devices').catch((cause: unknown) => {
       if (!(cause instanceof NodeFailure)) throw cause
@@ -263,20 +263,20 @@ function entryOf(path: string, entry: Entry): RemoteEntry {
   return entry.type === 'directory' ? { type: 'directory' } : fileEntryOf(path, entry)
 }
 
-/** @throws SyncFailure `unavailable` if the node told something that no file has */
+/** @throws SyncFailure `unavailable` if the node sent a size or a time that no file has */
 function fileEntryOf(
   path: string,
   { size = 0, revision = '', modified }: Omit<Entry, 'type'>,
 ): RemoteFileEntry {
   const time = Date.parse(modified)
-  if (Number.isNaN(time)) throw new SyncFailure('unavailable', `The node told no time of ${nameOf(path)}.`)
+  if (Number.isNaN(time)) throw new SyncFailure('unavailable', `The node sent no time of ${nameOf(path)}.`)
   return { type: 'file', size, revision: soundRevision(path, revision), modified: time }
 }
 
-/** @throws SyncFailure `unavailable` if the node told no revision, or none that it would take */
+/** @throws SyncFailure `unavailable` if the node sent no revision, or one that it would not accept */
 function soundRevision(path: string, revision: string): string {
   if (revision !== '' && revision.length <= longestRevision) return revision
-  throw new SyncFailure('unavailable', `The node told no revision of ${nameOf(path)}.`)
+  throw new SyncFailure('unavailable', `The node sent no revision of ${nameOf(path)}.`)
 }
 
 /** The entity tag of an answer, without its quotes. */

@@ -85,7 +85,7 @@ export class NodeRequests {
 
   /**
    * @returns a successful answer; the caller reads its body
-   * @throws NodeFailure for any other; SyncFailure `unavailable` if there is none
+   * @throws NodeFailure for an answer with an error; SyncFailure `unavailable` without an answer
    */
   async open(path: string, asked: NodeRequest = {}): Promise<IncomingMessage> {
     const answer = await this.#reach(() => answerTo(this.#send(path, asked)))
@@ -196,13 +196,13 @@ export function checkToken(token: string): void {
   )
 }
 
-/** Waits for the head of the answer. Later failures of the connection are told by the answer. */
+/** Waits for the head of the answer. The answer itself reports later failures of the connection. */
 function answerTo(sent: ClientRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   sent.on('response', resolve)
   sent.on('error', reject)
   sent.on('timeout', () => sent.destroy(new Error('The node is silent.')))
-  // Without a listener, Node drops the connection after such an answer, and tells nobody.
+  // Without a listener, Node drops the connection after such an answer, without an event.
   sent.on('upgrade', (_answer, socket) => {
     socket.destroy()
     reject(new Error('The node changes the protocol.'))

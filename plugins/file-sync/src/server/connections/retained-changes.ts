@@ -21,12 +21,12 @@ export class RetainedChanges {
     this.#parts = parts
   }
 
-  /** Records that devices of a user have stored more. If the node stops before it is told, the journal only keeps more. */
+  /** Records that devices of a user have stored more. If the node stops before the journal gets that, the journal only keeps more. */
   mark(userUuid: string): void {
     this.#marked.add(userUuid)
   }
 
-  /** Tells the journal about the users who were marked. */
+  /** Sends the journal the positions of the users who were marked. */
   async tell(): Promise<void> {
     const users = [...this.#marked]
     this.#marked.clear()
@@ -34,8 +34,8 @@ export class RetainedChanges {
   }
 
   /**
-   * Tells the journal about all users who have devices, since it forgets its readers and stops following after a while. Nobody
-   * need wait for the first comparison of a user's files: a device that begins waits by itself.
+   * Sends the journal the positions of all users who have devices, since it forgets its readers and stops following after a while.
+   * This does not wait for the first scan of a user's files: a device that begins waits by itself.
    */
   async tellAll(): Promise<void> {
     const { changes, devices, signal, log } = this.#parts

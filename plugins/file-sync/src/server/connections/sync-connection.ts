@@ -115,7 +115,7 @@ export class SyncConnection {
     }
   }
 
-  /** Looks for changes. */
+  /** Reads new changes, and sends them. */
   notice(): void {
     this.#news.resolve()
   }
@@ -131,7 +131,7 @@ export class SyncConnection {
     socket.ping()
   }
 
-  /** Tells the client an error, and closes the connection. */
+  /** Sends the client an error, and closes the connection. */
   fail(thrown: unknown): void {
     if (this.#closed.signal.aborted) return
     const { socket, log, requestId } = this.#parts

@@ -15,7 +15,7 @@ export class SyncConnections {
   /**
    * Runs a connection of a user until it is closed.
    *
-   * A connection that is one too many is told so, and closed.
+   * A connection above the limit gets an error, and is closed.
    */
   async run(userUuid: string, connection: SyncConnection): Promise<void> {
     const own = this.#byUser.get(userUuid) ?? new Set()
@@ -58,7 +58,7 @@ export class SyncConnections {
     }
   }
 
-  /** Lets the connections of a user look for changes. */
+  /** Lets the connections of a user read new changes. */
   notice(userUuid: string): void {
     for (const connection of this.#byUser.get(userUuid) ?? []) connection.notice()
   }

@@ -29,7 +29,7 @@ interface BackgroundIndexParts {
   readonly log: Log
 }
 
-/** A user with new changes: the times of the first and the last one, as `performance.now()` tells them. */
+/** A user with new changes: the times of the first and the last one, in milliseconds of `performance.now()`. */
 interface Waiting {
   readonly first: number
   last: number

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 
-/** The version of the tables. A database of another version is made anew. */
+/** The version of the tables. A database of another version is made again. */
 const schemaVersion = 2
 
 /**

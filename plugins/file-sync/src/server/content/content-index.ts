@@ -23,7 +23,7 @@ const mostPlaces = 8
 /** Everything at and below a path: `0` is the character after `/`. */
 const within = `user = :user AND (path = :path OR (path >= :path || '/' AND path < :path || '0'))`
 
-/** The contents of files of users, as far as they are known. It never tells one user about the files of another. */
+/** The contents of files of users, as far as they are known. It never shows one user the files of another. */
 export class ContentIndex {
   readonly #connection: DatabaseSync
   readonly #find: StatementSync

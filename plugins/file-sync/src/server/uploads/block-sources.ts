@@ -9,7 +9,7 @@ import type { Block } from '../../protocol/content-blocks.ts'
 import type { ContentIndex, ContentPlace } from '../content/content-index.ts'
 import type { StagedBlocks } from './staged-blocks.ts'
 
-/** Blocks that are looked for before other work of the process has its turn. */
+/** Blocks that are searched before other work of the process has its turn. */
 const blocksAtOnce = 500
 
 /** Where the bytes of a block are: in a staged file, or in a file of the user. */
@@ -21,7 +21,7 @@ interface BlockSourcesParts {
   readonly staged: StagedBlocks
 }
 
-/** Finds blocks that the node has already. It looks nowhere but in the user's own files and uploads. */
+/** Finds blocks that the node has already. It searches only the user's own files and uploads. */
 export class BlockSources {
   readonly #parts: BlockSourcesParts
 

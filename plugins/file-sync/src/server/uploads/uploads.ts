@@ -45,20 +45,20 @@ export class Uploads {
       const found = this.#connection
         .prepare('SELECT id FROM uploads WHERE user = ? AND path = ? AND sha256 = ?')
         .get(userUuid, path, hash)
-      const own = String(found?.id ?? randomUUID())
+      const id = String(found?.id ?? randomUUID())
       this.#connection
         .prepare(
           `INSERT OR REPLACE INTO uploads (id, user, path, size, sha256, modified, if_revision, blocks, used)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         )
-        .run(own, userUuid, path, size, hash, time, ifRevision ?? null, packBlocks(blocks), Date.now())
+        .run(id, userUuid, path, size, hash, time, ifRevision ?? null, packBlocks(blocks), Date.now())
       this.#connection
         .prepare(
-          `DELETE FROM uploads WHERE user = :user AND id <> :own AND id NOT IN (
-             SELECT id FROM uploads WHERE user = :user AND id <> :own ORDER BY used DESC LIMIT ${mostUploads - 1})`,
+          `DELETE FROM uploads WHERE user = :user AND id <> :id AND id NOT IN (
+             SELECT id FROM uploads WHERE user = :user AND id <> :id ORDER BY used DESC LIMIT ${mostUploads - 1})`,
         )
-        .run({ user: userUuid, own })
-      return own
+        .run({ user: userUuid, id })
+      return id
     })
     return this.get(userUuid, id)
   }

@@ -7,7 +7,7 @@ import { helloMs } from '../../../src/protocol/messages.ts'
 import { begin, connect } from '../../fixtures/sync-client.ts'
 import { createSyncNode } from '../../fixtures/sync-node.ts'
 
-const lookMs = 30_000
+const checkMs = 30_000
 
 test('a client that does not answer pings is cut off', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
@@ -39,12 +39,12 @@ test('a client that does not answer pings is cut off', async (t) => {
   dead.write(Buffer.concat([Buffer.from([0x81, 0x80 | hello.length, 0, 0, 0, 0]), hello]))
   for await (const data of dead.iterator({ destroyOnReturn: false }))
     if (String(data).includes('"reset"')) break
-  mock.timers.tick(lookMs)
+  mock.timers.tick(checkMs)
   const [ping] = await once(dead, 'data')
   t.equal(ping[0], 0x89, 'the opcode of a ping')
   alive.say({ type: 'ping' })
   await alive.next('pong')
-  mock.timers.tick(lookMs)
+  mock.timers.tick(checkMs)
   await once(dead, 'close')
   alive.say({ type: 'ping' })
   await alive.next('pong')

@@ -21,7 +21,7 @@ const prefix = 'acme name '
 
 /**
  * The node's account at an authority, and the names that it certified. All is in the state of the plugin, which is durable and in
- * backups: so a restored node orders nothing anew.
+ * backups: so a restored node orders no certificate again.
  */
 export class StoredNames {
   readonly #state: StateStore

@@ -81,7 +81,7 @@ export class Selection {
     this.goTo(moved(this.active.value))
   }
 
-  /** Begins anew in another folder. */
+  /** Clears the selection in another folder. */
   reset(): void {
     this.none()
     this.#anchor = 0

@@ -111,17 +111,17 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     <p>${words.version(currentVersion)} ${words.built(dateText(version.buildDate))}</p>
     <p>${status.updateAvailable ? words.available(latestVersion) : words.current} ${details.automatic && words.automatic}</p>
     <p class="hint">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))}</p>
-    <p class="fault">${details.problem && words.problem(details.problem)}</p>
+    <p class="fault">${details.checkProblem && words.problem(details.checkProblem)}</p>
     ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
     <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
-    ${details.watchedUntil && html`<p>${words.watched(dateText(details.watchedUntil))}</p>`}
-    ${status.updateAvailable && details.obstacle && html`<p class="told">${details.obstacle}</p>`}
+    ${details.probationUntil && html`<p>${words.watched(dateText(details.probationUntil))}</p>`}
+    ${status.updateAvailable && details.installProblem && html`<p class="told">${details.installProblem}</p>`}
     <p class="actions">
       ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
       ${
         !isUpdating &&
         status.updateAvailable &&
-        details.obstacle === null &&
+        details.installProblem === null &&
         html`<${Action} key="install" page=${page} main run=${() => install(latestVersion, details.withoutWayBack !== latestVersion)}>${words.install(latestVersion)}<//>`
       }
     </p>

@@ -15,7 +15,7 @@ import { type ShakyBackend, shakyBackend } from '../fixtures/shaky-backend.ts'
 t.jobs = 3
 
 /** Generous: the promise is 2 seconds on a quiet machine. */
-const patienceMs = 30_000
+const timeLimitMs = 30_000
 
 interface Page {
   readonly changes: readonly Pick<FileChange, 'op' | 'path' | 'by' | 'size' | 'revision'>[]
@@ -35,7 +35,7 @@ const said = ({ op, path, by }: Page['changes'][number]) =>
 /** Follows the feed from a cursor until the wanted changes were there, and returns all of them. */
 async function untilChanges(user: TestUser, cursor: string, ...wanted: readonly string[]): Promise<string[]> {
   const seen: string[] = []
-  const end = performance.now() + patienceMs
+  const end = performance.now() + timeLimitMs
   for (let at = cursor; !wanted.every((one) => seen.includes(one)); ) {
     if (performance.now() > end)
       throw new Error(`${JSON.stringify(wanted)} is not in ${JSON.stringify(seen)}`)
@@ -168,7 +168,7 @@ t.test('a file that a program appends to all the time gets few rows, and then it
   const { size } = await stat(file)
   const ended = performance.now()
   for (let at = cursor; rows.at(-1)?.size !== size; ) {
-    if (performance.now() - ended > patienceMs) throw new Error('the last state has no row')
+    if (performance.now() - ended > timeLimitMs) throw new Error('the last state has no row')
     at = (await page(ada, `?after=${at}&wait=5`)).cursor
     rows.push(...(await services.recorded(ada.user.uuid, rows.at(-1)?.seq ?? 0)))
   }
@@ -202,7 +202,7 @@ t.test('however fast other programs change a few paths, the journal shows the en
     for (const one of steps) await perform(folder, one)
     const { cursor } = await page(user)
     const found = await sizesIn(folder)
-    const end = performance.now() + patienceMs
+    const end = performance.now() + timeLimitMs
     for (let at = cursor; ; ) {
       const recorded = [...replay(await services.recorded(user.user.uuid))].sort()
       if (JSON.stringify(recorded) === JSON.stringify(found)) return
@@ -232,7 +232,7 @@ t.test('a folder of 5,000 files appears and disappears', async (t) => {
   const begun = performance.now()
   await rename(join(outside, 'source'), join(folder, 'big'))
   while ((await count()) < 5000) {
-    if (performance.now() - begun > patienceMs) throw new Error(`${await count()} rows`)
+    if (performance.now() - begun > timeLimitMs) throw new Error(`${await count()} rows`)
     await delay(20)
   }
   t.comment(`5,000 rows after ${Math.round(performance.now() - begun)} ms`)
@@ -398,7 +398,7 @@ t.test('neither users with many folders nor one large folder hold up others', as
     let other: Promise<void> | undefined
     shaky.whileListing = async (folder) => {
       listed.push(folder.slice(1, 37))
-      // The comparison of a folder in the home of the first user has begun.
+      // The scan of a folder in the home of the first user has begun.
       if (folder.startsWith(`/${ada.user.uuid}/`)) other ??= compared(services.changes, grace)
     }
     await compared(services.changes, ada)
@@ -435,7 +435,7 @@ t.test(
   },
 )
 
-t.test('after a restart, a new follower does not wait for the comparison', async (t) => {
+t.test('after a restart, a new follower does not wait for the scan', async (t) => {
   const dataFolder = t.testdir()
   const first = await startShaky(t, shakyBackend({ watches: true }), dataFolder)
   const ada = await first.node.signIn()

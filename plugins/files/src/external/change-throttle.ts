@@ -1,13 +1,13 @@
 import { foldersAbove, type UserPath } from '../paths/user-path.ts'
 
-/** Milliseconds of the first pause after a row. Each further one is twice as long. */
+/** Milliseconds of the first pause after a recorded change. Each further pause is twice as long. */
 const firstPauseMs = 250
 const longestPauseMs = 60_000
 
 /** Milliseconds without a change after which a path no longer waits for the end of its pause. */
 const quietMs = 5000
 
-/** Milliseconds after its last row for which a path is remembered. Its pauses then begin anew. */
+/** Milliseconds after its last recorded change for which a path is remembered. After that, its pauses start with the first again. */
 const rememberMs = 2 * longestPauseMs
 
 /** Paths that are remembered at a time. While there are more, the newest of them have no pauses. */
@@ -15,22 +15,22 @@ const mostPaths = 20_000
 
 interface Pause {
   readonly ms: number
-  readonly rowAt: number
+  readonly recordedAt: number
   endsAt: number
-  /** When the path changed last, if it lacks a row for that. */
+  /** When the path changed last, if that is not recorded yet. */
   waitsSince: number | null
 }
 
 /**
- * The pauses between the rows of a path. Without them, a program that changes a file all the time would fill the journal.
+ * Pauses between the recorded changes of a path. Without them, a program that changes a file all the time would fill the journal.
  *
- * The first change of a path gets its row at once. The next row comes at the end of a pause, or when the path has been quiet
- * for a while. So after its first rows a path gets at most one row in {@link quietMs}, and its last state is never later than
- * that, except by the end of a shorter pause.
+ * The first change of a path is recorded at once. The next one is recorded at the end of a pause, or after {@link quietMs} without
+ * a change. So after its first changes, a path gets at most one row of the journal in {@link quietMs}, and its last state is
+ * recorded at most that much later, or at the end of a shorter pause.
  */
-export class RowPauses {
+export class ChangeThrottle {
   readonly #now: () => number
-  /** The path with the oldest row comes first. */
+  /** The path that was recorded longest ago comes first. */
   readonly #pauses = new Map<UserPath, Pause>()
 
   /** @param now returns the time in milliseconds */
@@ -38,13 +38,13 @@ export class RowPauses {
     this.#now = now
   }
 
-  /** Milliseconds until a path is due that waits; `null` while none waits. */
+  /** Milliseconds until a waiting path is due; `null` while none waits. */
   get dueInMs(): number | null {
     const due = [...this.#pauses.values()].reduce((next, pause) => Math.min(next, dueAt(pause)), Infinity)
     return due === Infinity ? null : Math.max(0, due - this.#now())
   }
 
-  /** Takes the paths that waited and may have a row now. */
+  /** Takes the paths that waited and may be recorded now. */
   takeDue(): UserPath[] {
     const now = this.#now()
     const due: UserPath[] = []
@@ -57,19 +57,19 @@ export class RowPauses {
     return due
   }
 
-  /** Whether a path waits for its row. */
+  /** Whether a path waits to be recorded. */
   isWaiting(path: UserPath): boolean {
     return (this.#pauses.get(path)?.waitsSince ?? null) !== null
   }
 
-  /** Tells that a path may have changed. */
+  /** Takes note that a path may have changed. */
   notice(path: UserPath): void {
     const pause = this.#pauses.get(path)
     if (pause !== undefined && pause.waitsSince !== null) pause.waitsSince = this.#now()
   }
 
-  /** Returns whether a path that lacks a row may have it. If not, it waits, or a folder above it does. */
-  admit(path: UserPath): boolean {
+  /** Returns whether a change of the path may be recorded now. If not, the path waits, or a folder above it does. */
+  allows(path: UserPath): boolean {
     if (this.isWaiting(path) || foldersAbove(path).some((folder) => this.isWaiting(folder))) return false
     const pause = this.#pauses.get(path)
     const now = this.#now()
@@ -78,18 +78,18 @@ export class RowPauses {
     return false
   }
 
-  /** Begins the pause after a row. */
-  begin(path: UserPath): void {
+  /** Begins the pause after a change of the path was recorded. */
+  recorded(path: UserPath): void {
     const now = this.#now()
-    for (const [old, { rowAt, waitsSince }] of this.#pauses) {
-      if (now - rowAt < rememberMs || waitsSince !== null) break
+    for (const [old, { recordedAt, waitsSince }] of this.#pauses) {
+      if (now - recordedAt < rememberMs || waitsSince !== null) break
       this.#pauses.delete(old)
     }
     const before = this.#pauses.get(path)
     const ms = before === undefined ? firstPauseMs : Math.min(before.ms * 2, longestPauseMs)
     this.#pauses.delete(path)
     if (this.#pauses.size < mostPaths)
-      this.#pauses.set(path, { ms, rowAt: now, endsAt: now + ms, waitsSince: null })
+      this.#pauses.set(path, { ms, recordedAt: now, endsAt: now + ms, waitsSince: null })
   }
 }
 

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { messageOf, stackOf, withCauses } from '../../src/errors/thrown.ts'
+import { messageOf, stackOf, withCauses } from '../../src/errors/error-text.ts'
 
 test('the list of causes has each cause once, up to a limit', async (t) => {
   const inner = new TypeError('inner')

@@ -7,8 +7,8 @@ interface Installation {
   readonly source: Pick<UpdateSource, 'isConfigured'> | undefined
 }
 
-/** Tells why this node cannot install updates by itself, and what to do instead. Returns `null` if it can. */
-export function obstacleTo({ info, releases, source }: Installation): string | null {
+/** Returns why this node cannot install updates by itself, and what to do instead; `null` if it can. */
+export function installProblem({ info, releases, source }: Installation): string | null {
   if (info.installation === 'sources')
     return 'This node runs from its sources. Update them with "git pull" and "npm ci", then start the node again.'
   if (info.installation === 'packages')

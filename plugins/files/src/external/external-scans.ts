@@ -7,7 +7,7 @@ import {
   type StorageWatch,
 } from '@nodekeep/plugin-sdk'
 import { type UserPath, userPath } from '../paths/user-path.ts'
-import { Comparison, type ComparisonParts } from './comparison.ts'
+import { ExternalScan, type ExternalScanParts } from './external-scan.ts'
 import type { TreeIndex } from './tree-index.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -18,13 +18,13 @@ const followMs = 30 * dayMs
 /** Milliseconds for which hints are gathered. */
 const gatherMs = 50
 
-/** Milliseconds after which paths that others change are looked at again. */
+/** Milliseconds after which paths with more changes are scanned again. */
 const againMs = 250
 
 /** Milliseconds after which a storage that did not answer is tried again. */
 const retryMs = 30_000
 
-interface ExternalChangesParts extends ComparisonParts {
+interface ExternalScansParts extends ExternalScanParts {
   readonly state: Pick<StateStore, 'get' | 'set' | 'delete' | 'entries'>
   readonly openIndex: () => TreeIndex
   readonly log: Pick<Log, 'warn' | 'debug'>
@@ -34,7 +34,7 @@ interface ExternalChangesParts extends ComparisonParts {
 interface Followed {
   readonly userUuid: string
   readonly mount: UserPath
-  comparison: Comparison | null
+  scan: ExternalScan | null
   isRunning: boolean
   timer: NodeJS.Timeout | undefined
   /** When the timer ends, in milliseconds of `performance.now()`. */
@@ -48,11 +48,11 @@ interface Followed {
 }
 
 /**
- * Finds what other programs change in the files of the users that somebody follows. Nothing is watched, compared or kept for
- * others.
+ * Scans the files of the users that somebody follows for changes of other programs. Nothing is watched, scanned or stored for
+ * other users.
  */
-export class ExternalChanges {
-  readonly #parts: ExternalChangesParts
+export class ExternalScans {
+  readonly #parts: ExternalScansParts
   readonly #followed = new Map<string, readonly Followed[]>()
   /** When each user was recorded as followed, in milliseconds since 1970. */
   readonly #recorded = new Map<string, number>()
@@ -63,11 +63,11 @@ export class ExternalChanges {
   #index: TreeIndex | null = null
   #isServing = false
 
-  constructor(parts: ExternalChangesParts) {
+  constructor(parts: ExternalScansParts) {
     this.#parts = parts
   }
 
-  /** Goes on with the users that were followed before. Their files are compared in the background. */
+  /** Continues with the users that were followed before. Their files are scanned in the background. */
   async start(): Promise<void> {
     this.#isServing = true
     for await (const [key] of this.#parts.state.entries()) {
@@ -107,7 +107,7 @@ export class ExternalChanges {
     if (this.#index !== null || wasFollowed) this.#openedIndex().erase(userUuid)
   }
 
-  /** Waits for the comparison that runs. The signal has ended it. */
+  /** Waits for the scan that runs. The signal has ended it. */
   async stop(): Promise<void> {
     for (const { timer, begun } of [...this.#followed.values()].flat()) {
       clearTimeout(timer)
@@ -123,7 +123,7 @@ export class ExternalChanges {
     const followed = this.#parts.mounts.points.map((mount): Followed => {
       const begun = Promise.withResolvers<void>()
       const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0, hasFailed: false }
-      return { userUuid, mount, comparison: null, ...idle, begun }
+      return { userUuid, mount, scan: null, ...idle, begun }
     })
     this.#followed.set(userUuid, followed)
     for (const each of followed) this.#schedule(each, 0)
@@ -153,13 +153,13 @@ export class ExternalChanges {
     let dueInMs: number | null = null
     try {
       if (signal.aborted || !this.#isFollowed(followed)) return
-      if (followed.comparison === null) {
-        followed.comparison = await this.#comparisonOf(followed)
-        // Changes from now on differ from a complete index, whenever the comparison comes to them.
-        if (await followed.comparison?.hasAll()) followed.begun.resolve()
+      if (followed.scan === null) {
+        followed.scan = await this.#scanOf(followed)
+        // Changes from now on differ from a complete index, whenever the scan comes to them.
+        if (await followed.scan?.hasAll()) followed.begun.resolve()
       }
-      await followed.comparison?.run()
-      dueInMs = followed.comparison?.dueInMs ?? null
+      await followed.scan?.run()
+      dueInMs = followed.scan?.dueInMs ?? null
       followed.hasFailed = false
     } catch (error) {
       if (signal.aborted) return
@@ -185,15 +185,15 @@ export class ExternalChanges {
   }
 
   /** Returns null for a storage that only the node changes. */
-  async #comparisonOf({ userUuid, mount }: Followed): Promise<Comparison | null> {
+  async #scanOf({ userUuid, mount }: Followed): Promise<ExternalScan | null> {
     const { backend } = this.#parts.mounts.locate(userUuid, mount)
     if (backend.watch === undefined) return null
-    // The watch begins before the comparison, so that nothing is missed between them.
+    // The watch begins before the scan, so that nothing is missed between them.
     const { storageId } = await this.#watch(backend, mount)
     const tree = this.#openedIndex().tree(storageId, userUuid)
     const turn = this.#turns.get(mount) ?? new Mutex()
     this.#turns.set(mount, turn)
-    return new Comparison(this.#parts, { userUuid, mount }, tree, turn)
+    return new ExternalScan(this.#parts, { userUuid, mount }, tree, turn)
   }
 
   #watch(backend: StorageBackend, mount: UserPath): Promise<StorageWatch> {
@@ -212,10 +212,10 @@ export class ExternalChanges {
     const users = user === '' ? [...this.#followed.keys()] : [user]
     for (const userUuid of users) {
       const followed = this.#followed.get(userUuid)?.find((each) => each.mount === mount)
-      if (followed?.comparison === null || followed === undefined) continue
+      if (followed?.scan === null || followed === undefined) continue
       const path = rest.length === 0 ? mount : usablePath(`${mount === '/' ? '' : mount}/${rest.join('/')}`)
       if (path === null) continue
-      if (followed.comparison.hint(path)) this.#schedule(followed, gatherMs)
+      if (followed.scan.hint(path)) this.#schedule(followed, gatherMs)
     }
   }
 

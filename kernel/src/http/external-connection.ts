@@ -6,21 +6,21 @@ import { type PublicError, publicError } from '../errors/public-error.ts'
 import { StreamSocket } from './stream-socket.ts'
 
 /** The connections that plugins handed over, by the socket that the HTTP server has. */
-const handed = new WeakMap<Duplex, ClientConnection>()
+const external = new WeakMap<Duplex, ClientConnection>()
 
 /** Returns the facts about a connection that a plugin handed over, `undefined` for one that came by the node's port. */
-export function handedConnectionOf({ socket }: { readonly socket: Duplex }): ClientConnection | undefined {
-  return handed.get(socket)
+export function externalConnectionOf({ socket }: { readonly socket: Duplex }): ClientConnection | undefined {
+  return external.get(socket)
 }
 
 /**
- * Makes the socket of a connection one that the HTTP server takes for that of the client: with the client's address, and
- * encrypted or not as the client's connection is. Node parses the bytes of its own sockets (`net.Socket`, `tls.TLSSocket`)
- * without passing them through JavaScript, so these stay as they are. Every other stream becomes a {@link StreamSocket}.
+ * Returns a socket for the HTTP server with the facts of the client's connection: its address, and whether it is encrypted. Node
+ * parses the bytes of its own sockets (`net.Socket`, `tls.TLSSocket`) without passing them through JavaScript, so these stay as they
+ * are. Every other stream becomes a {@link StreamSocket}.
  *
  * @throws TypeError if it cannot be served. The connection is destroyed then.
  */
-export function adoptConnection(connection: ClientConnection): Socket | StreamSocket {
+export function attachConnection(connection: ClientConnection): Socket | StreamSocket {
   const { socket: stream, remoteAddress, remotePort, encrypted } = connection
   const version = isIP(remoteAddress)
   if (version === 0 || stream.readableObjectMode || stream.readableEncoding !== null) {
@@ -36,7 +36,7 @@ export function adoptConnection(connection: ClientConnection): Socket | StreamSo
   const socket = stream instanceof Socket ? stream.setNoDelay() : new StreamSocket(stream)
   const facts = { remoteAddress, remotePort, remoteFamily: `IPv${version}`, encrypted }
   for (const [name, value] of Object.entries(facts)) Object.defineProperty(socket, name, { value })
-  handed.set(socket, connection)
+  external.set(socket, connection)
   return socket
 }
 

@@ -1,37 +1,37 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { RowPauses } from '../../src/external/row-pauses.ts'
+import { ChangeThrottle } from '../../src/external/change-throttle.ts'
 import { type UserPath, userPath } from '../../src/paths/user-path.ts'
 
 const file = userPath('/log')
 
-/** A program that changes one file, and a node that looks when it is told to, in simulated time. */
+/** A program that changes one file, and a node that scans it, in simulated time. */
 function simulate(changesAt: readonly number[], path: UserPath = file) {
   let now = 0
   let state = 0
   let recorded = 0
-  const pauses = new RowPauses(() => now)
+  const throttle = new ChangeThrottle(() => now)
   const rows: { readonly at: number; readonly state: number }[] = []
-  const look = () => {
-    if (state === recorded || !pauses.admit(path)) return
+  const scan = () => {
+    if (state === recorded || !throttle.allows(path)) return
     rows.push({ at: now, state })
     recorded = state
-    pauses.begin(path)
+    throttle.recorded(path)
   }
-  const lookWhenDue = (until: number) => {
-    for (let ms = pauses.dueInMs; ms !== null && now + ms <= until; ms = pauses.dueInMs) {
+  const scanWhenDue = (until: number) => {
+    for (let ms = throttle.dueInMs; ms !== null && now + ms <= until; ms = throttle.dueInMs) {
       now += ms
-      if (pauses.takeDue().includes(path)) look()
+      if (throttle.takeDue().includes(path)) scan()
     }
     now = until
   }
   for (const [index, at] of changesAt.entries()) {
-    lookWhenDue(at)
+    scanWhenDue(at)
     state = index + 1
-    if (pauses.isWaiting(path)) pauses.notice(path)
-    else look()
+    if (throttle.isWaiting(path)) throttle.notice(path)
+    else scan()
   }
-  lookWhenDue(Number.MAX_SAFE_INTEGER)
+  scanWhenDue(Number.MAX_SAFE_INTEGER)
   return rows
 }
 
@@ -77,7 +77,7 @@ t.test('while a file changes all the time, the pause doubles up to a minute', as
   t.equal(rows.length, 18)
 })
 
-t.test('a file that rests for minutes begins anew', async (t) => {
+t.test('a file that rests for minutes begins with the first pause again', async (t) => {
   const busy = every(10, 60_000)
   const rows = simulate([...busy, ...busy.map((at) => at + 300_000)])
   t.strictSame(
@@ -88,28 +88,28 @@ t.test('a file that rests for minutes begins anew', async (t) => {
 
 t.test('what is in a folder waits for the folder, and nothing else waits', async (t) => {
   let now = 0
-  const pauses = new RowPauses(() => now)
+  const throttle = new ChangeThrottle(() => now)
   const [folder, inside, beside] = [userPath('/a'), userPath('/a/b/c'), userPath('/ab')]
-  pauses.begin(folder)
-  t.notOk(pauses.admit(folder))
-  t.notOk(pauses.admit(inside))
-  t.notOk(pauses.isWaiting(inside))
-  t.ok(pauses.admit(beside))
+  throttle.recorded(folder)
+  t.notOk(throttle.allows(folder))
+  t.notOk(throttle.allows(inside))
+  t.notOk(throttle.isWaiting(inside))
+  t.ok(throttle.allows(beside))
   now = 250
-  t.strictSame(pauses.takeDue(), [folder])
-  t.ok(pauses.admit(folder))
-  t.ok(pauses.admit(inside))
-  t.equal(pauses.dueInMs, null)
+  t.strictSame(throttle.takeDue(), [folder])
+  t.ok(throttle.allows(folder))
+  t.ok(throttle.allows(inside))
+  t.equal(throttle.dueInMs, null)
 })
 
 t.test('only so many paths are remembered', async (t) => {
   let now = 0
-  const pauses = new RowPauses(() => now)
-  for (let index = 0; index <= 20_000; index += 1) pauses.begin(userPath(`/${index}`))
-  t.notOk(pauses.admit(userPath('/19999')))
-  t.ok(pauses.admit(userPath('/20000')), 'one more has no pause')
+  const throttle = new ChangeThrottle(() => now)
+  for (let index = 0; index <= 20_000; index += 1) throttle.recorded(userPath(`/${index}`))
+  t.notOk(throttle.allows(userPath('/19999')))
+  t.ok(throttle.allows(userPath('/20000')), 'one more has no pause')
   now = 200_000
-  t.strictSame(pauses.takeDue(), [userPath('/19999')])
-  pauses.begin(userPath('/20000'))
-  t.notOk(pauses.admit(userPath('/20000')), 'the old ones are forgotten')
+  t.strictSame(throttle.takeDue(), [userPath('/19999')])
+  throttle.recorded(userPath('/20000'))
+  t.notOk(throttle.allows(userPath('/20000')), 'the old ones are forgotten')
 })

@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
 import { childOf, foldersAbove, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
-import { RowPauses } from './row-pauses.ts'
+import { ChangeThrottle } from './change-throttle.ts'
 import type { IndexedEntry, Tree } from './tree-index.ts'
 
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
@@ -14,45 +14,45 @@ const batchSize = 256
 /** Entries of a folder or of the index, and changes of the journal, that are handled at a time. */
 const pageSize = 500
 
-/** More hints than this are handled by a look at everything. */
+/** More hints than this are replaced by one scan of the whole mount. */
 const maxHints = 20_000
 
 /** Paths that the node itself removed, for which a hint is still expected, and milliseconds until it is not expected any more. */
 const maxRemovals = 20_000
 const expectHintMs = 60_000
 
-export interface ComparisonParts {
+export interface ExternalScanParts {
   readonly journal: Journal
   readonly mounts: Mounts
   readonly locks: PathLocks
   /** Called when readers of the journal may see something new. */
   readonly announce: (userUuid: string, seq: number) => void
-  /** Ends the comparison. */
+  /** Ends the scan. */
   readonly signal: AbortSignal
 }
 
 /**
- * Compares the files of a user on one mount with the index, and records what differs as changes of other programs.
+ * Compares the files of a user on one mount with the index, and records differences as changes of other programs.
  *
  * The index follows the journal, so the node's own changes do not differ. A difference counts only under the lock of its path,
  * and when all changes of the path are readable in the journal. Other paths are left for the next run.
  */
-export class Comparison {
-  readonly #parts: ComparisonParts
+export class ExternalScan {
+  readonly #parts: ExternalScanParts
   readonly #userUuid: string
   readonly #mount: UserPath
   readonly #tree: Tree
   readonly #turn: Mutex
-  readonly #pauses = new RowPauses()
+  readonly #throttle = new ChangeThrottle()
   /** When the index followed each removal of the node itself, in milliseconds of `performance.now()`, oldest first. */
   readonly #removals = new Map<UserPath, number>()
   #hints = new Set<UserPath>()
-  /** Paths that must be looked at again. While the index is incomplete, they are those that it may lack. */
+  /** Paths for the next run. While the index is incomplete, it may lack them. */
   #left: Set<UserPath>
 
-  /** @param turn of the storage: a comparison takes it for a page of a folder or a batch of paths, so that all get on */
+  /** @param turn is held for one page of a folder or one batch of paths, so that users share the disk */
   constructor(
-    parts: ComparisonParts,
+    parts: ExternalScanParts,
     { userUuid, mount }: { readonly userUuid: string; readonly mount: UserPath },
     tree: Tree,
     turn: Mutex,
@@ -65,19 +65,19 @@ export class Comparison {
     this.#left = new Set([mount])
   }
 
-  /** Milliseconds until the next run has something to look at; `null` if it has nothing. */
+  /** Milliseconds until the next run has paths to scan; `null` if it has none. */
   get dueInMs(): number | null {
-    return this.#hints.size + this.#left.size > 0 ? 0 : this.#pauses.dueInMs
+    return this.#hints.size + this.#left.size > 0 ? 0 : this.#throttle.dueInMs
   }
 
   /**
-   * Lets the next run look at a path of the mount, and at everything below it.
+   * Lets the next run scan a path of the mount, and everything below it.
    *
-   * @returns false for a path that waits: it is looked at when it is due
+   * @returns false for a path that the throttle holds back: it is scanned when it is due
    */
   hint(path: UserPath): boolean {
-    if (this.#pauses.isWaiting(path)) {
-      this.#pauses.notice(path)
+    if (this.#throttle.isWaiting(path)) {
+      this.#throttle.notice(path)
       return false
     }
     if (this.#hints.size < maxHints) this.#hints.add(path)
@@ -85,26 +85,26 @@ export class Comparison {
     return true
   }
 
-  /** Whether the index has all entries, as the journal tells of them now. */
+  /** Whether the index has all entries that the journal has now. */
   async hasAll(): Promise<boolean> {
     await this.#catchUp()
     return this.#tree.isComplete
   }
 
   /**
-   * Looks at the paths of the hints. While the index is incomplete, it takes what it finds without recording it.
+   * Scans the paths of the hints. While the index is incomplete, the scan adds entries to it without recording changes.
    *
-   * @throws the error of a storage that does not answer. The next run then looks at everything
+   * @throws the error of a storage that does not answer. The next run then scans the whole mount
    */
   async run(): Promise<void> {
     try {
       await this.#catchUp()
-      const looked = withoutNested([...this.#left, ...this.#hints, ...this.#pauses.takeDue()])
+      const scanned = withoutNested([...this.#left, ...this.#hints, ...this.#throttle.takeDue()])
       this.#left = new Set()
       this.#hints = new Set()
-      if (looked[0] === this.#mount) await this.#walk(this.#mount)
+      if (scanned[0] === this.#mount) await this.#walk(this.#mount)
       else {
-        for (const folder of await this.#check(looked, { areHinted: true })) await this.#walk(folder)
+        for (const folder of await this.#check(scanned, { areHinted: true })) await this.#walk(folder)
       }
       if (this.#left.size === 0 && !this.#tree.isComplete) this.#tree.complete()
     } catch (error) {
@@ -122,7 +122,7 @@ export class Comparison {
     }
   }
 
-  /** @returns the folders in the folder that need a look */
+  /** @returns the folders in the folder that must be scanned */
   async #compareFolder(folder: UserPath): Promise<UserPath[]> {
     const { mounts } = this.#parts
     const known = await this.#entriesIn(folder)
@@ -182,9 +182,9 @@ export class Comparison {
   /**
    * Records the paths that differ from the index.
    *
-   * @param areHinted whether the storage has told that something happened at the paths. If nothing is there, something was there for a
-   *   moment, and a reader of the journal may have seen it
-   * @returns the folders among the paths that need a look
+   * @param areHinted whether the paths come from hints of the storage. If nothing is at such a path now, an entry was there for a
+   *   short time, and a reader of the journal may have seen it
+   * @returns the folders among the paths that must be scanned
    */
   async #check(paths: readonly UserPath[], { areHinted = false } = {}): Promise<UserPath[]> {
     const folders: UserPath[] = []
@@ -232,18 +232,18 @@ export class Comparison {
           return entry?.type === 'file' && before?.type === 'file' && before.revision === null
         }
         this.#tree.put(differing.filter(isUnknown))
-        const admitted = differing.filter((each) => !isUnknown(each) && this.#pauses.admit(each[0]))
-        if (admitted.length > 0) {
-          const changes = admitted.flatMap(([path, entry]) =>
+        const allowed = differing.filter((each) => !isUnknown(each) && this.#throttle.allows(each[0]))
+        if (allowed.length > 0) {
+          const changes = allowed.flatMap(([path, entry]) =>
             changesOf(userUuid, path, this.#tree.get(path), entry),
           )
           announce(userUuid, await journal.add(changes))
-          for (const [path] of admitted) this.#pauses.begin(path)
+          for (const [path] of allowed) this.#throttle.recorded(path)
           await this.#catchUp()
         }
       }
       return found
-        .filter(([path, entry]) => entry?.type === 'directory' && !this.#pauses.isWaiting(path))
+        .filter(([path, entry]) => entry?.type === 'directory' && !this.#throttle.isWaiting(path))
         .map(([path]) => path)
     } finally {
       release()
@@ -263,7 +263,7 @@ export class Comparison {
     })
   }
 
-  /** Brings the index to the newest change that can be read. If the journal lacks some, the index begins anew. */
+  /** Brings the index to the newest change that can be read. If the journal lacks some, the index is built again. */
   async #catchUp(): Promise<void> {
     const { journal, mounts, signal } = this.#parts
     if (this.#tree.epoch !== journal.epoch) await this.#restart()
@@ -286,7 +286,7 @@ export class Comparison {
     }
   }
 
-  /** Remembers what the node itself removed: the hints of these paths tell nothing new. */
+  /** Remembers what the node itself removed: hints for these paths are expected, and are no changes of other programs. */
   #expectHints(changes: readonly FileChange[]): void {
     const now = performance.now()
     for (const { op, path, source, by } of changes) {
@@ -324,7 +324,7 @@ async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
   return taken
 }
 
-/** The changes that lead from one entry to another. */
+/** The changes that turn one entry into another. */
 function changesOf(
   userUuid: string,
   path: UserPath,
