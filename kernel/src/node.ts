@@ -214,7 +214,7 @@ async function boot(
     // The command line may have made somebody the owner during a trial.
     if ((await accounts.owner()) !== null) ownership.claimed()
     cradle.health.admitTraffic()
-    await cradle.knownScopes.store()
+    await cradle.storeScopes()
     const httpServer = createServer()
     const address = await listen(httpServer, server.host, server.port, passed)
     if (passed !== null && server.port !== 0 && address.port !== server.port) {

@@ -7,7 +7,7 @@ import type { KernelCradle } from './cradle.ts'
 
 /** All routes about users and their sessions. */
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
-  const { accounts, sessions, userSessions, administration, knownScopes } = cradle
+  const { accounts, sessions, userSessions, administration, routeTable } = cradle
   const { signIn, nodeOrigins, sessionCookies, authenticator } = cradle
   const { session, auth } = cradle.configuration.kernel
   signInRoutes(app, {
@@ -20,6 +20,6 @@ export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
     expiryDays: session.expiryDays,
   })
   accountRoutes(app, { userSessions, administration })
-  apiTokenRoutes(app, { sessions, userSessions, knownScopes })
+  apiTokenRoutes(app, { sessions, userSessions, known: routeTable })
   userRoutes(app, { accounts, userSessions, administration })
 }

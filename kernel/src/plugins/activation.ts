@@ -7,7 +7,6 @@ import type { RouteTable } from '../http/route-table.ts'
 import type { OnAdmitted } from '../http/shared-hooks.ts'
 import { Contributions } from '../services/contributions.ts'
 import { duration, PluginFailure } from './failure.ts'
-import { generationOf } from './generation.ts'
 import type { PluginRecord } from './plugin-record.ts'
 import { PluginRoutes } from './plugin-routes.ts'
 import { type ContextParts, createSetupContext } from './setup-context.ts'
@@ -68,15 +67,8 @@ export class Activation {
   }
 
   async #callSetup(): Promise<unknown> {
-    const { info, stateStores } = this.#parts
-    const { id, manifest } = this.#record
-    const { signal } = this.#abort
-    const version = [info.version, info.commit, manifest?.version].join(' ')
-    const generation = await generationOf(stateStores.for('@kernel'), id, version)
-    signal.throwIfAborted()
     const context = createSetupContext(this.#parts, this.#record, this.#plugin, {
-      signal,
-      generation,
+      signal: this.#abort.signal,
       onStart: (hook) => this.#startHooks.push(checkedHook('onStart', hook)),
       onServing: (hook) => this.#servingHooks.push(checkedHook('onServing', hook)),
       onStop: (hook) => this.#onStop(checkedHook('onStop', hook)),

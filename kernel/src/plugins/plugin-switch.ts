@@ -1,7 +1,6 @@
 import { type Log, LoginProviders, Mutex, NodekeepError, type StateStore } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Registries } from '../services/registry.ts'
-import type { KnownScopes } from '../sessions/known-scopes.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 
@@ -16,7 +15,7 @@ interface PluginSwitchParts {
   readonly records: PluginRecords
   readonly host: PluginHost
   readonly registries: Registries
-  readonly knownScopes: KnownScopes
+  readonly storeScopes: () => Promise<void>
   readonly state: StateStore
   readonly log: Log
 }
@@ -29,17 +28,17 @@ export class PluginSwitch {
   readonly #records: PluginRecords
   readonly #host: PluginHost
   readonly #registries: Registries
-  readonly #knownScopes: KnownScopes
+  readonly #storeScopes: () => Promise<void>
   readonly #state: StateStore
   readonly #log: Log
   /** Each change sees the result of the one before. */
   readonly #changes = new Mutex()
 
-  constructor({ records, host, registries, knownScopes, state, log }: PluginSwitchParts) {
+  constructor({ records, host, registries, storeScopes, state, log }: PluginSwitchParts) {
     this.#records = records
     this.#host = host
     this.#registries = registries
-    this.#knownScopes = knownScopes
+    this.#storeScopes = storeScopes
     this.#state = state
     this.#log = log
   }
@@ -58,7 +57,7 @@ export class PluginSwitch {
       if (record.isUp) await this.#host.takeDown(record)
       record.disabled('switched off at run time')
       logImpaired(this.#log, await this.#host.bringUp())
-      await this.#knownScopes.store()
+      await this.#storeScopes()
       return record
     })
   }
@@ -87,7 +86,7 @@ export class PluginSwitch {
       await this.#remember(id, false)
       record.stopped()
       logImpaired(this.#log, await this.#host.renew(record))
-      await this.#knownScopes.store()
+      await this.#storeScopes()
       return record
     })
   }

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
-import type { BaseContext, Disposer, Log, NodeInfo, Plugin, Routes } from '@nodekeep/plugin-sdk'
+import type { BaseContext, Disposer, Log, Plugin, Routes } from '@nodekeep/plugin-sdk'
 import { preparePluginDatabase } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
-import type { KernelRestores } from '../backup/restores.ts'
+import type { LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { Contributions } from '../services/contributions.ts'
@@ -19,12 +19,12 @@ import type { PluginRecord } from './plugin-record.ts'
 
 /** The parts of the kernel that the setup context of a plugin gives access to. */
 export interface ContextParts {
-  readonly info: Pick<NodeInfo, 'version' | 'commit'>
   readonly configuration: Configuration
   readonly secrets: Secrets
   readonly database: StateDatabase
   readonly stateStores: StateStores
-  readonly restores: KernelRestores
+  /** The last restore that was applied; `null` if there was none. */
+  readonly lastRestore: LastRestore | null
   readonly databaseSnapshots: DatabaseSnapshots
   readonly eventBus: KernelEventBus
   readonly registries: Registries
@@ -36,7 +36,6 @@ export interface ContextParts {
 /** The parts of one activation that its setup context gives access to. */
 interface ActivationAccess {
   readonly signal: AbortSignal
-  readonly generation: string
   onStart(hook: () => void | Promise<void>): void
   onServing(hook: () => void | Promise<void>): void
   onStop(hook: () => void | Promise<void>): void
@@ -106,8 +105,8 @@ function baseContext(
   mkdirSync(pluginDataDir, { recursive: true, mode: 0o700 })
   const events = eventBus.scope(pluginLog)
   activation.onDispose(() => events.close())
-  const { id } = record
-  const { signal, generation } = activation
+  const { id, generation } = record
+  const { signal } = activation
   return {
     id,
     config: readSection(parts, record, plugin),
@@ -115,7 +114,7 @@ function baseContext(
     dataDir: pluginDataDir,
     nodeDataDir: configuration.kernel.data,
     state: stateStores.for(id),
-    restored: parts.restores.restored(id),
+    restored: parts.lastRestore?.restored(id) ?? null,
     generation,
     sqliteFile(name, options) {
       const file = preparePluginDatabase(pluginDataDir, name, options)

@@ -1,4 +1,4 @@
-import { HealthChecks, type Log, type Plugin } from '@nodekeep/plugin-sdk'
+import { HealthChecks, type Log, type NodeInfo, type Plugin } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Configuration } from '../configuration/configuration.ts'
 import { ConfigurationError } from '../configuration/error.ts'
@@ -9,6 +9,7 @@ import type { StateStores } from '../state/state-stores.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { BootFailure } from './boot-failure.ts'
 import { PluginFailure } from './failure.ts'
+import { readGenerations } from './generation.ts'
 import { loadPlugins } from './load-plugins.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
 import type { OnFault, PluginRecords } from './plugin-record.ts'
@@ -17,6 +18,7 @@ import { checkServiceChoices, type ServiceWiring } from './service-wiring.ts'
 
 /** The parts of the kernel that the start of the plugins uses. */
 interface StartParts {
+  readonly info: Pick<NodeInfo, 'version' | 'commit'>
   readonly configuration: Configuration
   /** Plugins that an embedding program passed and that need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>
@@ -45,6 +47,7 @@ export async function startPlugins(parts: StartParts): Promise<void> {
   }
   records.loaded(await loadPlugins({ configuration, inlinePlugins, switchedOff, onFault }))
 
+  await tellGenerations(parts)
   switchOnIndispensable(parts)
   checkServiceChoices(configuration.serviceChoices, records.all, kernelServices)
   checkSections(parts)
@@ -79,6 +82,15 @@ export async function letPluginsServe({
 function refuseMissing({ impaired }: PluginRecords): void {
   const missing = impaired.filter(({ entry }) => entry.required)
   if (missing.length > 0) throw new BootFailure(missing)
+}
+
+async function tellGenerations({ info, stateStores, records }: StartParts): Promise<void> {
+  const node = `${info.version} ${info.commit}`
+  const versions = new Map<string, string>()
+  for (const { id, plugin, manifest } of records)
+    if (plugin !== null) versions.set(id, `${node} ${manifest?.version}`)
+  const generations = await readGenerations(stateStores.for('@kernel'), versions)
+  for (const record of records) record.generation = generations.get(record.id)?.generation ?? ''
 }
 
 /** A plugin that is switched off at run time starts all the same if a required plugin needs it now. */

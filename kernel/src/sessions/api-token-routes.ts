@@ -1,7 +1,7 @@
 import { NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
-import { type KnownScopes, refuseUnknownScopes } from './known-scopes.ts'
+import { refuseUnknownScopes } from './known-scopes.ts'
 import type { SessionRecord, SessionStore } from './session-store.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
 import type { UserSessions } from './user-sessions.ts'
@@ -26,12 +26,13 @@ const newToken = Type.Object(
 interface ApiTokenRouteParts {
   readonly sessions: SessionStore
   readonly userSessions: UserSessions
-  readonly knownScopes: KnownScopes
+  /** The scopes that the routes of the node require. */
+  readonly known: { readonly scopes: string[] }
 }
 
 /** `/api/account/tokens`: named tokens with scopes, for programs. */
 export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void {
-  const { sessions, userSessions, knownScopes } = parts
+  const { sessions, userSessions, known } = parts
   app.get(
     '/api/account/tokens',
     {
@@ -46,7 +47,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     },
     async (request) => ({
       tokens: (await tokensOf(userSessions, userOf(request).uuid)).map(viewApiToken),
-      knownScopes: knownScopes.all,
+      knownScopes: known.scopes,
     }),
   )
   app.post(
@@ -64,7 +65,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
       const { name, scopes, expiryDays } = request.body
       const { uuid, sessionId } = userOf(request)
       if (!isTokenName(name)) throw new NodekeepError('VALIDATION_ERROR', tokenNameRule)
-      refuseUnknownScopes(scopes, knownScopes.all)
+      refuseUnknownScopes(scopes, known.scopes)
       const { token, record } = await issueApiToken(sessions, {
         userUuid: uuid,
         name,
