@@ -53,8 +53,7 @@ function copiesFolder(dataFolder: string): string {
 }
 
 function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): BackupSnapshot {
-  const abandoned = new AbortController()
-  const copying = copyAll(pinned, folder, moment, abandoned.signal).finally(() => pinned.release())
+  const copying = copyAll(pinned, folder, moment).finally(() => pinned.release())
   copying.catch(() => {})
   return {
     omitted: async () => [],
@@ -63,30 +62,24 @@ function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): Bac
       yield* await copying
     },
     async release() {
-      abandoned.abort(new Error('The snapshot is released.'))
+      await pinned.release()
       await copying.catch(() => {})
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
-async function copyAll(
-  { databases }: DatabaseSnapshot,
-  folder: string,
-  moment: Date,
-  signal: AbortSignal,
-): Promise<BackupEntry[]> {
+async function copyAll(pinned: DatabaseSnapshot, folder: string, moment: Date): Promise<BackupEntry[]> {
   const entries: BackupEntry[] = []
-  for (const [index, { path, inBackups, copyTo }] of databases.entries()) {
-    if (!inBackups) continue
+  for (const [index, path] of pinned.paths.entries()) {
     const file = join(folder, `${index}.sqlite`)
-    await copyTo(file, { signal })
+    await pinned.copyTo(path, file)
     if (path !== 'state.sqlite') {
       entries.push(await fileEntry(path, file, moment))
       continue
     }
     const cleaned = join(folder, 'state.sqlite')
-    const users = await cleanCopy({ from: file, to: cleaned, moment: moment.getTime() }, signal)
+    const users = await cleanCopy({ from: file, to: cleaned, moment: moment.getTime() }, pinned.signal)
     await rm(file)
     entries.push(await fileEntry(path, cleaned, moment), textEntry('users.json', users, moment))
   }

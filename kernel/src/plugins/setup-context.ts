@@ -11,7 +11,6 @@ import { createRegistryReader, type Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import { setAsideIfDamaged } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
-import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { createMigrate } from '../state/migrate.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import { PluginFailure } from './failure.ts'
@@ -25,7 +24,6 @@ export interface ContextParts {
   readonly stateStores: StateStores
   /** The last restore that was applied; `null` if there was none. */
   readonly lastRestore: LastRestore | null
-  readonly databaseSnapshots: DatabaseSnapshots
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory
@@ -100,8 +98,7 @@ function baseContext(
   plugin: Plugin,
   activation: ActivationAccess,
 ): BaseContext<unknown> {
-  const { configuration, database, databaseSnapshots, stateStores, eventBus, pluginLog, pluginDataDir } =
-    parts
+  const { configuration, database, stateStores, eventBus, pluginLog, pluginDataDir } = parts
   mkdirSync(pluginDataDir, { recursive: true, mode: 0o700 })
   const events = eventBus.scope(pluginLog)
   activation.onDispose(() => events.close())
@@ -119,7 +116,6 @@ function baseContext(
     sqliteFile(name, options) {
       const file = preparePluginDatabase(pluginDataDir, name, options)
       if (options?.newIfDamaged !== undefined) renewIfDamaged(file, options.newIfDamaged, pluginLog)
-      databaseSnapshots.noteMade()
       return file
     },
     events,
