@@ -5,9 +5,7 @@ import { Readable } from 'node:stream'
 import type { BackupEntry, BackupParticipant, BackupSnapshot } from '@nodekeep/plugin-sdk'
 import { makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
 import type { DatabaseSnapshot, DatabaseSnapshots } from '../state/database-snapshots.ts'
-import { answerOfThread } from './answer-of-thread.ts'
-import type { ListedUser } from './clean-state.ts'
-import type { CleaningOrder } from './clean-state-thread.ts'
+import { callInDatabaseThread } from './call-in-database-thread.ts'
 
 /**
  * The databases of the kernel and of the plugins in backups, by their paths in the data folder, and `users.json`. The copies are
@@ -79,21 +77,12 @@ async function copyAll(pinned: DatabaseSnapshot, folder: string, moment: Date): 
       continue
     }
     const cleaned = join(folder, 'state.sqlite')
-    const users = await cleanCopy({ from: file, to: cleaned, moment: moment.getTime() }, pinned.signal)
+    await writeFile(cleaned, '', { mode: 0o600 })
+    const users = await callInDatabaseThread('cleanState', [file, cleaned, moment.getTime()], pinned.signal)
     await rm(file)
     entries.push(await fileEntry(path, cleaned, moment), textEntry('users.json', users, moment))
   }
   return entries
-}
-
-async function cleanCopy(order: CleaningOrder, signal: AbortSignal): Promise<Record<string, ListedUser>> {
-  await writeFile(order.to, '', { mode: 0o600 })
-  return answerOfThread({
-    module: 'clean-state-thread',
-    name: 'cleaning of a copy of the state',
-    order,
-    signal,
-  })
 }
 
 async function fileEntry(path: string, file: string, modified: Date): Promise<BackupEntry> {

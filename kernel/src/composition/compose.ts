@@ -45,7 +45,7 @@ import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
 import { storeKnownScopes } from '../sessions/known-scopes.ts'
-import { createSessionTable } from '../sessions/session-table.ts'
+import { SessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
@@ -99,7 +99,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     ),
 
     // Users, sessions and access
-    sessions: single(({ database }) => createSessionTable(database)),
+    sessions: single(({ database }) => new SessionTable(database)),
     admission: single(({ configuration }) => new Admission(configuration.kernel.auth)),
     authenticator: single(
       ({ sessions, accounts, admission, configuration }) =>

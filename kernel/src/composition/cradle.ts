@@ -19,7 +19,7 @@ import type { ServiceWiring } from '../plugins/service-wiring.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
-import type { SessionStore } from '../sessions/session-store.ts'
+import type { SessionTable } from '../sessions/session-table.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
@@ -67,7 +67,7 @@ export interface KernelCradle extends KernelValues {
   readonly nodeRestart: KernelNodeRestart
 
   // Users, sessions and access
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   readonly admission: Admission
   readonly authenticator: Authenticator
   readonly sessionWatch: SessionWatch

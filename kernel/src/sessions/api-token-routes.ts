@@ -2,7 +2,7 @@ import { NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sd
 import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
 import { refuseUnknownScopes } from './known-scopes.ts'
-import type { SessionRecord, SessionStore } from './session-store.ts'
+import type { SessionRecord, SessionTable } from './session-table.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
 import type { UserSessions } from './user-sessions.ts'
 
@@ -24,7 +24,7 @@ const newToken = Type.Object(
 )
 
 interface ApiTokenRouteParts {
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   readonly userSessions: UserSessions
   /** The scopes that the routes of the node require. */
   readonly known: { readonly scopes: string[] }

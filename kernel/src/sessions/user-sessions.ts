@@ -1,6 +1,6 @@
 import { type EventBus, NodekeepError, SessionsEnded } from '@nodekeep/plugin-sdk'
 import { isLive } from './session-life.ts'
-import type { SessionRecord, SessionStore } from './session-store.ts'
+import type { SessionRecord, SessionTable } from './session-table.ts'
 
 /** The part of the authenticator that remembers users. It must forget a user whenever their rights change. */
 export interface UserCache {
@@ -8,7 +8,7 @@ export interface UserCache {
 }
 
 interface UserSessionsParts {
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   /** Days without use after which a session ends. */
   readonly idleDays: number
   readonly authenticator: UserCache

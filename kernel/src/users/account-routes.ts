@@ -30,7 +30,7 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
       },
     },
     async (request) => {
-      const changed = await administration.rename(userOf(request).uuid, request.body.username)
+      const changed = await administration.update(userOf(request).uuid, request.body)
       const details = { username: changed.username }
       logSecurityEvent(request, 'user-changed', 'A user changed their own name.', details)
       return { user: viewOf(changed) }

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { type Log, notAfterNow, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { NodeClock } from '../health/node-clock.ts'
-import type { SessionStore } from '../sessions/session-store.ts'
+import type { SessionTable } from '../sessions/session-table.ts'
 import { removeSetAside } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
 
@@ -22,7 +22,7 @@ interface ErasureParts {
 }
 
 interface HousekeepingParts extends ErasureParts {
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   /** Makes the reserve of a full disk again. */
   readonly keepReserve: () => Promise<void>
   readonly holders: GuardedRegistry<UserDataHolder>

@@ -37,7 +37,7 @@ export class UserAdministration {
     this.#parts = parts
   }
 
-  /** Renames, disables or enables a user: all of what is asked for, or nothing. */
+  /** Renames, disables or enables a user: all of what is asked for, or nothing. To enable a user also cancels a deletion. */
   async update(uuid: string, { username, disabled }: UserUpdate): Promise<UserAccount> {
     if (username !== undefined) checkUsername(username)
     const changed = await this.#change(uuid, (sql, user) => {
@@ -71,19 +71,6 @@ export class UserAdministration {
     })
     authenticator.forget(added.uuid)
     return added
-  }
-
-  rename(uuid: string, username: string): Promise<UserAccount> {
-    return this.update(uuid, { username })
-  }
-
-  disable(uuid: string): Promise<UserAccount> {
-    return this.update(uuid, { disabled: true })
-  }
-
-  /** Lets a disabled user sign in again. It also cancels a deletion. */
-  enable(uuid: string): Promise<UserAccount> {
-    return this.update(uuid, { disabled: false })
   }
 
   /** Disables a user now, and schedules the removal of their data for the end of the grace period. */
