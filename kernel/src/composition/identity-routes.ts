@@ -19,7 +19,7 @@ export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
     signInsPerMinute: auth.signInsPerMinute,
     expiryDays: session.expiryDays,
   })
-  accountRoutes(app, { userSessions, administration })
-  apiTokenRoutes(app, { sessions, userSessions, known: routeTable })
-  userRoutes(app, { accounts, userSessions, administration })
+  accountRoutes(app, userSessions, administration)
+  apiTokenRoutes(app, sessions, userSessions, routeTable)
+  userRoutes(app, accounts, userSessions, administration)
 }

@@ -17,7 +17,7 @@ import { PluginFailure } from './failure.ts'
 import type { PluginRecord } from './plugin-record.ts'
 
 /** The parts of the kernel that the setup context of a plugin gives access to. */
-export interface ContextParts {
+export interface SetupServices {
   readonly configuration: Configuration
   readonly secrets: Secrets
   readonly database: StateDatabase
@@ -49,12 +49,12 @@ interface ActivationAccess {
  * @throws PluginFailure in the phase `configuration` or `shape`
  */
 export function createSetupContext(
-  parts: ContextParts,
+  kernel: SetupServices,
   record: PluginRecord,
   plugin: Plugin,
   activation: ActivationAccess,
 ): BaseContext<unknown> {
-  const base = baseContext(parts, record, plugin, activation)
+  const base = baseContext(kernel, record, plugin, activation)
   const declared = new Map<string, unknown>()
   const declare = (name: string, value: unknown) => {
     if (name in base || declared.has(name)) {
@@ -65,7 +65,7 @@ export function createSetupContext(
     }
     declared.set(name, value)
   }
-  const { registries, services } = parts
+  const { registries, services } = kernel
   for (const [name, token] of Object.entries({ ...plugin.optional, ...plugin.requires })) {
     const key = tokenKey(token)
     const reader = () =>
@@ -93,12 +93,12 @@ const refuseUndeclared: ProxyHandler<BaseContext<unknown>> = {
 }
 
 function baseContext(
-  parts: ContextParts,
+  kernel: SetupServices,
   record: PluginRecord,
   plugin: Plugin,
   activation: ActivationAccess,
 ): BaseContext<unknown> {
-  const { configuration, database, stateStores, eventBus, pluginLog, pluginDataDir } = parts
+  const { configuration, database, stateStores, eventBus, pluginLog, pluginDataDir } = kernel
   mkdirSync(pluginDataDir, { recursive: true, mode: 0o700 })
   const events = eventBus.scope(pluginLog)
   activation.onDispose(() => events.close())
@@ -106,12 +106,12 @@ function baseContext(
   const { signal } = activation
   return {
     id,
-    config: readSection(parts, record, plugin),
+    config: readSection(kernel, record, plugin),
     log: pluginLog,
     dataDir: pluginDataDir,
     nodeDataDir: configuration.kernel.data,
     state: stateStores.for(id),
-    restored: parts.lastRestore?.restored(id) ?? null,
+    restored: kernel.lastRestore?.restored(id) ?? null,
     generation,
     sqliteFile(name, options) {
       const file = preparePluginDatabase(pluginDataDir, name, options)
@@ -140,7 +140,7 @@ function renewIfDamaged(file: string, cost: string, log: Log): void {
 }
 
 function readSection(
-  { configuration, secrets }: ContextParts,
+  { configuration, secrets }: SetupServices,
   { claim }: PluginRecord,
   { config }: Plugin,
 ): unknown {

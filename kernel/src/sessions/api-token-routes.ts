@@ -1,4 +1,5 @@
 import { NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import type { RouteTable } from '../http/route-table.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
 import { refuseUnknownScopes } from './known-scopes.ts'
@@ -23,16 +24,13 @@ const newToken = Type.Object(
   { additionalProperties: false },
 )
 
-interface ApiTokenRouteParts {
-  readonly sessions: SessionTable
-  readonly userSessions: UserSessions
-  /** The scopes that the routes of the node require. */
-  readonly known: { readonly scopes: string[] }
-}
-
 /** `/api/account/tokens`: named tokens with scopes, for programs. */
-export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void {
-  const { sessions, userSessions, known } = parts
+export function apiTokenRoutes(
+  app: RoutesApp,
+  sessions: SessionTable,
+  userSessions: UserSessions,
+  known: Pick<RouteTable, 'scopes'>,
+): void {
   app.get(
     '/api/account/tokens',
     {

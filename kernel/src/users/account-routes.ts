@@ -8,13 +8,12 @@ import { signedInUser, viewOf } from './user-view.ts'
 const tags = ['account']
 const success = Type.Object({ success: Type.Literal(true) })
 
-interface AccountRouteParts {
-  readonly userSessions: UserSessions
-  readonly administration: UserAdministration
-}
-
 /** Routes for the signed-in user's own account: `/api/account` and its sessions. */
-export function accountRoutes(app: RoutesApp, { userSessions, administration }: AccountRouteParts): void {
+export function accountRoutes(
+  app: RoutesApp,
+  userSessions: UserSessions,
+  administration: UserAdministration,
+): void {
   app.patch(
     '/api/account',
     {
