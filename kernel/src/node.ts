@@ -16,7 +16,7 @@ import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
 import { type IssuedToken, issueSession, type NewSession } from './sessions/issue-session.ts'
-import type { SessionStore } from './sessions/session-store.ts'
+import type { SessionTable } from './sessions/session-table.ts'
 import { Ownership } from './sign-in/ownership.ts'
 import { contractionsSince } from './state/contractions.ts'
 import { announceAddress } from './state/running-node.ts'
@@ -71,7 +71,7 @@ export interface RunningNode {
   readonly accounts: UserAccounts
   /** The code for the first sign-in, which claims the node; `null` when the node has an owner. */
   claimCode(): string | null
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   /** Whether something answers `GET /`, such as pages for people. */
   hasPages(): boolean
   /** Creates a session for a user without a sign-in. */
@@ -214,7 +214,7 @@ async function boot(
     // The command line may have made somebody the owner during a trial.
     if ((await accounts.owner()) !== null) ownership.claimed()
     cradle.health.admitTraffic()
-    await cradle.knownScopes.store()
+    await cradle.storeScopes()
     const httpServer = createServer()
     const address = await listen(httpServer, server.host, server.port, passed)
     if (passed !== null && server.port !== 0 && address.port !== server.port) {

@@ -1,7 +1,7 @@
 import type { AuthenticatedUser } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import { endOf, isLive } from '../sessions/session-life.ts'
-import type { SessionRecord, SessionStore } from '../sessions/session-store.ts'
+import type { SessionRecord, SessionTable } from '../sessions/session-table.ts'
 import { isTokenForm, tokenHash } from '../sessions/token.ts'
 import type { UserCache } from '../sessions/user-sessions.ts'
 import type { UserAccount, UserAccounts } from '../users/user-accounts.ts'
@@ -24,7 +24,7 @@ const touchIntervalMs = 60_000
 
 /** Finds the user behind a token, mostly in its cache. */
 export class Authenticator implements UserCache {
-  readonly #sessions: SessionStore
+  readonly #sessions: SessionTable
   readonly #accounts: UserAccounts
   readonly #admission: Admission
   readonly #idleDays: number
@@ -35,7 +35,7 @@ export class Authenticator implements UserCache {
   #invalidations = 0
 
   constructor(
-    sessions: SessionStore,
+    sessions: SessionTable,
     accounts: UserAccounts,
     admission: Admission,
     options: AuthenticatorOptions,

@@ -21,7 +21,7 @@ export const cleanedTables: Readonly<Record<string, string | null>> = {
 }
 
 /** A user as people find them in a backup without opening its database. */
-export interface ListedUser {
+interface ListedUser {
   readonly username: string
   readonly wallet: string
   readonly owner: boolean

@@ -12,7 +12,7 @@ export interface PluginStep extends Step {
 }
 
 /** The result for a database. The reasons are for people. */
-export type MigratedDatabase =
+type MigratedDatabase =
   /** It fits this version, and has the steps of plugins. */
   | { readonly kind: 'migrated'; readonly steps: readonly PluginStep[] }
   /** A newer version has made it. */

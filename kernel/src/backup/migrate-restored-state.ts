@@ -5,9 +5,8 @@ import { NodekeepError, type RestoredState } from '@nodekeep/plugin-sdk'
 import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
 import semver from 'semver'
 import { createSql } from '../state/sql.ts'
-import { answerOfThread } from './answer-of-thread.ts'
-import { type MigratedDatabase, type PluginStep, stepsOfPlugins } from './migrate-restored-database.ts'
-import type { MigrationOrder } from './migrate-restored-database-thread.ts'
+import { callInDatabaseThread } from './call-in-database-thread.ts'
+import { type PluginStep, stepsOfPlugins } from './migrate-restored-database.ts'
 
 /** A plugin and the version of its package. */
 export interface InstalledPlugin {
@@ -30,12 +29,7 @@ export async function migrateRestoredState(
   { file, moment, nodekeep, plugins }: RestoredState,
   present: Versions,
 ): Promise<void> {
-  const order: MigrationOrder = { file, moment: moment.getTime() }
-  const migrated = await answerOfThread<MigrationOrder, MigratedDatabase>({
-    module: 'migrate-restored-database-thread',
-    name: 'migration of a restored state',
-    order,
-  })
+  const migrated = await callInDatabaseThread('migrateRestoredDatabase', [file, moment.getTime()])
   if (migrated.kind === 'refused') {
     throw new NodekeepError(
       'VALIDATION_ERROR',

@@ -1,7 +1,12 @@
 import { basename, extname, isAbsolute, relative, sep } from 'node:path'
 import type { Configuration } from '../configuration/configuration.ts'
 import { isPresetFile } from '../configuration/presets.ts'
-import type { PlacedFile } from './small-files-in-backups.ts'
+
+/** A file, and its place in the folder of a participant of backups, `/`-separated. */
+export interface PlacedFile {
+  readonly file: string
+  readonly path: string
+}
 
 /**
  * Finds the files of a configuration, with places that make sense on another machine: the configuration file is `nodekeep.json`,

@@ -55,12 +55,43 @@ interface InstalledNode {
   plugins(): Promise<readonly InstalledPlugin[]>
 }
 
-/** Plans restores, and tells plugins of the last one that was applied. */
+/** The last restore that was applied. No other one is applied while the node runs. */
+export class LastRestore {
+  readonly #file: string
+  #applied: AppliedRestore
+
+  constructor(file: string, applied: AppliedRestore) {
+    this.#file = file
+    this.#applied = applied
+  }
+
+  /** Returns the restore for a plugin that has not acted on it; `null` for another one. */
+  restored(plugin: string): Restored | null {
+    const { backup, moment, acknowledgedBy } = this.#applied
+    if (acknowledgedBy.includes(plugin)) return null
+    return { backup, moment: new Date(moment), acknowledge: async () => this.#acknowledge(plugin) }
+  }
+
+  #acknowledge(plugin: string): void {
+    const { acknowledgedBy } = this.#applied
+    if (acknowledgedBy.includes(plugin)) return
+    const acknowledged = { ...this.#applied, acknowledgedBy: [...acknowledgedBy, plugin] }
+    writeJsonSync(this.#file, acknowledged)
+    this.#applied = acknowledged
+  }
+}
+
+/** Reads the last restore that was applied; `null` if there was none. */
+export function readLastRestore(dataFolder: string): LastRestore | null {
+  const file = appliedFile(dataFolder)
+  const applied = readJsonSync<AppliedRestore>(file)
+  return applied === null ? null : new LastRestore(file, applied)
+}
+
+/** Plans restores. */
 export class KernelRestores implements NodeRestores {
   readonly #dataFolder: string
   readonly #installed: InstalledNode
-  /** The last restore, once a plugin was told of it. No other one is applied while the node runs. */
-  #applied: AppliedRestore | null | undefined
   #folders: Promise<readonly NodeFolder[]> | undefined
 
   constructor(dataFolder: string, installed: InstalledNode) {
@@ -70,13 +101,13 @@ export class KernelRestores implements NodeRestores {
 
   async state(): Promise<RestoresState> {
     const planned = readPlan(planFile(this.#dataFolder))?.backup ?? null
-    const applied = this.#readApplied()?.backup ?? null
+    const applied = readJsonSync<AppliedRestore>(appliedFile(this.#dataFolder))?.backup ?? null
     // A start that was killed between its last two steps leaves both. The next one makes the last step.
     return { planned, applied: applied === planned ? null : applied }
   }
 
   folders(): Promise<readonly NodeFolder[]> {
-    this.#folders ??= this.#findFolders().catch((error) => {
+    this.#folders ??= this.#installed.folders().catch((error) => {
       this.#folders = undefined
       throw error
     })
@@ -100,34 +131,6 @@ export class KernelRestores implements NodeRestores {
 
   async cancel(): Promise<string | null> {
     return undoPlannedRestore(this.#dataFolder)
-  }
-
-  /** Returns the last restore for a plugin that has not acted on it. */
-  restored(plugin: string): Restored | null {
-    if (this.#applied === undefined) this.#applied = this.#readApplied()
-    const applied = this.#applied
-    if (applied === null || applied.acknowledgedBy.includes(plugin)) return null
-    return {
-      backup: applied.backup,
-      moment: new Date(applied.moment),
-      acknowledge: async () => this.#acknowledge(plugin),
-    }
-  }
-
-  #readApplied(): AppliedRestore | null {
-    return readJsonSync<AppliedRestore>(appliedFile(this.#dataFolder))
-  }
-
-  #acknowledge(plugin: string): void {
-    const applied = this.#applied
-    if (!applied || applied.acknowledgedBy.includes(plugin)) return
-    const acknowledged = { ...applied, acknowledgedBy: [...applied.acknowledgedBy, plugin] }
-    writeJsonSync(appliedFile(this.#dataFolder), acknowledged)
-    this.#applied = acknowledged
-  }
-
-  async #findFolders(): Promise<readonly NodeFolder[]> {
-    return (await this.#installed.folders()).map(({ plugin, key, path }) => ({ plugin, key, path }))
   }
 }
 

@@ -5,9 +5,7 @@ import { Readable } from 'node:stream'
 import type { BackupEntry, BackupParticipant, BackupSnapshot } from '@nodekeep/plugin-sdk'
 import { makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
 import type { DatabaseSnapshot, DatabaseSnapshots } from '../state/database-snapshots.ts'
-import { answerOfThread } from './answer-of-thread.ts'
-import type { ListedUser } from './clean-state.ts'
-import type { CleaningOrder } from './clean-state-thread.ts'
+import { callInDatabaseThread } from './call-in-database-thread.ts'
 
 /**
  * The databases of the kernel and of the plugins in backups, by their paths in the data folder, and `users.json`. The copies are
@@ -53,8 +51,7 @@ function copiesFolder(dataFolder: string): string {
 }
 
 function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): BackupSnapshot {
-  const abandoned = new AbortController()
-  const copying = copyAll(pinned, folder, moment, abandoned.signal).finally(() => pinned.release())
+  const copying = copyAll(pinned, folder, moment).finally(() => pinned.release())
   copying.catch(() => {})
   return {
     omitted: async () => [],
@@ -63,44 +60,29 @@ function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): Bac
       yield* await copying
     },
     async release() {
-      abandoned.abort(new Error('The snapshot is released.'))
+      await pinned.release()
       await copying.catch(() => {})
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
-async function copyAll(
-  { databases }: DatabaseSnapshot,
-  folder: string,
-  moment: Date,
-  signal: AbortSignal,
-): Promise<BackupEntry[]> {
+async function copyAll(pinned: DatabaseSnapshot, folder: string, moment: Date): Promise<BackupEntry[]> {
   const entries: BackupEntry[] = []
-  for (const [index, { path, inBackups, copyTo }] of databases.entries()) {
-    if (!inBackups) continue
+  for (const [index, path] of pinned.paths.entries()) {
     const file = join(folder, `${index}.sqlite`)
-    await copyTo(file, { signal })
+    await pinned.copyTo(path, file)
     if (path !== 'state.sqlite') {
       entries.push(await fileEntry(path, file, moment))
       continue
     }
     const cleaned = join(folder, 'state.sqlite')
-    const users = await cleanCopy({ from: file, to: cleaned, moment: moment.getTime() }, signal)
+    await writeFile(cleaned, '', { mode: 0o600 })
+    const users = await callInDatabaseThread('cleanState', [file, cleaned, moment.getTime()], pinned.signal)
     await rm(file)
     entries.push(await fileEntry(path, cleaned, moment), textEntry('users.json', users, moment))
   }
   return entries
-}
-
-async function cleanCopy(order: CleaningOrder, signal: AbortSignal): Promise<Record<string, ListedUser>> {
-  await writeFile(order.to, '', { mode: 0o600 })
-  return answerOfThread({
-    module: 'clean-state-thread',
-    name: 'cleaning of a copy of the state',
-    order,
-    signal,
-  })
 }
 
 async function fileEntry(path: string, file: string, modified: Date): Promise<BackupEntry> {

@@ -26,6 +26,7 @@ import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
 import { SessionCookies } from '../access/session-cookies.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
+import { readLastRestore } from '../backup/restores.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { NodeClock } from '../health/node-clock.ts'
@@ -43,8 +44,8 @@ import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
-import { KnownScopes } from '../sessions/known-scopes.ts'
-import { createSessionTable } from '../sessions/session-table.ts'
+import { storeKnownScopes } from '../sessions/known-scopes.ts'
+import { SessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
@@ -82,6 +83,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
         new NodeClock({ state: stateStores.for('@kernel'), log, earliest: info.buildDate }),
     ),
     restores: single(({ configuration }) => createRestores(configuration)),
+    lastRestore: single(({ configuration }) => readLastRestore(configuration.kernel.data)),
     trials: single(({ configuration }) => new KernelTrials(configuration)),
     databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
     identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
@@ -97,7 +99,7 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     ),
 
     // Users, sessions and access
-    sessions: single(({ database }) => createSessionTable(database)),
+    sessions: single(({ database }) => new SessionTable(database)),
     admission: single(({ configuration }) => new Admission(configuration.kernel.auth)),
     authenticator: single(
       ({ sessions, accounts, admission, configuration }) =>
@@ -115,8 +117,10 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
     ),
     userSessions: single(createUserSessions),
     administration: single(createAdministration),
-    knownScopes: single(
-      ({ routeTable, stateStores, log }) => new KnownScopes(routeTable, stateStores.for('@kernel'), log),
+    storeScopes: single(
+      ({ routeTable, stateStores, log }) =>
+        () =>
+          storeKnownScopes(routeTable.scopes, stateStores.for('@kernel'), log),
     ),
     signIn: single(createSignIn),
     nodeOrigins: single(
@@ -151,12 +155,12 @@ export function composeKernel(values: KernelValues): AwilixContainer<KernelCradl
         }),
     ),
     pluginSwitch: single(
-      ({ records, pluginHost, registries, knownScopes, stateStores, log }) =>
+      ({ records, pluginHost, registries, storeScopes, stateStores, log }) =>
         new PluginSwitch({
           records,
           host: pluginHost,
           registries,
-          knownScopes,
+          storeScopes,
           state: stateStores.for('@kernel'),
           log,
         }),

@@ -3,7 +3,7 @@ import type { Admission } from '../access/admission.ts'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
 import type { SessionCookies } from '../access/session-cookies.ts'
-import type { KernelRestores } from '../backup/restores.ts'
+import type { KernelRestores, LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Health } from '../health/health-report.ts'
 import type { NodeClock } from '../health/node-clock.ts'
@@ -19,8 +19,7 @@ import type { ServiceWiring } from '../plugins/service-wiring.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import type { Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
-import type { KnownScopes } from '../sessions/known-scopes.ts'
-import type { SessionStore } from '../sessions/session-store.ts'
+import type { SessionTable } from '../sessions/session-table.ts'
 import type { SessionWatch } from '../sessions/session-watch.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { Ownership } from '../sign-in/ownership.ts'
@@ -55,6 +54,7 @@ export interface KernelCradle extends KernelValues {
   readonly stateStores: StateStores
   readonly clock: NodeClock
   readonly restores: KernelRestores
+  readonly lastRestore: LastRestore | null
   readonly trials: KernelTrials
   readonly databaseSnapshots: DatabaseSnapshots
   readonly identity: NodeIdentity
@@ -67,13 +67,14 @@ export interface KernelCradle extends KernelValues {
   readonly nodeRestart: KernelNodeRestart
 
   // Users, sessions and access
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   readonly admission: Admission
   readonly authenticator: Authenticator
   readonly sessionWatch: SessionWatch
   readonly userSessions: UserSessions
   readonly administration: UserAdministration
-  readonly knownScopes: KnownScopes
+  /** Stores the scopes of the routes for the command line. */
+  readonly storeScopes: () => Promise<void>
   readonly signIn: SignIn
   readonly nodeOrigins: NodeOrigins
   readonly sessionCookies: SessionCookies

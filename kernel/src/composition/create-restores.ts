@@ -1,17 +1,19 @@
 import { KernelRestores } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
-import { findEnabledPlugins } from '../plugins/enabled-plugins.ts'
-import { findPluginFolders } from '../plugins/plugin-folders.ts'
+import { findInstalledPlugins, findPluginFolders } from '../plugins/installed-plugins.ts'
 import { kernelVersion } from '../system/kernel-version.ts'
 
 /** Makes the restores of the node with this configuration, which may not run. */
 export function createRestores(configuration: Configuration): KernelRestores {
   return new KernelRestores(configuration.kernel.data, {
     version: kernelVersion,
-    folders: () => findPluginFolders(configuration),
+    async folders() {
+      const folders = await findPluginFolders(configuration)
+      return folders.map(({ plugin, key, path }) => ({ plugin, key, path }))
+    },
     async plugins() {
-      const enabled = await findEnabledPlugins(configuration)
-      return enabled.map(({ entry, manifest }) => ({ id: entry.id, version: manifest.version }))
+      const installed = await findInstalledPlugins(configuration)
+      return installed.map(({ entry, manifest }) => ({ id: entry.id, version: manifest.version }))
     },
   })
 }

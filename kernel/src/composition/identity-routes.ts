@@ -7,7 +7,7 @@ import type { KernelCradle } from './cradle.ts'
 
 /** All routes about users and their sessions. */
 export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
-  const { accounts, sessions, userSessions, administration, knownScopes } = cradle
+  const { accounts, sessions, userSessions, administration, routeTable } = cradle
   const { signIn, nodeOrigins, sessionCookies, authenticator } = cradle
   const { session, auth } = cradle.configuration.kernel
   signInRoutes(app, {
@@ -19,7 +19,7 @@ export function identityRoutes(app: RoutesApp, cradle: KernelCradle): void {
     signInsPerMinute: auth.signInsPerMinute,
     expiryDays: session.expiryDays,
   })
-  accountRoutes(app, { userSessions, administration })
-  apiTokenRoutes(app, { sessions, userSessions, knownScopes })
-  userRoutes(app, { accounts, userSessions, administration })
+  accountRoutes(app, userSessions, administration)
+  apiTokenRoutes(app, sessions, userSessions, routeTable)
+  userRoutes(app, accounts, userSessions, administration)
 }

@@ -21,7 +21,7 @@ export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> 
   identityRoutes(app, cradle)
   healthRoutes(app, health)
   pluginAdministrationRoutes(app, cradle)
-  openApiRoute(app, { table: routeTable, origins: nodeOrigins, version: kernelVersion })
+  openApiRoute(app, routeTable, nodeOrigins, kernelVersion)
   await instance.ready()
 
   const { routing: handle } = instance

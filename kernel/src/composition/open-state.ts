@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Configuration } from '../configuration/configuration.ts'
-import { findPluginFolders } from '../plugins/plugin-folders.ts'
+import { findPluginFolders } from '../plugins/installed-plugins.ts'
 import { openStateDatabase, type StateDatabase } from '../state/database.ts'
 import { databaseSchema } from '../state/database-schema.ts'
 

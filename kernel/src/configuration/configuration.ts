@@ -38,9 +38,18 @@ export class Configuration {
   /** The folder of the configuration file, or the working directory. */
   readonly folder: string
 
+  /** The absolute paths of all files that were read: the presets first, the configuration file last. */
+  readonly files: readonly string[]
+  /** The kernel's own sections, with defaults. `data` is an absolute path. */
+  readonly kernel: KernelConfiguration
+  /** The plugins that are named, also those that are switched off. */
+  readonly plugins: readonly PluginEntry[]
+  /** The plugins that are chosen as providers of services. Whether they provide them is not checked here. */
+  readonly serviceChoices: readonly ServiceChoice[]
+
   readonly #sources: ConfigurationSources
   readonly #layers: WrittenLayers
-  readonly #sections: KernelSections
+  readonly #kernelTree: Tree
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #secrets = new Set<string>()
 
@@ -55,27 +64,11 @@ export class Configuration {
     this.folder = folder
     this.#sources = sources
     this.#layers = layers
-    this.#sections = sections
-  }
-
-  /** The absolute paths of all files that were read: the presets first, the configuration file last. */
-  get files(): readonly string[] {
-    return this.#layers.paths
-  }
-
-  /** The kernel's own sections, with defaults. `data` is an absolute path. */
-  get kernel(): KernelConfiguration {
-    return this.#sections.kernel
-  }
-
-  /** The plugins that are named, also those that are switched off. */
-  get plugins(): readonly PluginEntry[] {
-    return this.#sections.plugins
-  }
-
-  /** The plugins that are chosen as providers of services. Whether they provide them is not checked here. */
-  get serviceChoices(): readonly ServiceChoice[] {
-    return this.#sections.serviceChoices
+    this.files = layers.paths
+    this.kernel = sections.kernel
+    this.plugins = sections.plugins
+    this.serviceChoices = sections.serviceChoices
+    this.#kernelTree = sections.tree
   }
 
   /**
@@ -136,7 +129,7 @@ export class Configuration {
     const tree = merge(this.#layers.files, this.#layers.flags)
     const names = tree.kind === 'branch' ? [...tree.entries.keys()] : []
     for (const [name, schema] of Object.entries(kernelSchema.properties)) {
-      sections.set(name, { tree: sectionOf(this.#sections.tree, name), schema: jsonSchema(schema) })
+      sections.set(name, { tree: sectionOf(this.#kernelTree, name), schema: jsonSchema(schema) })
     }
     for (const name of [...schemas.keys(), ...names]) {
       if (sections.has(name) || name === 'extends' || name === '$schema') continue

@@ -20,7 +20,7 @@ const lines = {
     'The clock jumped while the node was running. Check it. If it was wrong before and is right now, do nothing: the node believes it after running for 24 hours.',
 } as const
 
-interface ClockParts {
+interface NodeClockServices {
   readonly state: StateStore
   readonly log: Pick<Log, 'info' | 'warn'>
   /** No clock is before it: when the program was built. */
@@ -48,7 +48,7 @@ function pastOf(hours: readonly number[]): Date {
  * which goes on while the machine sleeps, and with the times of the last 24 hours for which nodes ran on this data.
  */
 export class NodeClock {
-  readonly #parts: ClockParts
+  readonly #services: NodeClockServices
   /** The time at the end of each of the last hours of running, oldest first, in milliseconds since the epoch. A start replaces the last. */
   #hours: number[] = []
   /** The believed time at which the machine was started; null while the clock is behind since the start of the node. */
@@ -59,15 +59,15 @@ export class NodeClock {
   #hoursOff = 0
   #told: keyof typeof lines = 'steady'
 
-  constructor(parts: ClockParts) {
-    this.#parts = parts
+  constructor(services: NodeClockServices) {
+    this.#services = services
     this.#hourBegan = this.#uptimeMs()
     this.#machineStart = Date.now() - this.#hourBegan
   }
 
   /** Begins to watch. Until then the clock counts as right. */
   async start(): Promise<() => void> {
-    this.#hours = await storedHours(this.#parts.state)
+    this.#hours = await storedHours(this.#services.state)
     this.#machineStart = null
     if (this.#stateNow() === 'steady') {
       this.#hours.splice(-1, 1, Date.now())
@@ -115,7 +115,7 @@ export class NodeClock {
     const now = Date.now()
     const machineStart = now - this.#uptimeMs()
     if (this.#machineStart === null) {
-      const seen = Math.max(this.#parts.earliest?.getTime() ?? 0, ...this.#hours)
+      const seen = Math.max(this.#services.earliest?.getTime() ?? 0, ...this.#hours)
       if (now < seen - toleranceMs) return 'behind'
       this.#machineStart = machineStart
     }
@@ -126,15 +126,15 @@ export class NodeClock {
     const state = this.#stateNow()
     if (state === this.#told) return
     this.#told = state
-    if (state === 'steady') this.#parts.log.info(lines.steady)
-    else this.#parts.log.warn(lines[state])
+    if (state === 'steady') this.#services.log.info(lines.steady)
+    else this.#services.log.warn(lines[state])
   }
 
   async #store(): Promise<void> {
     try {
-      await this.#parts.state.set(stateKey, this.#hours)
+      await this.#services.state.set(stateKey, this.#hours)
     } catch (err) {
-      this.#parts.log.warn(
+      this.#services.log.warn(
         { err },
         'The time could not be stored, which the next start compares with the clock.',
       )
@@ -142,6 +142,6 @@ export class NodeClock {
   }
 
   #uptimeMs(): number {
-    return (this.#parts.uptimeSeconds ?? uptime)() * 1000
+    return (this.#services.uptimeSeconds ?? uptime)() * 1000
   }
 }

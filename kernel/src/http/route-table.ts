@@ -73,6 +73,11 @@ export class RouteTable {
     return [...this.#mounts.values()].flatMap((mount) => mount.routes)
   }
 
+  /** The scopes that the routes require of an API token, in alphabetical order. */
+  get scopes(): string[] {
+    return [...new Set(this.routes.flatMap(({ scope }) => scope ?? []))].sort()
+  }
+
   /** The routes of each plugin and of the kernel. */
   get routesByOwner(): ReadonlyMap<string, readonly MountedRoute[]> {
     return new Map([...this.#mounts].map(([owner, { routes }]) => [owner, routes]))

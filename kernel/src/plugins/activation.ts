@@ -7,15 +7,14 @@ import type { RouteTable } from '../http/route-table.ts'
 import type { OnAdmitted } from '../http/shared-hooks.ts'
 import { Contributions } from '../services/contributions.ts'
 import { duration, PluginFailure } from './failure.ts'
-import { generationOf } from './generation.ts'
 import type { PluginRecord } from './plugin-record.ts'
 import { PluginRoutes } from './plugin-routes.ts'
-import { type ContextParts, createSetupContext } from './setup-context.ts'
+import { createSetupContext, type SetupServices } from './setup-context.ts'
 
 type Hook = () => void | Promise<void>
 
 /** The parts of the kernel that an activation uses. */
-interface ActivationParts extends ContextParts {
+interface ActivationServices extends SetupServices {
   readonly routeTable: RouteTable
   readonly connections: KernelConnections
   readonly createApp: (log: Log, onAdmitted?: OnAdmitted) => Promise<App>
@@ -26,7 +25,7 @@ interface ActivationParts extends ContextParts {
  * `stop` takes them back, whatever happened in between.
  */
 export class Activation {
-  readonly #parts: ActivationParts
+  readonly #kernel: ActivationServices
   readonly #record: PluginRecord
   readonly #plugin: Plugin
   readonly #offers: ReadonlySet<string>
@@ -41,12 +40,12 @@ export class Activation {
   #stopped = false
 
   /** @param offers the services of which this plugin is the chosen provider, by token key */
-  constructor(parts: ActivationParts, record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) {
-    this.#parts = parts
+  constructor(kernel: ActivationServices, record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) {
+    this.#kernel = kernel
     this.#record = record
     this.#plugin = plugin
     this.#offers = offers
-    const { routeTable, connections, createApp, pluginLog, registries } = parts
+    const { routeTable, connections, createApp, pluginLog, registries } = kernel
     this.#routes = new PluginRoutes(record, routeTable, connections, (onAdmitted) =>
       createApp(pluginLog, onAdmitted),
     )
@@ -55,7 +54,7 @@ export class Activation {
 
   /** @throws PluginFailure in the phase `configuration`, `shape`, `setup` or `routes` */
   async setUp(): Promise<void> {
-    const { setupTimeoutMs } = this.#parts.configuration.kernel.loader
+    const { setupTimeoutMs } = this.#kernel.configuration.kernel.loader
     const { signal } = this.#abort
     const late = `Its setup took longer than ${duration(setupTimeoutMs)} (loader.setupTimeoutMs).`
     try {
@@ -68,15 +67,8 @@ export class Activation {
   }
 
   async #callSetup(): Promise<unknown> {
-    const { info, stateStores } = this.#parts
-    const { id, manifest } = this.#record
-    const { signal } = this.#abort
-    const version = [info.version, info.commit, manifest?.version].join(' ')
-    const generation = await generationOf(stateStores.for('@kernel'), id, version)
-    signal.throwIfAborted()
-    const context = createSetupContext(this.#parts, this.#record, this.#plugin, {
-      signal,
-      generation,
+    const context = createSetupContext(this.#kernel, this.#record, this.#plugin, {
+      signal: this.#abort.signal,
       onStart: (hook) => this.#startHooks.push(checkedHook('onStart', hook)),
       onServing: (hook) => this.#servingHooks.push(checkedHook('onServing', hook)),
       onStop: (hook) => this.#onStop(checkedHook('onStop', hook)),
@@ -113,7 +105,7 @@ export class Activation {
       throw PluginFailure.from('publish', error)
     }
     for (const [key, implementation] of this.#provided) {
-      if (this.#offers.has(key)) this.#parts.services.provide(key, implementation)
+      if (this.#offers.has(key)) this.#kernel.services.provide(key, implementation)
     }
   }
 
@@ -128,7 +120,7 @@ export class Activation {
   }
 
   async #runHooks(phase: 'start' | 'serving', hooks: readonly Hook[], name: string): Promise<void> {
-    const { startTimeoutMs } = this.#parts.configuration.kernel.loader
+    const { startTimeoutMs } = this.#kernel.configuration.kernel.loader
     const late = `Its ${name} took longer than ${duration(startTimeoutMs)} (loader.startTimeoutMs).`
     try {
       for (const hook of hooks) await withTimeLimit(hook(), startTimeoutMs, late, this.#abort.signal)
@@ -152,7 +144,7 @@ export class Activation {
    * @returns the failures of the plugin's own hooks
    */
   async stop(): Promise<PluginFailure[]> {
-    const { services, configuration } = this.#parts
+    const { services, configuration } = this.#kernel
     const { loader, server } = configuration.kernel
     const failures: PluginFailure[] = []
     const attempt = async (what: string, step: Hook) => {

@@ -1,24 +1,32 @@
 import { randomUUID } from 'node:crypto'
 import type { StateStore } from '@nodekeep/plugin-sdk'
 
-interface StoredGeneration {
-  /** The version that was set up last. */
+const stateKey = 'plugins.generations'
+
+interface Generation {
+  /** The version that ran last. */
   readonly version: string
   readonly generation: string
 }
 
 /**
- * Returns the generation of a plugin instance: another text if another version was set up last. It is stored before the setup, since
- * the setup may change data.
+ * Returns the generation of each plugin: another text if another version ran last. It is stored before any setup, since a setup may
+ * change data.
  *
  * @param state the kernel's own state
- * @param version everything that decides which code runs
+ * @param versions everything that decides which code of a plugin runs, by the id of the plugin
  */
-export async function generationOf(state: StateStore, id: string, version: string): Promise<string> {
-  const key = `generation/${id}`
-  const last = await state.get<StoredGeneration>(key)
-  if (last?.version === version) return last.generation
-  const generation = randomUUID()
-  await state.set(key, { version, generation } satisfies StoredGeneration)
-  return generation
+export async function readGenerations(
+  state: StateStore,
+  versions: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, Generation>> {
+  const generations = new Map(Object.entries((await state.get<Record<string, Generation>>(stateKey)) ?? {}))
+  let changed = false
+  for (const [id, version] of versions) {
+    if (generations.get(id)?.version === version) continue
+    generations.set(id, { version, generation: randomUUID() })
+    changed = true
+  }
+  if (changed) await state.set(stateKey, Object.fromEntries(generations))
+  return generations
 }

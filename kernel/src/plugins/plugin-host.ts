@@ -7,7 +7,7 @@ import { PluginFailure } from './failure.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 import { requiredServices, type ServiceWiring } from './service-wiring.ts'
 
-interface PluginHostParts {
+interface PluginHostServices {
   readonly records: PluginRecords
   readonly wiring: ServiceWiring
   readonly services: ServiceDirectory
@@ -17,14 +17,14 @@ interface PluginHostParts {
 
 /** Sets up and starts plugins in the order of their services, and stops them in reverse. */
 export class PluginHost {
-  readonly #parts: PluginHostParts
+  readonly #kernel: PluginHostServices
   /** From the beginning of a setup to the beginning of the stop, in the order of setup. */
   readonly #activations = new Map<PluginRecord, Activation>()
   #serving = false
   #stopping = false
 
-  constructor(parts: PluginHostParts) {
-    this.#parts = parts
+  constructor(kernel: PluginHostServices) {
+    this.#kernel = kernel
   }
 
   /** The plugins that are up, in the order of setup. */
@@ -38,7 +38,7 @@ export class PluginHost {
    * @returns the plugins that failed
    */
   async bringUp(): Promise<PluginRecord[]> {
-    const { records, wiring } = this.#parts
+    const { records, wiring } = this.#kernel
     const { ids, blocked } = wiring.order()
     for (const [id, reason] of blocked) records.get(id)?.blocked(reason)
 
@@ -76,12 +76,12 @@ export class PluginHost {
    * afterwards. The next `bringUp` starts those that can do without it.
    */
   async takeDown(record: PluginRecord): Promise<void> {
-    for (const affected of this.#parts.wiring.usersOf(record, this.#up).reverse()) await this.#stop(affected)
+    for (const affected of this.#kernel.wiring.usersOf(record, this.#up).reverse()) await this.#stop(affected)
   }
 
   /** Returns the plugins that are up and would have to stop with this one. */
   requirersOf(record: PluginRecord): PluginRecord[] {
-    return this.#parts.wiring.requirersOf(record, this.#up).filter((other) => other !== record)
+    return this.#kernel.wiring.requirersOf(record, this.#up).filter((other) => other !== record)
   }
 
   /**
@@ -90,7 +90,7 @@ export class PluginHost {
    * @returns the plugins that failed
    */
   async renew(record: PluginRecord): Promise<PluginRecord[]> {
-    for (const other of this.#parts.records) if (other.state === 'blocked') other.stopped()
+    for (const other of this.#kernel.records) if (other.state === 'blocked') other.stopped()
     await this.takeDown(record)
     return this.bringUp()
   }
@@ -111,7 +111,7 @@ export class PluginHost {
   }
 
   async #setUp(record: PluginRecord): Promise<void> {
-    const { services, wiring, createActivation } = this.#parts
+    const { services, wiring, createActivation } = this.#kernel
     const { plugin } = record
     if (plugin === null) return
     const missing = requiredServices(plugin).find((key) => services.get(key) === undefined)
@@ -172,7 +172,7 @@ export class PluginHost {
     if (activation === undefined) return
     this.#activations.delete(record)
     for (const failure of await runInContextOf(record, () => activation.stop())) {
-      this.#parts.log.error(
+      this.#kernel.log.error(
         { plugin: record.id, phase: 'stop', err: failure.cause ?? failure },
         failure.message,
       )

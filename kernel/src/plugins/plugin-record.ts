@@ -27,6 +27,8 @@ export class PluginRecord implements FaultOwner {
   manifest: PluginManifest | null = null
   /** The definition that its module exports, once the module is imported. */
   plugin: Plugin | null = null
+  /** Another text if another version of the plugin ran last. It is known before the setup. */
+  generation = ''
   #state: PluginState = 'stopped'
   #failure: PluginFailure | null = null
   #reason: string | null = null

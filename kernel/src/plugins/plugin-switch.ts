@@ -1,7 +1,6 @@
 import { type Log, LoginProviders, Mutex, NodekeepError, type StateStore } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Registries } from '../services/registry.ts'
-import type { KnownScopes } from '../sessions/known-scopes.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
 
@@ -12,11 +11,11 @@ export async function readSwitchedOff(state: StateStore): Promise<ReadonlySet<st
   return new Set((await state.get<string[]>(stateKey)) ?? [])
 }
 
-interface PluginSwitchParts {
+interface PluginSwitchServices {
   readonly records: PluginRecords
   readonly host: PluginHost
   readonly registries: Registries
-  readonly knownScopes: KnownScopes
+  readonly storeScopes: () => Promise<void>
   readonly state: StateStore
   readonly log: Log
 }
@@ -26,22 +25,12 @@ interface PluginSwitchParts {
  * configuration enables.
  */
 export class PluginSwitch {
-  readonly #records: PluginRecords
-  readonly #host: PluginHost
-  readonly #registries: Registries
-  readonly #knownScopes: KnownScopes
-  readonly #state: StateStore
-  readonly #log: Log
+  readonly #services: PluginSwitchServices
   /** Each change sees the result of the one before. */
   readonly #changes = new Mutex()
 
-  constructor({ records, host, registries, knownScopes, state, log }: PluginSwitchParts) {
-    this.#records = records
-    this.#host = host
-    this.#registries = registries
-    this.#knownScopes = knownScopes
-    this.#state = state
-    this.#log = log
+  constructor(services: PluginSwitchServices) {
+    this.#services = services
   }
 
   /**
@@ -55,10 +44,10 @@ export class PluginSwitch {
       if (record.state === 'disabled') return record
       this.#refuseIndispensable(record)
       await this.#remember(id, true)
-      if (record.isUp) await this.#host.takeDown(record)
+      if (record.isUp) await this.#services.host.takeDown(record)
       record.disabled('switched off at run time')
-      logImpaired(this.#log, await this.#host.bringUp())
-      await this.#knownScopes.store()
+      logImpaired(this.#services.log, await this.#services.host.bringUp())
+      await this.#services.storeScopes()
       return record
     })
   }
@@ -86,14 +75,14 @@ export class PluginSwitch {
       }
       await this.#remember(id, false)
       record.stopped()
-      logImpaired(this.#log, await this.#host.renew(record))
-      await this.#knownScopes.store()
+      logImpaired(this.#services.log, await this.#services.host.renew(record))
+      await this.#services.storeScopes()
       return record
     })
   }
 
   #find(id: string): PluginRecord {
-    const record = this.#records.get(id)
+    const record = this.#services.records.get(id)
     if (record === undefined) throw new NodekeepError('NOT_FOUND', `There is no plugin "${id}".`)
     return record
   }
@@ -105,12 +94,13 @@ export class PluginSwitch {
         `"${record.id}" is required. Set "required": false at ${record.entry.where} to make it optional.`,
       )
     }
-    const requirer = this.#host.requirersOf(record).find(({ entry }) => entry.required)
+    const requirer = this.#services.host.requirersOf(record).find(({ entry }) => entry.required)
     if (requirer !== undefined) {
       throw new NodekeepError('CONFLICT', `"${requirer.id}" is required and needs "${record.id}".`)
     }
-    const logins = this.#registries.entries(tokenKey(LoginProviders))
-    const stoppedLogins = [record, ...this.#host.requirersOf(record)].flatMap(({ id }) => logins.namesOf(id))
+    const logins = this.#services.registries.entries(tokenKey(LoginProviders))
+    const stopped = [record, ...this.#services.host.requirersOf(record)]
+    const stoppedLogins = stopped.flatMap(({ id }) => logins.namesOf(id))
     if (stoppedLogins.length > 0 && stoppedLogins.length === logins.names().length) {
       throw new NodekeepError(
         'CONFLICT',
@@ -120,9 +110,9 @@ export class PluginSwitch {
   }
 
   async #remember(id: string, off: boolean): Promise<void> {
-    const ids = new Set(await readSwitchedOff(this.#state))
+    const ids = new Set(await readSwitchedOff(this.#services.state))
     if (off) ids.add(id)
     else ids.delete(id)
-    await this.#state.set(stateKey, [...ids])
+    await this.#services.state.set(stateKey, [...ids])
   }
 }

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
-import type { BaseContext, Disposer, Log, NodeInfo, Plugin, Routes } from '@nodekeep/plugin-sdk'
+import type { BaseContext, Disposer, Log, Plugin, Routes } from '@nodekeep/plugin-sdk'
 import { preparePluginDatabase } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
-import type { KernelRestores } from '../backup/restores.ts'
+import type { LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { Contributions } from '../services/contributions.ts'
@@ -11,21 +11,19 @@ import { createRegistryReader, type Registries } from '../services/registry.ts'
 import type { ServiceDirectory } from '../services/service-directory.ts'
 import { setAsideIfDamaged } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
-import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { createMigrate } from '../state/migrate.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRecord } from './plugin-record.ts'
 
 /** The parts of the kernel that the setup context of a plugin gives access to. */
-export interface ContextParts {
-  readonly info: Pick<NodeInfo, 'version' | 'commit'>
+export interface SetupServices {
   readonly configuration: Configuration
   readonly secrets: Secrets
   readonly database: StateDatabase
   readonly stateStores: StateStores
-  readonly restores: KernelRestores
-  readonly databaseSnapshots: DatabaseSnapshots
+  /** The last restore that was applied; `null` if there was none. */
+  readonly lastRestore: LastRestore | null
   readonly eventBus: KernelEventBus
   readonly registries: Registries
   readonly services: ServiceDirectory
@@ -36,7 +34,6 @@ export interface ContextParts {
 /** The parts of one activation that its setup context gives access to. */
 interface ActivationAccess {
   readonly signal: AbortSignal
-  readonly generation: string
   onStart(hook: () => void | Promise<void>): void
   onServing(hook: () => void | Promise<void>): void
   onStop(hook: () => void | Promise<void>): void
@@ -52,12 +49,12 @@ interface ActivationAccess {
  * @throws PluginFailure in the phase `configuration` or `shape`
  */
 export function createSetupContext(
-  parts: ContextParts,
+  kernel: SetupServices,
   record: PluginRecord,
   plugin: Plugin,
   activation: ActivationAccess,
 ): BaseContext<unknown> {
-  const base = baseContext(parts, record, plugin, activation)
+  const base = baseContext(kernel, record, plugin, activation)
   const declared = new Map<string, unknown>()
   const declare = (name: string, value: unknown) => {
     if (name in base || declared.has(name)) {
@@ -68,7 +65,7 @@ export function createSetupContext(
     }
     declared.set(name, value)
   }
-  const { registries, services } = parts
+  const { registries, services } = kernel
   for (const [name, token] of Object.entries({ ...plugin.optional, ...plugin.requires })) {
     const key = tokenKey(token)
     const reader = () =>
@@ -96,31 +93,29 @@ const refuseUndeclared: ProxyHandler<BaseContext<unknown>> = {
 }
 
 function baseContext(
-  parts: ContextParts,
+  kernel: SetupServices,
   record: PluginRecord,
   plugin: Plugin,
   activation: ActivationAccess,
 ): BaseContext<unknown> {
-  const { configuration, database, databaseSnapshots, stateStores, eventBus, pluginLog, pluginDataDir } =
-    parts
+  const { configuration, database, stateStores, eventBus, pluginLog, pluginDataDir } = kernel
   mkdirSync(pluginDataDir, { recursive: true, mode: 0o700 })
   const events = eventBus.scope(pluginLog)
   activation.onDispose(() => events.close())
-  const { id } = record
-  const { signal, generation } = activation
+  const { id, generation } = record
+  const { signal } = activation
   return {
     id,
-    config: readSection(parts, record, plugin),
+    config: readSection(kernel, record, plugin),
     log: pluginLog,
     dataDir: pluginDataDir,
     nodeDataDir: configuration.kernel.data,
     state: stateStores.for(id),
-    restored: parts.restores.restored(id),
+    restored: kernel.lastRestore?.restored(id) ?? null,
     generation,
     sqliteFile(name, options) {
       const file = preparePluginDatabase(pluginDataDir, name, options)
       if (options?.newIfDamaged !== undefined) renewIfDamaged(file, options.newIfDamaged, pluginLog)
-      databaseSnapshots.noteMade()
       return file
     },
     events,
@@ -145,7 +140,7 @@ function renewIfDamaged(file: string, cost: string, log: Log): void {
 }
 
 function readSection(
-  { configuration, secrets }: ContextParts,
+  { configuration, secrets }: SetupServices,
   { claim }: PluginRecord,
   { config }: Plugin,
 ): unknown {

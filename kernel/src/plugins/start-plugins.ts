@@ -1,4 +1,4 @@
-import { HealthChecks, type Log, type Plugin } from '@nodekeep/plugin-sdk'
+import { HealthChecks, type Log, type NodeInfo, type Plugin } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Configuration } from '../configuration/configuration.ts'
 import { ConfigurationError } from '../configuration/error.ts'
@@ -9,6 +9,7 @@ import type { StateStores } from '../state/state-stores.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { BootFailure } from './boot-failure.ts'
 import { PluginFailure } from './failure.ts'
+import { readGenerations } from './generation.ts'
 import { loadPlugins } from './load-plugins.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
 import type { OnFault, PluginRecords } from './plugin-record.ts'
@@ -16,7 +17,8 @@ import { readSwitchedOff } from './plugin-switch.ts'
 import { checkServiceChoices, type ServiceWiring } from './service-wiring.ts'
 
 /** The parts of the kernel that the start of the plugins uses. */
-interface StartParts {
+interface StartServices {
+  readonly info: Pick<NodeInfo, 'version' | 'commit'>
   readonly configuration: Configuration
   /** Plugins that an embedding program passed and that need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>
@@ -35,8 +37,8 @@ interface StartParts {
  *
  * @throws ConfigurationError, or BootFailure with every required plugin that is not up
  */
-export async function startPlugins(parts: StartParts): Promise<void> {
-  const { configuration, inlinePlugins, stateStores, log, records, pluginHost } = parts
+export async function startPlugins(kernel: StartServices): Promise<void> {
+  const { configuration, inlinePlugins, stateStores, log, records, pluginHost } = kernel
   const switchedOff = await readSwitchedOff(stateStores.for('@kernel'))
   const onFault: OnFault = ({ id }, err, kind) => {
     if (kind === 'exit')
@@ -45,9 +47,10 @@ export async function startPlugins(parts: StartParts): Promise<void> {
   }
   records.loaded(await loadPlugins({ configuration, inlinePlugins, switchedOff, onFault }))
 
-  switchOnIndispensable(parts)
+  await tellGenerations(kernel)
+  switchOnIndispensable(kernel)
   checkServiceChoices(configuration.serviceChoices, records.all, kernelServices)
-  checkSections(parts)
+  checkSections(kernel)
 
   await pluginHost.bringUp()
   logImpaired(
@@ -55,7 +58,7 @@ export async function startPlugins(parts: StartParts): Promise<void> {
     records.impaired.filter(({ entry }) => !entry.required),
   )
   refuseMissing(records)
-  logUnknownChecks(parts)
+  logUnknownChecks(kernel)
 }
 
 /**
@@ -67,7 +70,7 @@ export async function letPluginsServe({
   pluginHost,
   records,
   log,
-}: Pick<StartParts, 'pluginHost' | 'records' | 'log'>): Promise<void> {
+}: Pick<StartServices, 'pluginHost' | 'records' | 'log'>): Promise<void> {
   const failed = await pluginHost.serve()
   logImpaired(
     log,
@@ -81,8 +84,17 @@ function refuseMissing({ impaired }: PluginRecords): void {
   if (missing.length > 0) throw new BootFailure(missing)
 }
 
+async function tellGenerations({ info, stateStores, records }: StartServices): Promise<void> {
+  const node = `${info.version} ${info.commit}`
+  const versions = new Map<string, string>()
+  for (const { id, plugin, manifest } of records)
+    if (plugin !== null) versions.set(id, `${node} ${manifest?.version}`)
+  const generations = await readGenerations(stateStores.for('@kernel'), versions)
+  for (const record of records) record.generation = generations.get(record.id)?.generation ?? ''
+}
+
 /** A plugin that is switched off at run time starts all the same if a required plugin needs it now. */
-function switchOnIndispensable({ wiring, log }: StartParts): void {
+function switchOnIndispensable({ wiring, log }: StartServices): void {
   for (const record of wiring.indispensable()) {
     if (record.state !== 'disabled' || !record.entry.enabled) continue
     log.warn(
@@ -94,7 +106,7 @@ function switchOnIndispensable({ wiring, log }: StartParts): void {
 }
 
 /** Validates every section before any plugin runs, and tells the logger which values are secret. */
-function checkSections({ configuration, records, secrets, log }: StartParts): void {
+function checkSections({ configuration, records, secrets, log }: StartServices): void {
   for (const record of records) {
     if (!record.isCandidate || record.plugin === null) continue
     try {
@@ -115,7 +127,7 @@ function checkSections({ configuration, records, secrets, log }: StartParts): vo
 }
 
 /** A check of `health.required` that does not exist makes the node count as down, so its name is logged. */
-function logUnknownChecks({ configuration, registries, log }: StartParts): void {
+function logUnknownChecks({ configuration, registries, log }: StartServices): void {
   const known = registries.entries(tokenKey(HealthChecks)).names()
   for (const name of configuration.kernel.health.required) {
     if (known.includes(name)) continue

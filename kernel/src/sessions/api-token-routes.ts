@@ -1,8 +1,9 @@
 import { NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import type { RouteTable } from '../http/route-table.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
-import { type KnownScopes, refuseUnknownScopes } from './known-scopes.ts'
-import type { SessionRecord, SessionStore } from './session-store.ts'
+import { refuseUnknownScopes } from './known-scopes.ts'
+import type { SessionRecord, SessionTable } from './session-table.ts'
 import { apiTokenView, viewApiToken } from './session-view.ts'
 import type { UserSessions } from './user-sessions.ts'
 
@@ -23,15 +24,13 @@ const newToken = Type.Object(
   { additionalProperties: false },
 )
 
-interface ApiTokenRouteParts {
-  readonly sessions: SessionStore
-  readonly userSessions: UserSessions
-  readonly knownScopes: KnownScopes
-}
-
 /** `/api/account/tokens`: named tokens with scopes, for programs. */
-export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void {
-  const { sessions, userSessions, knownScopes } = parts
+export function apiTokenRoutes(
+  app: RoutesApp,
+  sessions: SessionTable,
+  userSessions: UserSessions,
+  known: Pick<RouteTable, 'scopes'>,
+): void {
   app.get(
     '/api/account/tokens',
     {
@@ -46,7 +45,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
     },
     async (request) => ({
       tokens: (await tokensOf(userSessions, userOf(request).uuid)).map(viewApiToken),
-      knownScopes: knownScopes.all,
+      knownScopes: known.scopes,
     }),
   )
   app.post(
@@ -64,7 +63,7 @@ export function apiTokenRoutes(app: RoutesApp, parts: ApiTokenRouteParts): void 
       const { name, scopes, expiryDays } = request.body
       const { uuid, sessionId } = userOf(request)
       if (!isTokenName(name)) throw new NodekeepError('VALIDATION_ERROR', tokenNameRule)
-      refuseUnknownScopes(scopes, knownScopes.all)
+      refuseUnknownScopes(scopes, known.scopes)
       const { token, record } = await issueApiToken(sessions, {
         userUuid: uuid,
         name,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql } from '../state/sql.ts'
-import type { SessionRecord, SessionStore } from './session-store.ts'
+import type { SessionRecord, SessionTable } from './session-table.ts'
 import { endSurplusSessions, insertSession } from './session-table.ts'
 import { createToken, tokenHash } from './token.ts'
 
@@ -55,7 +55,7 @@ export function issueSession(sql: Sql, { login, ...session }: NewSession): Issue
 }
 
 /** Makes a named token with scopes, for a program of a user. */
-export async function issueApiToken(sessions: SessionStore, newToken: NewApiToken): Promise<IssuedToken> {
+export async function issueApiToken(sessions: SessionTable, newToken: NewApiToken): Promise<IssuedToken> {
   const { userUuid, name, scopes, expiryDays } = newToken
   const issued = issue({ kind: 'api-token', userUuid, label: name, scopes, expiryDays })
   await sessions.create(issued.record)

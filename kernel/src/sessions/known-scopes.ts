@@ -2,40 +2,20 @@ import { type Log, NodekeepError, type StateStore } from '@nodekeep/plugin-sdk'
 
 const stateKey = 'scopes.known'
 
-/** Routes with the scope that each requires of an API token. */
-interface ScopedRoutes {
-  readonly routes: readonly { readonly scope: string | null }[]
-}
-
 /**
- * The scopes that the routes of the node require. They are also stored: the command line, which has no routes, reads them
- * from there.
+ * Stores the scopes that the routes of the node require, if they changed: the command line, which has no routes, reads them. It logs
+ * errors: a full disk must not prevent a start.
  */
-export class KnownScopes {
-  readonly #table: ScopedRoutes
-  readonly #state: StateStore
-  readonly #log: Log
-
-  constructor(table: ScopedRoutes, state: StateStore, log: Log) {
-    this.#table = table
-    this.#state = state
-    this.#log = log
-  }
-
-  /** The scopes of the routes that are mounted now, in alphabetical order. */
-  get all(): string[] {
-    return [...new Set(this.#table.routes.flatMap(({ scope }) => scope ?? []))].sort()
-  }
-
-  /** Stores the scopes if they changed. It logs errors: a full disk must not prevent a start. */
-  async store(): Promise<void> {
-    const scopes = this.all
-    try {
-      const stored = await readKnownScopes(this.#state)
-      if (stored?.join() !== scopes.join()) await this.#state.set(stateKey, scopes)
-    } catch (err) {
-      this.#log.warn({ err }, 'The scopes of API tokens could not be stored for the command line.')
-    }
+export async function storeKnownScopes(
+  scopes: readonly string[],
+  state: StateStore,
+  log: Log,
+): Promise<void> {
+  try {
+    const stored = await readKnownScopes(state)
+    if (stored?.join() !== scopes.join()) await state.set(stateKey, scopes)
+  } catch (err) {
+    log.warn({ err }, 'The scopes of API tokens could not be stored for the command line.')
   }
 }
 

@@ -1,4 +1,4 @@
-import type { SessionRecord } from './session-store.ts'
+import type { SessionRecord } from './session-table.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 

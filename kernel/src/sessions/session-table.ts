@@ -1,37 +1,75 @@
 import type { StateDatabase } from '../state/database.ts'
 import type { Row, Sql } from '../state/sql.ts'
-import type { SessionRecord, SessionStore } from './session-store.ts'
 
-/** Makes the store of a node's sessions in the kernel's own database. */
-export function createSessionTable(database: StateDatabase): SessionStore {
-  return {
-    create: (record) => database.use((sql) => insertSession(sql, record)),
-    find: (tokenHash) =>
-      database.use((sql) => {
-        const row = sql.get('SELECT * FROM sessions WHERE token_hash = ?', tokenHash)
-        return row === undefined ? null : toRecord(row)
-      }),
-    touch: (tokenHash, lastUsedAt, expiresAt) =>
-      database.use((sql) => {
-        sql.run(
-          'UPDATE sessions SET last_used_at = max(last_used_at, ?), expires_at = max(expires_at, coalesce(?, expires_at)) WHERE token_hash = ?',
-          lastUsedAt.getTime(),
-          expiresAt?.getTime() ?? null,
-          tokenHash,
-        )
-      }),
-    listByUser: (userUuid) =>
-      database.use((sql) =>
-        sql
-          .all('SELECT * FROM sessions WHERE user_uuid = ? ORDER BY created_at DESC, id', userUuid)
-          .map(toRecord),
-      ),
-    revoke: (userUuid, id) =>
-      database.use((sql) => sql.run('DELETE FROM sessions WHERE user_uuid = ? AND id = ?', userUuid, id) > 0),
-    revokeAll: (userUuid) =>
-      database.use((sql) => sql.run('DELETE FROM sessions WHERE user_uuid = ?', userUuid)),
-    sweep: (endedBefore) =>
-      database.use((sql) => sql.run('DELETE FROM sessions WHERE expires_at < ?', endedBefore.getTime())),
+/** A stored session. The token itself is never stored, only its SHA-256. */
+export interface SessionRecord {
+  /** SHA-256 of the token, 32 bytes. */
+  readonly tokenHash: Uint8Array
+  /** A random id that may be shown. It can revoke the session, but not use it. */
+  readonly id: string
+  readonly userUuid: string
+  /** `session` for the session of a sign-in, `api-token` for a named token of a program. */
+  readonly kind: 'session' | 'api-token'
+  /** A name for people: the API token's name, or a short form of the user agent that signed in. */
+  readonly label: string
+  /** Scopes of an API token, `null` for a full session. */
+  readonly scopes: readonly string[] | null
+  readonly createdAt: Date
+  readonly lastUsedAt: Date
+  /** The time when the session ends, even if it is in use. `null` for an API token that does not expire. */
+  readonly expiresAt: Date | null
+}
+
+/**
+ * The sessions of a node, in the kernel's own database. It gives two promises that a key-value store cannot give: a record is durable
+ * when `create` resolves, and a revoked record is never found again.
+ */
+export class SessionTable {
+  readonly #database: StateDatabase
+
+  constructor(database: StateDatabase) {
+    this.#database = database
+  }
+
+  create(record: SessionRecord): Promise<void> {
+    return this.#database.use((sql) => insertSession(sql, record))
+  }
+
+  /** Finds a session by its token hash. It may return expired records; the caller decides. */
+  find(tokenHash: Uint8Array): Promise<SessionRecord | null> {
+    return this.#database.use((sql) => {
+      const row = sql.get('SELECT * FROM sessions WHERE token_hash = ?', tokenHash)
+      return row === undefined ? null : toRecord(row)
+    })
+  }
+
+  /** Sets the time of last use. It is never replaced by an earlier one. */
+  async touch(tokenHash: Uint8Array, lastUsedAt: Date): Promise<void> {
+    const statement = 'UPDATE sessions SET last_used_at = max(last_used_at, ?) WHERE token_hash = ?'
+    await this.#database.use((sql) => sql.run(statement, lastUsedAt.getTime(), tokenHash))
+  }
+
+  /** Lists the sessions of a user, newest first. */
+  listByUser(userUuid: string): Promise<SessionRecord[]> {
+    const statement = 'SELECT * FROM sessions WHERE user_uuid = ? ORDER BY created_at DESC, id'
+    return this.#database.use((sql) => sql.all(statement, userUuid).map(toRecord))
+  }
+
+  /** Ends one session of a user. Resolves to `false` if there is none with that id. */
+  revoke(userUuid: string, id: string): Promise<boolean> {
+    const statement = 'DELETE FROM sessions WHERE user_uuid = ? AND id = ?'
+    return this.#database.use((sql) => sql.run(statement, userUuid, id) > 0)
+  }
+
+  /** Ends all sessions of a user. Resolves to their number. */
+  revokeAll(userUuid: string): Promise<number> {
+    return this.#database.use((sql) => sql.run('DELETE FROM sessions WHERE user_uuid = ?', userUuid))
+  }
+
+  /** Removes sessions that expired before the given time. Resolves to their number. */
+  sweep(endedBefore: Date): Promise<number> {
+    const statement = 'DELETE FROM sessions WHERE expires_at < ?'
+    return this.#database.use((sql) => sql.run(statement, endedBefore.getTime()))
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@nodekeep/plugin-sdk'
-import type { SessionRecord } from './session-store.ts'
+import type { SessionRecord } from './session-table.ts'
 
 const timestamp = Type.String({ format: 'date-time' })
 

@@ -22,7 +22,7 @@ interface OpenRequest {
   readonly userUuid: string
 }
 
-interface SessionWatchParts {
+interface SessionWatchServices {
   readonly authenticator: UserCache & {
     /**
      * Returns which sessions of a user have not ended and when they do, in milliseconds since 1970. It writes the time of last use
@@ -51,15 +51,15 @@ interface SessionWatchParts {
  * Uploads go on. This process announces the sessions that it ends itself.
  */
 export class SessionWatch {
-  readonly #parts: SessionWatchParts
+  readonly #services: SessionWatchServices
   /** The latest request of each connection: the earlier responses end before it. */
   readonly #latest = new Map<Duplex, OpenRequest>()
   /** When a session may have ended by its age, as `performance.now()`. */
   #mayEndAt = 0
   #storeVersion: number | null = null
 
-  constructor(parts: SessionWatchParts) {
-    this.#parts = parts
+  constructor(services: SessionWatchServices) {
+    this.#services = services
   }
 
   /** Records that a request was let in. */
@@ -80,7 +80,7 @@ export class SessionWatch {
    * @returns a function that stops them
    */
   start(): () => void {
-    const { events, intervalMs = 3_000 } = this.#parts
+    const { events, intervalMs = 3_000 } = this.#services
     const unsubscribe = events.on(SessionsEnded, ({ userUuid }) => this.#checkUser(userUuid))
     let timer: NodeJS.Timeout | null = null
     const schedule = () => {
@@ -98,7 +98,7 @@ export class SessionWatch {
   }
 
   async #checkAll(): Promise<void> {
-    const version = await this.#parts.storeVersion().catch(() => null)
+    const version = await this.#services.storeVersion().catch(() => null)
     const now = performance.now()
     if (version !== null && version === this.#storeVersion && now < this.#mayEndAt) return
     this.#storeVersion = version
@@ -107,8 +107,8 @@ export class SessionWatch {
     const ended = await this.#endedAmong(this.#open())
     endWebSockets(ended)
     for (const userUuid of new Set(ended.map((request) => request.userUuid))) {
-      this.#parts.authenticator.forget(userUuid)
-      this.#parts.events.emit(SessionsEnded, { userUuid })
+      this.#services.authenticator.forget(userUuid)
+      this.#services.events.emit(SessionsEnded, { userUuid })
     }
   }
 
@@ -132,7 +132,7 @@ export class SessionWatch {
     let checked = 0
     for (const [userUuid, requests] of Map.groupBy(open, (request) => request.userUuid)) {
       const ids = new Set(requests.map(({ sessionId }) => sessionId))
-      const live = await this.#parts.authenticator.liveAmong(userUuid, ids, touchMs).catch(() => null)
+      const live = await this.#services.authenticator.liveAmong(userUuid, ids, touchMs).catch(() => null)
       // Sessions whose lookup fails count as live until the next check.
       const leftMs = [...(live?.values() ?? [Number.NEGATIVE_INFINITY])].map((end) => end - Date.now())
       this.#mayEndAt = Math.min(this.#mayEndAt, performance.now() + Math.min(...leftMs))

@@ -1,14 +1,14 @@
 import { type EventBus, NodekeepError, SessionsEnded } from '@nodekeep/plugin-sdk'
 import { isLive } from './session-life.ts'
-import type { SessionRecord, SessionStore } from './session-store.ts'
+import type { SessionRecord, SessionTable } from './session-table.ts'
 
 /** The part of the authenticator that remembers users. It must forget a user whenever their rights change. */
 export interface UserCache {
   forget(userUuid: string): void
 }
 
-interface UserSessionsParts {
-  readonly sessions: SessionStore
+interface UserSessionsServices {
+  readonly sessions: SessionTable
   /** Days without use after which a session ends. */
   readonly idleDays: number
   readonly authenticator: UserCache
@@ -17,15 +17,15 @@ interface UserSessionsParts {
 
 /** The sessions and API tokens of users: lists those that can be used, and ends them. An end takes effect at once. */
 export class UserSessions {
-  readonly #parts: UserSessionsParts
+  readonly #services: UserSessionsServices
 
-  constructor(parts: UserSessionsParts) {
-    this.#parts = parts
+  constructor(services: UserSessionsServices) {
+    this.#services = services
   }
 
   /** Lists the sessions and API tokens of a user that can still be used, newest first. */
   async live(userUuid: string): Promise<SessionRecord[]> {
-    const { sessions, idleDays } = this.#parts
+    const { sessions, idleDays } = this.#services
     const now = Date.now()
     return (await sessions.listByUser(userUuid)).filter((record) => isLive(record, idleDays, now))
   }
@@ -49,23 +49,23 @@ export class UserSessions {
    * @returns whether it was there
    */
   async endIfPresent(userUuid: string, id: string, kind?: SessionRecord['kind']): Promise<boolean> {
-    const records = kind === undefined ? [] : await this.#parts.sessions.listByUser(userUuid)
+    const records = kind === undefined ? [] : await this.#services.sessions.listByUser(userUuid)
     if (records.some((record) => record.id === id && record.kind !== kind)) return false
-    const ended = await this.#parts.sessions.revoke(userUuid, id)
+    const ended = await this.#services.sessions.revoke(userUuid, id)
     this.announceEnd(userUuid)
     return ended
   }
 
   /** Ends all sessions and API tokens of a user. */
   async endAll(userUuid: string): Promise<void> {
-    await this.#parts.sessions.revokeAll(userUuid)
+    await this.#services.sessions.revokeAll(userUuid)
     this.announceEnd(userUuid)
   }
 
   /** Tells the authenticator and the plugins that sessions of a user have ended. */
   announceEnd(userUuid: string): void {
-    this.#parts.authenticator.forget(userUuid)
-    this.#parts.events.emit(SessionsEnded, { userUuid })
+    this.#services.authenticator.forget(userUuid)
+    this.#services.events.emit(SessionsEnded, { userUuid })
   }
 }
 

@@ -24,7 +24,7 @@ const credentials = Type.Object({
   ),
 })
 
-interface SignInRouteParts {
+interface SignInRouteServices {
   readonly signIn: SignIn
   readonly origins: NodeOrigins
   readonly cookies: SessionCookies
@@ -35,8 +35,8 @@ interface SignInRouteParts {
 }
 
 /** The routes `POST /auth/:provider`, `POST /auth/logout` and `GET /whoami` (interface, "Authentication endpoints"). */
-export function signInRoutes(app: RoutesApp, parts: SignInRouteParts): void {
-  const { signIn, origins, cookies, authenticator, userSessions, signInsPerMinute, expiryDays } = parts
+export function signInRoutes(app: RoutesApp, services: SignInRouteServices): void {
+  const { signIn, origins, cookies, authenticator, userSessions, signInsPerMinute, expiryDays } = services
   app.post(
     '/auth/:provider',
     {

@@ -34,7 +34,7 @@ interface SignedIn {
   readonly claimed: boolean
 }
 
-interface SignInParts {
+interface SignInServices {
   readonly providers: Pick<GuardedRegistry<LoginProvider>, 'get' | 'names' | 'contextOf'>
   readonly database: StateDatabase
   readonly ownership: Ownership
@@ -47,10 +47,10 @@ interface SignInParts {
 
 /** Signs users in: a provider verifies the wallet, the node decides whether to admit it, and makes a session. */
 export class SignIn {
-  readonly #parts: SignInParts
+  readonly #services: SignInServices
 
-  constructor(parts: SignInParts) {
-    this.#parts = parts
+  constructor(services: SignInServices) {
+    this.#services = services
   }
 
   /** @throws NodekeepError NOT_FOUND, VALIDATION_ERROR, UNAUTHORIZED, FORBIDDEN, or the error of an upstream server */
@@ -71,7 +71,7 @@ export class SignIn {
   }
 
   #provider(name: string): LoginProvider {
-    const { providers } = this.#parts
+    const { providers } = this.#services
     const provider = providers.get(name)
     if (provider !== undefined) return provider
     const known = providers.names()
@@ -88,7 +88,7 @@ export class SignIn {
       'UPSTREAM_TIMEOUT',
       'The login provider did not answer in time. Try again.',
     )
-    const { providers, timeoutMs } = this.#parts
+    const { providers, timeoutMs } = this.#services
     const abort = new AbortController()
     const either = AbortSignal.any([clientGone, abort.signal])
     try {
@@ -108,7 +108,7 @@ export class SignIn {
    * the same time, that change is either before the transaction, which then refuses, or after it, and ends this session.
    */
   async #store(wallet: string, providerUuid: string, request: SignInRequest): Promise<SignedIn> {
-    const { database, ownership, userSessions, expiryDays } = this.#parts
+    const { database, ownership, userSessions, expiryDays } = this.#services
     const { provider, label, claim } = request
     // A refusal need not wait for other writers.
     await database.use((sql) => this.#check(sql, wallet, claim))
@@ -128,14 +128,14 @@ export class SignIn {
     const { known, owner } = this.#check(sql, wallet, claim)
     const user = known?.owner === owner ? known : ensureUser(sql, wallet, owner)
     // Another process may have made another user the owner.
-    if (!this.#parts.admission.admits(user)) throw notAdmitted()
+    if (!this.#services.admission.admits(user)) throw notAdmitted()
     if (user.disabledAt !== null) throw isDisabled()
     return user
   }
 
   /** Checks whether the wallet is admitted and whether it is the owner's. It only reads. */
   #check(sql: Sql, wallet: string, claim: string | null): { known: UserAccount | null; owner: boolean } {
-    const { admission, ownership } = this.#parts
+    const { admission, ownership } = this.#services
     const known = findUser(sql, 'wallet', wallet)
     if (!ownership.isClaimed(sql)) {
       if (claim === null) {

@@ -1,40 +1,10 @@
-import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { type DatabaseFile, findDatabases, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
-
-/** One database of a snapshot. */
-
-/** One database of a snapshot. */
-export interface SnapshotDatabase {
-  /** The file, relative to the node's data folder and `/`-separated: `state.sqlite`, `plugins/notes/index.sqlite`. */
-  readonly path: string
-  /** False if its plugin opened it with `inBackups: false`. The copies of an update include it all the same. */
-  readonly inBackups: boolean
-  /**
-   * Writes the database as it was at the moment of the snapshot into a new file: one file without a WAL, which only the
-   * node's account can read, and which is on the disk when this resolves. The folder's own entry may need a sync. While it
-   * runs, the event loop is free, and others write to the database. A call that rejects leaves no file.
-   *
-   * Rejects with NodekeepError CONFLICT if the file exists, INSUFFICIENT_STORAGE if the disk of the copy is full, and
-   * SERVICE_UNAVAILABLE if the snapshot was given up; with the reason of the signal if it aborts.
-   */
-  copyTo(file: string, options?: { readonly signal?: AbortSignal }): Promise<void>
-}
-
-/** The state of all databases at one moment. */
-export interface DatabaseSnapshot {
-  readonly databases: readonly SnapshotDatabase[]
-  /**
-   * Aborts when the snapshot is given up: while a snapshot is held, the write-ahead log (WAL) of each database grows with
-   * every write. The node gives a snapshot up when one of them has grown by more than 512 MiB, or when the node stops.
-   */
-  readonly signal: AbortSignal
-  /** Ends running copies, and lets the write-ahead logs shrink again. A second call waits for the first. */
-  release(): Promise<void>
-}
+import { findDatabases, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 
 /** The bounds of snapshots. */
 interface SnapshotLimits {
@@ -53,9 +23,7 @@ const pagesPerStep = 512
 export class DatabaseSnapshots {
   readonly #dataFolder: string
   readonly #limits: SnapshotLimits
-  readonly #held = new Set<Snapshot>()
-  /** Rises with each database that a plugin may have made. */
-  #made = 0
+  readonly #held = new Set<DatabaseSnapshot>()
   #closed = false
 
   constructor(dataFolder: string, limits: SnapshotLimits = defaultLimits) {
@@ -64,45 +32,19 @@ export class DatabaseSnapshots {
   }
 
   /**
-   * Fixes the state of all databases: that of the kernel, and those of every plugin that were opened with `sqliteFile`, also of
-   * plugins that are disabled. It takes about a millisecond for each, and stops no writer. The databases are fixed one
-   * directly after the other; where they must agree, hold up the writes meanwhile.
+   * Opens all databases that belong into backups, so that little is left to do when their states are fixed: that of the kernel, and
+   * those of every plugin that were opened with `sqliteFile`, also of plugins that are disabled.
    *
-   * Release every snapshot.
-   *
-   * Rejects with NodekeepError SERVICE_UNAVAILABLE if a database is locked or damaged; the message names the file.
+   * @throws NodekeepError SERVICE_UNAVAILABLE if a database is locked or damaged; the message names the file
    */
-  async snapshot(): Promise<DatabaseSnapshot> {
-    return this.prepare().pin()
-  }
-
-  /** Call it when a plugin may have made a database. */
-  noteMade(): void {
-    this.#made += 1
-  }
-
-  /** Opens all databases, so that little is left to do at the moment. */
   prepare(): PreparedDatabases {
     this.#refuseWhenClosed()
-    const opened = new OpenedDatabases(this.#dataFolder)
-    const orClose = <T>(work: () => T): T => {
-      try {
-        return work()
-      } catch (error) {
-        opened.close()
-        throw error
-      }
-    }
-    const made = this.#made
-    orClose(() => opened.open())
-    const pin = () => {
+    return new PreparedDatabases(this.#dataFolder, (pinned) => {
       this.#refuseWhenClosed()
-      if (this.#made !== made) opened.open()
-      const snapshot = new Snapshot(opened.pin(), this.#limits, () => this.#held.delete(snapshot))
+      const snapshot = new DatabaseSnapshot(pinned, this.#limits, () => this.#held.delete(snapshot))
       this.#held.add(snapshot)
       return snapshot
-    }
-    return { pin: () => orClose(pin), release: () => opened.close() }
+    })
   }
 
   /** Gives up all snapshots, and waits for the end of running copies. */
@@ -116,20 +58,89 @@ export class DatabaseSnapshots {
   }
 }
 
-/** Databases that are open and wait for their moment. */
-interface PreparedDatabases {
-  /** Does the same as `snapshot`, once. No other code of this thread runs meanwhile. */
-  pin(): DatabaseSnapshot
+interface OpenedDatabase {
+  /** The file, relative to the node's data folder and `/`-separated: `state.sqlite`, `plugins/notes/index.sqlite`. */
+  readonly path: string
+  /** The absolute path. */
+  readonly file: string
+  readonly connection: DatabaseSync
+}
+
+interface PinnedDatabase extends OpenedDatabase {
+  /** The size of its write-ahead log at the moment, in bytes. */
+  readonly walAtMoment: number
+}
+
+/** The databases of a node, which are opened first, so that the moments of their states are as close together as possible. */
+class PreparedDatabases {
+  readonly #dataFolder: string
+  readonly #hold: (pinned: readonly PinnedDatabase[]) => DatabaseSnapshot
+  /** By path. */
+  readonly #opened = new Map<string, OpenedDatabase>()
+
+  constructor(dataFolder: string, hold: (pinned: readonly PinnedDatabase[]) => DatabaseSnapshot) {
+    this.#dataFolder = dataFolder
+    this.#hold = hold
+    this.#orRelease(() => this.#open())
+  }
+
+  /**
+   * Fixes the states of all databases, also of those that were made meanwhile. It takes about a millisecond for each, and stops no
+   * writer. The databases are fixed one directly after the other; where they must agree, hold up the writes meanwhile. Call it once,
+   * and release the snapshot.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE as {@link DatabaseSnapshots.prepare}
+   */
+  pin(): DatabaseSnapshot {
+    return this.#orRelease(() => {
+      this.#open()
+      const pinned = [...this.#opened.values()].map((opened) => {
+        const { path, file, connection } = opened
+        orExplain(path, () => {
+          connection.exec('BEGIN')
+          read(connection)
+        })
+        return { ...opened, walAtMoment: walSize(file) }
+      })
+      const snapshot = this.#hold(pinned)
+      this.#opened.clear()
+      return snapshot
+    })
+  }
+
   /** Closes the databases, unless they are pinned. */
-  release(): void
+  release(): void {
+    for (const { connection } of this.#opened.values()) connection.close()
+    this.#opened.clear()
+  }
+
+  /** Opens the databases that are not open yet. */
+  #open(): void {
+    for (const { path, inBackups } of findDatabases(this.#dataFolder)) {
+      if (!inBackups || this.#opened.has(path)) continue
+      const file = join(this.#dataFolder, path)
+      const connection = orExplain(path, () => openExisting(file))
+      this.#opened.set(path, { path, file, connection })
+      orExplain(path, () => read(connection))
+    }
+  }
+
+  #orRelease<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      this.release()
+      throw error
+    }
+  }
 }
 
 /**
- * A read transaction on each database. In WAL mode its reader sees the same state for as long as it lasts, and stops no
- * writer. It also keeps the log from being emptied, so the log only grows meanwhile.
+ * The state of all databases at one moment: a read transaction on each. In WAL mode its reader sees the same state for as long as it
+ * lasts, and stops no writer. It also keeps the log from being emptied, so the log only grows meanwhile. The snapshot is given up
+ * when the log of a database has grown by more than 512 MiB, or when the node stops.
  */
-class Snapshot implements DatabaseSnapshot {
-  readonly databases: DatabaseSnapshot['databases']
+export class DatabaseSnapshot {
   readonly #pinned: readonly PinnedDatabase[]
   readonly #limits: SnapshotLimits
   readonly #onRelease: () => void
@@ -142,21 +153,40 @@ class Snapshot implements DatabaseSnapshot {
     this.#limits = limits
     this.#onRelease = onRelease
     this.#pinned = pinned
-    this.databases = this.#pinned.map((pinned) => ({
-      path: pinned.path,
-      inBackups: pinned.inBackups,
-      copyTo: (file, options = {}) => this.#copy(pinned, file, options.signal),
-    }))
-    this.#timer = setInterval(() => {
-      for (const pinned of this.#pinned) this.#check(pinned)
-    }, limits.checkEveryMs)
-    this.#timer.unref()
+    this.#timer = setInterval(() => this.#check(), limits.checkEveryMs).unref()
   }
 
+  /** The files, relative to the node's data folder and `/`-separated: `state.sqlite`, `plugins/notes/index.sqlite`. */
+  get paths(): string[] {
+    return this.#pinned.map(({ path }) => path)
+  }
+
+  /** Aborts when the snapshot is given up or released. */
   get signal(): AbortSignal {
     return this.#ended.signal
   }
 
+  /**
+   * Writes a database as it was at the moment of the snapshot into a new file: one file without a WAL, which only the node's account
+   * can read, and which is on the disk when this resolves. The folder's own entry may need a sync. While it runs, the event loop is
+   * free, and others write to the database. A call that rejects leaves no file.
+   *
+   * Rejects with NodekeepError INSUFFICIENT_STORAGE if the disk of the copy is full, and SERVICE_UNAVAILABLE if the snapshot was
+   * given up or released.
+   */
+  async copyTo(path: string, file: string): Promise<void> {
+    this.signal.throwIfAborted()
+    const connection = this.#pinned.find((pinned) => pinned.path === path)?.connection
+    if (connection === undefined) throw new Error(`There is no database ${path}.`)
+    const copy = copyDatabase(connection, file, () => {
+      this.#check()
+      this.signal.throwIfAborted()
+    })
+    this.#copies.add(copy)
+    return copy.finally(() => this.#copies.delete(copy))
+  }
+
+  /** Ends running copies, and lets the write-ahead logs shrink again. A second call waits for the first. */
   release(): Promise<void> {
     return this.giveUp('The snapshot is released.')
   }
@@ -175,77 +205,14 @@ class Snapshot implements DatabaseSnapshot {
     this.#onRelease()
   }
 
-  #check({ path, file, walAtMoment }: PinnedDatabase): void {
-    if (this.signal.aborted || walSize(file) - walAtMoment <= this.#limits.walGrowth) return
-    const mebibytes = Math.round(this.#limits.walGrowth / 1024 ** 2)
+  #check(): void {
+    const { walGrowth } = this.#limits
+    const grown = this.#pinned.find(({ file, walAtMoment }) => walSize(file) - walAtMoment > walGrowth)
+    if (grown === undefined || this.signal.aborted) return
+    const mebibytes = Math.round(walGrowth / 1024 ** 2)
     void this.giveUp(
-      `The copy of ${path} was given up: more than ${mebibytes} MiB were written to the database meanwhile. Try again when less is written.`,
+      `The copy of ${grown.path} was given up: more than ${mebibytes} MiB were written to the database meanwhile. Try again when less is written.`,
     )
-  }
-
-  #copy(pinned: PinnedDatabase, file: string, signal: AbortSignal | undefined): Promise<void> {
-    const stop = signal === undefined ? this.signal : AbortSignal.any([this.signal, signal])
-    if (stop.aborted) return Promise.reject(stop.reason)
-    const copy = copyDatabase(pinned.connection, file, () => {
-      this.#check(pinned)
-      stop.throwIfAborted()
-    })
-    this.#copies.add(copy)
-    const forget = () => this.#copies.delete(copy)
-    copy.then(forget, forget)
-    return copy
-  }
-}
-
-interface OpenedDatabase extends DatabaseFile {
-  /** The absolute path. */
-  readonly file: string
-  readonly connection: DatabaseSync
-}
-
-interface PinnedDatabase extends OpenedDatabase {
-  /** The size of its write-ahead log at the moment, in bytes. */
-  readonly walAtMoment: number
-}
-
-/** The databases of a node, which are opened first, so that the moments of their states are as close together as possible. */
-class OpenedDatabases {
-  readonly #dataFolder: string
-  /** By path. */
-  readonly #opened = new Map<string, OpenedDatabase>()
-
-  constructor(dataFolder: string) {
-    this.#dataFolder = dataFolder
-  }
-
-  /** Opens those that are not open yet. */
-  open(): void {
-    for (const database of findDatabases(this.#dataFolder)) {
-      const { path } = database
-      if (this.#opened.has(path)) continue
-      const file = join(this.#dataFolder, path)
-      const connection = orExplain(path, () => openExisting(file))
-      this.#opened.set(path, { ...database, file, connection })
-      orExplain(path, () => read(connection))
-    }
-  }
-
-  /** Fixes their states. They belong to the caller then. */
-  pin(): PinnedDatabase[] {
-    for (const [path, { connection }] of this.#opened) {
-      orExplain(path, () => {
-        connection.exec('BEGIN')
-        read(connection)
-      })
-    }
-    const pinned = [...this.#opened.values()]
-    this.#opened.clear()
-    return pinned.map((database) => ({ ...database, walAtMoment: walSize(database.file) }))
-  }
-
-  close(): void {
-    for (const { connection } of this.#opened.values()) connection.close()
-    this.#opened.clear()
   }
 }
 
@@ -278,7 +245,7 @@ function openExisting(file: string): DatabaseSync {
 
 /** @param onStep called between steps; if it throws, the copy ends with what was thrown */
 async function copyDatabase(source: DatabaseSync, file: string, onStep: () => void): Promise<void> {
-  makeFile(file)
+  await writeFile(file, '', { flag: 'wx', mode: 0o600 })
   try {
     await backup(source, file, { rate: pagesPerStep, progress: onStep })
     onStep()
@@ -291,17 +258,6 @@ async function copyDatabase(source: DatabaseSync, file: string, onStep: () => vo
       `The disk is full: ${basename(file)} cannot be written. Free some space and try again.`,
       { cause: error },
     )
-  }
-}
-
-function makeFile(file: string): void {
-  try {
-    closeSync(openSync(file, 'wx', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new NodekeepError('CONFLICT', `${basename(file)} exists. A copy never replaces a file.`, {
-      cause: error,
-    })
   }
 }
 

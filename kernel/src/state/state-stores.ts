@@ -68,13 +68,18 @@ const maxKeyLength = 1024
  * Nothing listens to keyv's `error` event. Keyv therefore throws, and does not return `undefined` or `false`.
  */
 export function createStateStore(namespace: string, query: Query): StateStore {
-  const keyv = new Keyv({
-    namespace,
-    store: createKeyvAdapter(query),
-    serialization: { stringify: JSON.stringify, parse: JSON.parse },
-    // The adapter below filters expired rows. Keyv's own check would delete a value that was set in between.
-    checkExpired: false,
-  })
+  let opened: Keyv | undefined
+  /** Keyv runs statements when it is made, so it is made at the first use. */
+  const keyv = () => {
+    opened ??= new Keyv({
+      namespace,
+      store: createKeyvAdapter(query),
+      serialization: { stringify: JSON.stringify, parse: JSON.parse },
+      // The adapter below filters expired rows. Keyv's own check would delete a value that was set in between.
+      checkExpired: false,
+    })
+    return opened
+  }
   // The adapter strips one leading "namespace:" from each key. Adding one keeps a key that begins so by itself whole.
   const stored = (key: string): string => {
     checkKey(key)
@@ -83,24 +88,24 @@ export function createStateStore(namespace: string, query: Query): StateStore {
 
   return {
     async get<T>(key: string) {
-      return (await keyv.get(stored(key))) as T | undefined
+      return (await keyv().get(stored(key))) as T | undefined
     },
     async set(key, value, ttlMs) {
       checkValue(value)
       checkTtl(ttlMs)
-      await keyv.set(stored(key), value, ttlMs)
+      await keyv().set(stored(key), value, ttlMs)
     },
     async delete(key) {
-      return await keyv.delete(stored(key))
+      return await keyv().delete(stored(key))
     },
     async has(key) {
-      return await keyv.has(stored(key))
+      return await keyv().has(stored(key))
     },
     async *entries<T>() {
-      for await (const [key, value] of keyv.iterator()) yield [key as string, value as T] as const
+      for await (const [key, value] of keyv().iterator()) yield [key as string, value as T] as const
     },
     async clear() {
-      await keyv.clear()
+      await keyv().clear()
     },
   }
 }

@@ -32,14 +32,8 @@ const errorResponse = {
 
 const nothing: RouteDescription = { paths: {}, components: { schemas: {} } }
 
-interface OpenApiParts {
-  readonly table: RouteTable
-  readonly origins: NodeOrigins
-  readonly version: string
-}
-
 /** `GET /openapi.json`: all current routes. The document is created at the first request and after plugins changed. */
-export function openApiRoute(app: RoutesApp, { table, origins, version }: OpenApiParts): void {
+export function openApiRoute(app: RoutesApp, table: RouteTable, origins: NodeOrigins, version: string): void {
   let latest: { readonly tableVersion: number; readonly document: Promise<object> } | null = null
   app.get(
     '/openapi.json',

@@ -10,7 +10,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { planRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
-import { findPluginFolders } from '../plugins/plugin-folders.ts'
+import { findPluginFolders } from '../plugins/installed-plugins.ts'
 
 /** Starts nodes on trial, with the configuration of the running node. */
 export class KernelTrials implements NodeTrials {

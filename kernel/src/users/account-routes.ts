@@ -8,13 +8,12 @@ import { signedInUser, viewOf } from './user-view.ts'
 const tags = ['account']
 const success = Type.Object({ success: Type.Literal(true) })
 
-interface AccountRouteParts {
-  readonly userSessions: UserSessions
-  readonly administration: UserAdministration
-}
-
 /** Routes for the signed-in user's own account: `/api/account` and its sessions. */
-export function accountRoutes(app: RoutesApp, { userSessions, administration }: AccountRouteParts): void {
+export function accountRoutes(
+  app: RoutesApp,
+  userSessions: UserSessions,
+  administration: UserAdministration,
+): void {
   app.patch(
     '/api/account',
     {
@@ -30,7 +29,7 @@ export function accountRoutes(app: RoutesApp, { userSessions, administration }: 
       },
     },
     async (request) => {
-      const changed = await administration.rename(userOf(request).uuid, request.body.username)
+      const changed = await administration.update(userOf(request).uuid, request.body)
       const details = { username: changed.username }
       logSecurityEvent(request, 'user-changed', 'A user changed their own name.', details)
       return { user: viewOf(changed) }

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { type Log, notAfterNow, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { NodeClock } from '../health/node-clock.ts'
-import type { SessionStore } from '../sessions/session-store.ts'
+import type { SessionTable } from '../sessions/session-table.ts'
 import { removeSetAside } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
 
@@ -11,7 +11,7 @@ const intervalMs = 60 * 60 * 1000
 /** How long one holder may take to erase one user. A holder that never ends must not block the others. */
 const eraseLimitMs = 60 * 60 * 1000
 
-interface ErasureParts {
+interface ErasureServices {
   readonly database: StateDatabase
   /** All parts that keep data of users. */
   readonly holders: Iterable<readonly [name: string, holder: UserDataHolder]>
@@ -21,8 +21,8 @@ interface ErasureParts {
   readonly log: Log
 }
 
-interface HousekeepingParts extends ErasureParts {
-  readonly sessions: SessionStore
+interface HousekeepingServices extends ErasureServices {
+  readonly sessions: SessionTable
   /** Makes the reserve of a full disk again. */
   readonly keepReserve: () => Promise<void>
   readonly holders: GuardedRegistry<UserDataHolder>
@@ -33,11 +33,11 @@ interface HousekeepingParts extends ErasureParts {
  *
  * @returns a function that stops it, and waits for work that is under way
  */
-export function startHousekeeping(parts: HousekeepingParts): () => Promise<void> {
+export function startHousekeeping(services: HousekeepingServices): () => Promise<void> {
   const abort = new AbortController()
   let running: Promise<void> = Promise.resolve()
   const run = () => {
-    running = running.then(() => keepHouse(parts, abort.signal))
+    running = running.then(() => keepHouse(services, abort.signal))
   }
   const timer = setInterval(run, intervalMs).unref()
   run()
@@ -48,14 +48,14 @@ export function startHousekeeping(parts: HousekeepingParts): () => Promise<void>
   }
 }
 
-async function keepHouse(parts: HousekeepingParts, signal: AbortSignal): Promise<void> {
+async function keepHouse(services: HousekeepingServices, signal: AbortSignal): Promise<void> {
   try {
-    await parts.keepReserve()
+    await services.keepReserve()
     // A clock that starts in 1970 must not end the sessions that begin meanwhile.
-    await parts.sessions.sweep(notAfterNow(parts.clock.past))
-    await eraseDueUsers({ ...parts, holders: inContextOfOwner(parts.holders) }, signal)
+    await services.sessions.sweep(notAfterNow(services.clock.past))
+    await eraseDueUsers({ ...services, holders: inContextOfOwner(services.holders) }, signal)
   } catch (error) {
-    parts.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')
+    services.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')
   }
 }
 
@@ -79,7 +79,7 @@ const isDue = 'deletion_due <= ? OR (deletion_due = disabled_at AND deletion_due
  * behind for good.
  */
 export async function eraseDueUsers(
-  { database, holders, clock, absentPlugins, log }: ErasureParts,
+  { database, holders, clock, absentPlugins, log }: ErasureServices,
   signal: AbortSignal,
 ): Promise<void> {
   const due = await database.use((sql) =>

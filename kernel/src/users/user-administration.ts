@@ -9,7 +9,7 @@ export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'
 
 const dayMs = 24 * 60 * 60 * 1000
 
-interface UserAdministrationParts {
+interface UserAdministrationServices {
   readonly database: StateDatabase
   readonly userSessions: UserSessions
   readonly authenticator: UserCache
@@ -31,13 +31,13 @@ interface UserUpdate {
  * VALIDATION_ERROR.
  */
 export class UserAdministration {
-  readonly #parts: UserAdministrationParts
+  readonly #services: UserAdministrationServices
 
-  constructor(parts: UserAdministrationParts) {
-    this.#parts = parts
+  constructor(services: UserAdministrationServices) {
+    this.#services = services
   }
 
-  /** Renames, disables or enables a user: all of what is asked for, or nothing. */
+  /** Renames, disables or enables a user: all of what is asked for, or nothing. To enable a user also cancels a deletion. */
   async update(uuid: string, { username, disabled }: UserUpdate): Promise<UserAccount> {
     if (username !== undefined) checkUsername(username)
     const changed = await this.#change(uuid, (sql, user) => {
@@ -45,7 +45,7 @@ export class UserAdministration {
       if (disabled === true) disable(sql, user)
       else if (disabled === false) enable(sql, user)
     })
-    if (disabled === true) await this.#parts.userSessions.endAll(uuid)
+    if (disabled === true) await this.#services.userSessions.endAll(uuid)
     return changed
   }
 
@@ -57,7 +57,7 @@ export class UserAdministration {
   async add(address: string, username?: string): Promise<UserAccount> {
     const wallet = walletOf(address)
     if (username !== undefined) checkUsername(username)
-    const { database, authenticator } = this.#parts
+    const { database, authenticator } = this.#services
     const added = await database.transaction((sql) => {
       const { uuid, disabledAt } = ensureUser(sql, wallet)
       if (disabledAt !== null) {
@@ -73,27 +73,14 @@ export class UserAdministration {
     return added
   }
 
-  rename(uuid: string, username: string): Promise<UserAccount> {
-    return this.update(uuid, { username })
-  }
-
-  disable(uuid: string): Promise<UserAccount> {
-    return this.update(uuid, { disabled: true })
-  }
-
-  /** Lets a disabled user sign in again. It also cancels a deletion. */
-  enable(uuid: string): Promise<UserAccount> {
-    return this.update(uuid, { disabled: false })
-  }
-
   /** Disables a user now, and schedules the removal of their data for the end of the grace period. */
   async delete(uuid: string): Promise<UserAccount> {
-    const past = await this.#parts.past()
+    const past = await this.#services.past()
     const changed = await this.#change(uuid, (sql, { owner }) => {
       if (owner) throw ownerStays('deleted')
       // With a clock that starts in 1970, the grace period would be over at once. One that began while the clock was ahead begins now.
       const now = Math.max(Date.now(), past.getTime())
-      const due = now + this.#parts.deletionGraceDays * dayMs
+      const due = now + this.#services.deletionGraceDays * dayMs
       sql.run(
         `UPDATE users SET disabled_at = min(coalesce(disabled_at, ?), ?), deletion_due = min(coalesce(deletion_due, ?), ?)
          WHERE uuid = ?`,
@@ -104,7 +91,7 @@ export class UserAdministration {
         uuid,
       )
     })
-    await this.#parts.userSessions.endAll(uuid)
+    await this.#services.userSessions.endAll(uuid)
     return changed
   }
 
@@ -119,7 +106,7 @@ export class UserAdministration {
       }
       sql.run('UPDATE users SET wallet = ? WHERE uuid = ?', wallet, uuid)
     })
-    await this.#parts.userSessions.endAll(uuid)
+    await this.#services.userSessions.endAll(uuid)
     return changed
   }
 
@@ -131,7 +118,7 @@ export class UserAdministration {
    */
   async swapWallet(uuid: string, address: string, makeOwner: boolean): Promise<UserAccount> {
     const wallet = walletOf(address)
-    const { database, userSessions } = this.#parts
+    const { database, userSessions } = this.#services
     const { changed, ended } = await database.transaction((sql) => {
       const setWallet = (of: string, value: string) =>
         sql.run('UPDATE users SET wallet = ? WHERE uuid = ?', value, of)
@@ -153,7 +140,7 @@ export class UserAdministration {
 
   /** Changes a user in one transaction, and returns the user as changed. */
   async #change(uuid: string, work: (sql: Sql, user: UserAccount) => void): Promise<UserAccount> {
-    const { database, authenticator } = this.#parts
+    const { database, authenticator } = this.#services
     const changed = await database.transaction((sql) => {
       work(sql, existing(sql, uuid))
       return existing(sql, uuid)

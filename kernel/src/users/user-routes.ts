@@ -42,14 +42,13 @@ const change = Type.Object(
   { additionalProperties: false, minProperties: 1 },
 )
 
-interface UserRouteParts {
-  readonly accounts: UserAccounts
-  readonly userSessions: UserSessions
-  readonly administration: UserAdministration
-}
-
 /** The routes `/api/users`, for the owner: list, add, rename, disable and delete users, and end their sessions. */
-export function userRoutes(app: RoutesApp, { accounts, userSessions, administration }: UserRouteParts): void {
+export function userRoutes(
+  app: RoutesApp,
+  accounts: UserAccounts,
+  userSessions: UserSessions,
+  administration: UserAdministration,
+): void {
   const existing = async (uuid: string): Promise<UserAccount> => {
     const user = await accounts.get(uuid)
     if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')

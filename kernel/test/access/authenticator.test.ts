@@ -3,7 +3,7 @@ import { type Test, test } from 'tap'
 import { Admission } from '../../src/access/admission.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { issueSession } from '../../src/sessions/issue-session.ts'
-import { createSessionTable } from '../../src/sessions/session-table.ts'
+import { SessionTable } from '../../src/sessions/session-table.ts'
 import { createToken, tokenHash } from '../../src/sessions/token.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { databaseSchema } from '../../src/state/database-schema.ts'
@@ -16,7 +16,7 @@ async function setUp(t: Test, options: { readonly cacheMs?: number; readonly cap
   const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
-  const sessions = createSessionTable(database)
+  const sessions = new SessionTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1, ...options })
   const { uuid } = await accounts.ensure(wallet(1))

@@ -124,8 +124,8 @@ test('the state in a backup is whole, without sessions, tokens, leases and entri
   })
 
   const raw = join(folder, 'raw.sqlite')
-  const unclean = await new DatabaseSnapshots(node.dataFolder).snapshot()
-  await unclean.databases.find(({ path }) => path === 'state.sqlite')?.copyTo(raw)
+  const unclean = new DatabaseSnapshots(node.dataFolder).prepare().pin()
+  await unclean.copyTo('state.sqlite', raw)
   await unclean.release()
   const holds = (file: string) => {
     const bytes = readFileSync(file)

@@ -12,7 +12,12 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { definePlugin, type Restored, Restores } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { applyPlannedRestore, isRestorePlanned, KernelRestores } from '../../src/backup/restores.ts'
+import {
+  applyPlannedRestore,
+  isRestorePlanned,
+  KernelRestores,
+  readLastRestore,
+} from '../../src/backup/restores.ts'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 
 const restoresOf = (data: string) =>
@@ -151,7 +156,7 @@ test('a plan is taken back, also one that a start has begun to apply, at whateve
     t.equal(await restoresOf(data).cancel(), 'backup-20261101-030000.tar.gz')
     t.strictSame(contentOf(data), former, `stopped before step ${steps}`)
     t.notOk(isRestorePlanned(data))
-    t.equal(restoresOf(data).restored('notes'), null, 'no plugin learns of it')
+    t.equal(readLastRestore(data), null, 'no plugin learns of it')
     t.equal(applyPlannedRestore(data), null)
     t.equal(await restoresOf(data).cancel(), null)
   }
@@ -180,7 +185,7 @@ test('a plan that was taken back only in part is applied by a start, or taken ba
       if (goesOn) applyPlannedRestore(data)
       else await restoresOf(data).cancel()
       t.strictSame(contentOf(data), isApplied ? restored : former, `stopped before step ${steps}`)
-      t.equal(restoresOf(data).restored('notes') !== null, isApplied)
+      t.equal(readLastRestore(data) !== null, isApplied)
     }
   }
   t.ok(steps > 15)

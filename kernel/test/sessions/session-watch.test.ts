@@ -8,7 +8,7 @@ import { Authenticator } from '../../src/access/authenticator.ts'
 import { createLogger } from '../../src/log/logger.ts'
 import { KernelEventBus } from '../../src/services/event-bus.ts'
 import { issueSession } from '../../src/sessions/issue-session.ts'
-import { createSessionTable } from '../../src/sessions/session-table.ts'
+import { SessionTable } from '../../src/sessions/session-table.ts'
 import { SessionWatch } from '../../src/sessions/session-watch.ts'
 import { openStateDatabase } from '../../src/state/database.ts'
 import { databaseSchema } from '../../src/state/database-schema.ts'
@@ -106,15 +106,14 @@ test('the watch looks up only the users of open answers, and only if a session m
   const database = await openStateDatabase(folder, databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
-  const table = createSessionTable(database)
   const lookups: string[] = []
-  const sessions: typeof table = {
-    ...table,
-    listByUser: (userUuid) => {
+  class WatchedTable extends SessionTable {
+    override listByUser(userUuid: string) {
       lookups.push(userUuid)
-      return table.listByUser(userUuid)
-    },
+      return super.listByUser(userUuid)
+    }
   }
+  const sessions = new WatchedTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))

@@ -14,11 +14,7 @@ import {
   type StateStore,
 } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
-import {
-  type DatabaseSnapshot,
-  DatabaseSnapshots,
-  type SnapshotDatabase,
-} from '../../src/state/database-snapshots.ts'
+import { type DatabaseSnapshot, DatabaseSnapshots } from '../../src/state/database-snapshots.ts'
 import { createTestNode, takeSnapshot } from '../../src/testing/index.ts'
 
 /** A plugin with a database of its own, in which a thread of its own writes without a pause. */
@@ -39,11 +35,7 @@ function counter(onSetup: (thread: Worker, state: StateStore) => void) {
   })
 }
 
-const named = (snapshot: DatabaseSnapshot, path: string): SnapshotDatabase => {
-  const found = snapshot.databases.find((database) => database.path === path)
-  if (found === undefined) throw new Error(`There is no ${path}.`)
-  return found
-}
+const take = (folder: string): DatabaseSnapshot => new DatabaseSnapshots(folder).prepare().pin()
 
 function read(file: string, statement: string): unknown {
   const connection = new DatabaseSync(file, { readOnly: true })
@@ -76,28 +68,19 @@ test('copies show the moment of the snapshot, while plugins write', async (t) =>
   while (stored < 100 || (await countOf(thread)) < 500) await setImmediate()
 
   const before = await countOf(thread)
-  const fixed = databases.snapshot()
+  const prepared = databases.prepare()
   const storedAtMoment = stored
-  const snapshot = await fixed
+  const snapshot = prepared.pin()
   const after = await countOf(thread)
   while (stored < storedAtMoment + 20 || (await countOf(thread)) < after + 200) {
     await setImmediate()
   }
-  t.same(
-    snapshot.databases.map(({ path, inBackups }) => ({ path, inBackups })),
-    [
-      { path: 'state.sqlite', inBackups: true },
-      { path: 'plugins/counter/counts.sqlite', inBackups: true },
-      { path: 'plugins/counter/not-in-backups/cache.sqlite', inBackups: false },
-    ],
-  )
+  t.same(snapshot.paths, ['state.sqlite', 'plugins/counter/counts.sqlite'], 'not those outside of backups')
   const folder = t.testdir()
-  const [stateCopy, countsCopy, emptyCopy] = ['state', 'counts', 'empty'].map((name) => join(folder, name))
-  if (!stateCopy || !countsCopy || !emptyCopy) throw new Error('unreachable')
+  const [stateCopy, countsCopy] = [join(folder, 'state'), join(folder, 'counts')]
   await Promise.all([
-    named(snapshot, 'state.sqlite').copyTo(stateCopy),
-    named(snapshot, 'plugins/counter/counts.sqlite').copyTo(countsCopy),
-    named(snapshot, 'plugins/counter/not-in-backups/cache.sqlite').copyTo(emptyCopy),
+    snapshot.copyTo('state.sqlite', stateCopy),
+    snapshot.copyTo('plugins/counter/counts.sqlite', countsCopy),
   ])
   t.ok((await countOf(thread)) > after, 'the plugin wrote during the copies')
   await snapshot.release()
@@ -113,11 +96,11 @@ test('copies show the moment of the snapshot, while plugins write', async (t) =>
   t.ok(counted >= before && counted <= after, `${before} ≤ ${counted} ≤ ${after}`)
   t.equal(read(countsCopy, 'SELECT count(*) FROM a'), counted, 'no gap')
   t.equal(read(countsCopy, 'SELECT max(n) FROM b'), counted, 'whole transactions only')
-  for (const file of [stateCopy, countsCopy, emptyCopy]) {
+  for (const file of [stateCopy, countsCopy]) {
     t.equal(read(file, 'PRAGMA integrity_check'), 'ok')
     t.equal(statSync(file).mode & 0o777, 0o600)
   }
-  t.same(readdirSync(folder).sort(), ['counts', 'empty', 'state'], 'no logs beside the copies')
+  t.same(readdirSync(folder).sort(), ['counts', 'state'], 'no logs beside the copies')
 })
 
 /** A data folder with a database of the kernel that has some megabytes. */
@@ -135,20 +118,15 @@ function dataFolder(t: Test) {
   return { folder, database, write, copy: join(folder, 'copy.sqlite') }
 }
 
-const first = ({ databases: [database] }: DatabaseSnapshot): SnapshotDatabase => {
-  if (database === undefined) throw new Error('The snapshot is empty.')
-  return database
-}
-
 test('the copy is exactly the state of the moment', async (t) => {
   const { folder, database, write, copy } = dataFolder(t)
-  const snapshot = await new DatabaseSnapshots(folder).snapshot()
+  const snapshot = take(folder)
   const content = (file: string) =>
     read(file, "SELECT group_concat(n, ',') FROM (SELECT n FROM t ORDER BY n)")
   const before = content(join(folder, 'state.sqlite'))
   database.exec('DELETE FROM t WHERE n < 50; CREATE TABLE later (x)')
   write(100, 130)
-  const copying = first(snapshot).copyTo(copy)
+  const copying = snapshot.copyTo('state.sqlite', copy)
   const writing = setInterval(() => write(200, 203), 0)
   await copying
   clearInterval(writing)
@@ -157,20 +135,15 @@ test('the copy is exactly the state of the moment', async (t) => {
   t.equal(read(copy, "SELECT count(*) FROM sqlite_schema WHERE name = 'later'"), 0)
 })
 
-test('a copy that is aborted leaves no file, and the snapshot can be used again', async (t) => {
+test('a copy of a snapshot that is released leaves no file', async (t) => {
   const { folder, copy } = dataFolder(t)
-  const snapshot = await new DatabaseSnapshots(folder).snapshot()
-  const abort = new AbortController()
-  const copying = first(snapshot).copyTo(copy, { signal: abort.signal })
-  abort.abort(new Error('enough'))
-  await t.rejects(copying, { message: 'enough' })
-  t.notOk(existsSync(copy))
-  await first(snapshot).copyTo(copy)
-  t.equal(read(copy, 'SELECT count(*) FROM t'), 100)
-  await t.rejects(first(snapshot).copyTo(copy), { code: 'CONFLICT', message: /copy\.sqlite exists/ })
-  t.equal(read(copy, 'SELECT count(*) FROM t'), 100, 'an existing file is left alone')
+  const snapshot = take(folder)
+  const isReleased = { code: 'SERVICE_UNAVAILABLE', message: /is released/ }
+  const copying = t.rejects(snapshot.copyTo('state.sqlite', copy), isReleased)
   await snapshot.release()
-  await t.rejects(first(snapshot).copyTo(`${copy}2`), { code: 'SERVICE_UNAVAILABLE', message: /is released/ })
+  await copying
+  t.notOk(existsSync(copy))
+  await t.rejects(snapshot.copyTo('state.sqlite', copy), isReleased)
 })
 
 test('a snapshot is given up when too much is written meanwhile', async (t) => {
@@ -185,14 +158,14 @@ test('a snapshot is given up when too much is written meanwhile', async (t) => {
   // A held snapshot keeps no process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
-  const held = await snapshots.snapshot()
+  const held = snapshots.prepare().pin()
   const givenUp = once(held.signal, 'abort')
   write(100, 130)
   await givenUp
   t.match(held.signal.reason, reason, 'without a copy')
 
-  const copied = await snapshots.snapshot()
-  const copying = first(copied).copyTo(copy)
+  const copied = snapshots.prepare().pin()
+  const copying = copied.copyTo('state.sqlite', copy)
   write(200, 230)
   await t.rejects(copying, reason, 'during a copy')
   t.notOk(existsSync(copy))
@@ -200,8 +173,8 @@ test('a snapshot is given up when too much is written meanwhile', async (t) => {
   await copied.release()
   const { busy } = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {}
   t.equal(busy, 0, 'nothing keeps the log from being emptied')
-  const again = await snapshots.snapshot()
-  await first(again).copyTo(copy)
+  const again = snapshots.prepare().pin()
+  await again.copyTo('state.sqlite', copy)
   await again.release()
 })
 
@@ -234,8 +207,8 @@ test('the database of a plugin that is not loaded is copied, with what a crash l
     process.kill(process.pid, 'SIGKILL')`
   t.throws(() => execFileSync(process.execPath, ['-e', script]))
   t.ok(statSync(`${file}-wal`).size > 0)
-  const snapshot = await new DatabaseSnapshots(folder).snapshot()
-  await named(snapshot, 'plugins/absent/notes.sqlite').copyTo(copy)
+  const snapshot = take(folder)
+  await snapshot.copyTo('plugins/absent/notes.sqlite', copy)
   await snapshot.release()
   t.equal(read(copy, 'SELECT text FROM notes'), 'kept')
 })
@@ -250,14 +223,14 @@ test('a database that cannot be read is named', async (t) => {
     code: 'SERVICE_UNAVAILABLE',
     message: /^The database plugins\/acme\/index\.sqlite cannot be read/,
   }
-  await t.rejects(snapshots.snapshot(), failure)
+  t.throws(() => snapshots.prepare(), failure)
   rmSync(file)
   const owner = new DatabaseSync(file)
   owner.exec('CREATE TABLE t (x); BEGIN EXCLUSIVE')
-  await t.rejects(snapshots.snapshot(), failure)
+  t.throws(() => snapshots.prepare(), failure)
   owner.exec('ROLLBACK')
   owner.close()
-  await (await snapshots.snapshot()).release()
+  await snapshots.prepare().pin().release()
 })
 
 test('a full disk fails the copy only, and leaves nothing', async (t) => {

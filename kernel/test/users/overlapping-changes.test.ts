@@ -4,7 +4,7 @@ import { Admission } from '../../src/access/admission.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
 import { createLogger } from '../../src/log/logger.ts'
 import { KernelEventBus } from '../../src/services/event-bus.ts'
-import { createSessionTable } from '../../src/sessions/session-table.ts'
+import { SessionTable } from '../../src/sessions/session-table.ts'
 import { UserSessions } from '../../src/sessions/user-sessions.ts'
 import { Ownership } from '../../src/sign-in/ownership.ts'
 import { SignIn } from '../../src/sign-in/sign-in.ts'
@@ -21,7 +21,7 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
   const database = await openStateDatabase(await createDataFolder(t), databaseSchema)
   t.teardown(() => database.close())
   const accounts = new UserAccounts(database)
-  const sessions = createSessionTable(database)
+  const sessions = new SessionTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
   const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
@@ -72,7 +72,7 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
 type Change = (administration: UserAdministration, uuid: string) => Promise<unknown>
 
 const disabled: Change[] = [
-  (administration, uuid) => administration.disable(uuid),
+  (administration, uuid) => administration.update(uuid, { disabled: true }),
   (administration, uuid) => administration.delete(uuid),
 ]
 
@@ -148,10 +148,12 @@ test('a new wallet keeps the user and ends all sessions', async (t) => {
 test('one of many concurrent renames to the same name succeeds', async (t) => {
   const { accounts, administration } = await createParts(t, async () => {})
   const users = await Promise.all(Array.from({ length: 10 }, (_, n) => accounts.ensure(wallet(n + 1))))
-  const renames = await Promise.allSettled(users.map(({ uuid }) => administration.rename(uuid, 'countess')))
+  const renames = await Promise.allSettled(
+    users.map(({ uuid }) => administration.update(uuid, { username: 'countess' })),
+  )
   t.equal(renames.filter(({ status }) => status === 'fulfilled').length, 1)
   for (const rename of renames) {
     if (rename.status === 'rejected') t.equal((rename.reason as NodekeepError).code, 'CONFLICT')
   }
-  await t.rejects(administration.rename(users[0]?.uuid ?? '', 'No'), NodekeepError)
+  await t.rejects(administration.update(users[0]?.uuid ?? '', { username: 'No' }), NodekeepError)
 })

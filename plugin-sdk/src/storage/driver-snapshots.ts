@@ -11,7 +11,7 @@ import { conflict } from '../errors.ts'
 import { driverError } from './driver-error.ts'
 
 /** The parts of a backend that its snapshots use. */
-interface BackendParts {
+interface BackendServices {
   readonly driver: StorageDriver
   /** The gate that the changes of the backend pass; null if the driver has one. */
   readonly gate: ChangeGate | null
@@ -25,16 +25,16 @@ interface BackendParts {
 
 /** The snapshots of a driver as the callers of its backend get them. Each is released once, at the latest by the close. */
 export class DriverSnapshots {
-  readonly #parts: BackendParts
+  readonly #services: BackendServices
   /** Snapshots, prepared or taken, that are not released, and halts that have not ended. */
   readonly #held = new Set<{ release(): Promise<void> }>()
 
-  constructor(parts: BackendParts) {
-    this.#parts = parts
+  constructor(services: BackendServices) {
+    this.#services = services
   }
 
   async prepare(callersSignal: AbortSignal): Promise<PreparedSnapshot<StorageSnapshot>> {
-    const { driver, call, endsWith } = this.#parts
+    const { driver, call, endsWith } = this.#services
     const signal = endsWith(callersSignal)
     const prepared = await (driver.prepareSnapshot?.(signal) ?? this.#withoutPreparation(signal))
     this.#held.add(prepared)
@@ -62,7 +62,7 @@ export class DriverSnapshots {
 
   /** The snapshot of a driver that has `snapshot` instead of `prepareSnapshot`. */
   #withoutPreparation(signal: AbortSignal): PreparedSnapshot<StorageDriverSnapshot> {
-    const { driver, gate } = this.#parts
+    const { driver, gate } = this.#services
     return {
       async halt() {
         const halt = await (gate as ChangeGate).halt(signal)
@@ -127,11 +127,11 @@ export class DriverSnapshots {
         throw error
       }
     }
-    return { fix: () => this.#parts.call(fix, callersSignal), [Symbol.asyncDispose]: () => held.release() }
+    return { fix: () => this.#services.call(fix, callersSignal), [Symbol.asyncDispose]: () => held.release() }
   }
 
   #viewOf(snapshot: StorageDriverSnapshot): StorageSnapshot {
-    const { call, list, read } = this.#parts
+    const { call, list, read } = this.#services
     return {
       omitted: snapshot.omitted ?? [],
       get changed() {
@@ -147,6 +147,6 @@ export class DriverSnapshots {
   }
 
   async #release(snapshot: { release(): Promise<void> }): Promise<void> {
-    if (this.#held.delete(snapshot)) await this.#parts.call(() => snapshot.release())
+    if (this.#held.delete(snapshot)) await this.#services.call(() => snapshot.release())
   }
 }

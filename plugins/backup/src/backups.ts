@@ -17,7 +17,7 @@ interface LastAttempt {
 
 const defaultRetryMs = 10 * 60_000
 
-interface BackupsParts {
+interface BackupsServices {
   readonly maker: BackupMaker
   readonly folder: BackupFolder
   readonly targets: Targets
@@ -37,15 +37,15 @@ interface BackupsParts {
 
 /** Makes backups, and does what follows: deletes those that are not kept, and copies the others to the targets. */
 export class Backups {
-  readonly #parts: BackupsParts
+  readonly #services: BackupsServices
   #last: LastAttempt | null = null
   #copying: Promise<void> = Promise.resolve()
   #retry: NodeJS.Timeout | undefined
   /** The backups of the future that the log has named. */
   #named: readonly string[] = []
 
-  constructor(parts: BackupsParts) {
-    this.#parts = parts
+  constructor(services: BackupsServices) {
+    this.#services = services
   }
 
   /** The last attempt, also of an earlier start. */
@@ -54,12 +54,12 @@ export class Backups {
   }
 
   async load(): Promise<void> {
-    this.#last = (await this.#parts.state.get<LastAttempt>('last')) ?? null
+    this.#last = (await this.#services.state.get<LastAttempt>('last')) ?? null
   }
 
   /** @throws the errors of `BackupMaker.make` */
   async make(): Promise<MadeBackup> {
-    const { maker, signal, onMade, onBegin, hasOwnKeys } = this.#parts
+    const { maker, signal, onMade, onBegin, hasOwnKeys } = this.#services
     const isOther = maker.progress !== null
     if (!isOther) onBegin?.()
     const at = new Date().toISOString()
@@ -83,7 +83,7 @@ export class Backups {
   /** Returns the names of the backups that are dated in the future. Nobody can tell how old they are. */
   async ahead(): Promise<string[]> {
     const now = new Date()
-    const backups = await this.#parts.folder.list()
+    const backups = await this.#services.folder.list()
     return backups.filter(({ created }) => created > now).map(({ filename }) => filename)
   }
 
@@ -93,7 +93,7 @@ export class Backups {
     const filenames = ahead.filter((filename) => !this.#named.includes(filename))
     this.#named = ahead
     if (filenames.length === 0) return
-    this.#parts.log.warn(
+    this.#services.log.warn(
       { filenames },
       'These backups are dated in the future, so they are kept and not counted. Check the clock. If it is right, delete them.',
     )
@@ -105,7 +105,7 @@ export class Backups {
    * @param now the moment of a backup that was just made. Default: the present
    */
   updateTargets(now?: Date): void {
-    const { targets, signal, retryMs = defaultRetryMs } = this.#parts
+    const { targets, signal, retryMs = defaultRetryMs } = this.#services
     clearTimeout(this.#retry)
     this.#copying = this.#copying.then(async () => {
       await targets.update(signal, now)
@@ -123,12 +123,12 @@ export class Backups {
 
   async #remember(attempt: LastAttempt): Promise<void> {
     this.#last = attempt
-    await this.#parts.state.set('last', attempt)
+    await this.#services.state.set('last', attempt)
   }
 
   /** @param now the moment of the backup that was just made */
   async #thinOut(now: Date): Promise<void> {
-    const { folder, keep, log } = this.#parts
+    const { folder, keep, log } = this.#services
     if (keep === undefined) return
     const backups = await folder.list()
     const kept = retainedBackups(backups, keep, now)

@@ -7,7 +7,7 @@ import type { Targets } from './targets/targets.ts'
 /** Scheduled backups are late after this time, in milliseconds. A large one takes hours. */
 const maxLateMs = 12 * 60 * 60_000
 
-interface HealthParts {
+interface HealthServices {
   readonly backups: Pick<Backups, 'last'>
   readonly schedule: Pick<Schedule, 'due'> | null
   readonly targets: Pick<Targets, 'areBehind'>
@@ -20,8 +20,8 @@ interface HealthParts {
  * The health check `backup`: not ok if the last backup failed or did not pass its drill, if the schedule is late, or if a target
  * lacks backups. It is ok, and says so, if nobody has proved to have the recovery key.
  */
-export function backupHealth(parts: HealthParts): HealthCheck {
-  const { backups, schedule, targets, drills, isRehearsed } = parts
+export function backupHealth(services: HealthServices): HealthCheck {
+  const { backups, schedule, targets, drills, isRehearsed } = services
   return {
     async check() {
       const { last } = backups

@@ -95,7 +95,7 @@ export default definePlugin({
     context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
     context.onServing(async () => {
-      finishRestores({ folders: restoreFolders, restored: context.restored, log }).then(finish)
+      finishRestores(restoreFolders, context.restored, log).then(finish)
       await folder.removeUnfinished()
       await lent.removeStale()
       if (!drills.isRunning) await drills.removeLeft()
@@ -140,7 +140,7 @@ export default definePlugin({
     })
     context.routes(
       (app) => {
-        backupRoutes(app, { backups, folder, status })
+        backupRoutes(app, backups, folder, status)
         lendRoutes(app, lent)
         restoreRoutes(app, {
           dataFolder: nodeDataDir,

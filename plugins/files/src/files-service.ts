@@ -24,7 +24,7 @@ import { userPath } from './paths/user-path.ts'
 /** Characters in the name of a device. */
 const longestDeviceName = 100
 
-interface FilesServiceParts {
+interface FilesServices {
   readonly mounts: Mounts
   readonly journal: Journal
   readonly recorder: ChangeRecorder
@@ -41,19 +41,19 @@ interface FilesServiceParts {
 const copiesPerUser = 8
 
 /** Gives each user access to their files. Paths are checked and normalized here, and nowhere below. */
-export function createFilesService(parts: FilesServiceParts): FilesService {
-  const { locks } = parts
+export function createFilesService(services: FilesServices): FilesService {
+  const { locks } = services
   const copySlots = new FairSlots({ mostPerKey: copiesPerUser })
   const since = new Date()
   return {
-    maxFileSize: parts.maxFileSize,
+    maxFileSize: services.maxFileSize,
     for: ({ uuid }) =>
       userFiles({
-        ...parts,
+        ...services,
         since,
         copySlots,
         userUuid: uuid,
-        locate: (path) => parts.mounts.locate(uuid, path),
+        locate: (path) => services.mounts.locate(uuid, path),
         lock: (paths, signal) => locks.acquire(uuid, paths, signal),
         tryLock: (paths) => locks.tryAcquire(uuid, paths),
       }),

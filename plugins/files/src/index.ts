@@ -86,7 +86,7 @@ export default definePlugin({
     const locks = new PathLocks()
     const crossMountMoves = new CrossMountMoves()
     const files = createFilesService({ mounts, journal, recorder, locks, crossMountMoves, maxFileSize })
-    participants.add('files', filesInBackups({ mounts, journal, crossMountMoves }))
+    participants.add('files', filesInBackups(mounts, journal, crossMountMoves))
     const { signal } = context
     const openIndex = () => {
       const newIfDamaged =
@@ -107,7 +107,7 @@ export default definePlugin({
       await takeRestoredDates(join(dataDir, restoredEntriesFile), { mounts, journal, log })
       await context.restored?.acknowledge()
       await reconciliation.start(pending)
-      const removing = removeAbandonedCopies({ journal, mounts, recorder, log })
+      const removing = removeAbandonedCopies(journal, mounts, recorder, log)
       await withTimeLimit(removing, startMs, 'Storages do not answer.').catch((error) =>
         log.warn({ err: error }, 'Copies of unfinished moves may stay until the next start.'),
       )
@@ -141,7 +141,7 @@ export default definePlugin({
     }
 
     userData.add('files', { erase: eraseFiles })
-    const changes = createChangeLog({ journal, external, reconciliation })
+    const changes = createChangeLog(journal, external, reconciliation)
     const followers = new ChangeFollowers()
     events.on(FileChanged, ({ userUuid }) => followers.notice(userUuid))
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))

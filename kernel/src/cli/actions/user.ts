@@ -26,9 +26,9 @@ export interface UserListOptions extends ConfigurationOptions {
 type Apply = (identity: IdentityAccess, user: UserAccount, value: string) => Promise<UserAccount>
 
 const changes: Readonly<Record<UserChange, Apply>> = {
-  rename: ({ administration }, { uuid }, username) => administration.rename(uuid, username),
-  disable: ({ administration }, { uuid }) => administration.disable(uuid),
-  enable: ({ administration }, { uuid }) => administration.enable(uuid),
+  rename: ({ administration }, { uuid }, username) => administration.update(uuid, { username }),
+  disable: ({ administration }, { uuid }) => administration.update(uuid, { disabled: true }),
+  enable: ({ administration }, { uuid }) => administration.update(uuid, { disabled: false }),
   delete: ({ administration }, { uuid }) => administration.delete(uuid),
 }
 

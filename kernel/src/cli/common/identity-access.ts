@@ -8,8 +8,7 @@ import { createLogger } from '../../log/logger.ts'
 import { KernelEventBus } from '../../services/event-bus.ts'
 import { type IssuedToken, issueSession, type NewSession } from '../../sessions/issue-session.ts'
 import { readKnownScopes } from '../../sessions/known-scopes.ts'
-import type { SessionStore } from '../../sessions/session-store.ts'
-import { createSessionTable } from '../../sessions/session-table.ts'
+import { SessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
 import { Ownership } from '../../sign-in/ownership.ts'
 import { holdsState, withStoredState } from '../../state/stored-state.ts'
@@ -22,7 +21,7 @@ import { readConfiguration } from './read-configuration.ts'
 /** Users and sessions of a node, for a person who has write access to its data folder. */
 export interface IdentityAccess {
   readonly accounts: UserAccounts
-  readonly sessions: SessionStore
+  readonly sessions: SessionTable
   readonly userSessions: UserSessions
   issueSession(session: NewSession): Promise<IssuedToken>
   readonly administration: UserAdministration
@@ -69,7 +68,7 @@ export async function withIdentity<T>(
   const database = await openState(configuration)
   try {
     const accounts = new UserAccounts(database)
-    const sessions = createSessionTable(database)
+    const sessions = new SessionTable(database)
     const admission = new Admission(kernel.auth)
     const { expiryDays, idleDays } = kernel.session
     const authenticator = new Authenticator(sessions, accounts, admission, { idleDays })

@@ -27,7 +27,7 @@ interface BackupProgress {
   readonly share: number | null
 }
 
-interface MakerParts extends DescribedNode {
+interface MakerServices extends DescribedNode {
   readonly participants: RegistryReader<BackupParticipant>
   readonly folder: BackupFolder
   readonly recipients: readonly string[]
@@ -40,13 +40,13 @@ const bytesBetweenChecks = 8 * 1024 * 1024
 
 /** Makes backups, one at a time. */
 export class BackupMaker {
-  readonly #parts: MakerParts
+  readonly #services: MakerServices
   #progress: BackupProgress | null = null
   /** Bytes of content in the last backup. */
   #lastBytes: number | null = null
 
-  constructor(parts: MakerParts) {
-    this.#parts = parts
+  constructor(services: MakerServices) {
+    this.#services = services
   }
 
   /** How far the running backup is; null if none runs. */
@@ -82,13 +82,13 @@ export class BackupMaker {
     callersSignal: AbortSignal,
     moreRecipients: readonly string[],
   ): Promise<MadeBackup> {
-    const { participants, folder, recipients, log, limits = defaultLimits } = this.#parts
+    const { participants, folder, recipients, log, limits = defaultLimits } = this.#services
     const file = await folder.newFile()
     await requireFreeSpace(folder.path, await folder.newestSize())
     const full = new AbortController()
     const signal = AbortSignal.any([callersSignal, full.signal])
     await using snapshot = await takeNodeSnapshot(participants, signal, limits)
-    const content = await contentOf(snapshot, this.#parts)
+    const content = await contentOf(snapshot, this.#services)
     let checked = 0
     const written = await writeArchive(file, {
       ...content,

@@ -21,7 +21,7 @@ export interface DrilledBackup {
   readonly identities: readonly string[]
 }
 
-export interface DrillParts {
+export interface DrillServices {
   /** The folder of the drill, which is made and removed. */
   readonly folder: string
   readonly restores: Pick<NodeRestores, 'folders' | 'migrateState'>
@@ -47,7 +47,7 @@ interface PassedDrill extends ComparedNode {
  * @throws Error with the reason; NodekeepError INSUFFICIENT_STORAGE if the disk has no room for it; the signal's reason
  */
 export async function drill(
-  { folder, restores, trials, log }: DrillParts,
+  { folder, restores, trials, log }: DrillServices,
   { file, bytes, identities }: DrilledBackup,
   { sampleBytes, signal }: DrillOptions,
 ): Promise<PassedDrill> {

@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
 import { isNodekeepError, type Log, type NodekeepError } from '@nodekeep/plugin-sdk'
 import { verifyArchive } from '../archive/read-archive.ts'
-import { type DrilledBackup, type DrillParts, drill, removeFolder } from './drill.ts'
+import { type DrilledBackup, type DrillServices, drill, removeFolder } from './drill.ts'
 import { type DrillVerdict, readVerdict, sentenceOf, storeVerdict } from './verdict.ts'
 
-interface DrillsParts extends Omit<DrillParts, 'log'> {
+interface DrillsServices extends Omit<DrillServices, 'log'> {
   /** The folder of the plugin, which keeps the verdict. */
   readonly dataDir: string
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -20,12 +20,12 @@ const weekMs = 7 * 24 * 60 * 60_000
 
 /** Tries out backups in the background, one at a time. */
 export class Drills {
-  readonly #parts: DrillsParts
+  readonly #services: DrillsServices
   #last: DrillVerdict | null = null
   #running: { readonly abort: AbortController; readonly done: Promise<void> } | null = null
 
-  constructor(parts: DrillsParts) {
-    this.#parts = parts
+  constructor(services: DrillsServices) {
+    this.#services = services
   }
 
   /** The verdict of the last drill, also of an earlier start. A drill that was interrupted has none. */
@@ -38,12 +38,12 @@ export class Drills {
   }
 
   async load(): Promise<void> {
-    this.#last = await readVerdict(this.#parts.dataDir)
+    this.#last = await readVerdict(this.#services.dataDir)
   }
 
   /** Removes what a crash has left. Call it while no drill runs. */
   async removeLeft(): Promise<void> {
-    await removeFolder(this.#parts.folder)
+    await removeFolder(this.#services.folder)
   }
 
   /** Begins to try out a backup. A drill that runs is interrupted. */
@@ -65,7 +65,7 @@ export class Drills {
   }
 
   async #try(backup: DrilledBackup, signal: AbortSignal): Promise<void> {
-    const { log } = this.#parts
+    const { log } = this.#services
     const at = new Date()
     const filename = basename(backup.file)
     try {
@@ -90,7 +90,7 @@ export class Drills {
       if (this.#isLarge(backup)) {
         return { result: 'verified', problem: await this.#tryLarge(backup, signal), seconds: null }
       }
-      const { seconds } = await drill(this.#parts, backup, { signal })
+      const { seconds } = await drill(this.#services, backup, { signal })
       return { result: 'passed', problem: null, seconds }
     } catch (error) {
       // Somebody may delete the backup meanwhile.
@@ -101,9 +101,9 @@ export class Drills {
 
   /** Verifies a large backup, which needs no room on the disk, and tries out a sample of it. Returns why no node was started. */
   async #tryLarge(backup: DrilledBackup, signal: AbortSignal): Promise<string | null> {
-    const { sampleBytes = defaultSampleBytes } = this.#parts
+    const { sampleBytes = defaultSampleBytes } = this.#services
     try {
-      await drill(this.#parts, backup, { sampleBytes, signal })
+      await drill(this.#services, backup, { sampleBytes, signal })
       return null
     } catch (error) {
       if (!isFull(error)) throw error
@@ -113,7 +113,7 @@ export class Drills {
   }
 
   #isLarge({ bytes }: DrilledBackup): boolean {
-    return bytes > (this.#parts.maxBytes ?? defaultMaxBytes)
+    return bytes > (this.#services.maxBytes ?? defaultMaxBytes)
   }
 
   /** To read a large backup takes hours. After a failure, the next backup is drilled. */
@@ -127,7 +127,7 @@ export class Drills {
 
   async #remember(verdict: DrillVerdict): Promise<void> {
     this.#last = verdict
-    await storeVerdict(this.#parts.dataDir, verdict)
+    await storeVerdict(this.#services.dataDir, verdict)
   }
 }
 

@@ -12,14 +12,13 @@ const byName = Type.Object({
   filename: Type.String({ description: 'Such as "backup-20261122-033000.tar.gz".' }),
 })
 
-interface RouteParts {
-  readonly backups: Backups
-  readonly folder: BackupFolder
-  readonly status: () => Promise<BackupStatus>
-}
-
 /** Registers the endpoints of the interface's section "Backup endpoints", and those for the status and for deletion. */
-export function backupRoutes(app: RoutesApp, { backups, folder, status }: RouteParts): void {
+export function backupRoutes(
+  app: RoutesApp,
+  backups: Backups,
+  folder: BackupFolder,
+  status: () => Promise<BackupStatus>,
+): void {
   const create = {
     operationId: 'createBackup',
     summary: 'Make a backup, and answer when it is whole',

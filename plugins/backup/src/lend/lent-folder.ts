@@ -6,7 +6,7 @@ import { contentOf, type DescribedNode } from '../create/archive-content.ts'
 import { defaultLimits, type SnapshotLimits, takeNodeSnapshot } from '../create/node-snapshot.ts'
 import { writeUnpackedBackup } from './write-unpacked-backup.ts'
 
-interface LentFolderParts extends DescribedNode {
+interface LentFolderServices extends DescribedNode {
   readonly participants: RegistryReader<BackupParticipant>
   /** The folder in which the view is made. */
   readonly folder: string
@@ -25,14 +25,14 @@ interface Loan {
 
 /** Lends a view of the whole node at one moment: a folder with the layout of an archive. One view is lent at a time. */
 export class LentFolder {
-  readonly #parts: LentFolderParts
+  readonly #services: LentFolderServices
   /** Where the view is. It is the same each time, because programs find their last backup by the path. */
   readonly #path: string
   #lent: { readonly back: AbortController; readonly ended: Promise<void> } | null = null
 
-  constructor(parts: LentFolderParts) {
-    this.#parts = parts
-    this.#path = join(parts.folder, 'moment')
+  constructor(services: LentFolderServices) {
+    this.#services = services
+    this.#path = join(services.folder, 'moment')
   }
 
   /**
@@ -52,7 +52,7 @@ export class LentFolder {
     const back = new AbortController()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#lent = { back, ended }
-    const signal = AbortSignal.any([borrower, back.signal, this.#parts.signal])
+    const signal = AbortSignal.any([borrower, back.signal, this.#services.signal])
     try {
       await this.#make(copies, signal)
       onReady(this.#path)
@@ -100,11 +100,11 @@ export class LentFolder {
   }
 
   async #make(copies: boolean, signal: AbortSignal): Promise<void> {
-    const { participants, limits = defaultLimits } = this.#parts
+    const { participants, limits = defaultLimits } = this.#services
     await this.#remove()
     await mkdir(this.#path, { recursive: true, mode: 0o700 })
     await using snapshot = await takeNodeSnapshot(participants, signal, limits)
-    await writeUnpackedBackup(this.#path, await contentOf(snapshot, this.#parts), {
+    await writeUnpackedBackup(this.#path, await contentOf(snapshot, this.#services), {
       copies,
       signal,
       stallMs: limits.stallMs,

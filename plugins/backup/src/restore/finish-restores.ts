@@ -2,15 +2,16 @@ import { isNodekeepError, type Log, type Restored } from '@nodekeep/plugin-sdk'
 import type { RestoreFolders } from './restore-folder.ts'
 import { twoNodesWarning } from './restored-identity.ts'
 
-interface FinishParts {
-  readonly folders: RestoreFolders
-  /** The restore that the start has applied; null if it has applied none. */
-  readonly restored: Restored | null
-  readonly log: Pick<Log, 'warn'>
-}
-
-/** Keeps the former data of the restore that the start has applied, and removes what other restores have left. Never rejects. */
-export async function finishRestores({ folders, restored, log }: FinishParts): Promise<void> {
+/**
+ * Keeps the former data of the restore that the start has applied, and removes what other restores have left. Never rejects.
+ *
+ * @param restored the restore that the start has applied; null if it has applied none
+ */
+export async function finishRestores(
+  folders: RestoreFolders,
+  restored: Restored | null,
+  log: Pick<Log, 'warn'>,
+): Promise<void> {
   try {
     const finished = await folders.finish()
     if (finished?.record.differences?.identity === 'another')

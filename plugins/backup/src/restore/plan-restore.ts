@@ -2,11 +2,6 @@ import { NodekeepError, type NodeRestores } from '@nodekeep/plugin-sdk'
 import { explainFullDisk } from '../create/free-space.ts'
 import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 
-interface PlanParts {
-  readonly folders: RestoreFolders
-  readonly restores: NodeRestores
-}
-
 /**
  * Lets the next start of the node put a prepared restore in place, instead of an earlier one that was not applied yet. The caller
  * has the lock of the restores. A restore that cannot be planned is removed.
@@ -16,7 +11,8 @@ interface PlanParts {
  */
 export async function planRestore(
   folder: RestoreFolder,
-  { folders, restores }: PlanParts,
+  folders: RestoreFolders,
+  restores: NodeRestores,
 ): Promise<string | null> {
   const { moment, moves } = folder.record
   if (moves === undefined) throw new Error('A restore that is ready has no moves.')
@@ -38,7 +34,7 @@ export async function planRestore(
  * @returns the name of the backup
  * @throws NodekeepError NOT_FOUND if there is none
  */
-export async function cancelRestore({ folders, restores }: PlanParts): Promise<string> {
+export async function cancelRestore(folders: RestoreFolders, restores: NodeRestores): Promise<string> {
   const planned = await folders.planned()
   await restores.cancel()
   const [removed] = await folders.removeUnplanned()

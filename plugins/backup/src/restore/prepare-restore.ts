@@ -31,7 +31,7 @@ interface RestoreRequest {
   readonly onUnpacked?: (folder: string) => Promise<void>
 }
 
-interface RestoreParts {
+interface RestoreServices {
   readonly dataFolder: string
   readonly folders: RestoreFolders
   readonly restores: Pick<NodeRestores, 'folders' | 'migrateState'>
@@ -53,16 +53,19 @@ const checkEveryMs = 100
  *   does not open it, CONFLICT for one with a storage that this node does not have or of a newer version, INSUFFICIENT_STORAGE; or
  *   the signal's reason
  */
-export async function prepareRestore(parts: RestoreParts, request: RestoreRequest): Promise<RestoreFolder> {
+export async function prepareRestore(
+  services: RestoreServices,
+  request: RestoreRequest,
+): Promise<RestoreFolder> {
   try {
-    return await prepare(parts, request)
+    return await prepare(services, request)
   } catch (error) {
     throw explainFullDisk(error, purpose)
   }
 }
 
 async function prepare(
-  { dataFolder, folders, restores, hasBackend }: RestoreParts,
+  { dataFolder, folders, restores, hasBackend }: RestoreServices,
   request: RestoreRequest,
 ): Promise<RestoreFolder> {
   await folders.removeUnplanned()

@@ -53,7 +53,7 @@ export async function restore(context: CommandContext): Promise<void> {
         context.output.lines('Nothing was changed.')
         return
       }
-      if (node === null) await planRestore(folder, { folders, restores: context.restores })
+      if (node === null) await planRestore(folder, folders, context.restores)
       isPlanned = true
     } finally {
       if (!isPlanned) await folder.remove()
@@ -122,7 +122,7 @@ async function cancel(context: CommandContext, folders: RestoreFolders): Promise
   if (node === null) {
     await context.exclusive()
     using _lock = folders.lock()
-    backup = await cancelRestore({ folders, restores: context.restores })
+    backup = await cancelRestore(folders, context.restores)
   } else {
     const answer = node.fetch('/api/backup/restore', { method: 'DELETE' })
     backup = (await answerOf<NodeAnswers['DELETE /api/backup/restore']>(answer)).backup

@@ -14,7 +14,7 @@ import { cancelRestore, planRestore } from './plan-restore.ts'
 import { prepareRestore } from './prepare-restore.ts'
 import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 
-interface RestoreRouteParts {
+interface RestoreRouteServices {
   readonly dataFolder: string
   readonly backups: Pick<BackupFolder, 'find'>
   readonly folders: RestoreFolders
@@ -92,8 +92,8 @@ const answer = Type.Object({
  * Registers `POST /restore`, which works in two steps if the client wants to ask a person in between, and `DELETE /restore`, which
  * takes the restore back.
  */
-export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
-  const { folders, restores, control } = parts
+export function restoreRoutes(app: RoutesApp, services: RestoreRouteServices): void {
+  const { folders, restores, control } = services
   const schema = {
     operationId: 'restoreBackup',
     summary: 'Verify a backup, compare it with the node, and restore it at the next start',
@@ -109,12 +109,12 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
         'Nothing would start the node again. Restore without "restart", then stop the node and start it yourself.',
       )
     }
-    await parts.finished
+    await services.finished
     using _lock = folders.lock()
-    const folder = await prepared(parts, body).catch((error) => {
-      throw parts.signal.aborted ? stopping() : error
+    const folder = await prepared(services, body).catch((error) => {
+      throw services.signal.aborted ? stopping() : error
     })
-    const replaces = body.confirm ? await planRestore(folder, { folders, restores }) : null
+    const replaces = body.confirm ? await planRestore(folder, folders, restores) : null
     if (body.confirm)
       logSecurityEvent(request, 'restore-planned', 'The next start restores a backup.', {
         filename: folder.record.backup,
@@ -147,9 +147,9 @@ export function restoreRoutes(app: RoutesApp, parts: RestoreRouteParts): void {
     '/restore',
     { schema: remove, config: { access: 'owner', scope: 'backup' } },
     async (request) => {
-      await parts.finished
+      await services.finished
       using _lock = folders.lock()
-      const backup = await cancelRestore({ folders, restores })
+      const backup = await cancelRestore(folders, restores)
       logSecurityEvent(request, 'restore-canceled', 'A restore was taken back.', { filename: backup })
       return { success: true, backup }
     },
@@ -169,7 +169,7 @@ interface Asked {
 }
 
 async function prepared(
-  { dataFolder, backups, folders, restores, backends, signal }: RestoreRouteParts,
+  { dataFolder, backups, folders, restores, backends, signal }: RestoreRouteServices,
   { filename, prepared, key, newIdentity, without }: Asked,
 ): Promise<RestoreFolder> {
   if ((filename === undefined) === (prepared === undefined)) {

@@ -15,12 +15,6 @@ import type { CrossMountMoves } from '../operations/cross-mount-moves.ts'
 import type { Release } from '../paths/path-locks.ts'
 import { backedUpFiles, mountSnapshot } from './backed-up-files.ts'
 
-interface BackupParts {
-  readonly mounts: Mounts
-  readonly journal: Journal
-  readonly crossMountMoves: CrossMountMoves
-}
-
 /** A backend whose snapshot is prepared. */
 interface PreparedMount {
   readonly mount: MountedBackend
@@ -31,7 +25,11 @@ interface PreparedMount {
  * The files of all users in backups, at `<backend>/<user uuid>/<path>`. The backends of all mounts halt, and then the state
  * of the journal is fixed: it has the dates of creation, and the copies without a final name.
  */
-export function filesInBackups({ mounts, journal, crossMountMoves }: BackupParts): BackupParticipant {
+export function filesInBackups(
+  mounts: Mounts,
+  journal: Journal,
+  crossMountMoves: CrossMountMoves,
+): BackupParticipant {
   return {
     async prepare(signal) {
       const omitted: BackupOmission[] = []

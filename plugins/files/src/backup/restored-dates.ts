@@ -6,7 +6,7 @@ import type { RestoredDate } from '../journal/created-dates.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 
-interface RestoredDatesParts {
+interface RestoredDatesServices {
   readonly mounts: Mounts
   readonly journal: Journal
   readonly log: Pick<Log, 'warn'>
@@ -21,20 +21,20 @@ const batchSize = 5000
  *
  * @param file the list of entries that a restore leaves; it is deleted
  */
-export async function takeRestoredDates(file: string, parts: RestoredDatesParts): Promise<void> {
+export async function takeRestoredDates(file: string, services: RestoredDatesServices): Promise<void> {
   if (!existsSync(file)) return
   try {
-    await readDates(file, parts)
+    await readDates(file, services)
     await rm(file)
   } catch (error) {
-    parts.log.warn(
+    services.log.warn(
       { err: error },
       'The dates of creation of restored files could not be read. The next start tries again.',
     )
   }
 }
 
-async function readDates(file: string, { mounts, journal, log }: RestoredDatesParts): Promise<void> {
+async function readDates(file: string, { mounts, journal, log }: RestoredDatesServices): Promise<void> {
   let dates: RestoredDate[] = []
   let illegible = 0
   for await (const line of createInterface({ input: createReadStream(file) })) {

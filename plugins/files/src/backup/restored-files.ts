@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Log, RegistryReader, StorageBackend } from '@nodekeep/plugin-sdk'
 import type { Mounts } from '../mounts/mounts.ts'
 
-interface RestoredFilesParts {
+interface RestoredFilesServices {
   readonly mounts: Pick<Mounts, 'withhold' | 'release'>
   readonly backends: RegistryReader<StorageBackend>
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -20,18 +20,18 @@ const retryMs = 60_000
  */
 export class RestoredFiles {
   readonly #dataDir: string
-  readonly #parts: RestoredFilesParts
+  readonly #services: RestoredFilesServices
   readonly #waiting: readonly string[]
   #retry: NodeJS.Timeout | undefined
   #writing: Promise<void> = Promise.resolve()
 
   /** @param dataDir the folder of the plugin */
-  constructor(dataDir: string, parts: RestoredFilesParts) {
+  constructor(dataDir: string, services: RestoredFilesServices) {
     this.#dataDir = dataDir
-    this.#parts = parts
+    this.#services = services
     const folder = join(dataDir, 'restored')
     this.#waiting = existsSync(folder) ? readdirSync(folder) : []
-    for (const name of this.#waiting) parts.mounts.withhold(name)
+    for (const name of this.#waiting) services.mounts.withhold(name)
   }
 
   /** Begins to write the files into their storages, which may take hours. When it is interrupted, the next start begins again. */
@@ -47,7 +47,7 @@ export class RestoredFiles {
 
   async #writeAll(): Promise<void> {
     if (this.#waiting.length === 0) return
-    const { mounts, backends, log, signal } = this.#parts
+    const { mounts, backends, log, signal } = this.#services
     // Its libraries take 6 MB of memory, and restores are rare.
     const { removeFolder, replaceFiles } = await import('./replace-files.ts')
     const written = join(this.#dataDir, 'written')

@@ -5,23 +5,16 @@ import type { UserPath } from '../paths/user-path.ts'
 import type { ChangeRecorder } from './change-recorder.ts'
 import { withStorageLimit } from './verify-change.ts'
 
-interface AbandonedCopiesParts {
-  readonly journal: Journal
-  readonly mounts: Mounts
-  readonly recorder: ChangeRecorder
-  readonly log: Log
-}
-
 /**
  * Removes the staged copies that the last run did not finish. Their sources are whole. A copy that
  * cannot be removed now is left to the next start.
  */
-export async function removeAbandonedCopies({
-  journal,
-  mounts,
-  recorder,
-  log,
-}: AbandonedCopiesParts): Promise<void> {
+export async function removeAbandonedCopies(
+  journal: Journal,
+  mounts: Mounts,
+  recorder: ChangeRecorder,
+  log: Log,
+): Promise<void> {
   for (const { userUuid, path } of await journal.stagedMoves()) {
     try {
       const entry = await withStorageLimit(mounts.entryAt(userUuid, path as UserPath))

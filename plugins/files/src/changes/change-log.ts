@@ -3,17 +3,15 @@ import type { ExternalScans } from '../external/external-scans.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Reconciliation } from './reconciliation.ts'
 
-interface ChangeLogParts {
-  readonly journal: Journal
-  readonly external: Pick<ExternalScans, 'follow'>
-  readonly reconciliation: Pick<Reconciliation, 'stalled'>
-}
-
 /**
  * The journal as its readers have it. Their positions carry the id of a change: its number alone may be that of another change, if
  * the data folder was put back to an older state and the node went on from there.
  */
-export function createChangeLog({ journal, external, reconciliation }: ChangeLogParts): ChangeLog {
+export function createChangeLog(
+  journal: Journal,
+  external: Pick<ExternalScans, 'follow'>,
+  reconciliation: Pick<Reconciliation, 'stalled'>,
+): ChangeLog {
   return {
     get epoch() {
       return journal.epoch

@@ -1,7 +1,7 @@
 import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { Journal, PendingChange } from '../journal/journal.ts'
 
-interface RecorderParts {
+interface RecorderServices {
   readonly journal: Journal
   /** Asks the storage whether a change was applied. */
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
@@ -23,16 +23,16 @@ export interface BegunChange {
 
 /** Records changes in the journal: first the intent, then the outcome. */
 export class ChangeRecorder {
-  readonly #parts: RecorderParts
+  readonly #services: RecorderServices
 
-  constructor(parts: RecorderParts) {
-    this.#parts = parts
+  constructor(services: RecorderServices) {
+    this.#services = services
   }
 
   /** Records an intent durably. */
   async begin(intent: ChangeIntent): Promise<BegunChange> {
-    await this.#parts.resolveBefore(intent)
-    const change = await this.#parts.journal.begin(intent)
+    await this.#services.resolveBefore(intent)
+    const change = await this.#services.journal.begin(intent)
     return {
       commit: () => this.#commit(intent, change),
       resolveByStorage: () => this.#resolveByStorage(intent, change),
@@ -56,22 +56,22 @@ export class ChangeRecorder {
   #commit(intent: ChangeIntent, change: PendingChange): void {
     change.commit().then(
       () => {
-        if (isShown(intent)) this.#parts.announce(intent.userUuid, change.seq)
+        if (isShown(intent)) this.#services.announce(intent.userUuid, change.seq)
       },
-      (error: unknown) => this.#parts.postpone({ ...intent, seq: change.seq }, error),
+      (error: unknown) => this.#services.postpone({ ...intent, seq: change.seq }, error),
     )
   }
 
   async #resolveByStorage(intent: ChangeIntent, change: PendingChange): Promise<void> {
     try {
-      if (await this.#parts.wasApplied(intent)) this.#commit(intent, change)
+      if (await this.#services.wasApplied(intent)) this.#commit(intent, change)
       else {
         await change.discard()
         // Readers may see later changes now.
-        if (isShown(intent)) this.#parts.announce(intent.userUuid, change.seq)
+        if (isShown(intent)) this.#services.announce(intent.userUuid, change.seq)
       }
     } catch (error) {
-      this.#parts.postpone({ ...intent, seq: change.seq }, error)
+      this.#services.postpone({ ...intent, seq: change.seq }, error)
     }
   }
 }

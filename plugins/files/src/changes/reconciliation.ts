@@ -14,7 +14,7 @@ interface OpenChange extends PendingIntent {
   readonly since: Date
 }
 
-interface ReconciliationParts {
+interface ReconciliationServices {
   readonly journal: Journal
   /** Rejects, rather than waiting forever, when the storage does not answer. */
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
@@ -29,14 +29,14 @@ interface ReconciliationParts {
  * in the middle of a change. An open change hides all later changes of the user from readers of the journal.
  */
 export class Reconciliation {
-  readonly #parts: ReconciliationParts
+  readonly #services: ReconciliationServices
   readonly #open = new Map<number, OpenChange>()
   #timer: NodeJS.Timeout | null = null
   #isRunning = false
   #stopped = false
 
-  constructor(parts: ReconciliationParts) {
-    this.#parts = parts
+  constructor(services: ReconciliationServices) {
+    this.#services = services
   }
 
   /**
@@ -48,18 +48,18 @@ export class Reconciliation {
     const since = new Date()
     for (const change of left) this.#open.set(change.seq, { ...change, since })
     if (this.#open.size > 0)
-      this.#parts.log.info({ changes: this.#open.size }, 'Resolving changes that the last run left open.')
+      this.#services.log.info({ changes: this.#open.size }, 'Resolving changes that the last run left open.')
     await withTimeLimit(this.#resolveAll(), startMs, 'Storages do not answer.').catch(() => {})
     if (this.#open.size > 0) {
       const message =
         'Changes stay open because their storage does not answer. They are tried again every 30 seconds.'
-      this.#parts.log.warn({ changes: this.#open.size }, message)
+      this.#services.log.warn({ changes: this.#open.size }, message)
     }
   }
 
   /** Takes a change to resolve later. */
   readonly postpone = (change: PendingIntent, cause: unknown): void => {
-    this.#parts.log.warn(
+    this.#services.log.warn(
       { err: cause, user: change.userUuid },
       'A change of files stays open in the journal.',
     )
@@ -85,7 +85,7 @@ export class Reconciliation {
       (change) => change.userUuid === userUuid && change.staging === undefined,
     )
     const first = own.sort((a, b) => a.seq - b.seq)[0]
-    return first === undefined ? null : { mount: this.#parts.mountOf(first), since: first.since }
+    return first === undefined ? null : { mount: this.#services.mountOf(first), since: first.since }
   }
 
   stop(): void {
@@ -96,7 +96,7 @@ export class Reconciliation {
   /** Mounts are resolved concurrently, since one may be slow; the changes of each mount in order. */
   async #resolveAll(): Promise<void> {
     this.#isRunning = true
-    const mounts = Map.groupBy(this.#open.values(), this.#parts.mountOf)
+    const mounts = Map.groupBy(this.#open.values(), this.#services.mountOf)
     await Promise.all([...mounts.values()].map((changes) => this.#resolveInOrder(changes)))
     this.#isRunning = false
     this.#scheduleRetry()
@@ -108,13 +108,13 @@ export class Reconciliation {
       try {
         if (this.#open.has(change.seq)) await this.#resolve(change)
       } catch (error) {
-        this.#parts.log.debug({ err: error, user: change.userUuid }, 'A change of files is still open.')
+        this.#services.log.debug({ err: error, user: change.userUuid }, 'A change of files is still open.')
       }
     }
   }
 
   async #resolve(change: PendingIntent): Promise<void> {
-    const { journal, wasApplied, announce } = this.#parts
+    const { journal, wasApplied, announce } = this.#services
     const applied = await wasApplied(change)
     await journal.resolve(change.seq, applied ? 'commit' : 'discard')
     if (this.#open.delete(change.seq) && isShown(change)) announce(change.userUuid, change.seq)

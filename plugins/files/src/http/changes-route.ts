@@ -24,7 +24,7 @@ const heartbeatMs = 15_000
  */
 const recheckMs = 15_000
 
-export interface ChangesRouteParts {
+export interface ChangesRouteServices {
   readonly changes: ChangeLog
   readonly followers: ChangeFollowers
 }
@@ -37,7 +37,7 @@ interface Page {
 }
 
 /** Registers `GET /api/files/changes`. */
-export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRouteParts): void {
+export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRouteServices): void {
   const schema = {
     operationId: 'listChanges',
     summary: 'List or follow the changes of your files',

@@ -1,24 +1,26 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { archiveRoutes } from './archive-route.ts'
-import { type ChangesRouteParts, changesRoute } from './changes-route.ts'
+import { type ChangesRouteServices, changesRoute } from './changes-route.ts'
 import { entryRoutes } from './entry-routes.ts'
 import { listRoute } from './list-route.ts'
 import { readRoutes } from './read-route.ts'
 import { readdirRoute } from './readdir-route.ts'
 import { requireUtf8 } from './request.ts'
-import { type UploadRoutesParts, uploadRoutes } from './upload-routes.ts'
+import { type UploadRouteServices, uploadRoutes } from './upload-routes.ts'
 
 /** Registers the file endpoints (interface, "File endpoints"), `PUT /write`, and the routes below `/api/files`. */
-export function fileRoutes(parts: UploadRoutesParts & ChangesRouteParts): (app: RoutesApp) => Promise<void> {
+export function fileRoutes(
+  services: UploadRouteServices & ChangesRouteServices,
+): (app: RoutesApp) => Promise<void> {
   return async (app) => {
     requireUtf8(app)
-    readRoutes(app, parts.files)
-    readdirRoute(app, parts.files)
-    listRoute(app, parts.files)
-    archiveRoutes(app, parts.files)
-    entryRoutes(app, parts.files)
-    changesRoute(app, parts)
+    readRoutes(app, services.files)
+    readdirRoute(app, services.files)
+    listRoute(app, services.files)
+    archiveRoutes(app, services.files)
+    entryRoutes(app, services.files)
+    changesRoute(app, services)
     // Nested, so that only uploads get their bodies unparsed.
-    await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, parts))
+    await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, services))
   }
 }

@@ -12,12 +12,6 @@ export const formOverhead = 128 * 1024
 /** Bytes of the part `path`. It is longer than the longest path, so that a longer path gets an error that says so. */
 const longestField = 16 * 1024
 
-interface UploadFormParts {
-  readonly spool: Spool
-  /** Bytes. */
-  readonly maxFileSize: number
-}
-
 /** A form with one file and the path at which to store it. */
 interface UploadForm {
   readonly path: string
@@ -31,11 +25,13 @@ interface UploadForm {
  * Receives a form with the parts `path` and `file`, in any order. A file that arrives before its path waits on the disk,
  * never in memory.
  *
+ * @param maxFileSize in bytes
  * @throws NodekeepError VALIDATION_ERROR for any other form, PAYLOAD_TOO_LARGE
  */
 export async function receiveForm(
   request: IncomingMessage,
-  { spool, maxFileSize }: UploadFormParts,
+  spool: Spool,
+  maxFileSize: number,
 ): Promise<UploadForm> {
   const parts = new FormParts(request, maxFileSize)
   try {

@@ -15,7 +15,7 @@ import { entityTag } from './send-file.ts'
 import type { Spool } from './spool.ts'
 import { formOverhead, receiveForm } from './upload-form.ts'
 
-export interface UploadRoutesParts {
+export interface UploadRouteServices {
   readonly files: FilesService
   readonly spool: Spool
   /** Bytes. */
@@ -23,7 +23,7 @@ export interface UploadRoutesParts {
 }
 
 /** Registers `POST /write` and `PUT /write`. */
-export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: UploadRoutesParts): void {
+export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: UploadRouteServices): void {
   const config = { scope: 'files:write', body: 'stream' } as const
   const response = { 200: transferredPath }
 
@@ -48,7 +48,7 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: Uplo
       ],
     },
     async (request, reply) => {
-      const form = await receiveForm(request.raw, { spool, maxFileSize })
+      const form = await receiveForm(request.raw, spool, maxFileSize)
       try {
         return await store(files, form.path, form.content, request, reply)
       } finally {

@@ -6,7 +6,7 @@ import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
 import { callAnswer, executeBody, executeFileBody, exportsAnswer, exportsQuery } from './schemas.ts'
 
 /** The parts of the plugin that the routes use. */
-interface FunctionRouteParts {
+interface FunctionRouteServices {
   readonly calls: FunctionCalls
   readonly stored: StoredModules
   readonly uploads: ModuleUploads
@@ -17,8 +17,8 @@ interface FunctionRouteParts {
 const config = { scope: 'wasm' }
 
 /** Registers `POST /execute-file`, `POST /execute` and `GET /exports` (interface, "WebAssembly endpoints"). */
-export function functionRoutes(app: RoutesApp, parts: FunctionRouteParts): void {
-  const { calls, stored, uploads, moduleBytes } = parts
+export function functionRoutes(app: RoutesApp, services: FunctionRouteServices): void {
+  const { calls, stored, uploads, moduleBytes } = services
   const response = { 200: callAnswer }
 
   const executeFile = {

@@ -15,7 +15,7 @@ import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
 import { runAnswer, runBody } from './schemas.ts'
 
 /** The parts of the plugin that the route uses. */
-interface ProgramRouteParts {
+interface ProgramRouteServices {
   readonly files: FilesService
   readonly runtimes: Runtimes
   readonly stored: StoredModules
@@ -26,8 +26,8 @@ interface ProgramRouteParts {
 }
 
 /** Registers `POST /run`. */
-export function programRoute(app: RoutesApp, parts: ProgramRouteParts): void {
-  const { files, runtimes, stored, limits, uploads, moduleBytes } = parts
+export function programRoute(app: RoutesApp, services: ProgramRouteServices): void {
+  const { files, runtimes, stored, limits, uploads, moduleBytes } = services
   const schema = {
     operationId: 'runProgram',
     summary: 'Run a WASI program',

@@ -1,0 +1,18 @@
+import { answerInThread } from '@nodekeep/plugin-sdk/threads'
+import { cleanState } from './clean-state.ts'
+import { migrateRestoredDatabase } from './migrate-restored-database.ts'
+
+const functions = { cleanState, migrateRestoredDatabase }
+
+/** The functions that the thread runs, by name. */
+export type ThreadFunctions = typeof functions
+
+/** The data that the thread is started with. */
+export interface DatabaseCall {
+  readonly name: keyof ThreadFunctions
+  readonly args: readonly unknown[]
+}
+
+await answerInThread<DatabaseCall, never, unknown>(({ name, args }) =>
+  (functions[name] as (...args: readonly unknown[]) => unknown)(...args),
+)
