@@ -19,8 +19,11 @@ import { dirname, resolve } from 'node:path'
  * The functions with `Sync` block the thread. They are for programs and steps that serve nobody meanwhile.
  */
 
-/** Only the account of the process may read the files, because some have secrets. */
-const options = { mode: 0o600, flush: true }
+/**
+ * Only the account of the process may read the files, because some have secrets. The file is new: one that is there would keep its
+ * mode, and a symbolic link would be followed.
+ */
+const options = { mode: 0o600, flush: true, flag: 'wx' }
 const folderOptions = { recursive: true, mode: 0o700 } as const
 
 /**
@@ -44,6 +47,7 @@ export async function replaceFile(
 ): Promise<void> {
   await makeFolder(dirname(file))
   try {
+    await rm(draft, { force: true })
     await writeFile(draft, content, options)
     await rename(draft, file)
   } catch (error) {
@@ -58,6 +62,7 @@ export function writeJsonSync(file: string, value: unknown): void {
   makeFolderSync(dirname(file))
   const draft = draftOf(file)
   try {
+    rmSync(draft, { force: true })
     writeFileSync(draft, textOf(value), options)
     renameSync(draft, file)
   } catch (error) {

@@ -39,7 +39,8 @@ export function moduleBeside(url: string, name: string): URL {
  * Runs a module that calls {@link answerInThread} in a thread of its own, and returns its answer. The thread has ended when the
  * promise settles.
  *
- * @throws the error of the thread, with its code; the signal's reason; Error if the thread ends without an answer
+ * @throws the error of the thread, with its code; the signal's reason; Error if the thread ends without an answer, or if a message of it
+ *   cannot be read
  * @example await runInThread<Order, number, Result>(moduleBeside(import.meta.url, 'count-thread'), { name: 'count', order, onMessage })
  */
 export async function runInThread<Order, Message, Answer>(
@@ -49,14 +50,20 @@ export async function runInThread<Order, Message, Answer>(
   signal?.throwIfAborted()
   const thread = new Worker(module, { ...options, workerData: order })
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  thread.on('message', (sent: FromThread<Message, Answer>) => {
-    if ('answer' in sent) return resolve(sent.answer)
+  thread.on('message', (sent: unknown) => {
     try {
-      onMessage?.(sent.message)
+      const from = Object(sent) as FromThread<Message, Answer>
+      if ('answer' in from) resolve(from.answer)
+      else if ('message' in from) onMessage?.(from.message)
+      else
+        throw new TypeError(`The thread "${options.name}" posted a message of its own, past answerInThread.`)
     } catch (error) {
       reject(error)
     }
   })
+  thread.on('messageerror', (cause) =>
+    reject(new Error(`A message of the thread "${options.name}" cannot be read here.`, { cause })),
+  )
   thread.on('error', reject)
   thread.on('exit', () => reject(new Error(`The thread "${options.name}" ended without an answer.`)))
   const abort = () => reject(signal?.reason)

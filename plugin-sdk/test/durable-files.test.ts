@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import {
   draftOf,
@@ -35,10 +43,18 @@ test('a failure leaves the former content and no draft', async (t) => {
 })
 
 test('a draft that a killed process has left does not matter', async (t) => {
-  const file = join(t.testdir(), 'a.json')
-  writeFileSync(draftOf(file), '{"longer": "than the new content"}')
-  await writeJson(file, {})
-  t.strictSame(await readJson(file), {})
+  for (const write of [writeJson, writeJsonSync]) {
+    const file = join(t.testdir({ other: 'of somebody' }), 'a.json')
+    const other = join(file, '../other')
+    writeFileSync(draftOf(file), '{"longer": "than the new content"}', { mode: 0o644 })
+    await write(file, {})
+    t.strictSame(await readJson(file), {})
+    t.equal(statSync(file).mode & 0o777, 0o600, 'its mode')
+    symlinkSync(other, draftOf(file))
+    await write(file, { a: 1 })
+    t.ok(lstatSync(file).isFile(), 'a link is not followed')
+    t.strictSame([await readJson(file), readFileSync(other, 'utf8')], [{ a: 1 }, 'of somebody'])
+  }
 })
 
 test('a missing file is null, and a damaged one is told from other failures', async (t) => {

@@ -24,6 +24,15 @@ test('a thread that ends without an answer is a failure', async (t) => {
   await t.rejects(count({ to: 0, end: 'exit' }), { message: 'The thread "count" ended without an answer.' })
 })
 
+test('a message that is none of answerInThread, or that cannot be read, ends the thread', async (t) => {
+  await t.rejects(count({ to: 0, end: 'post' }), {
+    message: 'The thread "count" posted a message of its own, past answerInThread.',
+  })
+  await t.rejects(count({ to: 0, end: 'send what nobody can read' }), {
+    message: 'A message of the thread "count" cannot be read here.',
+  })
+})
+
 test('an abort ends the thread with the reason of the signal', async (t) => {
   const abort = new AbortController()
   const reason = new Error('enough')

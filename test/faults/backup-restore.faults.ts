@@ -98,7 +98,7 @@ async function settled(dataFolder: string, signal: AbortSignal): Promise<string[
     const names = own.filter((name) => name !== 'applied.json' && name !== 'lock')
     for (const name of names) {
       const record = await readFile(join(dataFolder, 'restore', name, 'restore.json'), 'utf8').catch(() => '')
-      if (!record.includes('"state":"applied"')) left.push(name)
+      if (!/"state": *"applied"/.test(record)) left.push(name)
     }
     const inStorage = await readdir(join(dataFolder, 'files/.nodekeep/restore')).catch(() => [])
     for (const name of inStorage) {

@@ -137,7 +137,7 @@ export class KernelRestores implements NodeRestores {
 /** Stores a plan. See `plan` of the service `Restores`. */
 export function planRestore(dataFolder: string, { backup, moment, moves: planned }: RestorePlan): void {
   const file = planFile(dataFolder)
-  if (readJsonSync<StoredPlan>(file)?.hasBegun === true) {
+  if (readPlan(file)?.hasBegun === true) {
     throw new NodekeepError(
       'CONFLICT',
       'A restore is not complete yet. Start the node, which completes it, or take it back: nodekeep backup restore --cancel',
@@ -160,10 +160,10 @@ export function planRestore(dataFolder: string, { backup, moment, moves: planned
  */
 export function applyPlannedRestore(dataFolder: string): string | null {
   const file = planFile(dataFolder)
+  const plan = readPlan(file)
   try {
     // A process that was killed while it planned leaves a draft.
     rmSync(draftOf(file), { force: true })
-    const plan = readPlan(file)
     if (plan === null) return null
     const { backup, moment, moves } = plan
     using _folders = lockFolders(moves)
@@ -195,9 +195,9 @@ export function applyPlannedRestore(dataFolder: string): string | null {
  */
 function undoPlannedRestore(dataFolder: string): string | null {
   const file = planFile(dataFolder)
+  const plan = readPlan(file)
+  if (plan === null) return null
   try {
-    const plan = readPlan(file)
-    if (plan === null) return null
     if (plan.hasBegun === true) {
       using _folders = lockFolders(plan.moves)
       undoMoves(dataFolder, plan)
@@ -213,6 +213,7 @@ function undoPlannedRestore(dataFolder: string): string | null {
 }
 
 function undoMoves(dataFolder: string, { backup, moves }: StoredPlan): void {
+  for (const move of moves) checkUndo(move)
   // The record is the last step of a restore. It would tell plugins of this one.
   const applied = appliedFile(dataFolder)
   const isApplied = moves.some(({ from }) => from !== null && !isThere(from))
@@ -242,6 +243,15 @@ function checkBegin({ from, to, previous }: RestoreMove): void {
   if (from !== null && !isThere(from)) throw new Error(`${from} is missing, so nothing was changed`)
   if (isThere(to) && isThere(previous))
     throw new Error(`there is something at ${to} and at ${previous} already, so nothing was changed`)
+}
+
+/** Another program may have made a file or a folder again that was taken away. */
+function checkUndo({ from, to, previous }: RestoreMove): void {
+  const isRestored = from !== null && !isThere(from)
+  if (isRestored || !isThere(to) || !isThere(previous)) return
+  throw new Error(
+    `there is something at ${to} again, whose former content is at ${previous}. Move what is at ${to} to another place`,
+  )
 }
 
 function takeAway({ from, to, previous }: RestoreMove): void {
@@ -322,9 +332,20 @@ function syncFolders(moves: readonly RestoreMove[]): void {
   for (const folder of new Set(folders)) if (isThere(folder)) syncFolderSync(folder)
 }
 
+/** @throws Error with one line for a person */
 function readPlan(file: string): StoredPlan | null {
-  const plan = readJsonSync<StoredPlan>(file)
-  if (plan !== null && plan.format !== 1) throw new Error('a newer version of Nodekeep planned it')
+  let plan: StoredPlan | null
+  try {
+    plan = readJsonSync<StoredPlan>(file)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new Error(
+      `The plan of a restore is damaged: ${file}. Delete this file, then restore the backup again: nodekeep backup restore FILE. If a start had begun with the restore, the former data is in the folder "previous" of the restore in ${dirname(file)}, and in .nodekeep/restore of each storage. It stays there until you run: nodekeep backup forget-previous`,
+      { cause: error },
+    )
+  }
+  if (plan !== null && plan.format !== 1)
+    throw new Error(`A newer version of Nodekeep has planned a restore: ${file}. Start that version.`)
   return plan
 }
 

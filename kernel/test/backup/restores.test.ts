@@ -200,6 +200,48 @@ test('a restore that cannot go on loses nothing and says why', async (t) => {
   t.equal(readFileSync(join(data, 'state.sqlite'), 'utf8'), 'old')
 })
 
+test('a restore is neither applied nor taken back while another program has made again what was taken away', async (t) => {
+  const data = t.testdir()
+  await planned(data)
+  const content = join(data, 'unpacked/state.sqlite')
+  // A start is cut when everything is taken away.
+  const { renameSync: original } = fs
+  fs.renameSync = (from, to) => {
+    if (from === content) throw new Error('The power is gone.')
+    original(from, to)
+  }
+  syncBuiltinESMExports()
+  t.throws(() => applyPlannedRestore(data), /The power is gone/)
+  fs.renameSync = original
+  syncBuiltinESMExports()
+  write(data, { 'files/ada/b.txt': 'later' })
+  const before = contentOf(data)
+  t.equal(before['previous/files/ada/a.txt'], 'old')
+  t.throws(() => applyPlannedRestore(data), /there is something at .*files\/ada and at/)
+  await t.rejects(restoresOf(data).cancel(), {
+    message:
+      /cannot be taken back: .*files\/ada again, whose former content is at .* to another place\..* Nothing is lost/,
+  })
+  t.strictSame(contentOf(data), before)
+  rmSync(join(data, 'files/ada'), { recursive: true })
+  await restoresOf(data).cancel()
+  t.strictSame(contentOf(data), former)
+})
+
+test('a damaged plan changes nothing, and its message says what to do', async (t) => {
+  const data = t.testdir()
+  await planned(data)
+  const before = contentOf(data)
+  writeFileSync(join(data, 'restore/plan.json'), '')
+  const message =
+    /damaged: .*plan\.json\. Delete this file, then restore the backup again.* stays there until/
+  t.throws(() => applyPlannedRestore(data), { message })
+  await t.rejects(restoresOf(data).cancel(), { message })
+  await t.rejects(restoresOf(data).state(), { message })
+  await t.rejects(restoresOf(data).plan({ backup: 'b', moment, moves: [] }), { message })
+  t.strictSame(contentOf(data), before)
+})
+
 test('a restore whose content has gone before the start changes nothing, and can be given up', async (t) => {
   const data = t.testdir()
   await planned(data)

@@ -7,7 +7,7 @@ import type { HaltedSnapshot, PreparedSnapshot } from '../contracts/prepared-sna
  *
  * @param prepared in the order in which they come to a halt, and in which their states are fixed; they go on in the reverse order
  * @returns the halt of all, whose `fix` returns the snapshots in the same order; if one fails, none is taken
- * @throws the error of the halt that failed; nothing stands still then
+ * @throws the error of the halt that failed. Nothing stands still then; the disposal of the others has ended
  */
 export async function haltTogether<T extends { release(): Promise<void> }>(
   prepared: readonly PreparedSnapshot<T>[],
@@ -15,7 +15,8 @@ export async function haltTogether<T extends { release(): Promise<void> }>(
   const halted: HaltedSnapshot<T>[] = []
   const goOn = async () => {
     const ending = halted.splice(0).reverse()
-    await Promise.all(ending.map((each) => each[Symbol.asyncDispose]()))
+    const outcomes = await Promise.allSettled(ending.map(async (each) => each[Symbol.asyncDispose]()))
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   }
   try {
     for (const each of prepared) halted.push(await each.halt())
@@ -30,7 +31,7 @@ export async function haltTogether<T extends { release(): Promise<void> }>(
         for (const each of halted) fixed.push(await each.fix())
         return fixed
       } catch (error) {
-        await Promise.allSettled(fixed.map((snapshot) => snapshot.release()))
+        await Promise.allSettled(fixed.map(async (snapshot) => snapshot.release()))
         throw error
       }
     },

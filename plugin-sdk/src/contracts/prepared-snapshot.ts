@@ -8,7 +8,10 @@
 export interface PreparedSnapshot<T> {
   /** Brings changes to a halt, until the result is disposed. Call it once. */
   halt(): Promise<HaltedSnapshot<T>>
-  /** Gives the snapshot up if its state was not fixed. Call it always, after the halt; otherwise, and a second time, it does nothing. */
+  /**
+   * Gives the snapshot up if its state was not fixed; otherwise, and a second time, it does nothing. Call it always: after the halt and
+   * its disposal have ended, or when they have taken longer than the time limit of the caller, who then disposes the late halt at once.
+   */
   release(): Promise<void>
 }
 

@@ -72,4 +72,30 @@ test('if one is not fixed, those that were fixed are released; if one does not g
   events.length = 0
   await t.rejects(async () => other[Symbol.asyncDispose](), { message: 'two broke' })
   t.strictSame(events, ['two goes on', 'one goes on'])
+  const thrower = {
+    halt: async () => ({
+      fix: async () => ({ name: 'two', release: async () => {} }),
+      [Symbol.asyncDispose]() {
+        throw new Error('two threw at once')
+      },
+    }),
+    release: async () => {},
+  }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const slow = {
+    ...noted(events, 'three'),
+    halt: async () => ({
+      fix: async () => ({ name: 'three', release: async () => {} }),
+      async [Symbol.asyncDispose]() {
+        await promise
+        events.push('three goes on')
+      },
+    }),
+  }
+  const last = await haltTogether([noted(events, 'one'), slow, thrower])
+  events.length = 0
+  const ending = last[Symbol.asyncDispose]()
+  resolve()
+  await t.rejects(async () => ending, { message: 'two threw at once' })
+  t.strictSame(events, ['one goes on', 'three goes on'], 'it waits for all')
 })

@@ -2,8 +2,10 @@ import {
   type BackupOmission,
   type BackupParticipant,
   type BackupSnapshot,
+  type HaltedSnapshot,
   haltTogether,
   isNodekeepError,
+  lackingMethod,
   NodekeepError,
   type RegistryReader,
   withTimeLimit,
@@ -22,7 +24,7 @@ export interface NodeSnapshot extends AsyncDisposable {
 export interface SnapshotLimits {
   /** For the long work, which all do side by side while changes go on. */
   readonly prepareMs: number
-  /** From the first halt until all go on. */
+  /** From the first halt until all states are fixed, and then for each part to go on. */
   readonly takeMs: number
   /** For the next entry, and for the next bytes of an entry. */
   readonly stallMs: number
@@ -32,6 +34,18 @@ export const defaultLimits: SnapshotLimits = {
   prepareMs: 30 * 60_000,
   takeMs: 10_000,
   stallMs: 10 * 60_000,
+}
+
+interface StepOptions<T> {
+  /** In milliseconds, from the begin of the step if there is no deadline. */
+  readonly limitMs: number
+  /** In milliseconds of `performance.now()`. */
+  readonly deadline?: number
+  /** Ends the step early. */
+  readonly endsWith?: AbortSignal
+  /** Names a method that the result lacks; `null` if it has all of them. */
+  readonly lacking?: (result: T) => string | null
+  readonly undo?: (result: T) => unknown
 }
 
 /**
@@ -50,38 +64,56 @@ export async function takeNodeSnapshot(
 ): Promise<NodeSnapshot> {
   const failed = new AbortController()
   const ended = AbortSignal.any([signal, failed.signal])
-  let deadline = performance.now() + prepareMs
-  let limitMs = prepareMs
-  /** Runs a step of a participant. The first failure ends all steps. A result that comes later is undone. */
-  const step = async <T>(name: string, run: () => Promise<T>, undo: (late: T) => unknown): Promise<T> => {
+  /** Runs a step of a participant. The first failure ends all steps. A result that comes later, or that is wrong, is undone. */
+  const step = async <T>(
+    name: string,
+    run: () => Promise<T>,
+    { limitMs, deadline, endsWith, lacking, undo }: StepOptions<T>,
+  ): Promise<T> => {
     const running = (async () => run())()
     try {
-      return await withTimeLimit(running, deadline - performance.now(), tooLong(name, limitMs), ended)
+      const leftMs = (deadline ?? performance.now() + limitMs) - performance.now()
+      const result = await withTimeLimit(running, leftMs, tooLong(name, limitMs), endsWith)
+      const lack = lacking?.(result) ?? null
+      if (lack !== null) throw olderContract(name, lack)
+      return result
     } catch (error) {
-      running.then(undo).catch(() => {})
+      if (undo !== undefined) running.then(undo).catch(() => {})
       failed.abort(participantError(name, error))
       throw ended.reason
     }
   }
   const participants = [...registry].reverse()
+  let deadline = Number.POSITIVE_INFINITY
   const preparations = participants.map(async ([name, participant]) => {
-    const prepared = await step(name, () => participant.prepare(ended), release)
+    const prepared = await step(name, () => participant.prepare(ended), {
+      limitMs: prepareMs,
+      endsWith: ended,
+      lacking: (result) => lackingMethod(result, 'halt', 'release'),
+      undo: release,
+    })
     return {
       release: () => prepared.release(),
+      // An abort does not cut a halt and its fix: they end before the part is released.
       async halt() {
-        const halted = await step(
-          name,
-          () => prepared.halt(),
-          (late) => late[Symbol.asyncDispose](),
-        )
+        ended.throwIfAborted()
+        const halted = await step(name, () => prepared.halt(), {
+          limitMs: takeMs,
+          deadline,
+          lacking: (result) => lackingMethod(result, 'fix'),
+          undo: goOn,
+        })
         return {
-          fix: () => step(name, () => halted.fix(), release),
-          [Symbol.asyncDispose]: () =>
-            step(
-              name,
-              async () => halted[Symbol.asyncDispose](),
-              () => {},
-            ),
+          async fix() {
+            ended.throwIfAborted()
+            return step(name, () => halted.fix(), {
+              limitMs: takeMs,
+              deadline,
+              lacking: (result) => lackingMethod(result, 'entries', 'omitted', 'release'),
+              undo: release,
+            })
+          },
+          [Symbol.asyncDispose]: () => step(name, () => goOn(halted), { limitMs: takeMs }),
         }
       },
     }
@@ -89,7 +121,6 @@ export async function takeNodeSnapshot(
   let taken: BackupSnapshot[] = []
   try {
     const prepared = await Promise.all(preparations)
-    limitMs = takeMs
     deadline = performance.now() + takeMs
     let moment: Date
     {
@@ -100,11 +131,7 @@ export async function takeNodeSnapshot(
     const parts = new Map(taken.map((part, index) => [(participants[index] as [string, unknown])[0], part]))
     const omitted = await Promise.all(
       [...parts].map(async ([name, part]) => {
-        const left = await step(
-          name,
-          () => part.omitted(),
-          () => {},
-        )
+        const left = await step(name, () => part.omitted(), { limitMs: takeMs, endsWith: ended })
         return left.map(({ what, why }) => ({ what: `${name}: ${what}`, why }))
       }),
     )
@@ -119,8 +146,12 @@ export async function takeNodeSnapshot(
   }
 }
 
-function release(snapshot: { release(): Promise<void> }): Promise<void> {
-  return snapshot.release()
+async function release(snapshot: { release(): Promise<void> }): Promise<void> {
+  await snapshot.release()
+}
+
+async function goOn(halted: HaltedSnapshot<BackupSnapshot>): Promise<void> {
+  await halted[Symbol.asyncDispose]()
 }
 
 async function releaseAll(held: readonly { release(): Promise<void> }[]): Promise<void> {
@@ -129,6 +160,13 @@ async function releaseAll(held: readonly { release(): Promise<void> }[]): Promis
 
 function tooLong(name: string, limitMs: number): NodekeepError {
   return failure(name, `it took longer than ${limitMs / 1000} s`)
+}
+
+function olderContract(name: string, lack: string): NodekeepError {
+  return failure(
+    name,
+    `its snapshot ${lack}. Its plugin was written for an older version of the SDK: update the plugin`,
+  )
 }
 
 function participantError(name: string, error: unknown): NodekeepError {

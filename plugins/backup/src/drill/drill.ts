@@ -86,7 +86,10 @@ export async function drill(
     const prepared = await prepareRestore(
       {
         dataFolder: data,
-        folders: new RestoreFolders(data, { state: async () => ({ planned: null, applied: null }) }),
+        folders: new RestoreFolders(data, {
+          state: async () => ({ planned: null, applied: null }),
+          folders: async () => [],
+        }),
         restores: { folders: async () => folders, migrateState: (state) => restores.migrateState(state) },
         hasBackend: () => true,
       },

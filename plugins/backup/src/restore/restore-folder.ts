@@ -9,12 +9,15 @@ import type { RestoreDifferences } from './differences.ts'
 import { lockRestores } from './restore-lock.ts'
 
 /**
- * The content of the folder of a restore: a part of its archive; all of it, verified; the former data, after the restore. Earlier
- * releases wrote `planned` in place of `ready` when the restore was planned.
+ * The content of the folder of a restore: a part of its archive; all of it, verified; the former data, after the restore; what a
+ * removal has left. Earlier releases wrote `planned` in place of `ready` when the restore was planned.
  */
-type RestoreContent = 'unpacking' | 'ready' | 'planned' | 'applied'
+type RestoreContent = 'unpacking' | 'ready' | 'planned' | 'applied' | 'removed'
 
-/** The content of `restore.json`. Whether the restore is planned, and whether it was applied, only {@link NodeRestores} tells. */
+/**
+ * The content of `restore.json`. Whether the restore is planned, and whether it was applied, only {@link NodeRestores} tells. Whether
+ * there is former data, only the folders `previous` tell: it stays, also if the records are lost.
+ */
 interface RestoreRecord {
   readonly format: 1
   readonly state: RestoreContent
@@ -67,8 +70,33 @@ export class RestoreFolder {
     this.record = record
   }
 
-  /** Removes everything of the restore. If it is interrupted, the next clean-up goes on. */
-  async remove(): Promise<void> {
+  /** Whether there is former data: a file in `previous`. A start leaves empty folders there if it is taken back. */
+  async hasPrevious(): Promise<boolean> {
+    for (const folder of this.#folders()) if (await hasFiles(join(folder, 'previous'))) return true
+    return false
+  }
+
+  /** Returns the bytes of the former data. */
+  async previousBytes(): Promise<number> {
+    if (this.record.previousBytes !== undefined) return this.record.previousBytes
+    let bytes = 0
+    for (const folder of this.#folders()) bytes += await bytesIn(join(folder, 'previous'))
+    return bytes
+  }
+
+  /**
+   * Removes the restore. If there is former data, the restore is kept for that, like one that was applied.
+   *
+   * @returns whether it was removed
+   */
+  async remove(): Promise<boolean> {
+    const isKept = this.record.state !== 'removed' && (await this.hasPrevious())
+    await (isKept ? this.finish() : this.forget())
+    return !isKept
+  }
+
+  /** Removes everything of the restore, with its former data. If it is interrupted, the next clean-up goes on. */
+  async forget(): Promise<void> {
     if (existsSync(join(this.path, recordName))) {
       await rename(join(this.path, recordName), join(this.path, removedName))
       await syncFolder(this.path)
@@ -86,20 +114,21 @@ export class RestoreFolder {
 
   /** Keeps nothing of a restore that was applied but the former data and what people may need. */
   async finish(): Promise<void> {
-    const folders = [this.path, ...this.record.elsewhere]
-    for (const folder of folders) if (existsSync(join(folder, 'new'))) await removeTree(folder, 'new')
-    let previousBytes = 0
-    for (const folder of folders) previousBytes += await bytesIn(join(folder, 'previous'))
-    await this.note({ state: 'applied', previousBytes })
+    for (const folder of this.#folders()) if (existsSync(join(folder, 'new'))) await removeTree(folder, 'new')
+    await this.note({ state: 'applied', previousBytes: await this.previousBytes() })
+  }
+
+  #folders(): string[] {
+    return [this.path, ...this.record.elsewhere]
   }
 }
 
 /** The restores of a node. One at a time is prepared, planned or removed: take the lock before. */
 export class RestoreFolders {
   readonly #folder: string
-  readonly #restores: Pick<NodeRestores, 'state'>
+  readonly #restores: Pick<NodeRestores, 'state' | 'folders'>
 
-  constructor(dataFolder: string, restores: Pick<NodeRestores, 'state'>) {
+  constructor(dataFolder: string, restores: Pick<NodeRestores, 'state' | 'folders'>) {
     this.#folder = join(dataFolder, 'restore')
     this.#restores = restores
   }
@@ -115,7 +144,7 @@ export class RestoreFolders {
     roots: readonly string[],
   ): Promise<RestoreFolder> {
     const stem = backup.replace(/\.tar\.gz$/, '')
-    const within = (name: string) => roots.map((root) => join(root, '.nodekeep', 'restore', name))
+    const within = (name: string) => roots.map((root) => folderIn(root, name))
     // The folder of the one that was applied may be gone.
     const { applied } = await this.#restores.state()
     const isTaken = (name: string) =>
@@ -141,9 +170,11 @@ export class RestoreFolders {
 
   /** Returns a restore that is ready, or planned already; `null` for every other name. */
   async ready(name: string): Promise<RestoreFolder | null> {
-    const { applied } = await this.#restores.state()
+    const { planned, applied } = await this.#restores.state()
     const found = (await this.#list()).find((folder) => folder.name === name)
-    return found !== undefined && name !== applied && isReady(found) ? found : null
+    if (found === undefined || name === applied || !['ready', 'planned'].includes(found.record.state))
+      return null
+    return name !== planned && (await found.hasPrevious()) ? null : found
   }
 
   /** Returns the restore that the next start applies; `null` without one. */
@@ -154,17 +185,18 @@ export class RestoreFolders {
 
   /**
    * Removes the restores that no start will apply: those that were interrupted, and those that were prepared and are not planned.
+   * Former data stays.
    *
-   * @returns the names of the backups
+   * @returns the names of the backups whose restores were removed
    */
   async removeUnplanned(): Promise<string[]> {
     const { planned, applied } = await this.#restores.state()
     const removed: string[] = []
     for (const folder of await this.#list()) {
       const { name, record } = folder
-      if (name === planned || name === applied || record.state === 'applied') continue
-      removed.push(record.backup)
-      await folder.remove()
+      if (name === planned || record.state === 'applied') continue
+      if (name === applied && record.state !== 'removed') continue
+      if (await folder.remove()) removed.push(record.backup)
     }
     return removed
   }
@@ -177,21 +209,38 @@ export class RestoreFolders {
   async finish(): Promise<RestoreFolder | null> {
     const { applied } = await this.#restores.state()
     const found = (await this.#list()).find(({ name }) => name === applied)
-    if (found === undefined || !isReady(found)) return null
+    if (found === undefined || ['applied', 'removed'].includes(found.record.state)) return null
     await found.finish()
     return found
   }
 
-  /** The former data of all applied restores. */
+  /** The former data that restores have left. A start that goes on with the planned one still needs that one's. */
   async previous(): Promise<PreviousData[]> {
-    return (await this.#list())
-      .filter(({ record }) => record.state === 'applied')
-      .map(({ name, record }) => ({ restore: name, backup: record.backup, bytes: record.previousBytes ?? 0 }))
+    const kept: PreviousData[] = []
+    for (const folder of await this.#withPrevious())
+      kept.push({ restore: folder.name, backup: folder.record.backup, bytes: await folder.previousBytes() })
+    return kept
   }
 
-  /** Deletes the former data of all applied restores. */
+  /**
+   * Deletes the former data that {@link previous} returns. It takes the lock itself.
+   *
+   * @throws NodekeepError CONFLICT while another call, in whatever process, has the lock
+   */
   async forgetPrevious(): Promise<void> {
-    for (const folder of await this.#list()) if (folder.record.state === 'applied') await folder.remove()
+    using _lock = this.lock()
+    for (const folder of await this.#withPrevious()) await folder.forget()
+  }
+
+  async #withPrevious(): Promise<RestoreFolder[]> {
+    const { planned } = await this.#restores.state()
+    const found: RestoreFolder[] = []
+    for (const folder of await this.#list()) {
+      const { state } = folder.record
+      if (folder.name === planned || state === 'removed') continue
+      if (state === 'applied' || (await folder.hasPrevious())) found.push(folder)
+    }
+    return found
   }
 
   async #list(): Promise<RestoreFolder[]> {
@@ -200,23 +249,32 @@ export class RestoreFolders {
     return await Promise.all(
       folders.sort().map(async (name) => {
         const path = join(this.#folder, name)
-        return new RestoreFolder(name, path, await readRecord(path, name))
+        return new RestoreFolder(name, path, await this.#readRecord(path, name))
       }),
     )
   }
+
+  async #readRecord(path: string, name: string): Promise<RestoreRecord> {
+    const record = await readRecord(join(path, recordName))
+    if (record !== null) return record
+    // The process ended while it removed the folder, or before it had written the record; or the record is damaged.
+    const removed = await readRecord(join(path, removedName))
+    if (removed !== null) return { ...removed, state: 'removed' }
+    const roots = (await this.#restores.folders()).map((folder) => folder.path)
+    const elsewhere = roots.map((root) => folderIn(root, name)).filter((folder) => existsSync(folder))
+    return { format: 1, state: 'unpacking', backup: name, moment: '', elsewhere }
+  }
 }
 
-function isReady({ record }: RestoreFolder): boolean {
-  return record.state === 'ready' || record.state === 'planned'
+/** Returns `null` if there is no record, or a damaged one. */
+async function readRecord(file: string): Promise<RestoreRecord | null> {
+  const record = await readJson<RestoreRecord>(file).catch(() => null)
+  return Array.isArray(record?.elsewhere) ? record : null
 }
 
-async function readRecord(path: string, name: string): Promise<RestoreRecord> {
-  const record = await readJson<RestoreRecord>(join(path, recordName)).catch(() => null)
-  if (record !== null) return record
-  // The process ended before it had written the record, or while it removed the folder.
-  const fresh: RestoreRecord = { format: 1, state: 'unpacking', backup: name, moment: '', elsewhere: [] }
-  const removed = await readJson<Partial<RestoreRecord>>(join(path, removedName))
-  return { ...fresh, ...removed, state: 'unpacking' }
+/** Returns the folder of a restore in the folder of a storage. */
+function folderIn(root: string, name: string): string {
+  return join(root, '.nodekeep', 'restore', name)
 }
 
 async function removeTree(folder: string, name: string): Promise<void> {
@@ -227,6 +285,17 @@ async function removeTree(folder: string, name: string): Promise<void> {
 
 async function removeFolder(path: string): Promise<void> {
   if (existsSync(path)) await removeTree(dirname(path), path.slice(dirname(path).length + 1))
+}
+
+/** Whether there is a file in a folder, or in a folder below it. */
+async function hasFiles(path: string): Promise<boolean> {
+  const found = withShortPath(path, (short) => lstatSync(short, { throwIfNoEntry: false }))
+  if (found === undefined) return false
+  if (!found.isDirectory()) return true
+  for (const name of withShortPath(path, (short) => readdirSync(short)))
+    if (await hasFiles(`${path}/${name}`)) return true
+  await nextTurn()
+  return false
 }
 
 /** The bytes of all files in a folder; 0 if there is none. */

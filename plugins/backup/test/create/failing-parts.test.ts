@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { BackupParticipant, BackupSnapshot, HaltedSnapshot } from '@nodekeep/plugin-sdk'
 import t, { test } from 'tap'
 import { BackupMaker } from '../../src/create/backup-maker.ts'
+import { takeNodeSnapshot } from '../../src/create/node-snapshot.ts'
 import { BackupFolder } from '../../src/stored/backup-folder.ts'
 import {
   createBackupNode,
@@ -73,6 +74,17 @@ const failingParts: Record<string, [BackupParticipant['prepare'], RegExp]> = {
       },
     }),
     /the part "odd": The tape runs on\.$/,
+  ],
+  'has the contract of an older SDK': [
+    async () => ({ take: async () => {}, release: async () => {} }) as never,
+    /the part "odd": its snapshot has no method "halt"\. Its plugin was written for an older version of the SDK: update/,
+  ],
+  'has a snapshot of an older SDK': [
+    haltedPart({
+      fix: async () =>
+        ({ entries: async function* () {}, omitted: [], changed: [], release: async () => {} }) as never,
+    }),
+    /the part "odd": its snapshot has no method "omitted"\. Its plugin was written for an older version/,
   ],
   'yields fewer bytes': [
     partOf(async function* () {
@@ -233,6 +245,68 @@ test('a part that hangs ends the backup, and nothing stands still', { buffered: 
       t.strictSame(readdirSync(folder.path), [], 'nothing is left')
     }
   }
+})
+
+/** A part that notes its calls. */
+function notedPart(
+  calls: string[],
+  name: string,
+  waits: { readonly halt?: () => Promise<void>; readonly goOn?: () => Promise<void> } = {},
+): readonly [string, BackupParticipant] {
+  const prepare = async () => ({
+    async halt() {
+      await waits.halt?.()
+      calls.push(`${name} stands still`)
+      return {
+        async fix(): Promise<BackupSnapshot> {
+          return { async *entries() {}, omitted: async () => [], changed: [], async release() {} }
+        },
+        async [Symbol.asyncDispose]() {
+          await waits.goOn?.()
+          calls.push(`${name} goes on`)
+        },
+      }
+    },
+    async release() {
+      calls.push(`${name} is released`)
+    },
+  })
+  return [name, { prepare }]
+}
+
+test('a backup that fails at a halt waits until all others go on, and then releases the parts', async (t) => {
+  const calls: string[] = []
+  const late = Promise.withResolvers<void>()
+  const overLimit = Promise.withResolvers<void>()
+  const parts = [
+    notedPart(calls, 'stuck', { halt: () => late.promise, goOn: async () => overLimit.resolve() }),
+    notedPart(calls, 'slow', { goOn: () => new Promise((resolve) => setTimeout(resolve, 20)) }),
+  ]
+  const limits = { prepareMs: 10_000, takeMs: 200 }
+  await t.rejects(takeNodeSnapshot(parts, new AbortController().signal, limits), {
+    message: /"stuck": it took/,
+  })
+  t.strictSame(calls, ['slow stands still', 'slow goes on', 'slow is released', 'stuck is released'])
+  late.resolve()
+  await overLimit.promise
+  t.equal(calls.at(-1), 'stuck stands still', 'a late halt is disposed at once')
+})
+
+test('a backup that is canceled releases a part only when its halt has ended', async (t) => {
+  const calls: string[] = []
+  const abort = new AbortController()
+  const parts = [
+    notedPart(calls, 'never halted'),
+    notedPart(calls, 'one', {
+      async halt() {
+        abort.abort(new Error('The node stops'))
+        await new Promise(setImmediate)
+      },
+    }),
+  ]
+  const limits = { prepareMs: 10_000, takeMs: 10_000 }
+  await t.rejects(takeNodeSnapshot(parts, abort.signal, limits), { message: 'The node stops' })
+  t.strictSame(calls, ['one stands still', 'one goes on', 'one is released', 'never halted is released'])
 })
 
 /** Resolves when it was called. */

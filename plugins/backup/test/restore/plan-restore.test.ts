@@ -68,7 +68,10 @@ test('of two restores that begin at once, one is prepared, and the other one is 
 
 test('while a command prepares a restore, the node refuses others, and its start leaves the restore alone', async (t) => {
   const { house, owner, filename } = await houseWithBackup(t)
-  const folders = new RestoreFolders(house.data, { state: async () => ({ planned: null, applied: null }) })
+  const folders = new RestoreFolders(house.data, {
+    state: async () => ({ planned: null, applied: null }),
+    folders: async () => [],
+  })
   {
     using _lock = folders.lock()
     const folder = await folders.begin({ backup: 'other.tar.gz', moment: '2026-01-01T00:00:00.000Z' }, [])

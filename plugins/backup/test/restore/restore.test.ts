@@ -6,6 +6,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -224,6 +225,84 @@ test('a restore that a start of an earlier release has begun is completed', asyn
   t.equal(readFileSync(former, 'utf8'), 'two')
 })
 
+/** The restores of a node that is told of none. */
+function foldersOf(data: string): RestoreFolders {
+  return new RestoreFolders(data, {
+    state: async () => ({ planned: null, applied: null }),
+    folders: async () => [{ plugin: 'storage-local', key: 'root', path: join(data, 'files') }],
+  })
+}
+
+/** Losses of the records of a restore, each with whether the start that applied the restore was cut after the first moves. */
+const lostRecords: Record<string, [isCut: boolean, lose: (data: string, record: string) => void]> = {
+  'the plan of a restore that has begun is removed': [
+    true,
+    (data) => rmSync(join(data, 'restore/plan.json')),
+  ],
+  'the plan has gone, and the record is damaged': [
+    true,
+    (data, record) => {
+      rmSync(join(data, 'restore/plan.json'))
+      writeFileSync(record, '')
+    },
+  ],
+  'the record of an applied restore is damaged': [false, (_data, record) => writeFileSync(record, '\0\0')],
+  'the kernel does not know of the applied restore': [
+    false,
+    (data) => rmSync(join(data, 'restore/applied.json')),
+  ],
+}
+
+test('former data stays until it is forgotten, whatever records are lost', async (t) => {
+  for (const [what, [isCut, lose]] of Object.entries(lostRecords)) {
+    const house = houseFor(t)
+    let { owner } = await house.start()
+    const { uuid } = owner.user
+    await put(owner, '/a', 'one')
+    const { filename } = await makeBackup(owner)
+    await put(owner, '/a', 'two')
+    const answer = await restore(owner, { filename, confirm: true })
+    const { prepared } = (await answer.json()) as { prepared: string }
+    const folder = join(house.data, 'restore', prepared)
+    const record = join(folder, 'restore.json')
+    const before = readFileSync(record)
+    const elsewhere = join(house.data, 'files/.nodekeep/restore', prepared)
+    if (isCut) {
+      await house.stop()
+      for (const path of [folder, elsewhere]) mkdirSync(join(path, 'previous'))
+      renameSync(join(house.data, 'state.sqlite'), join(folder, 'previous/state.sqlite'))
+      renameSync(join(house.data, 'files', uuid), join(elsewhere, 'previous', uuid))
+    } else {
+      owner = (await house.start()).owner
+      // Only then is the start over.
+      await restore(owner, { filename, confirm: false })
+      await house.stop()
+      // As a start leaves it that is killed before it notes the restore.
+      writeFileSync(record, before)
+    }
+    lose(house.data, record)
+    const check = (when: string) => {
+      t.equal(readFileSync(join(elsewhere, 'previous', uuid, 'a'), 'utf8'), 'two', `${what}: ${when}`)
+      t.ok(existsSync(join(folder, 'previous/state.sqlite')), `${what}: ${when}`)
+    }
+    owner = (await house.start()).owner
+    t.equal((await restore(owner, { prepared, confirm: true })).status, 404, 'it is not restored again')
+    check('after the next start')
+    const status = await owner.fetch('/api/backup/status')
+    const { previous } = (await status.json()) as { previous: { bytes: number }[] }
+    t.equal(previous.length, 1, `${what}: it is listed`)
+    t.ok((previous[0]?.bytes ?? 0) > statSync(join(folder, 'previous/state.sqlite')).size, 'with its size')
+    t.equal((await restore(owner, { filename, confirm: true })).status, 200)
+    owner = (await house.start()).owner
+    await restore(owner, { filename, confirm: false })
+    check('after the next restore')
+    await house.stop()
+    await foldersOf(house.data).forgetPrevious()
+    t.notOk(existsSync(folder), `${what}: it is forgotten`)
+    t.notOk(existsSync(elsewhere))
+  }
+})
+
 test('a backup is restored again after the former data of its first restore was deleted', async (t) => {
   const house = houseFor(t)
   let { owner } = await house.start()
@@ -235,9 +314,7 @@ test('a backup is restored again after the former data of its first restore was 
     owner = (await house.start()).owner
     t.equal(await read(owner, '/a'), 'one', `restore ${round}`)
     await restore(owner, { filename, confirm: false })
-    await new RestoreFolders(house.data, {
-      state: async () => ({ planned: null, applied: null }),
-    }).forgetPrevious()
+    await foldersOf(house.data).forgetPrevious()
     owner = (await house.start()).owner
     t.equal(await read(owner, '/a'), 'one')
   }
