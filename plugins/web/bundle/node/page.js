@@ -194,14 +194,14 @@ ln -sf ${i} ~/.local/bin/nodekeep-sync`)}
     <p>${o.version(m)} ${o.built(S(d.buildDate))}</p>
     <p>${c.updateAvailable?o.available(l):o.current} ${p.automatic&&o.automatic}</p>
     <p class="hint">${p.checkedAt===null?o.unchecked:o.checked(S(p.checkedAt))}</p>
-    <p class="fault">${p.problem&&o.problem(p.problem)}</p>
+    <p class="fault">${p.checkProblem&&o.problem(p.checkProblem)}</p>
     ${w&&h`<p>${o.running}</p><progress aria-label=${o.progress}></progress>`}
     <p role="status">${(w||f.length>0)&&u.progress}</p>
-    ${p.watchedUntil&&h`<p>${o.watched(S(p.watchedUntil))}</p>`}
-    ${c.updateAvailable&&p.obstacle&&h`<p class="told">${p.obstacle}</p>`}
+    ${p.probationUntil&&h`<p>${o.watched(S(p.probationUntil))}</p>`}
+    ${c.updateAvailable&&p.installProblem&&h`<p class="told">${p.installProblem}</p>`}
     <p class="actions">
       ${!w&&h`<${D} key="check" page=${e} run=${r}>${o.check}<//>`}
-      ${!w&&c.updateAvailable&&p.obstacle===null&&h`<${D} key="install" page=${e} main run=${()=>i(l,p.withoutWayBack!==l)}>${o.install(l)}<//>`}
+      ${!w&&c.updateAvailable&&p.installProblem===null&&h`<${D} key="install" page=${e} main run=${()=>i(l,p.withoutWayBack!==l)}>${o.install(l)}<//>`}
     </p>
     ${c.updateAvailable&&c.releaseNotes!==""&&h`<h3>${o.notes(l)}</h3>
         <pre class="notes" tabindex="0">${c.releaseNotes}</pre>`}
