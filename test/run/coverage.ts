@@ -17,7 +17,7 @@ export const coverageVariable = 'TEST_COVERAGE'
 const recordFile = join(root, 'test/run/coverage.json')
 
 /** The percentage of lines by the folders of packages. */
-export type Percentages = ReadonlyMap<string, number>
+type Percentages = ReadonlyMap<string, number>
 
 /** A file that a process writes. Ranges are in order, each before those within it, with offsets in UTF-16 code units. */
 interface Written {

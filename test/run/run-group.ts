@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import tap from 'tap'
 import { root } from './command.ts'
-import { setFileTest } from './file-test.ts'
+import * as fileTest from './file-test.ts'
 import { filesVariable } from './test-group.ts'
 
 const files: string[] = JSON.parse(process.env[filesVariable] ?? '[]')
@@ -31,7 +31,7 @@ for (const file of files) {
     // The time limit of the process counts from here. When it is over, tap names what still runs, and ends the process.
     tap.setTimeout(timeout ?? 0)
     t.setTimeout = (ms) => tap.setTimeout(ms)
-    setFileTest(t)
+    fileTest.begin(t)
     await import(pathToFileURL(join(root, file)).href)
   })
   const after = processState()
@@ -41,7 +41,7 @@ for (const file of files) {
 }
 clearInterval(alive)
 
-/** What a file must restore for the next one, by names for people. */
+/** Returns the state that a file must restore for the next one, by names for people. */
 function processState(): ReadonlyMap<string, unknown> {
   const events = process
     .eventNames()
