@@ -1,15 +1,13 @@
-/**
- * The module that test files which share a process get as tap: the test of the file that runs. The exports are rebound for each
- * file, which its imports see.
- */
+/** Stands for tap in test files that share a process: it exports the test of the file that runs, and is rebound for each file. */
 import type { Test } from 'tap'
 
-export let t: Test
-export let test: Test['test']
-export { t as default }
+let t: Test
+let test: Test['test']
+
+export { t as default, test }
 
 /** Sets the test of the file that runs next. */
-export function setFileTest(fileTest: Test): void {
+export function begin(fileTest: Test): void {
   t = fileTest
   test = fileTest.test
 }

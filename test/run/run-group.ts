@@ -31,7 +31,7 @@ for (const file of files) {
     // The time limit of the process counts from here. When it is over, tap names what still runs, and ends the process.
     tap.setTimeout(timeout ?? 0)
     t.setTimeout = (ms) => tap.setTimeout(ms)
-    fileTest.setFileTest(t)
+    fileTest.begin(t)
     await import(pathToFileURL(join(root, file)).href)
   })
   const after = processState()
@@ -41,7 +41,7 @@ for (const file of files) {
 }
 clearInterval(alive)
 
-/** The state of the process that a file must restore for the next one, by names for people. */
+/** Returns the state that a file must restore for the next one, by names for people. */
 function processState(): ReadonlyMap<string, unknown> {
   const events = process
     .eventNames()

@@ -1,3 +1,4 @@
+// In a process of its own: its commands leave listeners for faults of plugins, which end with their process.
 import { once } from 'node:events'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'

@@ -25,7 +25,8 @@ test('an order ends with the node, however the node ends', async (t) => {
   const program = `
     const { orderCertificate } = await import(${JSON.stringify(module)})
     await orderCertificate(${JSON.stringify(order)}, () => {}, new AbortController().signal)`
-  const node = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'ignore' })
+  const args = ['--conditions=nodekeep-source', '--input-type=module', '--eval', program]
+  const node = spawn(process.execPath, args, { stdio: 'ignore' })
   t.teardown(() => node.kill('SIGKILL'))
   const [request] = await once(server, 'request')
   // The end of a process may also reset its connections.
