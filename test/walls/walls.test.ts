@@ -83,7 +83,8 @@ test('a supervisor knows no node, and the node may read what it stores', async (
     'plugin-sdk/src/locks/http.ts': "import 'fastify'\nexport type {}\n",
     'plugins/notes/src/extra.ts': '',
     'plugins/notes/src/supervisor/state.ts': '',
-    'plugins/notes/src/index.ts': "import './supervisor/state.ts'\n",
+    'plugins/notes/src/index.ts':
+      "import type { Thing } from '@nodekeep/plugin-sdk'\nimport './supervisor/state.ts'\n",
     [program]: "import 'node:fs'\nimport '@nodekeep/plugin-sdk/lock'\nimport './state.ts'\n",
   }
   t.strictSame(checkWalls(house(t, withSupervisor)), [])
