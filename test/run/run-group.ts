@@ -43,9 +43,8 @@ clearInterval(alive)
 
 /** Returns the state that a file must restore for the next one, by names for people. */
 function processState(): ReadonlyMap<string, unknown> {
-  const events = process
-    .eventNames()
-    .filter((name) => /^SIG|^uncaught|^unhandled|^warning$/.test(String(name)))
+  // tap itself adds and removes listeners of unhandled rejections.
+  const events = process.eventNames().filter((name) => /^SIG|^uncaught|^warning$/.test(String(name)))
   const globals = ['Date', 'fetch', 'setImmediate', 'setInterval', 'setTimeout'] as const
   const state: [string, unknown][] = [
     ...Object.entries(process.env).map(

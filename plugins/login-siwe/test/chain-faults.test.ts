@@ -1,5 +1,3 @@
-// In a process of its own: some of its nodes end with the process.
-
 import { loginConformance } from '@nodekeep/plugin-sdk/conformance/login'
 import t, { test } from 'tap'
 import { type Chain, startChain } from './fixtures/chain.ts'
