@@ -14,8 +14,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 import { type Package, readPackages } from '../walls/packages.ts'
 import { type SourceImports, withProgram } from '../walls/program.ts'
+import { changedFiles } from '../walls/reached.ts'
 import { partOf } from './budget.ts'
-import { root, runTool } from './command.ts'
+import { root } from './command.ts'
 
 /** A repository, as far as the choice of tests needs it. */
 interface Sources {
@@ -47,19 +48,6 @@ export async function changedTests([base = 'HEAD']: readonly string[], tests: re
   })
   const counts = `${files.length} of ${tests.length} test files; ${changed.length} files changed since ${base}`
   return { files, reason: [counts, ...reasons].join('; ') }
-}
-
-/** The files that differ from a commit, also those that are not committed, and those that are gone. */
-async function changedFiles(base: string): Promise<string[]> {
-  const [fork = ''] = await git('merge-base', base, 'HEAD')
-  const differing = await git('diff', '--name-only', '--no-renames', fork)
-  return [...new Set([...differing, ...(await git('ls-files', '--others', '--exclude-standard'))])].sort()
-}
-
-async function git(...args: readonly string[]): Promise<string[]> {
-  const { ok, output } = await runTool('git', ['-c', 'core.quotePath=off', ...args])
-  if (!ok) throw new Error(`git ${args.join(' ')} failed: ${output.trim()}`)
-  return output.split('\n').filter((line) => line !== '')
 }
 
 /** Returns the test files that changed files reach, each with the first of these that reaches it. */
