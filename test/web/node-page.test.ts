@@ -284,8 +284,9 @@ t.test(
     const home = await mkdtemp(join(tmpdir(), 'nodekeep-device-'))
     t.teardown(() => rm(home, { recursive: true, force: true }))
     const env = { HOME: home, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
-    const run = async (command: string, input = '') => {
+    const run = async (command: string, input?: string) => {
       const running = promisify(execFile)('bash', ['-c', command], { cwd: home, env })
+      // An empty text would be a write of 0 bytes, which fails once the command has ended.
       running.child.stdin?.end(input)
       return (await running).stdout
     }

@@ -156,10 +156,11 @@ async function freeAddress(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-async function run(home: string, args: readonly string[], input = '', env: Record<string, string> = {}) {
+async function run(home: string, args: readonly string[], input?: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [fromSources, command, ...args], {
     env: { PATH, NODE_COMPILE_CACHE, HOME: home, XDG_CONFIG_HOME: home, ...env },
   })
+  // An empty text would be a write of 0 bytes, which fails once the command has ended.
   child.stdin.end(input)
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: child.exitCode, out, err }
