@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test, test } from 'tap'
@@ -130,10 +130,15 @@ test('the command restores onto an empty machine and onto a node that runs, and 
   await write(owner, 'content')
   const archive = join(folder, 'first', 'backups', await makeBackup(owner))
   await stop()
+  const named = await run('verify', basename(archive), '--data', join(folder, 'first'))
+  t.match(named, /The backup is whole/, 'a name of the list is enough')
 
   // Without an answer, as without a terminal, nothing happens.
   const data = join(folder, 'second')
-  t.match(await run('restore', archive, '--data', data), /Nothing was changed/)
+  t.match(
+    await run('restore', archive, '--data', data),
+    /Nothing was changed\. With --yes, the command does not ask\./,
+  )
   t.strictSame(readdirSync(join(data, 'restore')), ['lock'])
   const text = await run('restore', archive, '--data', data, '--yes')
   t.match(text, owner.user.username, 'the users that come back are named')

@@ -11,7 +11,7 @@ import { runWithLentFolder } from './lend/run-with-lent-folder.ts'
 import { answerOf } from './node-answer.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
-import { BackupFolder } from './stored/backup-folder.ts'
+import { BackupFolder, namedBackup } from './stored/backup-folder.ts'
 
 type Context = CommandContext<BackupConfiguration>
 
@@ -48,7 +48,7 @@ export default defineCommands<BackupConfiguration>({
   },
 
   async verify(context) {
-    const file = resolve(context.args[0] ?? '')
+    const file = namedBackup(context.args[0] ?? '', context.nodeDataDir)
     const progress = context.output.progress('verifying')
     try {
       const { header, encrypted, entries, bytes } = await verifyArchive(file, {

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import {
   type CommandContext,
   lockFolder,
@@ -12,6 +12,7 @@ import { readHeader } from '../archive/read-archive.ts'
 import { mebibytes } from '../create/free-space.ts'
 import { answerOf } from '../node-answer.ts'
 import { identitiesOf } from '../recovery-keys.ts'
+import { namedBackup } from '../stored/backup-folder.ts'
 import { type Excerpt, isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
 import { giveToNode } from './give-to-node.ts'
 import { cancelRestore, nothingToCancel, planRestore } from './plan-restore.ts'
@@ -26,11 +27,12 @@ import { twoNodesWarning } from './restored-identity.ts'
 export async function restore(context: CommandContext): Promise<void> {
   const { args, nodeDataDir, options } = context
   const folders = new RestoreFolders(nodeDataDir, context.restores)
-  const [file] = args
+  const [name] = args
   if (options.cancel === true) return cancel(context, folders)
-  if (file === undefined) throw new Error('Give the backup to restore: nodekeep backup restore FILE')
+  if (name === undefined) throw new Error('Give the backup to restore: nodekeep backup restore FILE')
+  const file = namedBackup(name, nodeDataDir)
   // A mistyped name must not make a data folder.
-  await readHeader(resolve(file))
+  await readHeader(file)
   const isEmpty = !statSync(nodeDataDir, { throwIfNoEntry: false })?.isDirectory()
   // It makes the data folder.
   if (isEmpty) await context.exclusive()
@@ -46,11 +48,11 @@ export async function restore(context: CommandContext): Promise<void> {
     }
     // A node that runs has these locks itself.
     using _folders = node === null ? await lockStorages(context) : null
-    folder = await prepare(context, folders, resolve(file))
+    folder = await prepare(context, folders, file)
     try {
       describe(context, folder, folder.record.differences, (await folders.planned())?.record.backup)
       if (options.yes !== true && !(await context.confirm('Restore this backup at the next start?'))) {
-        context.output.lines('Nothing was changed.')
+        context.output.lines('Nothing was changed. With --yes, the command does not ask.')
         return
       }
       if (node === null) await planRestore(folder, folders, context.restores)

@@ -1,9 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { access, readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { makeFolder, syncFolder } from '@nodekeep/plugin-sdk/durable-files'
 import { readHeader } from '../archive/read-archive.ts'
+
+/**
+ * Returns the path of a backup as a person names it: a path, or the name of one in the folder `backups` of the node's data.
+ *
+ * @param name as written on the command line
+ */
+export function namedBackup(name: string, nodeDataDir: string): string {
+  const path = resolve(name)
+  const stored = join(nodeDataDir, 'backups', name)
+  return existsSync(path) || name !== basename(name) || !existsSync(stored) ? path : stored
+}
 
 /** A backup in the folder. */
 export interface StoredBackup {
