@@ -183,7 +183,9 @@ t.test('a node starts, signs in, runs a function, and stops', async (t) => {
   })
   t.teardown(() => node.kill('SIGKILL'))
   const ended = once(node, 'exit')
-  const address = await output(node, /http:\/\/127\.0\.0\.1:\d+/)
+  const banner = await output(node, /http:\/\/127\.0\.0\.1:\d+[\s\S]* session create/)
+  const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(banner) ?? []
+  t.ok(banner.endsWith(`  ${nodekeep} session create`), 'the banner prints the command of this release')
   t.match(await (await fetch(`${address}/health`)).json(), { status: 'ok' })
   const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
   const { stdout } = await run(nodekeep, ['session', 'create', '--data', data, '--wallet', wallet], {

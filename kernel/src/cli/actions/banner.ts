@@ -7,6 +7,7 @@ import { isWildcard } from '../../http/listen.ts'
 import type { RunningNode } from '../../node.ts'
 import type { PluginDescription } from '../../plugins/describe-plugin.ts'
 import { kernelVersion } from '../../system/kernel-version.ts'
+import { ownCommand } from '../common/own-command.ts'
 import { itemLines } from '../common/print-lines.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */
@@ -82,7 +83,7 @@ function next(node: RunningNode): string[] {
     return [
       'This node has no owner yet, and no login provider is loaded. Load one, for example with',
       '"plugins": { "login-siwe": true }, and restart the node. For curl on this machine:',
-      `${program()} session create --wallet <your wallet address>`,
+      `${ownCommand()} session create --wallet <your wallet address>`,
       stop,
     ]
   }
@@ -95,16 +96,11 @@ function next(node: RunningNode): string[] {
     ...(node.hasPages()
       ? ['To sign in with a browser, open:', '', `    ${link}`, '', 'For curl on this machine:']
       : ['How to sign in: see "Sign in" in README.md. For curl on this machine:']),
-    `${program()} session create --wallet <your wallet address>`,
+    `${ownCommand()} session create --wallet <your wallet address>`,
     stop,
   ]
 }
 
 function isLoginProvider({ state, contributes }: PluginDescription): boolean {
   return ['active', 'degraded'].includes(state) && contributes.includes(tokenKey(LoginProviders))
-}
-
-/** Returns the command that runs the command line: a checkout has no `nodekeep` on the path. */
-function program(): string {
-  return process.env.npm_lifecycle_event === 'start' ? 'npm start --' : 'nodekeep'
 }

@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The folder that holds `node_modules/@nodekeep/kernel`: of a release or of an installation. Elsewhere nothing is found in it. */
+const above = fileURLToPath(new URL('../../../../../..', import.meta.url))
+
+/** Returns the words that run this command line in a shell, wherever its program is installed. */
+export function ownCommand(): string {
+  if (process.env.npm_lifecycle_event === 'start') return 'npm start --'
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  if (folders.some((folder) => existsSync(join(folder, 'nodekeep')))) return 'nodekeep'
+  if (!existsSync(join(above, 'node_modules/@nodekeep/kernel'))) return 'nodekeep'
+  const ofRelease = join(above, 'bin/nodekeep')
+  if (existsSync(ofRelease)) return ofRelease
+  return 'npx nodekeep'
+}
