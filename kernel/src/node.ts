@@ -157,7 +157,7 @@ async function boot(
   if (change !== null) log.warn(change)
   if (ownership.claimCode !== null) secrets.add(ownership.claimCode)
 
-  const { cradle } = composeKernel({
+  const cradle = composeKernel({
     configuration,
     log,
     info: await reading,
