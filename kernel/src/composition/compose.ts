@@ -4,6 +4,7 @@ import {
   Connections,
   type HealthCheck,
   HealthChecks,
+  type Log,
   type LoginProvider,
   LoginProviders,
   NodeAddress,
@@ -11,173 +12,195 @@ import {
   NodeInfo,
   NodeRestart,
   type NodeSupervisor,
+  type Plugin,
   PublicOrigins,
   Restores,
   Supervisor,
+  type SupervisorLink,
   Trials,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
 import { releaseForDeletions } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
-import { type AwilixContainer, asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
+import { asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
 import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
 import { SessionCookies } from '../access/session-cookies.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
-import { readLastRestore } from '../backup/restores.ts'
+import type { KernelRestores, LastRestore } from '../backup/restores.ts'
+import type { Configuration } from '../configuration/configuration.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
 import { NodeClock } from '../health/node-clock.ts'
-import { createApp } from '../http/create-app.ts'
+import { type App, createApp } from '../http/create-app.ts'
 import { KernelConnections } from '../http/kernel-connections.ts'
 import { createNotFound } from '../http/not-found.ts'
 import { RefusalLog } from '../http/refusal-log.ts'
 import { RouteTable } from '../http/route-table.ts'
-import { createRequestIds } from '../http/shared-hooks.ts'
+import { type AccessCheck, createRequestIds, type OnAdmitted } from '../http/shared-hooks.ts'
+import type { Secrets } from '../log/secrets.ts'
 import { Activation } from '../plugins/activation.ts'
 import { PluginHost } from '../plugins/plugin-host.ts'
-import { PluginRecords } from '../plugins/plugin-record.ts'
+import { type PluginRecord, PluginRecords } from '../plugins/plugin-record.ts'
 import { PluginSwitch } from '../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
-import { kernelServices, ServiceDirectory } from '../services/service-directory.ts'
 import { storeKnownScopes } from '../sessions/known-scopes.ts'
 import { SessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
+import type { Ownership } from '../sign-in/ownership.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
-import { databaseHealth } from '../state/database.ts'
+import { databaseHealth, type StateDatabase } from '../state/database.ts'
 import { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { StateStores } from '../state/state-stores.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
+import type { NodeBuild } from '../system/node-info.ts'
 import { KernelNodeRestart } from '../system/node-restart.ts'
 import { KernelTrials } from '../trials/node-trials.ts'
+import type { UserAccounts } from '../users/user-accounts.ts'
 import { UserAdministration } from '../users/user-administration.ts'
-import type { KernelCradle, KernelValues, PluginCradle } from './cradle.ts'
 import { createRestores } from './create-restores.ts'
+
+/** The values that the kernel is composed from. */
+interface KernelValues {
+  readonly configuration: Configuration
+  readonly log: Log
+  readonly info: NodeBuild
+  readonly secrets: Secrets
+  readonly database: StateDatabase
+  readonly accounts: UserAccounts
+  readonly ownership: Ownership
+  /** Plugins that an embedding program passed and that need no package, by id. */
+  readonly inlinePlugins: Readonly<Record<string, Plugin>>
+  /** The last restore that was applied; `null` if there was none. */
+  readonly lastRestore: LastRestore | null
+  /** The supervisor that runs the node; `null` if there is none. */
+  readonly supervisor: SupervisorLink | null
+}
+
+type KernelParts = { readonly [Name in keyof typeof parts]: ReturnType<(typeof parts)[Name]> }
+
+/** Every part of the kernel, by name. Plugins never see it. */
+export interface KernelCradle extends KernelValues, KernelParts {
+  /** Returns the kernel's parts, and those of the plugin with this id. */
+  readonly cradleOf: (plugin: string) => PluginCradle
+}
+
+interface PluginCradle extends KernelCradle {
+  readonly pluginLog: Log
+  readonly pluginDataDir: string
+}
+
+/** Makes the parts of the kernel. Their types must be written here: the type of the cradle is made of them. */
+const parts = {
+  // State, services and routes
+  stateStores: (cradle: KernelCradle): StateStores => new StateStores(cradle.database, cradle.log),
+  clock: (cradle: KernelCradle): NodeClock =>
+    new NodeClock({
+      state: cradle.stateStores.for('@kernel'),
+      log: cradle.log,
+      earliest: cradle.info.buildDate,
+    }),
+  restores: (cradle: KernelCradle): KernelRestores => createRestores(cradle.configuration),
+  trials: (cradle: KernelCradle): KernelTrials => new KernelTrials(cradle.configuration),
+  databaseSnapshots: (cradle: KernelCradle): DatabaseSnapshots =>
+    new DatabaseSnapshots(cradle.configuration.kernel.data),
+  identity: (cradle: KernelCradle): NodeIdentity => createNodeIdentity(cradle.configuration.kernel.data),
+  eventBus: (): KernelEventBus => new KernelEventBus(),
+  registries: createRegistries,
+  services: createServices,
+  routeTable: (): RouteTable => new RouteTable(),
+  connections: (): KernelConnections => new KernelConnections(),
+  nextRequestId: createRequestIds,
+  nodeRestart: (cradle: KernelCradle): KernelNodeRestart =>
+    new KernelNodeRestart(cradle.configuration.kernel.supervised || cradle.supervisor !== null),
+
+  // Users, sessions and access
+  sessions: (cradle: KernelCradle): SessionTable => new SessionTable(cradle.database),
+  admission: (cradle: KernelCradle): Admission => new Admission(cradle.configuration.kernel.auth),
+  authenticator: (cradle: KernelCradle): Authenticator =>
+    new Authenticator(cradle.sessions, cradle.accounts, cradle.admission, {
+      idleDays: cradle.configuration.kernel.session.idleDays,
+    }),
+  sessionWatch: createSessionWatch,
+  userSessions: createUserSessions,
+  administration: createAdministration,
+  /** Stores the scopes of the routes for the command line. */
+  storeScopes:
+    (cradle: KernelCradle): (() => Promise<void>) =>
+    () =>
+      storeKnownScopes(cradle.routeTable.scopes, cradle.stateStores.for('@kernel'), cradle.log),
+  signIn: createSignIn,
+  nodeOrigins: (cradle: KernelCradle): NodeOrigins =>
+    new NodeOrigins(cradle.configuration.kernel.server, cradle.registries.entries(tokenKey(PublicOrigins))),
+  sessionCookies: (cradle: KernelCradle): SessionCookies =>
+    new SessionCookies(cradle.identity, cradle.nodeOrigins, cradle.log),
+  checkAccess: (cradle: KernelCradle): AccessCheck =>
+    createAccessCheck(cradle.authenticator, cradle.sessionCookies, cradle.sessionWatch, cradle.nodeOrigins),
+
+  createApp: createAppFactory,
+  health: createHealth,
+
+  // Plugins
+  records: (): PluginRecords => new PluginRecords(),
+  wiring: (cradle: KernelCradle): ServiceWiring =>
+    new ServiceWiring(cradle.records, kernelServices, cradle.configuration.kernel.services),
+  pluginHost: createPluginHost,
+  pluginSwitch: createPluginSwitch,
+}
 
 /**
  * Composes the kernel of one node. Each part is made at its first use. No other file knows how the parts fit together.
  */
-export function composeKernel(values: KernelValues): AwilixContainer<KernelCradle> {
+export function composeKernel(values: KernelValues): KernelCradle {
   const container = createContainer<KernelCradle>({ strict: true, injectionMode: InjectionMode.PROXY })
-  const single = <T>(make: (cradle: KernelCradle) => T) => asFunction(make).singleton()
-  container.register({
-    configuration: asValue(values.configuration),
-    log: asValue(values.log),
-    info: asValue(values.info),
-    secrets: asValue(values.secrets),
-    database: asValue(values.database),
-    accounts: asValue(values.accounts),
-    ownership: asValue(values.ownership),
-    inlinePlugins: asValue(values.inlinePlugins),
-    supervisor: asValue(values.supervisor),
-
-    // State, services and routes
-    stateStores: single(({ database, log }) => new StateStores(database, log)),
-    clock: single(
-      ({ stateStores, log, info }) =>
-        new NodeClock({ state: stateStores.for('@kernel'), log, earliest: info.buildDate }),
-    ),
-    restores: single(({ configuration }) => createRestores(configuration)),
-    lastRestore: single(({ configuration }) => readLastRestore(configuration.kernel.data)),
-    trials: single(({ configuration }) => new KernelTrials(configuration)),
-    databaseSnapshots: single(({ configuration }) => new DatabaseSnapshots(configuration.kernel.data)),
-    identity: single(({ configuration }) => createNodeIdentity(configuration.kernel.data)),
-    eventBus: single(() => new KernelEventBus()),
-    registries: single(createRegistries),
-    services: single(createServices),
-    routeTable: single(() => new RouteTable()),
-    connections: single(() => new KernelConnections()),
-    nextRequestId: single(() => createRequestIds()),
-    nodeRestart: single(
-      ({ configuration, supervisor }) =>
-        new KernelNodeRestart(configuration.kernel.supervised || supervisor !== null),
-    ),
-
-    // Users, sessions and access
-    sessions: single(({ database }) => new SessionTable(database)),
-    admission: single(({ configuration }) => new Admission(configuration.kernel.auth)),
-    authenticator: single(
-      ({ sessions, accounts, admission, configuration }) =>
-        new Authenticator(sessions, accounts, admission, {
-          idleDays: configuration.kernel.session.idleDays,
-        }),
-    ),
-    sessionWatch: single(
-      ({ authenticator, database, eventBus, log }) =>
-        new SessionWatch({
-          authenticator,
-          storeVersion: () => database.foreignVersion(),
-          events: eventBus.scope(log),
-        }),
-    ),
-    userSessions: single(createUserSessions),
-    administration: single(createAdministration),
-    storeScopes: single(
-      ({ routeTable, stateStores, log }) =>
-        () =>
-          storeKnownScopes(routeTable.scopes, stateStores.for('@kernel'), log),
-    ),
-    signIn: single(createSignIn),
-    nodeOrigins: single(
-      ({ configuration, registries }) =>
-        new NodeOrigins(configuration.kernel.server, registries.entries(tokenKey(PublicOrigins))),
-    ),
-    sessionCookies: single(
-      ({ identity, nodeOrigins, log }) => new SessionCookies(identity, nodeOrigins, log),
-    ),
-    checkAccess: single(({ authenticator, sessionCookies, sessionWatch, nodeOrigins }) =>
-      createAccessCheck(authenticator, sessionCookies, sessionWatch, nodeOrigins),
-    ),
-
-    createApp: single(createAppFactory),
-    health: single(createHealth),
-
-    // Plugins
-    records: single(() => new PluginRecords()),
-    wiring: single(
-      ({ records, configuration }) =>
-        new ServiceWiring(records, kernelServices, configuration.kernel.services),
-    ),
-    pluginHost: single(
-      ({ records, wiring, services, log }) =>
-        new PluginHost({
-          records,
-          wiring,
-          services,
-          log,
-          createActivation: (record, plugin, offers) =>
-            new Activation(pluginScope(container, record.id).cradle, record, plugin, offers),
-        }),
-    ),
-    pluginSwitch: single(
-      ({ records, pluginHost, registries, storeScopes, stateStores, log }) =>
-        new PluginSwitch({
-          records,
-          host: pluginHost,
-          registries,
-          storeScopes,
-          state: stateStores.for('@kernel'),
-          log,
-        }),
-    ),
-  })
-  return container
+  const cradleOf = (id: string) => {
+    const scope = container.createScope<PluginCradle>()
+    scope.register({
+      pluginLog: asValue(values.log.child({ plugin: id })),
+      pluginDataDir: asValue(join(values.configuration.kernel.data, 'plugins', id)),
+    })
+    return scope.cradle
+  }
+  for (const [name, value] of Object.entries({ ...values, cradleOf }))
+    container.register(name, asValue(value))
+  for (const [name, make] of Object.entries<(cradle: KernelCradle) => object | null>(parts))
+    container.register(name, asFunction(make).singleton())
+  return container.cradle
 }
 
-/** Adds the logger and the data folder of one plugin. */
-function pluginScope(container: AwilixContainer<KernelCradle>, id: string): AwilixContainer<PluginCradle> {
-  const scope = container.createScope<PluginCradle>()
-  const { log, configuration } = container.cradle
-  scope.register({
-    pluginLog: asValue(log.child({ plugin: id })),
-    pluginDataDir: asValue(join(configuration.kernel.data, 'plugins', id)),
-  })
-  return scope
+/** The services that the kernel itself provides to plugins, by token key. */
+const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unknown>> = {
+  [tokenKey(UserDirectory)]: ({ accounts }) => accounts,
+  [tokenKey(Restores)]: ({ restores }) => restores,
+  [tokenKey(Supervisor)]: ({ supervisor, configuration }): NodeSupervisor => ({
+    link: supervisor,
+    configurationFiles: configuration.files,
+  }),
+  [tokenKey(Trials)]: ({ trials }) => trials,
+  [tokenKey(NodeAddress)]: ({ nodeOrigins }) => nodeOrigins,
+  [tokenKey(Connections)]: ({ connections }) => connections,
+  [tokenKey(NodeRestart)]: ({ nodeRestart }) => nodeRestart,
+  [tokenKey(NodeInfo)]: ({ info, records }): NodeInfo => ({
+    ...info,
+    plugins: () =>
+      records.all
+        .filter(({ isUp }) => isUp)
+        .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
+    absentPlugins: () => records.absent,
+  }),
+  [tokenKey(NodeIdentity)]: ({ identity }) => identity,
+}
+
+/** The keys of the services that the kernel itself provides to plugins. */
+export const kernelServices: ReadonlySet<string> = new Set(Object.keys(kernelServiceParts))
+
+function createServices(cradle: KernelCradle): Map<string, unknown> {
+  return new Map(Object.entries(kernelServiceParts).map(([key, make]) => [key, make(cradle)]))
 }
 
 function createRegistries({ database, clock, configuration, databaseSnapshots }: KernelCradle): Registries {
@@ -191,28 +214,12 @@ function createRegistries({ database, clock, configuration, databaseSnapshots }:
   return registries
 }
 
-function createServices(cradle: KernelCradle): ServiceDirectory {
-  const services = new ServiceDirectory()
-  services.provide(tokenKey(UserDirectory), cradle.accounts)
-  services.provide(tokenKey(Restores), cradle.restores)
-  services.provide(tokenKey(Supervisor), {
-    link: cradle.supervisor,
-    configurationFiles: cradle.configuration.files,
-  } satisfies NodeSupervisor)
-  services.provide(tokenKey(Trials), cradle.trials)
-  services.provide(tokenKey(NodeAddress), cradle.nodeOrigins)
-  services.provide(tokenKey(Connections), cradle.connections)
-  services.provide(tokenKey(NodeRestart), cradle.nodeRestart)
-  services.provide(tokenKey(NodeInfo), {
-    ...cradle.info,
-    plugins: () =>
-      cradle.records.all
-        .filter(({ isUp }) => isUp)
-        .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
-    absentPlugins: () => cradle.records.absent,
-  } satisfies NodeInfo)
-  services.provide(tokenKey(NodeIdentity), cradle.identity)
-  return services
+function createSessionWatch({ authenticator, database, eventBus, log }: KernelCradle): SessionWatch {
+  return new SessionWatch({
+    authenticator,
+    storeVersion: () => database.foreignVersion(),
+    events: eventBus.scope(log),
+  })
 }
 
 function createUserSessions(cradle: KernelCradle): UserSessions {
@@ -253,7 +260,7 @@ function createAppFactory({
   sessionCookies,
   nextRequestId,
   routeTable,
-}: KernelCradle): KernelCradle['createApp'] {
+}: KernelCradle): (log: Log, onAdmitted?: OnAdmitted) => Promise<App> {
   const { server, loader } = configuration.kernel
   const refusals = new RefusalLog((request) => sessionCookies.tokenOf(request)?.by === 'own cookie')
   const answerNotFound = createNotFound(routeTable)
@@ -285,4 +292,16 @@ function createHealth({ configuration, registries, records }: KernelCradle): Hea
     timeoutMs,
     pluginsImpaired: () => records.impaired.length > 0,
   })
+}
+
+function createPluginHost({ records, wiring, services, log, cradleOf }: KernelCradle): PluginHost {
+  const createActivation = (record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) =>
+    new Activation(cradleOf(record.id), record, plugin, offers)
+  return new PluginHost({ records, wiring, services, log, createActivation })
+}
+
+function createPluginSwitch(cradle: KernelCradle): PluginSwitch {
+  const { records, pluginHost, registries, storeScopes, stateStores, log } = cradle
+  const state = stateStores.for('@kernel')
+  return new PluginSwitch({ records, host: pluginHost, registries, storeScopes, state, log })
 }

@@ -1,11 +1,14 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import { healthRoutes } from '../health/health-routes.ts'
 import { kernelOwner, type RequestHandler } from '../http/route-table.ts'
+import { apiTokenRoutes } from '../sessions/api-token-routes.ts'
+import { signInRoutes } from '../sign-in/sign-in-routes.ts'
 import { kernelVersion } from '../system/kernel-version.ts'
 import { openApiRoute } from '../system/openapi.ts'
 import { pluginAdministrationRoutes } from '../system/plugin-administration-routes.ts'
-import type { KernelCradle } from './cradle.ts'
-import { identityRoutes } from './identity-routes.ts'
+import { accountRoutes } from '../users/account-routes.ts'
+import { userRoutes } from '../users/user-routes.ts'
+import type { KernelCradle } from './compose.ts'
 
 /** The kernel's own routes, and the answer to requests that match no route. */
 interface KernelApp {
@@ -16,9 +19,13 @@ interface KernelApp {
 /** Creates the kernel's own Fastify instance and mounts it, before any plugin's. */
 export async function createKernelApp(cradle: KernelCradle): Promise<KernelApp> {
   const { log, createApp, routeTable, health, nodeOrigins } = cradle
+  const { accounts, sessions, userSessions, administration } = cradle
   const { instance, routes } = await createApp(log)
   const app = instance as unknown as RoutesApp
-  identityRoutes(app, cradle)
+  signInRoutes(app, cradle)
+  accountRoutes(app, userSessions, administration)
+  apiTokenRoutes(app, sessions, userSessions, routeTable)
+  userRoutes(app, accounts, userSessions, administration)
   healthRoutes(app, health)
   pluginAdministrationRoutes(app, cradle)
   openApiRoute(app, routeTable, nodeOrigins, kernelVersion)

@@ -1,6 +1,6 @@
 import { secretMark } from '../log/secrets.ts'
 import { childSchema, isSecret, type JsonSchema } from '../validation/json-schema.ts'
-import { fillDefaults } from './resolve.ts'
+import { validateClosed } from './resolve.ts'
 import { childOf, describeOrigin, formatKey, type Path, plainValue, type Tree } from './tree.ts'
 
 /** A configuration that may be shown. */
@@ -30,7 +30,7 @@ export function printSections(
   const origins = new Map<string, string>()
   for (const [name, { tree, schema }] of sections) {
     const value = name === 'data' ? data : plainValue(tree)
-    if (schema && name !== 'data') fillDefaults(schema, value)
+    if (schema && name !== 'data') validateClosed(schema, value)
     values[name] = redact(value, schema)
     addOrigins(origins, values[name], tree, [name])
   }

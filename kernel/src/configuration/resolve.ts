@@ -40,16 +40,19 @@ export function resolveTree(
   reported = new Map<string, string>(),
 ): ResolvedTree {
   const value = plainValue(interpolate(tree, schema, environment, reported, above))
-  const check = compiled(schema)
+  const errors = validateClosed(schema, value)
   const problems = [...forbiddenKeys(tree, above), ...reported.values()]
-  if (check(value)) return { value, problems }
-  const errors = describeErrors((check.errors ?? []) as SchemaError[], schema, tree, above, reported)
-  return { value, problems: [...problems, ...errors] }
+  return { value, problems: [...problems, ...describeErrors(errors, schema, tree, above, reported)] }
 }
 
-/** Fills a value with the schema's defaults, in place. The value may be invalid. */
-export function fillDefaults(schema: JsonSchema, value: unknown): void {
-  compiled(schema)(value)
+/**
+ * Validates a value against a schema that takes no unknown keys, and fills it with the schema's defaults, in place.
+ *
+ * @returns the errors; none if the value is valid
+ */
+export function validateClosed(schema: JsonSchema, value: unknown): readonly SchemaError[] {
+  const check = compiled(schema)
+  return check(value) ? [] : ((check.errors ?? []) as SchemaError[])
 }
 
 const ajv = createAjv({

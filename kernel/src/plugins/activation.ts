@@ -105,7 +105,7 @@ export class Activation {
       throw PluginFailure.from('publish', error)
     }
     for (const [key, implementation] of this.#provided) {
-      if (this.#offers.has(key)) this.#kernel.services.provide(key, implementation)
+      if (this.#offers.has(key)) this.#kernel.services.set(key, implementation)
     }
   }
 
@@ -160,7 +160,7 @@ export class Activation {
     await this.#routes.drain(server.drainSeconds * 1000)
     for (const hook of this.#stopHooks.reverse()) await attempt('Its onStop', hook)
     await attempt('Closing its routes', () => this.#routes.close())
-    for (const key of this.#provided.keys()) if (this.#offers.has(key)) services.withdraw(key)
+    for (const key of this.#provided.keys()) if (this.#offers.has(key)) services.delete(key)
     this.#contributions.withdraw()
     this.#stopped = true
     for (const dispose of this.#disposers) dispose()

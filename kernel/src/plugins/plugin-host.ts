@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Log, Plugin } from '@nodekeep/plugin-sdk'
 import { runInContextOf } from '../faults/fault-context.ts'
-import type { ServiceDirectory } from '../services/service-directory.ts'
 import type { Activation } from './activation.ts'
 import { PluginFailure } from './failure.ts'
 import type { PluginRecord, PluginRecords } from './plugin-record.ts'
@@ -10,7 +9,8 @@ import { requiredServices, type ServiceWiring } from './service-wiring.ts'
 interface PluginHostServices {
   readonly records: PluginRecords
   readonly wiring: ServiceWiring
-  readonly services: ServiceDirectory
+  /** The services that are available now, by token key. */
+  readonly services: ReadonlyMap<string, unknown>
   readonly createActivation: (record: PluginRecord, plugin: Plugin, offers: ReadonlySet<string>) => Activation
   readonly log: Log
 }

@@ -1,6 +1,6 @@
 import type { Plugin } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
-import { ConfigurationError } from '../configuration/error.ts'
+import { refuse } from '../configuration/error.ts'
 import type { ServiceChoice } from '../configuration/kernel-sections.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { type Order, orderPlugins } from './order.ts'
@@ -78,6 +78,41 @@ export class ServiceWiring {
     return provider === undefined ? 'another plugin' : `"${provider.id}"`
   }
 
+  /**
+   * Refuses choices of the section `services` that name an unknown plugin, or a service that the plugin does not provide.
+   * The services of a plugin that is not loaded are unknown, so a choice of it is accepted.
+   *
+   * @throws ConfigurationError with one line for each
+   */
+  check(choices: readonly ServiceChoice[]): void {
+    refuse(
+      choices.flatMap(({ service, plugin, where }) => {
+        const problem = this.#problemOf(service, plugin)
+        return problem === null ? [] : [`${where} ${problem}`]
+      }),
+    )
+  }
+
+  #problemOf(service: string, plugin: string): string | null {
+    const records = this.#records.all
+    const chosen = records.find(({ id }) => id === plugin)
+    if (chosen === undefined) {
+      const advice = records.length === 0 ? 'It names none.' : suggest(plugin, idsOf(records))
+      return `chooses "${plugin}", which "plugins" does not name. ${advice}`
+    }
+    if (chosen.plugin === null || serviceIds(chosen).includes(service)) return null
+    const able = records.filter((record) => serviceIds(record).includes(service))
+    if (able.length > 0) {
+      const names = idsOf(able).map((id) => `"${id}"`)
+      return `chooses "${plugin}", which does not provide it. Choose ${names.join(' or ')}.`
+    }
+    if ([...this.#kernelServices].map(idOfKey).includes(service))
+      return 'is a service of the kernel, which no plugin can provide. Remove the key.'
+    const known = [...new Set(records.flatMap(serviceIds))]
+    const advice = known.length === 0 ? 'No plugin provides any service.' : suggest(service, known)
+    return `is not a service that a plugin provides. ${advice}`
+  }
+
   /** `among` is in the order of setup, so one pass finds all dependents. */
   #dependents(
     record: PluginRecord,
@@ -139,50 +174,6 @@ function servicesUsed({ plugin }: PluginRecord): string[] {
 
 function serviceKeys(requirements: Plugin['requires']): string[] {
   return Object.values(requirements).flatMap((token) => (token.kind === 'service' ? [tokenKey(token)] : []))
-}
-
-/**
- * Refuses choices of the section `services` that name an unknown plugin, or a service that the plugin does not provide.
- * The services of a plugin that is not loaded are unknown, so a choice of it is accepted.
- *
- * @param kernelServices service keys that the kernel itself provides
- * @throws ConfigurationError with one line for each
- */
-export function checkServiceChoices(
-  choices: readonly ServiceChoice[],
-  records: readonly PluginRecord[],
-  kernelServices: ReadonlySet<string>,
-): void {
-  const problems = choices.flatMap(({ service, plugin, where }) => {
-    const problem = complaint(service, plugin, records, kernelServices)
-    return problem === null ? [] : [`${where} ${problem}`]
-  })
-  if (problems.length > 0) throw new ConfigurationError(problems)
-}
-
-function complaint(
-  service: string,
-  plugin: string,
-  records: readonly PluginRecord[],
-  kernelServices: ReadonlySet<string>,
-): string | null {
-  const chosen = records.find(({ id }) => id === plugin)
-  if (chosen === undefined) {
-    const advice = records.length === 0 ? 'It names none.' : suggest(plugin, idsOf(records))
-    return `chooses "${plugin}", which "plugins" does not name. ${advice}`
-  }
-  if (chosen.plugin === null || serviceIds(chosen).includes(service)) return null
-  const able = records.filter((record) => serviceIds(record).includes(service))
-  if (able.length > 0) {
-    const names = idsOf(able).map((id) => `"${id}"`)
-    return `chooses "${plugin}", which does not provide it. Choose ${names.join(' or ')}.`
-  }
-  const ofKernel = [...kernelServices].map(idOfKey)
-  if (ofKernel.includes(service))
-    return 'is a service of the kernel, which no plugin can provide. Remove the key.'
-  const known = [...new Set(records.flatMap(serviceIds))]
-  const advice = known.length === 0 ? 'No plugin provides any service.' : suggest(service, known)
-  return `is not a service that a plugin provides. ${advice}`
 }
 
 /** Returns the ids of a plugin's services without their major versions, as the section `services` names them. */

@@ -8,7 +8,6 @@ import type { Secrets } from '../log/secrets.ts'
 import type { Contributions } from '../services/contributions.ts'
 import type { KernelEventBus } from '../services/event-bus.ts'
 import { createRegistryReader, type Registries } from '../services/registry.ts'
-import type { ServiceDirectory } from '../services/service-directory.ts'
 import { setAsideIfDamaged } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
 import { createMigrate } from '../state/migrate.ts'
@@ -26,7 +25,8 @@ export interface SetupServices {
   readonly lastRestore: LastRestore | null
   readonly eventBus: KernelEventBus
   readonly registries: Registries
-  readonly services: ServiceDirectory
+  /** The services that are available now, by token key. */
+  readonly services: Map<string, unknown>
   readonly pluginLog: Log
   readonly pluginDataDir: string
 }

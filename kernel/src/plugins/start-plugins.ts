@@ -4,7 +4,6 @@ import type { Configuration } from '../configuration/configuration.ts'
 import { ConfigurationError } from '../configuration/error.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { Registries } from '../services/registry.ts'
-import { kernelServices } from '../services/service-directory.ts'
 import type { StateStores } from '../state/state-stores.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { BootFailure } from './boot-failure.ts'
@@ -14,7 +13,7 @@ import { loadPlugins } from './load-plugins.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
 import type { OnFault, PluginRecords } from './plugin-record.ts'
 import { readSwitchedOff } from './plugin-switch.ts'
-import { checkServiceChoices, type ServiceWiring } from './service-wiring.ts'
+import type { ServiceWiring } from './service-wiring.ts'
 
 /** The parts of the kernel that the start of the plugins uses. */
 interface StartServices {
@@ -38,7 +37,7 @@ interface StartServices {
  * @throws ConfigurationError, or BootFailure with every required plugin that is not up
  */
 export async function startPlugins(kernel: StartServices): Promise<void> {
-  const { configuration, inlinePlugins, stateStores, log, records, pluginHost } = kernel
+  const { configuration, inlinePlugins, stateStores, log, records, wiring, pluginHost } = kernel
   const switchedOff = await readSwitchedOff(stateStores.for('@kernel'))
   const onFault: OnFault = ({ id }, err, kind) => {
     if (kind === 'exit')
@@ -49,7 +48,7 @@ export async function startPlugins(kernel: StartServices): Promise<void> {
 
   await tellGenerations(kernel)
   switchOnIndispensable(kernel)
-  checkServiceChoices(configuration.serviceChoices, records.all, kernelServices)
+  wiring.check(configuration.serviceChoices)
   checkSections(kernel)
 
   await pluginHost.bringUp()

@@ -44,7 +44,7 @@ export function apiTokenRoutes(
       },
     },
     async (request) => ({
-      tokens: (await tokensOf(userSessions, userOf(request).uuid)).map(viewApiToken),
+      tokens: (await userSessions.live(userOf(request).uuid, 'api-token')).map(viewApiToken),
       knownScopes: known.scopes,
     }),
   )
@@ -100,10 +100,6 @@ export function apiTokenRoutes(
       return { success: true as const }
     },
   )
-}
-
-async function tokensOf(userSessions: UserSessions, userUuid: string) {
-  return (await userSessions.live(userUuid)).filter(({ kind }) => kind === 'api-token')
 }
 
 /**

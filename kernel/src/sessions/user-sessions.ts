@@ -23,11 +23,18 @@ export class UserSessions {
     this.#services = services
   }
 
-  /** Lists the sessions and API tokens of a user that can still be used, newest first. */
-  async live(userUuid: string): Promise<SessionRecord[]> {
+  /**
+   * Lists the sessions and API tokens of a user that can still be used, newest first.
+   *
+   * @param kind the kind of those to list; all kinds when not given
+   */
+  async live(userUuid: string, kind?: SessionRecord['kind']): Promise<SessionRecord[]> {
     const { sessions, idleDays } = this.#services
     const now = Date.now()
-    return (await sessions.listByUser(userUuid)).filter((record) => isLive(record, idleDays, now))
+    const records = await sessions.listByUser(userUuid)
+    return records.filter(
+      (record) => (kind === undefined || record.kind === kind) && isLive(record, idleDays, now),
+    )
   }
 
   /**
@@ -69,7 +76,8 @@ export class UserSessions {
   }
 }
 
-function kindName(kind: SessionRecord['kind'] | undefined): string {
+/** Names a kind of records for people. */
+export function kindName(kind?: SessionRecord['kind']): string {
   if (kind === undefined) return 'session or API token'
   return kind === 'session' ? 'session' : 'API token'
 }

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { NodeOrigins } from '../access/node-origins.ts'
 import type { SessionCookies } from '../access/session-cookies.ts'
+import type { Configuration } from '../configuration/configuration.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import { anonymousUser, signedInUser, viewOf } from '../users/user-view.ts'
@@ -26,17 +27,17 @@ const credentials = Type.Object({
 
 interface SignInRouteServices {
   readonly signIn: SignIn
-  readonly origins: NodeOrigins
-  readonly cookies: SessionCookies
+  readonly nodeOrigins: NodeOrigins
+  readonly sessionCookies: SessionCookies
   readonly authenticator: Authenticator
   readonly userSessions: UserSessions
-  readonly signInsPerMinute: number
-  readonly expiryDays: number
+  readonly configuration: Configuration
 }
 
 /** The routes `POST /auth/:provider`, `POST /auth/logout` and `GET /whoami` (interface, "Authentication endpoints"). */
 export function signInRoutes(app: RoutesApp, services: SignInRouteServices): void {
-  const { signIn, origins, cookies, authenticator, userSessions, signInsPerMinute, expiryDays } = services
+  const { signIn, nodeOrigins: origins, sessionCookies: cookies, authenticator, userSessions } = services
+  const { auth, session } = services.configuration.kernel
   app.post(
     '/auth/:provider',
     {
@@ -44,7 +45,7 @@ export function signInRoutes(app: RoutesApp, services: SignInRouteServices): voi
       config: {
         access: 'public',
         publicReason: 'Clients sign in here. Requests are limited for each address.',
-        rateLimit: { max: signInsPerMinute, timeWindow: 60_000 },
+        rateLimit: { max: auth.signInsPerMinute, timeWindow: 60_000 },
       },
       schema: {
         operationId: 'signIn',
@@ -77,7 +78,7 @@ export function signInRoutes(app: RoutesApp, services: SignInRouteServices): voi
       const who = { user: user.username, userUuid: user.uuid }
       if (claimed) logSecurityEvent(request, 'owner-claimed', 'The node has its first owner.', who)
       logSecurityEvent(request, 'signed-in', 'A user signed in.', who)
-      cookies.set(reply, sessionToken, expiryDays * daySeconds)
+      cookies.set(reply, sessionToken, session.expiryDays * daySeconds)
       reply.header('cache-control', 'no-store')
       return { success: true as const, user: viewOf(user), sessionToken }
     },

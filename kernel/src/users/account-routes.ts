@@ -47,7 +47,7 @@ export function accountRoutes(
     },
     async (request) => {
       const { uuid, sessionId } = userOf(request)
-      const own = (await userSessions.live(uuid)).filter(({ kind }) => kind === 'session')
+      const own = await userSessions.live(uuid, 'session')
       return { sessions: own.map((record) => viewSession(record, sessionId)) }
     },
   )
@@ -81,9 +81,7 @@ export function accountRoutes(
     },
     async (request) => {
       const { uuid, sessionId } = userOf(request)
-      const others = (await userSessions.live(uuid)).filter(
-        ({ kind, id }) => kind === 'session' && id !== sessionId,
-      )
+      const others = (await userSessions.live(uuid, 'session')).filter(({ id }) => id !== sessionId)
       for (const { id } of others) await userSessions.endIfPresent(uuid, id)
       const details = { ended: others.length }
       logSecurityEvent(request, 'session-ended', 'A user ended all their other sessions.', details)

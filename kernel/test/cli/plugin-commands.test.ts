@@ -266,17 +266,14 @@ test('the manifest of commands is checked', async (t) => {
   const withOptions = (options: object) => ({ entry: './c.js', list: { a: { description: 'x', options } } })
   const wrong: Record<string, [commands: unknown, RegExp]> = {
     'no object': ['x', /"nodekeep\.commands" must be an object/],
-    'no entry': [{ list: {} }, /"nodekeep\.commands\.entry" must be a string/],
+    'no entry': [{ list: {} }, /"nodekeep\.commands\.entry" is missing/],
     'an entry outside': [{ entry: '../x.js', list: {} }, /must be a path within the package/],
     'an unknown field': [
       { entry: './c.js', list: {}, lst: 1 },
-      /"nodekeep\.commands\.lst" is not a known field/,
+      /"nodekeep\.commands\.lst" is not a known key/,
     ],
     'a name': [{ entry: './c.js', list: { 'A b': { description: 'x' } } }, /must be lower case words/],
-    'no description': [
-      { entry: './c.js', list: { a: {} } },
-      /commands\.list\.a\.description" must be a string/,
-    ],
+    'no description': [{ entry: './c.js', list: { a: {} } }, /commands\.list\.a\.description" is missing/],
     flags: [withOptions({ to: 'x' }), /write flags such as "--to <target>"/],
     'a flag of the node': [withOptions({ '--data <x>': 'x' }), /"--data <x>": every command has this flag/],
     'a short flag of the node': [withOptions({ '-c, --color': 'x' }), /every command has this flag/],
@@ -287,11 +284,11 @@ test('the manifest of commands is checked', async (t) => {
     ],
     'a name of an argument': [
       { entry: './c.js', list: { a: { description: 'x', arguments: 'file' } } },
-      /write arguments such as "<file> \[more\.\.\.\]"/,
+      /must be arguments such as "<file> \[more\.\.\.\]"/,
     ],
     'several arguments before another one': [
       { entry: './c.js', list: { a: { description: 'x', arguments: '<files...> <to>' } } },
-      /write arguments such as/,
+      /must be arguments such as/,
     ],
   }
   const folder = await folderWithNotes(t)

@@ -2,23 +2,18 @@ import { editorSchema } from '../../configuration/editor-schema.ts'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { formatPrinted } from '../../configuration/printing.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import type { ConfigurationOptions, PrintOptions } from '../common/configuration-options.ts'
 import { checkAll, inspect } from '../common/inspect.ts'
 import { printJson, printLines } from '../common/print-lines.ts'
 import { checkByTrial } from '../common/trial-check.ts'
 
-/** The options of `nodekeep config print` and `nodekeep config check`. */
-export interface ConfigOptions extends ConfigurationOptions {
-  readonly json?: boolean
-}
-
 /** The options of `nodekeep config check`. */
-export interface CheckOptions extends ConfigOptions {
+interface CheckOptions extends PrintOptions {
   readonly deep?: boolean
 }
 
 /** `nodekeep config print` */
-export async function print({ json, ...options }: ConfigOptions, process: CommandProcess): Promise<void> {
+export async function print({ json, ...options }: PrintOptions, process: CommandProcess): Promise<void> {
   const { configuration, schemas, switchedOff } = await inspect(options, process)
   const printed = configuration.print(schemas)
   if (json === true) {

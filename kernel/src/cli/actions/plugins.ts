@@ -1,17 +1,12 @@
 import { RouteTable } from '../../http/route-table.ts'
 import { describePlugin, type PluginDescription } from '../../plugins/describe-plugin.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import type { PrintOptions } from '../common/configuration-options.ts'
 import { inspect } from '../common/inspect.ts'
 import { printJson, printLines } from '../common/print-lines.ts'
 
-/** The options of `nodekeep plugins list`. */
-export interface PluginListOptions extends ConfigurationOptions {
-  readonly json?: boolean
-}
-
 /** `nodekeep plugins list`. The exit code is 1 if a plugin cannot be loaded. */
-export async function listPlugins(options: PluginListOptions, process: CommandProcess): Promise<void> {
+export async function listPlugins(options: PrintOptions, process: CommandProcess): Promise<void> {
   const { records } = await inspect(options, process)
   const plugins = records.all.map((record) => describePlugin(record, new RouteTable()))
   if (options.json === true) printJson(plugins, process.stdout)

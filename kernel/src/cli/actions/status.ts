@@ -1,18 +1,14 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { findRunningNode } from '../../state/running-node.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import type { ConfigurationOptions, PrintOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { connectToNode } from '../common/node-client.ts'
 import { type Item, itemLines, printJson, printLines } from '../common/print-lines.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 
-export interface StatusOptions extends ConfigurationOptions {
-  readonly json?: boolean
-}
-
 /** `nodekeep status`. The exit code is 1 if no node runs, or if a required health check fails. */
-export async function showStatus(options: StatusOptions, process: CommandProcess): Promise<void> {
+export async function showStatus(options: PrintOptions, process: CommandProcess): Promise<void> {
   const { kernel } = await readConfiguration(options, process)
   const running = findRunningNode(kernel.data)
   if (running === null) {

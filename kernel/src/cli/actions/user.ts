@@ -1,7 +1,7 @@
 import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import type { ConfigurationOptions } from '../common/configuration-options.ts'
+import type { ConfigurationOptions, PrintOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
 
@@ -16,11 +16,6 @@ export interface WalletOptions extends ConfigurationOptions {
 /** The options of `nodekeep user add`. */
 export interface AddUserOptions extends ConfigurationOptions {
   readonly username?: string
-}
-
-/** The options of `nodekeep user list`. */
-export interface UserListOptions extends ConfigurationOptions {
-  readonly json?: boolean
 }
 
 type Apply = (identity: IdentityAccess, user: UserAccount, value: string) => Promise<UserAccount>
@@ -68,7 +63,7 @@ export async function addUser(
 }
 
 /** `nodekeep user list` */
-export async function listUsers(options: UserListOptions, process: CommandProcess): Promise<void> {
+export async function listUsers(options: PrintOptions, process: CommandProcess): Promise<void> {
   await withIdentity(options, process, async ({ accounts }) => {
     const users: UserAccount[] = []
     for await (const user of accounts.list()) users.push(user)

@@ -1,7 +1,10 @@
 import { Command } from 'commander'
-import type { ConfigOptions } from '../actions/config.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import { withConfigurationOptions, withListenOptions } from '../common/configuration-options.ts'
+import {
+  type PrintOptions,
+  withConfigurationOptions,
+  withListenOptions,
+} from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/config.ts')
 
@@ -14,7 +17,7 @@ export function configCommand(process: CommandProcess): Command {
     if (name === 'check')
       subcommand.option('--deep', 'also start the plugins, on an empty temporary data folder')
     command.addCommand(
-      withListenOptions(withConfigurationOptions(subcommand)).action(async (options: ConfigOptions) =>
+      withListenOptions(withConfigurationOptions(subcommand)).action(async (options: PrintOptions) =>
         (await actions())[name](options, process),
       ),
     )

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
 import { messageOf } from '../../errors/error-text.ts'
-import { locatePlugin, type PluginManifest } from '../../plugins/locate-plugin.ts'
-import type { CommandDeclaration } from '../../plugins/manifest-commands.ts'
+import { locatePlugin } from '../../plugins/locate-plugin.ts'
+import type { CommandDeclaration, PluginManifest } from '../../plugins/plugin-manifest.ts'
 import type { CommandProcess } from '../common/command-process.ts'
 import { type ConfigurationOptions, withConfigurationOptions } from '../common/configuration-options.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
@@ -44,8 +44,8 @@ function configurationOptions(args: readonly string[]): ConfigurationOptions {
 
 function pluginCommand(entry: PluginEntry, manifest: PluginManifest, process: CommandProcess): Command {
   const group = new Command(entry.id).description(manifest.description)
-  for (const declared of manifest.commands?.declarations ?? []) {
-    group.addCommand(declaredCommand(entry, manifest, declared, process))
+  for (const [name, declared] of Object.entries(manifest.commands?.list ?? {})) {
+    group.addCommand(declaredCommand(entry, manifest, name, declared, process))
   }
   return group
 }
@@ -53,10 +53,11 @@ function pluginCommand(entry: PluginEntry, manifest: PluginManifest, process: Co
 function declaredCommand(
   entry: PluginEntry,
   manifest: PluginManifest,
+  name: string,
   declared: CommandDeclaration,
   process: CommandProcess,
 ): Command {
-  const { name, description, options } = declared
+  const { description, options } = declared
   const command = withConfigurationOptions(new Command(name).description(description))
   if (declared.arguments !== '') command.arguments(declared.arguments)
   for (const [flags, text] of Object.entries(options)) command.option(flags, text)

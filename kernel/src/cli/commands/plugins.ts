@@ -1,7 +1,6 @@
 import { Command } from 'commander'
-import type { PluginListOptions } from '../actions/plugins.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import { withConfigurationOptions } from '../common/configuration-options.ts'
+import { type PrintOptions, withConfigurationOptions } from '../common/configuration-options.ts'
 
 /** `nodekeep plugins list` */
 export function pluginsCommand(process: CommandProcess): Command {
@@ -9,7 +8,7 @@ export function pluginsCommand(process: CommandProcess): Command {
     .description('list the plugins of the configuration with their states and declarations')
     .option('--json', 'print JSON')
   return new Command('plugins').description('show the plugins').addCommand(
-    withConfigurationOptions(list).action(async (options: PluginListOptions) => {
+    withConfigurationOptions(list).action(async (options: PrintOptions) => {
       const { listPlugins } = await import('../actions/plugins.ts')
       await listPlugins(options, process)
     }),

@@ -1,9 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isTokenName, tokenNameRule } from '../../sessions/issue-session.ts'
-import type { CreateTokenOptions, ListScopesOptions, ListTokensOptions } from '../actions/token.ts'
+import type { CreateTokenOptions } from '../actions/token.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import { parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
-import { type UserOptions, withUserOption } from '../common/user-option.ts'
+import { type PrintOptions, parseDays, withConfigurationOptions } from '../common/configuration-options.ts'
+import { withUserOption } from '../common/user-option.ts'
+import { withRecordCommands } from './session-records.ts'
 
 const actions = () => import('../actions/token.ts')
 
@@ -17,17 +18,13 @@ export function tokenCommand(process: CommandProcess): Command {
       'permissions, such as files:read; "token scopes" lists those of the node',
     )
     .option('--days <number|never>', 'days until it expires', parseDaysOrNever, 90)
-  const list = new Command('list').description('list API tokens').option('--json', 'print JSON')
-  const revoke = new Command('revoke')
-    .description('revoke an API token')
-    .argument('<id>', 'the id that "token list" shows')
   const scopes = new Command('scopes')
     .description('list the scopes of the node')
     .option('--json', 'print JSON')
-  return new Command('token')
+  const group = new Command('token')
     .description('create, list and revoke API tokens')
     .addCommand(
-      withConfigurationOptions(scopes).action(async (options: ListScopesOptions) =>
+      withConfigurationOptions(scopes).action(async (options: PrintOptions) =>
         (await actions()).listScopes(options, process),
       ),
     )
@@ -36,16 +33,7 @@ export function tokenCommand(process: CommandProcess): Command {
         (await actions()).createToken(options, process),
       ),
     )
-    .addCommand(
-      withUserOption(list).action(async (options: ListTokensOptions) =>
-        (await actions()).listTokens(options, process),
-      ),
-    )
-    .addCommand(
-      withUserOption(revoke).action(async (id: string, options: UserOptions) =>
-        (await actions()).revokeToken(id, options, process),
-      ),
-    )
+  return withRecordCommands(group, 'api-token', process)
 }
 
 function parseName(text: string): string {

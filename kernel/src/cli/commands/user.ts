@@ -1,7 +1,11 @@
 import { Command } from 'commander'
-import type { AddUserOptions, UserChange, UserListOptions, WalletOptions } from '../actions/user.ts'
+import type { AddUserOptions, UserChange, WalletOptions } from '../actions/user.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import { type ConfigurationOptions, withConfigurationOptions } from '../common/configuration-options.ts'
+import {
+  type ConfigurationOptions,
+  type PrintOptions,
+  withConfigurationOptions,
+} from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/user.ts')
 
@@ -11,7 +15,7 @@ export function userCommand(process: CommandProcess): Command {
   return new Command('user')
     .description('show and change users')
     .addCommand(
-      withConfigurationOptions(list).action(async (options: UserListOptions) =>
+      withConfigurationOptions(list).action(async (options: PrintOptions) =>
         (await actions()).listUsers(options, process),
       ),
     )

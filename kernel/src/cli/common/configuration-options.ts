@@ -11,6 +11,11 @@ export interface ConfigurationOptions {
   readonly verbose?: boolean
 }
 
+/** The options of a command that prints lines for people, or JSON for programs. */
+export interface PrintOptions extends ConfigurationOptions {
+  readonly json?: boolean
+}
+
 /** Returns the options as arguments for another command. */
 export function argumentsOf(options: ConfigurationOptions): string[] {
   const { config, data, host, port, logLevel, verbose } = options

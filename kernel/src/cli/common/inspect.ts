@@ -1,4 +1,5 @@
 import type { TObject } from 'typebox'
+import { kernelServices } from '../../composition/compose.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { stackOf } from '../../errors/error-text.ts'
@@ -6,8 +7,7 @@ import { watchFaults } from '../../faults/fault-context.ts'
 import { loadPlugins } from '../../plugins/load-plugins.ts'
 import { type OnFault, PluginRecords } from '../../plugins/plugin-record.ts'
 import { readSwitchedOff } from '../../plugins/plugin-switch.ts'
-import { checkServiceChoices, ServiceWiring } from '../../plugins/service-wiring.ts'
-import { kernelServices } from '../../services/service-directory.ts'
+import { ServiceWiring } from '../../plugins/service-wiring.ts'
 import { withStoredState } from '../../state/stored-state.ts'
 import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
@@ -17,6 +17,7 @@ import { readConfiguration } from './read-configuration.ts'
 interface Inspection {
   readonly configuration: Configuration
   readonly records: PluginRecords
+  readonly wiring: ServiceWiring
   /** The configuration section of each loaded plugin. */
   readonly schemas: ReadonlyMap<string, TObject>
   /** Ids of the plugins that were switched off at run time. */
@@ -42,8 +43,9 @@ export async function inspect(options: ConfigurationOptions, process: CommandPro
   for (const record of records) {
     if (record.plugin?.config != null) schemas.set(record.claim.section, record.plugin.config)
   }
-  findBlocked(configuration, records)
-  return { configuration, records, schemas, switchedOff }
+  const wiring = new ServiceWiring(records, kernelServices, configuration.kernel.services)
+  findBlocked(wiring, records)
+  return { configuration, records, wiring, schemas, switchedOff }
 }
 
 /** Without a word, a plugin could end the command while it is imported, and a check would not see what it leaves behind. */
@@ -56,8 +58,7 @@ function faultReporter(process: CommandProcess): OnFault {
 }
 
 /** Marks the plugins that a start would find blocked. */
-function findBlocked({ kernel }: Configuration, records: PluginRecords): void {
-  const wiring = new ServiceWiring(records, kernelServices, kernel.services)
+function findBlocked(wiring: ServiceWiring, records: PluginRecords): void {
   // A start switches these on again.
   for (const record of wiring.indispensable()) {
     if (record.state === 'disabled' && record.entry.enabled) record.stopped()
@@ -73,7 +74,7 @@ interface Findings {
 }
 
 /** Finds everything that would prevent a start, and optional plugins that fail, without starting the node. */
-export function checkAll({ configuration, records }: Inspection): Findings {
+export function checkAll({ configuration, records, wiring }: Inspection): Findings {
   const problems: string[] = []
   const optional: string[] = []
   const attempt = (check: () => unknown) => {
@@ -93,7 +94,7 @@ export function checkAll({ configuration, records }: Inspection): Findings {
     problems.push(problem)
     if (!entry.required) optional.push(problem)
   }
-  attempt(() => checkServiceChoices(configuration.serviceChoices, records.all, kernelServices))
+  attempt(() => wiring.check(configuration.serviceChoices))
   attempt(() => configuration.refuseUnknownSections(records.all.map(({ claim }) => claim)))
   return { problems, optional }
 }

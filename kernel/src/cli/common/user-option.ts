@@ -1,10 +1,17 @@
 import type { Command } from 'commander'
-import { type ConfigurationOptions, withConfigurationOptions } from './configuration-options.ts'
+import {
+  type ConfigurationOptions,
+  type PrintOptions,
+  withConfigurationOptions,
+} from './configuration-options.ts'
 
 /** The options of every command for one user, who is the owner by default. */
 export interface UserOptions extends ConfigurationOptions {
   readonly user?: string
 }
+
+/** The options of a command that lists something of one user. */
+export interface ListOptions extends UserOptions, PrintOptions {}
 
 /** Adds `--user`, and the options of the configuration. */
 export function withUserOption(command: Command): Command {
