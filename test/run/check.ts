@@ -2,7 +2,7 @@
  * `npm test`: lint, types, walls, and the tests of the packages and of one whole node of each kind.
  * `npm run test:whole`: all other tests. `.ci/run` runs both.
  * With files or folders: only their tests, of both halves.
- * `--changed [BASE]`: only the tests of this half that a change reaches (`changed-tests.ts`).
+ * `--changed [BASE]`: only the tests of this half that a change reaches (`reached.ts`).
  * `--record`: records the CPU time of the parts that ran wholly (`budget.ts`).
  * With the variable `TEST_COVERAGE`, both halves measure the coverage. The second one compares that of both with the record, or
  * records it (`coverage.ts`).
@@ -20,10 +20,10 @@
  */
 import { parseArgs } from 'node:util'
 import { ofWholeParts, overBudget, readRecord, recordBudgets, withoutBudget } from './budget.ts'
-import { changedTests } from './changed-tests.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
 import { belowFloor, Coverage, coverageVariable, readCoverage, recordCoverage } from './coverage.ts'
+import { reachedByChange, reasons } from './reached.ts'
 import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
 import { findHalf, findTestFiles } from './test-files.ts'
@@ -73,9 +73,12 @@ process.exitCode = total.failed > 0 ? 1 : 0
 /** @throws Error if git does not know the base of a change */
 async function select(): Promise<readonly string[]> {
   if (options.changed) {
-    const { files, reason } = await changedTests(positionals, await findHalf(half))
-    console.log(reason)
-    return files
+    const [base = 'HEAD'] = positionals
+    const all = await findHalf(half)
+    const reached = await reachedByChange(base, all)
+    console.log(`${reached.size} of ${all.length} test files are reached by what changed since ${base}`)
+    for (const reason of reasons(reached)) console.log(reason)
+    return [...reached.keys()].sort()
   }
   const files = isOfPaths ? await findTestFiles(positionals) : await findHalf(half)
   if (files.length === 0) failed.push('no tests were found')
