@@ -1,6 +1,7 @@
 import { checkCircles } from './circles.ts'
 import { checkComments } from './comments.ts'
 import { checkConsumers } from './consumers.ts'
+import { checkDocumentPaths } from './document-paths.ts'
 import { checkDocumentation } from './documentation.ts'
 import { checkFileNames } from './file-names.ts'
 import { importGraph } from './import-graph.ts'
@@ -24,6 +25,7 @@ export function checkWalls(root: string): string[] {
   const packages = readPackages(root)
   return withProgram(root, (program) => {
     const graph = importGraph(packages, program.files)
+    const files = [...graph.keys()]
     return [
       ...checkImports(packages, program, graph),
       ...checkCircles(packages, graph),
@@ -35,13 +37,11 @@ export function checkWalls(root: string): string[] {
       ...checkRegistryNames(root),
       ...checkSecurityTests(root),
       ...checkDocumentation(packages, program),
+      ...checkDocumentPaths(root, packages, files),
       ...checkConsumers(root, packages, program),
       ...checkUnusedExports(packages, program),
-      ...checkComments(
-        root,
-        program.files.map(({ file }) => file),
-      ),
-      ...checkFileNames(program.files.map(({ file }) => file)),
+      ...checkComments(root, files),
+      ...checkFileNames(files),
     ]
   })
 }
