@@ -63,7 +63,7 @@ export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts
 export { readWithin } from './model-servers/bounded-body.ts'
 export { definePlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
 export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'
-export { Checked, Secret, type Static, Type } from './schema.ts'
+export { ByteSize, Checked, Secret, type Static, Type } from './schema.ts'
 export {
   type Contributed,
   type Disposer,
@@ -89,5 +89,6 @@ export { notAfterNow } from './stored-moments.ts'
 export { clientSignal } from './streaming/client-signal.ts'
 export { EventStream } from './streaming/event-stream.ts'
 export { GatheredText } from './streaming/gathered-text.ts'
+export { newTypedCode, readTypedCode } from './typed-code.ts'
 export { userOf } from './user-of.ts'
 export { parseWallet } from './wallet.ts'

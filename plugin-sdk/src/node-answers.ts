@@ -421,6 +421,10 @@ export interface NodeAnswers {
       [k: string]: {
         ok: boolean
         state: string
+        /**
+         * What to know and do, in sentences.
+         */
+        message?: string
       }
     }
   }

@@ -1,4 +1,4 @@
-import { type TString, type TStringOptions, Type } from 'typebox'
+import { type TInteger, type TNumberOptions, type TString, type TStringOptions, Type } from 'typebox'
 
 export { type Static, Type } from 'typebox'
 
@@ -12,6 +12,17 @@ export const secretKeyword = 'x-nodekeep-secret'
  */
 export function Secret(options: TStringOptions = {}): TString {
   return Type.String({ ...options, writeOnly: true, [secretKeyword]: true })
+}
+
+/** The JSON Schema keyword that marks a number of bytes. */
+export const byteSizeKeyword = 'x-nodekeep-bytes'
+
+/**
+ * A number of bytes in the configuration. People may also write a text with a unit, such as `"8GB"` (10⁹ bytes each) or `"512MiB"`
+ * (2²⁰ bytes each). The plugin gets the number.
+ */
+export function ByteSize(options: TNumberOptions = {}): TInteger {
+  return Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...options, [byteSizeKeyword]: true })
 }
 
 /** The keyword of a text that code checks, beside JSON Schema. Its value is the function of {@link Checked}. */

@@ -16,6 +16,11 @@ export interface StateStore {
    * value is never in a backup
    */
   set(key: string, value: unknown, ttlMs?: number): Promise<void>
+  /**
+   * Stores a value if the key has none, as {@link StateStore.set} does. Resolves with whether it stored it: of several calls for one key,
+   * also of other processes, one does. So something is used once only, such as a ticket.
+   */
+  add(key: string, value: unknown, ttlMs?: number): Promise<boolean>
   /** Removes a value. Resolves with whether there was one. */
   delete(key: string): Promise<boolean>
   has(key: string): Promise<boolean>

@@ -239,12 +239,21 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByLabel('New name').fill('a.txt')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByRole('alert').getByText('/a.txt').waitFor()
-    await page.getByLabel('New name').fill('renamed.txt')
+    t.equal(await page.getByLabel('New name').inputValue(), 'a.txt')
+    await page.keyboard.press('Escape')
+    await grid.press('F2')
+    await page.keyboard.type('renamed')
+    t.equal(await page.getByLabel('New name').inputValue(), 'renamed.txt', 'the extension is not selected')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     t.equal(await selected(), 'renamed.txt')
     await hasFocus(page)
 
+    await grid.press('Enter')
+    await page.getByText('content of c.txt').waitFor()
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await hasFocus(page)
     await grid.press('Enter')
     await page.getByText('content of c.txt').waitFor()
     await page.keyboard.press('Escape')
@@ -345,17 +354,18 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
   })
 
   test('folders are downloaded, and entries are moved and copied', async (t, { page, ada }) => {
+    const long = `${'b'.repeat(251)}.txt`
     await put(ada, '/a.txt', 'a')
-    await put(ada, '/b.txt', 'b')
-    await put(ada, '/to/b.txt', 'other')
+    await put(ada, `/${long}`, 'b')
+    await put(ada, `/to/${long}`, 'other')
     await row(page, 'to').click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download' }).click(),
     ])
     t.equal(download.suggestedFilename(), 'to.zip')
-    t.ok((await readFile(await download.path())).includes('to/b.txt'))
-    await row(page, 'b.txt').click()
+    t.ok((await readFile(await download.path())).includes(`to/${long}`))
+    await row(page, long).click({ position: { x: 5, y: 5 } })
     await row(page, 'a.txt').click({ modifiers: ['Control'] })
     await page.getByRole('button', { name: 'Move' }).click()
     const dialog = page.getByRole('dialog')
@@ -364,10 +374,12 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await dialog.getByText('There are no folders here.').waitFor()
     await dialog.getByRole('button', { name: 'Move here' }).click()
     await row(page, 'a.txt').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Keep both: Move b.txt' }).click()
-    await row(page, 'b.txt').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: `Keep both: Move ${long}` }).click()
+    await row(page, long).waitFor({ state: 'detached' })
     t.strictSame(
-      await Promise.all(['/to/a.txt', '/to/b.txt', '/to/b (2).txt'].map((path) => contentOf(ada, path))),
+      await Promise.all(
+        ['/to/a.txt', `/to/${long}`, `/to/${'b'.repeat(247)} (2).txt`].map((path) => contentOf(ada, path)),
+      ),
       ['a', 'other', 'b'],
     )
     await row(page, 'to').click({ position: { x: 5, y: 5 } })
@@ -409,6 +421,11 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await chooser.setInputFiles(join(folder, 'large.bin'))
     await page.getByText('This node takes files of at most 250 MB.').waitFor()
     t.equal(writes, 0, 'nothing was sent')
+    t.equal(
+      await page.getByRole('button', { name: 'Try again: large.bin' }).count(),
+      0,
+      'it would fail again',
+    )
     await chooser.setInputFiles(join(folder, 'full.txt'))
     await page.getByText('The disk of the node is full.').waitFor()
     const again = page.getByRole('button', { name: 'Try again: full.txt' })

@@ -195,6 +195,32 @@ t.test('a page whose plugin stops says so, and keeps what was typed', { skip: ne
   t.strictSame(faults, [])
 })
 
+t.test(
+  'a page that is opened while the node is away appears when it is back',
+  { skip: needsChromium },
+  async (t) => {
+    const optional = { required: false }
+    const plugins = { files: optional, 'storage-local': optional, web: true }
+    const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
+    t.teardown(() => node.stop())
+    if (browser === null) return
+    const { page, faults } = await openSignedInTab(browser, node, await node.signIn())
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.method()))
+    await page.getByText('This folder is empty').waitFor()
+    await page.context().setOffline(true)
+    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await page.getByText('The node does not answer').waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('heading', { name: 'API tokens' }).waitFor()
+    await page.getByText('The node does not answer').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Files', exact: true }).click()
+    await page.getByText('This folder is empty').waitFor()
+    t.notOk(asked.includes('OPTIONS'))
+    t.strictSame(faults, [])
+  },
+)
+
 async function put(user: TestUser, path: string): Promise<void> {
   const answer = await user.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body: 'x' })
   t.ok(answer.ok)

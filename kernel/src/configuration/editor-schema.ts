@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox'
-import { type JsonSchema, jsonSchema, subschemas, typesOf } from '../validation/json-schema.ts'
+import { isByteSize, type JsonSchema, jsonSchema, subschemas, typesOf } from '../validation/json-schema.ts'
+import { byteSizePattern } from './byte-size.ts'
 import { closeSchema } from './closed-schema.ts'
 import { kernelSchema, pluginSchema } from './kernel-schema.ts'
 
@@ -70,7 +71,7 @@ function partial(schema: JsonSchema): JsonSchema {
   const { description, default: fallback } = schema
   if (types.size === 0 || types.has('object') || takesAnyText(schema)) return open
   return {
-    anyOf: [open, { type: 'string', pattern: '\\$\\{' }],
+    anyOf: [open, { type: 'string', pattern: isByteSize(schema) ? `\\$\\{|${byteSizePattern}` : '\\$\\{' }],
     ...(description && { description }),
     ...(fallback !== undefined && { default: fallback }),
   }

@@ -1,5 +1,13 @@
-import { childSchema, type JsonSchema, subschemas, typeName, typesOf } from '../validation/json-schema.ts'
+import {
+  childSchema,
+  isByteSize,
+  type JsonSchema,
+  subschemas,
+  typeName,
+  typesOf,
+} from '../validation/json-schema.ts'
 import { suggest } from '../validation/suggestion.ts'
+import { parseByteSize } from './byte-size.ts'
 import { type Origin, type Tree, treeAt, treeOf } from './tree.ts'
 
 /** The environment of the process, or an object that replaces it. */
@@ -71,7 +79,7 @@ export function textTree(text: string, schema: JsonSchema | undefined, variable:
 export function parseText(text: string, schema: JsonSchema | undefined): unknown {
   const types = typesOf(schema)
   if (types.size === 1 && types.has('string')) return text
-  const value = parseJson(text.trim())
+  const value = parseJson(text.trim()) ?? (isByteSize(schema) ? parseByteSize(text) : undefined)
   if (value === undefined) return text
   const name = typeName(value)
   const fits = types.size === 0 || types.has(name) || (name === 'number' && types.has('integer'))

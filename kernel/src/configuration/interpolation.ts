@@ -1,4 +1,4 @@
-import { childSchema, type JsonSchema } from '../validation/json-schema.ts'
+import { childSchema, isByteSize, type JsonSchema } from '../validation/json-schema.ts'
 import { type Environment, parseText } from './environment.ts'
 import { formatKey, formatPlace, type Origin, type Path, type Tree } from './tree.ts'
 
@@ -30,7 +30,9 @@ export function interpolate(
     case 'leaf': {
       if (typeof tree.value !== 'string') return tree
       if (tree.origin.kind === 'flag') return { ...tree, value: parseText(tree.value, schema) }
-      if (!isWritten(tree.origin) || !tree.value.includes('${')) return tree
+      if (!isWritten(tree.origin)) return tree
+      if (!tree.value.includes('${'))
+        return isByteSize(schema) ? { ...tree, value: parseText(tree.value, schema) } : tree
       const report = (problem: string) => {
         problems.set(formatKey(path), `${formatPlace(path, tree.origin)} ${problem}`)
       }

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv'
 import { createAjv, type SchemaError } from '../validation/ajv.ts'
-import { type JsonSchema, typesOf } from '../validation/json-schema.ts'
+import { isByteSize, type JsonSchema, typesOf } from '../validation/json-schema.ts'
 import { describeProblems, missingKey } from '../validation/schema-problems.ts'
 import { closeSchema } from './closed-schema.ts'
 import { type Environment, matchKeys, variableName, variableWord } from './environment.ts'
@@ -106,6 +106,8 @@ function howToSet(path: Path, schema: JsonSchema, tree: Tree, above: readonly st
 }
 
 function howToWrite({ keyword, parentSchema }: SchemaError, origin: Origin): string {
+  if (keyword === 'type' && isByteSize(parentSchema))
+    return ' Write the number of bytes, or a size such as "8GB" or "512MiB".'
   if (origin.kind !== 'environment' || keyword !== 'type') return ''
   const types = typesOf(parentSchema)
   if (types.has('array')) return ' Write it as JSON, such as ["first", "second"].'

@@ -90,8 +90,12 @@ async function runCheck(
   const abort = new AbortController()
   try {
     const work = callWithSignal(context, abort.signal, (signal) => check.check(signal))
-    const { ok, state } = await withTimeLimit(work, timeoutMs, 'late')
-    return { ok: ok === true, state: String(state) }
+    const { ok, state, message } = await withTimeLimit(work, timeoutMs, 'late')
+    return {
+      ok: ok === true,
+      state: String(state),
+      ...(message !== undefined && { message: String(message) }),
+    }
   } catch {
     return { ok: false, state: 'unreachable' }
   } finally {

@@ -10,7 +10,14 @@ const report = Type.Object({
 
 const findings = Type.Object({
   ...report.properties,
-  checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), state: Type.String() })),
+  checks: Type.Record(
+    Type.String(),
+    Type.Object({
+      ok: Type.Boolean(),
+      state: Type.String(),
+      message: Type.Optional(Type.String({ description: 'What to know and do, in sentences.' })),
+    }),
+  ),
 })
 
 /** `GET /health` for everybody, and `GET /api/system/health` with every check for the owner. */

@@ -1,4 +1,5 @@
-import { hash, randomInt, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
+import { newTypedCode, readTypedCode } from '@nodekeep/plugin-sdk'
 import { configuredWallet } from '../access/admission.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
@@ -80,28 +81,20 @@ export class Ownership {
   }
 }
 
-/** Crockford's digits: no letters that people confuse with digits. */
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-
 /**
  * The code that lets the first user claim the node: only a person who can read the node's output knows it. It has the
  * form `XXXX-XXXX-XXXX` with 60 random bits. It exists in memory only; a node that is still unclaimed makes a new one at
  * its next start.
  */
 export class ClaimCode {
-  #code: string | null
-
-  constructor() {
-    const digits = Array.from({ length: 12 }, () => alphabet.charAt(randomInt(alphabet.length)))
-    this.#code = [0, 4, 8].map((start) => digits.slice(start, start + 4).join('')).join('-')
-  }
+  #code: string | null = newTypedCode()
 
   /** The code, or `null` once it was used. */
   get text(): string | null {
     return this.#code
   }
 
-  /** Compares in constant time. Case, dashes and spaces do not matter. */
+  /** Compares what a person typed, in constant time. */
   matches(candidate: string): boolean {
     return this.#code !== null && timingSafeEqual(digest(this.#code), digest(candidate))
   }
@@ -112,7 +105,7 @@ export class ClaimCode {
 }
 
 function digest(code: string): Buffer {
-  return hash('sha256', code.toUpperCase().replaceAll(/[\s-]/g, ''), 'buffer')
+  return hash('sha256', readTypedCode(code), 'buffer')
 }
 
 function describeChange({ username, wallet }: UserAccount, next: string): string {

@@ -28,8 +28,13 @@ export class StateStores {
   for(namespace: string): StateStore {
     const known = this.#stores.get(namespace)
     if (known) return known
-    const created = createStateStore(namespace, (statement, ...parameters) =>
-      this.#database.use((sql) => sql.all(statement, ...parameters)),
+    const created = createStateStore(
+      namespace,
+      (statement, ...parameters) => this.#database.use((sql) => sql.all(statement, ...parameters)),
+      (work) =>
+        this.#database.exclusiveTransaction((sql) =>
+          work(async (statement, ...parameters) => sql.all(statement, ...parameters)),
+        ),
     )
     this.#stores.set(namespace, created)
     return created
@@ -66,8 +71,14 @@ const maxKeyLength = 1024
  * Makes a plugin's store: a keyv namespace over the given statements.
  *
  * Nothing listens to keyv's `error` event. Keyv therefore throws, and does not return `undefined` or `false`.
+ *
+ * @param transaction runs work while nobody else can write; by default, nobody else can anyway
  */
-export function createStateStore(namespace: string, query: Query): StateStore {
+export function createStateStore(
+  namespace: string,
+  query: Query,
+  transaction: (work: (query: Query) => Promise<boolean>) => Promise<boolean> = (work) => work(query),
+): StateStore {
   let opened: Keyv | undefined
   /** Keyv runs statements when it is made, so it is made at the first use. */
   const keyv = () => {
@@ -94,6 +105,16 @@ export function createStateStore(namespace: string, query: Query): StateStore {
       checkValue(value)
       checkTtl(ttlMs)
       await keyv().set(stored(key), value, ttlMs)
+    },
+    async add(key, value, ttlMs) {
+      checkValue(value)
+      checkTtl(ttlMs)
+      return transaction(async (within) => {
+        const store = createStateStore(namespace, within)
+        if (await store.has(key)) return false
+        await store.set(key, value, ttlMs)
+        return true
+      })
     },
     async delete(key) {
       return await keyv().delete(stored(key))

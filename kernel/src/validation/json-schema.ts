@@ -1,4 +1,4 @@
-import { secretKeyword } from '@nodekeep/plugin-sdk/host'
+import { byteSizeKeyword, secretKeyword } from '@nodekeep/plugin-sdk/host'
 import type { TSchema } from 'typebox'
 
 /** The keywords of a JSON Schema that the kernel reads itself. TypeBox schemas have this form. */
@@ -79,6 +79,11 @@ export function isSecret(schema: JsonSchema | undefined): boolean {
   return (
     schema !== undefined && subschemas(schema).some((one) => one[secretKeyword] === true || '$ref' in one)
   )
+}
+
+/** Tells whether a schema marks its value as a number of bytes. */
+export function isByteSize(schema: JsonSchema | undefined): boolean {
+  return schema !== undefined && subschemas(schema).some((one) => one[byteSizeKeyword] === true)
 }
 
 /** Returns the texts of a value that a schema marks as secret. */

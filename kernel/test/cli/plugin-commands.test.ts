@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { definePlugin } from '@nodekeep/plugin-sdk'
+import { definePlugin, HealthChecks } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
 import { type CommandFolder, commandFolder, isRefusal } from './fixtures/nodekeep.ts'
@@ -159,7 +159,15 @@ test('a command reaches the node that runs as its owner, or has the data folder 
 
   const node = await createTestNode({
     dataFolder: folder.data,
-    plugins: [definePlugin({ id: 'quiet', setup() {} })],
+    plugins: [
+      definePlugin({
+        id: 'quiet',
+        contributes: { checks: HealthChecks },
+        setup({ checks }) {
+          checks.add('quiet', { check: () => ({ ok: true, state: 'new', message: 'Feed the cat.' }) })
+        },
+      }),
+    ],
   })
   t.teardown(() => node.stop())
   t.match(await folder.run('notes', 'whoami'), { code: 1, stderr: /no owner yet.*session create --wallet/ })
@@ -176,7 +184,8 @@ test('a command reaches the node that runs as its owner, or has the data folder 
   const status = await folder.runProcess('status')
   t.match(status, {
     code: 0,
-    stdout: /Address +http[\s\S]*Owner +\S+, 0x[\s\S]*Health +ok\nPlugins +1 active of 1/,
+    stdout:
+      /Address +http[\s\S]*Owner +\S+, 0x[\s\S]*Health +ok\nPlugins +1 active of 1\nAttention +Feed the cat\./,
   })
   const json = JSON.parse((await folder.run('status', '--json')).stdout)
   t.match(json, { running: true, address: node.url.href, process: process.pid, plugins: { quiet: 'active' } })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Secret, Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Secret, Type } from '@nodekeep/plugin-sdk'
 import { Ajv } from 'ajv'
 import { parse } from 'jsonc-parser'
 import { test } from 'tap'
@@ -43,7 +43,11 @@ test('every section and every key has a description', async (t) => {
 
 test('the schema for editors accepts what the node accepts', async (t) => {
   const ajv = new Ajv({ strict: false, logger: false })
-  const ai = Type.Object({ apiKey: Secret({ minLength: 32 }), limit: Type.Integer() })
+  const ai = Type.Object({
+    apiKey: Secret({ minLength: 32 }),
+    limit: Type.Integer(),
+    size: Type.Optional(ByteSize()),
+  })
   const check = ajv.compile(
     editorSchema(
       new Map([
@@ -67,7 +71,8 @@ test('the schema for editors accepts what the node accepts', async (t) => {
       ai: { apiKey: reference('KEY'), limit: reference('L') },
       quiet: {},
     },
-    { extends: 'a.json', plugins: { a: true, b: { from: 'x' } }, ai: { limit: 5 } },
+    { extends: 'a.json', plugins: { a: true, b: { from: 'x' } }, ai: { limit: 5, size: '8GB' } },
+    { ai: { size: 5 } },
     { server: { port: null }, log: null, plugins: { a: null }, ai: { apiKey: null }, quiet: null },
   ]) {
     t.ok(check(example), JSON.stringify(check.errors))
@@ -77,6 +82,7 @@ test('the schema for editors accepts what the node accepts', async (t) => {
     { server: { port: 'x' } },
     { log: { level: 'loud' } },
     { ai: { key: 1 } },
+    { ai: { size: '8 apples' } },
     { ai: { apiKey: 'short' } },
     { quiet: { a: 1 } },
     { plugins: { a: 'x' } },

@@ -123,16 +123,18 @@ test('a failed plugin degrades the node', async (t) => {
 })
 
 test('only the owner can read the result of every check', async (t) => {
-  const disk = createChecked('disk', () => ({ ok: false, state: 'full' }))
+  const full = { ok: false, state: 'full', message: 'Delete something.' }
+  const disk = createChecked('disk', () => full)
   const node = await createTestNode({ plugins: [disk] })
   t.teardown(() => node.stop())
+  t.notMatch(await (await node.fetch('/health')).text(), /Delete/)
   const owner = await node.signIn('owner')
   const answer = await owner.fetch('/api/system/health')
   const { checks } = (await answer.json()) as { checks: unknown }
   t.same(checks, {
     database: { ok: true, state: 'connected' },
     clock: { ok: true, state: 'steady' },
-    disk: { ok: false, state: 'full' },
+    disk: full,
   })
   const user = await node.signIn()
   await checkErrorResponse(t, await user.fetch('/api/system/health'), 'FORBIDDEN')

@@ -20,7 +20,10 @@ test('a method that a path does not support gets 405 and the list of its methods
     checkError(t, answer, 'METHOD_NOT_ALLOWED', method)
     t.equal(answer.headers.allow, 'GET, HEAD')
     connection.send(rawRequest(method, '/nothing'))
-    checkError(t, await connection.answer(method), 'NOT_FOUND', `${method} to nothing`)
+    const nothing = await connection.answer(method)
+    checkError(t, nothing, 'NOT_FOUND', `${method} to nothing`)
+    t.equal(nothing.headers['nodekeep-route'], 'none')
+    t.equal(answer.headers['nodekeep-route'], undefined)
   }
   connection.send(rawRequest('OPTIONS', '*'))
   checkError(t, await connection.answer(), 'NOT_FOUND', 'OPTIONS *')

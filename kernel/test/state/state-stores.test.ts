@@ -162,6 +162,23 @@ test('a value expires at the end of its time to live', async (t) => {
   t.equal(await database.use((sql) => sql.get(`SELECT expires FROM state WHERE key = 'long'`)?.expires), null)
 })
 
+test('of all who add a value to a key, one does', async (t) => {
+  const folder = t.testdir()
+  const [one, other] = [await open(t, folder), await open(t, folder)]
+  const calls = Array.from({ length: 10 }, (_, n) => [
+    one.store.add('ticket', n),
+    other.store.add('ticket', -n),
+  ])
+  t.equal((await Promise.all(calls.flat())).filter(Boolean).length, 1)
+  t.equal(await one.stores.for('other').add('ticket', 1), true, 'each plugin has keys of its own')
+  t.equal(await one.store.add('short', 1, 1), true)
+  await until(async () => !(await one.store.has('short')))
+  t.equal(await one.store.add('short', 2), true, 'an expired value is none')
+  t.equal(await one.store.get('short'), 2)
+  await t.rejects(one.store.add('ticket', undefined), TypeError)
+  await t.rejects(one.store.add('', 1), TypeError)
+})
+
 test('a value that replaces an expired one survives concurrent reads', async (t) => {
   const { store } = await open(t, t.testdir())
   for (let round = 0; round < 50; round++) {
@@ -207,6 +224,7 @@ test('every call of a store rejects when the database fails', async (t) => {
   for (const call of [
     store.get('a'),
     store.set('a', 1),
+    store.add('a', 1),
     store.delete('a'),
     store.has('a'),
     store.clear(),
@@ -223,7 +241,7 @@ test('the store behaves like a Map', async (t) => {
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }),
   )
   const step = fc.oneof(
-    fc.tuple(fc.constant('set' as const), key, fc.jsonValue()),
+    fc.tuple(fc.constantFrom('set' as const, 'add' as const), key, fc.jsonValue()),
     fc.tuple(fc.constantFrom('get', 'delete', 'has'), key),
     fc.constant(['clear'] as const),
   )
@@ -232,10 +250,11 @@ test('the store behaves like a Map', async (t) => {
       await store.clear()
       const model = new Map<string, unknown>()
       for (const [name, at = '', value] of steps) {
-        if (name === 'set') {
+        if (name === 'add' && model.has(at)) assert.equal(await store.add(at, value), false)
+        else if (name === 'set' || name === 'add') {
           const plain = JSON.parse(JSON.stringify(value)) as unknown
           model.set(at, plain)
-          await store.set(at, value)
+          assert.ok((await store[name](at, value)) !== false)
         } else if (name === 'get') assert.deepStrictEqual(await store.get(at), model.get(at))
         else if (name === 'has') assert.equal(await store.has(at), model.has(at))
         else if (name === 'delete') assert.equal(await store.delete(at), model.delete(at))

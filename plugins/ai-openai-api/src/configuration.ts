@@ -1,4 +1,4 @@
-import { Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Type } from '@nodekeep/plugin-sdk'
 
 /** The plugin's section of the configuration. */
 export const configuration = Type.Object({
@@ -9,7 +9,7 @@ export const configuration = Type.Object({
       description: 'The provider for model names without a provider that no list has, such as "openai".',
     }),
   ),
-  maxBodyBytes: Type.Integer({
+  maxBodyBytes: ByteSize({
     default: 10 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 * 1024 * 1024,

@@ -1,17 +1,17 @@
-import { Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Type } from '@nodekeep/plugin-sdk'
 
 const seconds = (description: string, value: number) =>
   Type.Number({ default: value, minimum: 0.01, maximum: 86_400, description })
 
 /** The section `ai` of the configuration. */
 export const configuration = Type.Object({
-  maxBodyBytes: Type.Integer({
+  maxBodyBytes: ByteSize({
     default: 10 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 ** 3,
     description: 'Maximum size of a request body, in bytes.',
   }),
-  maxReplyBytes: Type.Integer({
+  maxReplyBytes: ByteSize({
     default: 16 * 1024 * 1024,
     minimum: 1024,
     maximum: 1024 ** 3,

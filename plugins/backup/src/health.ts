@@ -16,22 +16,34 @@ interface HealthServices {
   readonly isRehearsed: (() => Promise<boolean>) | null
 }
 
+const messages = {
+  failed: 'The last backup failed. Read why under "Backups", mend it, and back up again.',
+  untrusted: 'The last backup did not pass its trial. Read why under "Backups", and back up again.',
+  late: 'The scheduled backup is late. Back up now, and look at the log of the node.',
+  incomplete: 'A folder for copies lacks backups. Look under "Backups" for the reason.',
+  'no-backup-yet':
+    'There is no backup yet: what is lost now is lost for good. Back up under "Backups", or set "backup.schedule".',
+  unrehearsed:
+    'Nobody has proved to have the recovery key. Without it, no backup can be restored: run "nodekeep backup rehearse".',
+}
+
 /**
  * The health check `backup`: not ok if the last backup failed or did not pass its drill, if the schedule is late, or if a target
- * lacks backups. It is ok, and says so, if nobody has proved to have the recovery key.
+ * lacks backups. It is ok, with a warning, if there is no backup yet, or if nobody has proved to have the recovery key.
  */
 export function backupHealth(services: HealthServices): HealthCheck {
   const { backups, schedule, targets, drills, isRehearsed } = services
+  const finding = (ok: boolean, state: keyof typeof messages) => ({ ok, state, message: messages[state] })
   return {
     async check() {
       const { last } = backups
-      if (last?.problem) return { ok: false, state: 'failed' }
-      if (drills.last?.result === 'failed') return { ok: false, state: 'untrusted' }
+      if (last?.problem) return finding(false, 'failed')
+      if (drills.last?.result === 'failed') return finding(false, 'untrusted')
       const due = schedule?.due ?? null
-      if (due !== null && Date.now() - due.getTime() > maxLateMs) return { ok: false, state: 'late' }
-      if (targets.areBehind) return { ok: false, state: 'incomplete' }
-      if (last === null) return { ok: true, state: 'no-backup-yet' }
-      if (isRehearsed !== null && !(await isRehearsed())) return { ok: true, state: 'unrehearsed' }
+      if (due !== null && Date.now() - due.getTime() > maxLateMs) return finding(false, 'late')
+      if (targets.areBehind) return finding(false, 'incomplete')
+      if (last === null) return finding(true, 'no-backup-yet')
+      if (isRehearsed !== null && !(await isRehearsed())) return finding(true, 'unrehearsed')
       return { ok: true, state: 'available' }
     },
   }

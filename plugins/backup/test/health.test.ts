@@ -29,7 +29,9 @@ test('the health check tells a failed, a late and an incomplete backup', async (
       targets: { areBehind },
       ...untried,
     })
-    t.strictSame(await check.check(never), expected, what)
+    const { message, ...finding } = await check.check(never)
+    t.strictSame(finding, expected, what)
+    t.equal(message !== undefined, finding.state !== 'available', what)
   }
   const { check } = backupHealth({
     backups: { last: null },
@@ -51,8 +53,8 @@ test('the health check tells a backup that failed its drill, and a key that nobo
   }
   const check = (last: typeof failed | typeof passed, isRehearsed: (() => Promise<boolean>) | null) =>
     backupHealth({ ...parts, drills: { last }, isRehearsed }).check(never)
-  t.strictSame(await check(failed, null), { ok: false, state: 'untrusted' })
-  t.strictSame(await check(passed, null), { ok: true, state: 'available' })
-  t.strictSame(await check(passed, async () => false), { ok: true, state: 'unrehearsed' })
-  t.strictSame(await check(passed, async () => true), { ok: true, state: 'available' })
+  t.match(await check(failed, null), { ok: false, state: 'untrusted' })
+  t.match(await check(passed, null), { ok: true, state: 'available' })
+  t.match(await check(passed, async () => false), { ok: true, state: 'unrehearsed' })
+  t.match(await check(passed, async () => true), { ok: true, state: 'available' })
 })

@@ -1,4 +1,4 @@
-import { Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Type } from '@nodekeep/plugin-sdk'
 
 /** The section `file-sync` of the configuration. */
 export const configuration = Type.Object({
@@ -14,16 +14,14 @@ export const configuration = Type.Object({
     maximum: 10_000,
     description: 'Maximum number of connections of a user that follow changes.',
   }),
-  stagedBytesPerUser: Type.Integer({
+  stagedBytesPerUser: ByteSize({
     default: 4 * 1024 ** 3,
     minimum: 1024 ** 2,
-    maximum: Number.MAX_SAFE_INTEGER,
     description: 'Maximum size of the blocks that a user has sent for unfinished uploads, in bytes.',
   }),
-  hashedBytesPerSecond: Type.Integer({
+  hashedBytesPerSecond: ByteSize({
     default: 64 * 1024 ** 2,
     minimum: 1024 ** 2,
-    maximum: Number.MAX_SAFE_INTEGER,
     description: 'Bytes of files that are hashed in the background per second.',
   }),
 })

@@ -1,11 +1,9 @@
-import { Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Type } from '@nodekeep/plugin-sdk'
 
 /** The section `storage` of the configuration. */
 export const configuration = Type.Object({
-  maxFileSize: Type.Integer({
-    default: 209715200,
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
+  maxFileSize: ByteSize({
+    default: 10 * 1024 ** 3,
     description: 'Maximum size of an uploaded file, in bytes.',
   }),
   mounts: Type.Object(

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, type Static, Type } from '@nodekeep/plugin-sdk'
 import { registrationConfiguration } from './registration/configuration.ts'
 
 const host = (what: string) =>
@@ -130,7 +130,7 @@ export const configuration = Type.Object({
         'Time without a byte in either direction after which the connection of a client is closed.',
       ),
       bytesPerSecond: Type.Optional(
-        Type.Integer({
+        ByteSize({
           minimum: 1024,
           description:
             'Maximum rate of all connections of one node together, in bytes per second, averaged over a few seconds. Without it, there is none.',

@@ -1,14 +1,11 @@
-import { hash, randomBytes } from 'node:crypto'
-
-/** The digits of Crockford's Base32: no letter looks like another digit. */
-const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+import { hash } from 'node:crypto'
+import { newTypedCode, readTypedCode } from '@nodekeep/plugin-sdk'
 
 /** Unused codes that a user may have. Beyond it, the oldest one ends. */
 const codesPerUser = 10
 
 /** A new code. */
 interface NewCode {
-  /** 60 random bits as 12 digits, in groups of four: `7GQ4-2MXK-91RT`. */
   readonly code: string
   readonly expires: Date
   /** Seconds. */
@@ -24,7 +21,7 @@ interface Stored {
 /** The codes that were made and not used yet. They are in memory only, and as SHA-256. */
 export class SignInCodes {
   readonly #ttlMs: number
-  /** By the SHA-256 of the digits. The oldest code is first. */
+  /** By the SHA-256 of the code. The oldest code is first. */
   readonly #unused = new Map<string, Stored>()
 
   /** @param ttlMs milliseconds for which a code can be used */
@@ -37,10 +34,10 @@ export class SignInCodes {
     for (const [key, { end }] of this.#unused) if (end <= now) this.#unused.delete(key)
     const own = [...this.#unused].filter(([, stored]) => stored.userUuid === userUuid)
     for (const [key] of own.slice(0, Math.max(0, own.length + 1 - codesPerUser))) this.#unused.delete(key)
-    const code = Array.from(randomBytes(12), (byte) => digits[byte % digits.length]).join('')
+    const code = newTypedCode()
     this.#unused.set(keyOf(code), { userUuid, end: now + this.#ttlMs })
     return {
-      code: code.replace(/(....)(....)/, '$1-$2-'),
+      code,
       expires: new Date(Date.now() + this.#ttlMs),
       expiresIn: Math.floor(this.#ttlMs / 1000),
     }
@@ -63,8 +60,6 @@ export class SignInCodes {
   }
 }
 
-/** Returns the key of a code as people type it: in any case, with or without dashes, and O, I and L for 0 and 1. */
 function keyOf(code: string): string {
-  const typed = code.slice(0, 100).toUpperCase().replaceAll(/[\s-]/g, '')
-  return hash('sha256', typed.replaceAll('O', '0').replaceAll(/[IL]/g, '1'))
+  return hash('sha256', readTypedCode(code))
 }

@@ -1,4 +1,4 @@
-import { Secret, Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Secret, Type } from '@nodekeep/plugin-sdk'
 
 /** The plugin's section of the configuration. */
 export const configuration = Type.Object({
@@ -25,7 +25,7 @@ export const configuration = Type.Object({
     maximum: 60000,
     description: 'Time limit for an answer of Particle Network, in milliseconds.',
   }),
-  maxResponseBytes: Type.Integer({
+  maxResponseBytes: ByteSize({
     default: 65536,
     minimum: 1024,
     maximum: 1048576,

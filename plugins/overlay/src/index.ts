@@ -34,9 +34,9 @@ export default definePlugin({
       onStop(() => certificates.close())
       health.add('overlay', {
         check() {
-          const { ok, state } = certificates.health()
+          const { ok, state, message } = certificates.health()
           const { connected, problem } = status()
-          if (!ok) return { ok, state }
+          if (!ok) return { ok, state, ...(message !== null && { message }) }
           if (problem !== null) return { ok: false, state: problem }
           return { ok: connected, state: connected ? 'connected' : 'unconnected' }
         },

@@ -1,4 +1,4 @@
-import { definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
 import { createMemoryBackend } from './memory-driver.ts'
 
 const defaultLimit = 256 * 1024 * 1024
@@ -11,7 +11,7 @@ export default definePlugin({
   id: 'storage-memory',
   description: 'Stores files in memory, as the storage backend "memory". They are lost when the node stops.',
   config: Type.Object({
-    maxBytes: Type.Integer({
+    maxBytes: ByteSize({
       default: defaultLimit,
       minimum: 0,
       description: 'The most bytes that the content of all files of all users together may take.',

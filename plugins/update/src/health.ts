@@ -21,11 +21,26 @@ export function updateHealth(
       const { checkedAt, checkProblem } = file.record
       const answeredMsAgo = checkedAt === null ? -1 : Date.now() - Date.parse(checkedAt)
       const silentMs = answeredMsAgo >= 0 ? answeredMsAgo : upMs()
-      if (checkProblem !== null && silentMs > maxSilentMs) return { ok: false, state: 'unreachable' }
+      if (checkProblem !== null && silentMs > maxSilentMs)
+        return {
+          ok: false,
+          state: 'unreachable',
+          message:
+            'No update was found for three days, because its source does not answer. Look under "Update".',
+        }
       if (updates.newer === null) return { ok: true, state: 'current' }
       const reason = await updates.leftBecause(updates.newer.version)
-      if (reason !== null && reason !== askedFor) return { ok: false, state: 'failed' }
-      return { ok: true, state: 'available' }
+      if (reason !== null && reason !== askedFor)
+        return {
+          ok: false,
+          state: 'failed',
+          message: `Version ${updates.newer.version} was tried and did not work here: ${reason} Look under "Update".`,
+        }
+      return {
+        ok: true,
+        state: 'available',
+        message: `Version ${updates.newer.version} can be installed under "Update".`,
+      }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Type } from '@nodekeep/plugin-sdk'
 
 /** The plugin's section of the configuration. */
 export const configuration = Type.Object({
@@ -21,7 +21,7 @@ export const configuration = Type.Object({
     maximum: 10_000,
     description: 'Maximum number of compiled modules that each sandbox process keeps.',
   }),
-  cachedBytes: Type.Integer({
+  cachedBytes: ByteSize({
     default: 33_554_432,
     minimum: 0,
     maximum: 1_073_741_824,

@@ -24,7 +24,7 @@ export async function showStatus(options: StatusOptions, process: CommandProcess
   const { pid, since, url } = running
   const owner = await withIdentity(options, process, async (identity) => identity.owner())
   const health = url === null ? null : await healthOf(url)
-  const plugins = owner === null || url === null ? null : await pluginsOf(kernel.data, options, process)
+  const report = owner === null || url === null ? null : await reportOf(kernel.data, options, process)
   const status = {
     running: true,
     address: url?.href ?? null,
@@ -33,7 +33,8 @@ export async function showStatus(options: StatusOptions, process: CommandProcess
     data: kernel.data,
     owner: owner === null ? null : { username: owner.username, wallet: owner.wallet },
     health,
-    plugins,
+    plugins: report?.plugins ?? null,
+    attention: report?.attention ?? null,
   }
   if (health === null || !health.serving) process.exitCode = 1
   if (options.json === true) printJson(status, process.stdout)
@@ -55,18 +56,30 @@ async function healthOf(url: URL): Promise<HealthStatus | null> {
   }
 }
 
-/** Returns the states of the plugins, by id; `null` if the node does not answer. */
-async function pluginsOf(
+/** What only the owner may know. */
+interface OwnerReport {
+  /** The states of the plugins, by id. */
+  readonly plugins: Readonly<Record<string, string>>
+  /** What the health checks tell the owner to do, in sentences. */
+  readonly attention: readonly string[]
+}
+
+/** Returns `null` if the node does not answer. */
+async function reportOf(
   dataFolder: string,
   options: ConfigurationOptions,
   process: CommandProcess,
-): Promise<Record<string, string> | null> {
+): Promise<OwnerReport | null> {
   await using node = await connectToNode(dataFolder, options, process, 'nodekeep status')
   try {
-    const answer = await node?.fetch('/api/system/plugins', { signal: AbortSignal.timeout(5000) })
-    if (answer?.ok !== true) return null
-    const { plugins } = (await answer.json()) as NodeAnswers['GET /api/system/plugins']
-    return Object.fromEntries(plugins.map(({ id, state }) => [id, state]))
+    const ask = async (path: string) =>
+      (await node?.fetch(path, { signal: AbortSignal.timeout(5000) }))?.json()
+    const { plugins } = (await ask('/api/system/plugins')) as NodeAnswers['GET /api/system/plugins']
+    const { checks } = (await ask('/api/system/health')) as NodeAnswers['GET /api/system/health']
+    return {
+      plugins: Object.fromEntries(plugins.map(({ id, state }) => [id, state])),
+      attention: Object.values(checks).flatMap(({ message }) => message ?? []),
+    }
   } catch {
     return null
   }
@@ -80,9 +93,10 @@ interface Status {
   readonly owner: { readonly username: string; readonly wallet: string } | null
   readonly health: HealthStatus | null
   readonly plugins: Readonly<Record<string, string>> | null
+  readonly attention: readonly string[] | null
 }
 
-function itemsOf({ address, process: pid, since, data, owner, health, plugins }: Status): Item[] {
+function itemsOf({ address, process: pid, since, data, owner, health, plugins, attention }: Status): Item[] {
   return [
     ['Address', address ?? 'it does not listen yet'],
     ['Process', `${pid}, since ${since}`],
@@ -93,6 +107,7 @@ function itemsOf({ address, process: pid, since, data, owner, health, plugins }:
     ],
     ['Health', health === null ? 'the node does not answer' : health.status],
     ['Plugins', plugins === null ? [] : pluginLines(Object.entries(plugins))],
+    ['Attention', attention ?? []],
   ]
 }
 

@@ -7,8 +7,14 @@ import { texts } from './texts.ts'
 interface Question {
   readonly title: string
   readonly text?: string
-  /** The label and the first value of a field. Without it, the question is a yes or no. */
-  readonly field?: { readonly label: string; readonly value: string }
+  /** A field. Without it, the question is a yes or no. */
+  readonly field?: {
+    readonly label: string
+    /** The first value. */
+    readonly value: string
+    /** The number of its first characters that are selected. Default: all. */
+    readonly selected?: number
+  }
   /** The text of the button that agrees. */
   readonly agree: string
   /** Returns what is wrong with a value of the field, or `null`. Until then, the question stays, with what the person typed. */
@@ -55,7 +61,7 @@ export function Questions(): VNode | null {
     if (wrong === null) answer(value)
     else fault.value = wrong
   }
-  return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
+  return html`<${Dialog} title=${title} selected=${field?.selected} onClose=${() => answer(null)}>
     <form onSubmit=${submit}>
       ${text && html`<p>${text}</p>`}
       ${field && html`<label>${field.label}<input name="value" defaultValue=${field.value} autocomplete="off" autofocus /></label>`}
@@ -68,14 +74,24 @@ export function Questions(): VNode | null {
   <//>`
 }
 
-/** A dialog over the page. The browser keeps the focus in it, and gives it back afterwards. */
-export function Dialog(props: { title: string; onClose: () => void; children?: unknown }): VNode {
+/**
+ * A dialog over the page. The browser keeps the focus in it, and gives it back afterwards.
+ *
+ * @param props.selected the number of characters that are selected in a field with `autofocus`; default: all
+ */
+export function Dialog(props: {
+  title: string
+  selected?: number
+  onClose: () => void
+  children?: unknown
+}): VNode {
   const element = useRef<HTMLDialogElement>(null)
   // Other effects end after the element is removed, and then the browser does not give the focus back.
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
-    dialog?.querySelector<HTMLInputElement>('input[autofocus]')?.select()
+    const field = dialog?.querySelector<HTMLInputElement>('input[autofocus]')
+    field?.setSelectionRange(0, props.selected ?? field.value.length)
     return () => dialog?.close()
   }, [])
   const cancel = (event: Event) => {

@@ -34,9 +34,11 @@ export const texts = {
     health: {
       title: 'Health',
       ok: 'Everything works.',
-      degraded: 'Something needs your attention. Look at the checks and the plugins.',
+      degraded: 'Something needs your attention. Look at what is listed here, and at the plugins.',
       since: (time: string) => `The node has run for ${time}.`,
-      checks: 'Checks',
+      checks: 'All checks',
+      failing: (name: string, state: string) =>
+        `The check "${name}" fails (${state}). Look at the log of the node.`,
       check: 'Check',
       result: 'Result',
       works: 'Works',

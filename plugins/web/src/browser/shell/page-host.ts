@@ -48,10 +48,36 @@ async function show(
   root: HTMLElement,
   signal: AbortSignal,
 ): Promise<ReturnType<MountPage>> {
-  if (page.stylesheet !== null) await addStylesheet(page.stylesheet, signal)
-  const { default: mount } = (await import(page.module)) as { default: MountPage }
+  const { module, stylesheet } = page
+  if (stylesheet !== null) await whenAnswered(() => addStylesheet(stylesheet, signal), signal)
+  const mount = modules.get(module) ?? (await whenAnswered((attempt) => load(module, attempt), signal))
+  modules.set(module, mount)
   if (signal.aborted) return undefined
   return mount(root, contextOf(user, page.name, signal))
+}
+
+/** The modules that were loaded, by their address. */
+const modules = new Map<string, MountPage>()
+
+/** A browser may remember that a module failed, so each attempt has an address of its own. */
+async function load(module: string, attempt: number): Promise<MountPage> {
+  const address = attempt === 0 ? module : `${module}?attempt=${attempt}`
+  return ((await import(address)) as { default: MountPage }).default
+}
+
+/** The attempts to load a part of a page. */
+const mostAttempts = 3
+
+/** Loads a part of a page again, once the node answers. */
+async function whenAnswered<T>(loadPart: (attempt: number) => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await loadPart(attempt)
+    } catch (error) {
+      if (attempt + 1 === mostAttempts || signal.aborted) throw error
+      await nodeAnswers()
+    }
+  }
 }
 
 function addStylesheet(href: string, signal: AbortSignal): Promise<void> {
@@ -61,7 +87,10 @@ function addStylesheet(href: string, signal: AbortSignal): Promise<void> {
   signal.addEventListener('abort', () => link.remove())
   return new Promise((resolve, reject) => {
     link.addEventListener('load', () => resolve())
-    link.addEventListener('error', () => reject(new Error(`${href} cannot be loaded.`)))
+    link.addEventListener('error', () => {
+      link.remove()
+      reject(new Error(`${href} cannot be loaded.`))
+    })
     document.head.append(link)
   })
 }

@@ -65,10 +65,10 @@ export async function loadSession(): Promise<void> {
 }
 
 /** Asks the node, until it answers. */
-export async function get(path: string, method = 'GET'): Promise<Response> {
+export async function get(path: string): Promise<Response> {
   for (;;) {
     try {
-      return await askNode(path, { method, cache: 'no-store' })
+      return await askNode(path, { cache: 'no-store' })
     } catch {
       await nodeAnswers()
     }
@@ -133,14 +133,9 @@ export async function sessionFetch(
       return null
     })
     if (answer === null) continue
-    if (answer.status === 404 && !(await isRoute(path))) return notRunning()
+    if (answer.headers.get('nodekeep-route') === 'none') return notRunning()
     if (answer.status !== 401 || !(await askToSignIn())) return answer
   }
-}
-
-/** Whether the node has a route for a path. It answers 405 if there is one, since no route takes OPTIONS. */
-async function isRoute(path: string): Promise<boolean> {
-  return (await get(path, 'OPTIONS')).status !== 404
 }
 
 /** The answer to a request whose route is gone with its plugin. It is not 404, since nobody knows whether something is there. */

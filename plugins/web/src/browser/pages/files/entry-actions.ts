@@ -10,7 +10,7 @@ import { copy, move, newFolder, removal, unreadable } from './entry-operations.t
 import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
 import type { Entry } from './listing.ts'
-import { nameFault, shownName } from './names.ts'
+import { nameFault, shownName, stemLength } from './names.ts'
 import { archiveAddress, contentAddress, pathIn } from './paths.ts'
 import type { Tasks } from './tasks.ts'
 import { upload } from './upload.ts'
@@ -65,7 +65,12 @@ export class EntryActions {
   async rename(entry: Entry): Promise<void> {
     await ask({
       title: texts.files.of(texts.files.rename, shownName(entry.name)),
-      field: { label: texts.files.newName, value: entry.name },
+      field: {
+        label: texts.files.newName,
+        value: entry.name,
+        // A name that is typed over the extension would lose it.
+        ...(entry.type === 'file' && { selected: stemLength(entry.name) }),
+      },
       agree: texts.files.rename,
       check: (name) => {
         if (name === entry.name.trim()) return null

@@ -54,8 +54,7 @@ export function unreadable(title: string, path: string): Work {
     path,
     ifExists: 'ask',
     isQuiet: false,
-    isHopeless: true,
-    attempt: () => Promise.reject(new Error(texts.files.unreadable)),
+    attempt: async () => new Refusal(400, texts.files.unreadable),
     isDone: async () => false,
   }
 }

@@ -17,9 +17,20 @@ export function nameFault(name: string): string | null {
   return name === '' || name === '.' || name === '..' || /[/\\]/.test(name) ? texts.files.badName : null
 }
 
-/** Returns a name with a number before its extension, such as `cat (2).jpg`. */
-export function numberedName(name: string, number: number): string {
+/** The most bytes of a name in UTF-8. The node refuses longer ones. */
+const mostNameBytes = 255
+
+/** The characters of a name before its extension. */
+export function stemLength(name: string): number {
   const dot = name.lastIndexOf('.')
-  const end = dot > 0 ? dot : name.length
-  return `${name.slice(0, end)} (${number})${name.slice(end)}`
+  return dot > 0 ? dot : name.length
+}
+
+/** Returns a name with a number before its extension, such as `cat (2).jpg`. A long name loses the end of its stem. */
+export function numberedName(name: string, number: number): string {
+  const stem = [...name.slice(0, stemLength(name))]
+  const rest = ` (${number})${name.slice(stemLength(name))}`
+  const bytesOf = (text: string) => new TextEncoder().encode(text).length
+  while (stem.length > 1 && bytesOf(stem.join('') + rest) > mostNameBytes) stem.pop()
+  return stem.join('') + rest
 }

@@ -22,11 +22,20 @@ interface PreviewProps {
 /** Shows the content of the file that the person opened, over the page. */
 export function Preview({ folder, actions, page }: PreviewProps): VNode | null {
   const name = actions.previewed.value
+  const isOpen = name !== null
+  useEffect(() => {
+    if (!isOpen) return
+    const close = () => {
+      actions.previewed.value = null
+      actions.focusRows()
+    }
+    // "Back" of a browser or a phone closes the file, and the folder stays.
+    history.pushState(null, '')
+    addEventListener('popstate', close)
+    return () => removeEventListener('popstate', close)
+  }, [isOpen])
   if (name === null) return null
-  const close = () => {
-    actions.previewed.value = null
-    actions.focusRows()
-  }
+  const close = () => history.back()
   const step = (by: 1 | -1) => {
     const entries = folder.entries.value ?? []
     const from = entries.findIndex((entry) => entry.name === name)

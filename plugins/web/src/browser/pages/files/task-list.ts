@@ -57,7 +57,7 @@ function TaskRow({ task, tasks }: { task: Task; tasks: Tasks }): VNode {
     ${state.is === 'running' && html`<progress max="100" value=${state.percent ?? undefined} aria-label=${name}></progress>`}
     <span class=${state.is === 'failed' ? 'fault' : 'state'}>${stateText(state)}</span>
     ${state.is === 'exists' && answers.map(([text, how]) => button(text, () => tasks.answer(task, how)))}
-    ${state.is === 'failed' && !task.work.isHopeless && button(texts.files.retry, () => tasks.retry(task))}
+    ${state.is === 'failed' && state.canRetry && button(texts.files.retry, () => tasks.retry(task))}
     ${!hasEnded(state) && state.is !== 'exists' && button(texts.cancel, () => tasks.cancel(task))}
   </li>`
 }

@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, signal } from '@preact/signals'
-import type { Refusal } from '../../refusal.ts'
+import { Refusal } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
 import { numberedName } from './names.ts'
 import { folderOf, nameOf, pathIn } from './paths.ts'
@@ -28,8 +28,6 @@ export interface Work {
   readonly ifExists: IfExists
   /** Whether it is shown only if it takes a while, or fails. Such works do not wait for uploads. */
   readonly isQuiet: boolean
-  /** Whether each attempt fails, so that the person is offered no other one. */
-  readonly isHopeless?: boolean
   /**
    * Resolves to `null` when it is done; to a refusal with the status 412 if something is at the destination, and with the status
    * 0 if the node does not answer.
@@ -43,7 +41,7 @@ export interface Work {
 type TaskState =
   | { readonly is: 'waiting' | 'away' | 'done' | 'cancelled' | 'skipped' | 'exists' }
   | { readonly is: 'running'; readonly percent: number | null }
-  | { readonly is: 'failed'; readonly reason: string }
+  | { readonly is: 'failed'; readonly reason: string; readonly canRetry: boolean }
 
 /** A work that waits, runs or has ended. */
 export interface Task {
@@ -217,7 +215,7 @@ export class Tasks {
         if (signal.aborted || (await work.isDone(path))) return { is: 'done' }
       } else if (refusal.status !== 401 || !(await this.#page.signIn())) return failed(refusal)
     }
-    return { is: 'failed', reason: texts.files.broken }
+    return { is: 'failed', reason: texts.files.broken, canRetry: true }
   }
 }
 
@@ -230,6 +228,10 @@ function newQueue(): Queue {
   return { waiting: [], running: 0 }
 }
 
+/** Statuses of refusals that the same request gets again: its name or its size is wrong. */
+const lasting = new Set([400, 413, 414])
+
 function failed(error: unknown): TaskState {
-  return { is: 'failed', reason: error instanceof TypeError ? texts.files.broken : (error as Error).message }
+  const reason = error instanceof TypeError ? texts.files.broken : (error as Error).message
+  return { is: 'failed', reason, canRetry: !(error instanceof Refusal && lasting.has(error.status)) }
 }

@@ -20,6 +20,15 @@ export function HealthPart({ page }: { page: PageContext }): VNode {
       report &&
       html`<p role="status">${report.status === 'ok' ? words.ok : words.degraded}</p>
         <p class="hint">${words.since(durationText(report.uptime))}</p>
+        <ul class="attention">
+          ${Object.entries(report.checks)
+            .filter(([, { ok, message }]) => !ok || message !== undefined)
+            .map(
+              ([name, { ok, state, message }]) =>
+                html`<li key=${name} class=${ok ? 'warning' : 'fault'}>${message ?? words.failing(name, state)}</li>`,
+            )}
+        </ul>
+        <details><summary>${words.checks}</summary>
         <table aria-label=${words.checks}>
           <thead><tr><th scope="col">${words.check}</th><th scope="col">${words.result}</th></tr></thead>
           <tbody>
@@ -30,7 +39,8 @@ export function HealthPart({ page }: { page: PageContext }): VNode {
               </tr>`,
             )}
           </tbody>
-        </table>`
+        </table>
+        </details>`
     }
   `
 }
