@@ -3,7 +3,8 @@ import type { NodeFolder } from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import { PluginFailure } from './failure.ts'
-import { locatePlugin, type PluginManifest } from './locate-plugin.ts'
+import { locatePlugin } from './locate-plugin.ts'
+import type { PluginManifest } from './plugin-manifest.ts'
 
 /** A plugin that the configuration enables, with the manifest of its package. */
 interface InstalledPlugin {

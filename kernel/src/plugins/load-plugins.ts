@@ -5,7 +5,8 @@ import { checkSectionClaims } from '../configuration/sections.ts'
 import { runInContextOf } from '../faults/fault-context.ts'
 import { PluginFailure } from './failure.ts'
 import { checkDeclarations, importPlugin, sdkVersion } from './import-plugin.ts'
-import { locatePlugin, type PluginManifest } from './locate-plugin.ts'
+import { locatePlugin } from './locate-plugin.ts'
+import type { PluginManifest } from './plugin-manifest.ts'
 import { type OnFault, PluginRecord } from './plugin-record.ts'
 
 interface LoadOptions {

@@ -4,7 +4,7 @@ import type { SectionClaim } from '../configuration/sections.ts'
 import { messageOf } from '../errors/error-text.ts'
 import { depthInStack, type FaultKind, type FaultOwner, originOf } from '../faults/fault-context.ts'
 import { PluginFailure, type PluginPhase } from './failure.ts'
-import type { PluginManifest } from './locate-plugin.ts'
+import type { PluginManifest } from './plugin-manifest.ts'
 
 /**
  * - `disabled`: switched off, by configuration or at run time
