@@ -23,15 +23,25 @@ test('The table of errors equals the codes of the SDK', async (t) => {
   t.strictSame(described, { ...errorStatus })
 })
 
+test('A heading that is there twice is refused', async (t) => {
+  t.throws(() => section('Errors', `${page}\n## Errors\n`), /2 times/)
+})
+
 /** Returns the reference of one entry of the package: `.`, or a path that has a heading of its own. */
 function referenceOf(entry: string): string {
   const [main = '', ...others] = section('Reference').split(/^### `@nodekeep\/plugin-sdk\//m)
-  if (entry === '.') return main
-  return others.find((text) => text.startsWith(`${entry.slice(2)}\``)) ?? ''
+  return entry === '.' ? main : only(others, `${entry.slice(2)}\``)
 }
 
-function section(title: string): string {
-  return page.split(/^## /m).find((text) => text.startsWith(`${title}\n`)) ?? ''
+function section(title: string, document = page): string {
+  return only(document.split(/^## /m), `${title}\n`)
+}
+
+/** @throws Error if not exactly one text has this start */
+function only(texts: readonly string[], start: string): string {
+  const found = texts.filter((text) => text.startsWith(start))
+  if (found.length !== 1) throw new Error(`The heading "${start.trim()}" is there ${found.length} times.`)
+  return found.join()
 }
 
 function firstColumn(text: string): string[] {

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { root } from '../run/command.ts'
-import { changedFiles, defaultBase, reachedFiles } from '../walls/reached.ts'
+import { reachedByChange } from '../run/reached.ts'
 import type { Bench } from './bench.ts'
 import { figureRow, withFigures } from './figures-table.ts'
 import { figuresOf, measure } from './measure.ts'
@@ -26,7 +26,7 @@ const parts = await findParts()
 const program = new Command('npm run bench --')
   .description('Measure the node beside its baselines.')
   .argument('[part...]', `${[...parts.keys()].join(', ')}; all of them if none is named`)
-  .option('--changed [base]', `only the parts that a change reaches, of all since a commit (${defaultBase})`)
+  .option('--changed [base]', `only the parts that a change reaches, of all since a commit (origin/main)`)
   .option('--json', 'print an object for each row')
   .option('--only <words>', 'only the rows that have these words in their names', '')
   .option('--write', 'write each row into the table of test/bench/README.md')
@@ -40,7 +40,8 @@ async function chosen(named: readonly string[], { changed }: Options): Promise<s
       program.error(`There is no bench "${part}". There are: ${[...parts.keys()].join(', ')}.`)
   const asked = [...parts].filter(([part]) => named.length === 0 || named.includes(part))
   if (changed === undefined) return asked.map(([part]) => part)
-  const reached = await reachedFiles(await changedFiles(changed === true ? defaultBase : changed))
+  const files = asked.map(([, file]) => file)
+  const reached = await reachedByChange(changed === true ? 'origin/main' : changed, files)
   const left = asked.filter(([, file]) => reached.has(file)).map(([part]) => part)
   console.error(left.length > 0 ? `The change reaches ${left.join(', ')}.` : 'The change reaches no part.')
   return left

@@ -1,11 +1,10 @@
 /**
  * `npm test`: lint, types, walls, and the tests of the packages and of one whole node of each kind.
- * `npm run test:whole`: all other tests. `.ci/run` runs both.
+ * `npm run test:whole`: all other tests.
+ * `npm run test:all`: both, with the coverage of the packages (`coverage.ts`). `.ci/run` runs this.
  * With files or folders: only their tests, of both halves.
- * `--changed [BASE]`: only the tests of this half that a change reaches (`changed-tests.ts`).
- * `--record`: records the CPU time of the parts that ran wholly (`budget.ts`).
- * With the variable `TEST_COVERAGE`, both halves measure the coverage. The second one compares that of both with the record, or
- * records it (`coverage.ts`).
+ * `--changed [BASE]`: only the tests of this half that a change reaches (`reached.ts`).
+ * `--record`: records the CPU time of the parts that ran wholly (`budget.ts`), and the coverage.
  *
  * The tests use tap as their library. They do not run through the command `tap run`, for three reasons:
  *
@@ -20,27 +19,26 @@
  */
 import { parseArgs } from 'node:util'
 import { ofWholeParts, overBudget, readRecord, recordBudgets, withoutBudget } from './budget.ts'
-import { changedTests } from './changed-tests.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
-import { belowFloor, Coverage, coverageVariable, readCoverage, recordCoverage } from './coverage.ts'
+import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.ts'
+import { reachedByChange, reasons } from './reached.ts'
 import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
-import { findHalf, findTestFiles } from './test-files.ts'
+import { findTestFiles, findTests } from './test-files.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     whole: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
     changed: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
 })
-const half = options.whole ? 'whole' : 'packages'
 const isOfPaths = positionals.length > 0 && !options.changed
-const coverageFile = options.changed || isOfPaths ? undefined : process.env[coverageVariable]
-// The tests must not see it.
-delete process.env[coverageVariable]
+const takesChecks = !isOfPaths && !options.whole && !options.record
+const coverage = options.all && !isOfPaths && !options.changed ? new Coverage() : undefined
 
 interface Step {
   readonly name: string
@@ -73,18 +71,20 @@ process.exitCode = total.failed > 0 ? 1 : 0
 /** @throws Error if git does not know the base of a change */
 async function select(): Promise<readonly string[]> {
   if (options.changed) {
-    const { files, reason } = await changedTests(positionals, await findHalf(half))
-    console.log(reason)
-    return files
+    const [base = 'HEAD'] = positionals
+    const all = await findTests(options)
+    const reached = await reachedByChange(base, all)
+    console.log(`${reached.size} of ${all.length} test files are reached by what changed since ${base}`)
+    for (const reason of reasons(reached)) console.log(reason)
+    return [...reached.keys()].sort()
   }
-  const files = isOfPaths ? await findTestFiles(positionals) : await findHalf(half)
+  const files = isOfPaths ? await findTestFiles(positionals) : await findTests(options)
   if (files.length === 0) failed.push('no tests were found')
   return files
 }
 
 async function run(): Promise<TestRun> {
-  const coverage = coverageFile === undefined ? undefined : new Coverage()
-  const run = await runSelected(isOfPaths || options.whole || options.record ? [] : checks, coverage)
+  const run = await runSelected(takesChecks ? checks : [])
   if (run.failures) console.log(`\n${run.failures}`)
   for (const line of skippedLines(run.files)) console.log(line)
   const used = await ofWholeParts(run.cpuSeconds, files)
@@ -97,28 +97,23 @@ async function run(): Promise<TestRun> {
     for (const line of withoutBudget(used, record)) console.log(line)
     failed.push(...overBudget(used, record))
   }
-  if (coverageFile !== undefined && coverage !== undefined) {
-    await coverage.addSaved(coverageFile)
-    await coverage.save(coverageFile)
-    if (options.whole) {
-      const covered = coverage.percentages()
-      for (const [name, percent] of covered)
-        console.log(`${percent.toFixed(1).padStart(5)} % of the lines of ${name} ran`)
-      // `needsPrograms` names the programs that a skipped test would have run.
-      const lacksPrograms = run.files.some(({ skippedTests }) =>
-        skippedTests.some((test) => test.includes('This test needs the program')),
-      )
-      if (isRecorded) await recordCoverage(covered)
-      else if (lacksPrograms)
-        console.log('The coverage is not judged, since tests were skipped for missing programs.')
-      else failed.push(...belowFloor(covered, await readCoverage()))
-    }
-  }
+  if (coverage === undefined) return run
+  const covered = coverage.percentages()
+  for (const [name, percent] of covered)
+    console.log(`${percent.toFixed(1).padStart(5)} % of the lines of ${name} ran`)
+  // `needsPrograms` names the programs that a skipped test would have run.
+  const lacksPrograms = run.files.some(({ skippedTests }) =>
+    skippedTests.some((test) => test.includes('This test needs the program')),
+  )
+  if (isRecorded) await recordCoverage(covered)
+  else if (lacksPrograms)
+    console.log('The coverage is not judged, since tests were skipped for missing programs.')
+  else failed.push(...belowFloor(covered, await readCoverage()))
   return run
 }
 
 /** Runs the selected tests beside these steps. */
-async function runSelected(steps: readonly Step[], coverage: Coverage | undefined): Promise<TestRun> {
+async function runSelected(steps: readonly Step[]): Promise<TestRun> {
   const usesInstallation = files.some((file) => file.startsWith('test/outside/'))
   const needsPackages = (file: string) => /^test\/(outside|release|update)\//.test(file)
   const usesPackages = files.some(needsPackages)
@@ -151,7 +146,10 @@ async function runSelected(steps: readonly Step[], coverage: Coverage | undefine
     before: [prepare, ...steps.map((step) => () => take(step))],
     isReady: async (file) => !needsPackages(file) || prepared.promise,
     onFile: printFile,
-    ...(coverage && { coverage: { of: coverage, folder: folder.coverage } }),
+    // Packages that are packed and installed elsewhere are not those of the sources.
+    ...(coverage && {
+      coverage: { of: coverage, folder: folder.coverage, isMeasured: (file) => !needsPackages(file) },
+    }),
   })
   console.log(`${run.failed > 0 ? 'FAIL' : 'ok  '} tests (${seconds(performance.now() - since)})`)
   return run

@@ -1,18 +1,12 @@
 /**
- * The lines of the packages that run while the tests of both halves run, by V8's coverage, which each process of Node writes when it ends. It counts
- * processes from the sources: not those of a packed release, and not those that were killed.
+ * The lines of the packages that run while all tests run, by V8's coverage, which each process of Node writes when it ends. It
+ * counts processes from the sources: not those of a packed release, and not those that were killed. In a function that comes from the
+ * cache of compiled code, V8 counts no branches: all its lines have run.
  */
-import { existsSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './command.ts'
-
-/**
- * Names the file that keeps the coverage of one half for the other one. Without this variable, no coverage is measured. `.ci/run`
- * sets it.
- */
-export const coverageVariable = 'TEST_COVERAGE'
 
 const recordFile = join(root, 'test/run/coverage.json')
 
@@ -58,25 +52,6 @@ export class Coverage {
       if (written !== null) await this.#addWritten(written)
     }
     await rm(folder, { recursive: true, force: true })
-  }
-
-  /** Adds what `save` has written, if the file exists. */
-  async addSaved(path: string): Promise<void> {
-    if (!existsSync(path)) return
-    const saved: Record<string, number[]> = JSON.parse(await readFile(path, 'utf8'))
-    for (const [file, indexes] of Object.entries(saved)) {
-      const { ran } = await this.#file(file)
-      for (const index of indexes) ran[index] = true
-    }
-  }
-
-  /** Writes the files with the indexes of the lines that ran, for the run of the other half. */
-  async save(path: string): Promise<void> {
-    const files = Array.from(this.#files, ([file, { ran }]) => [
-      file,
-      ran.flatMap((isRun, index) => (isRun ? [index] : [])),
-    ])
-    await writeFile(path, JSON.stringify(Object.fromEntries(files)))
   }
 
   async #addWritten({ result }: Written): Promise<void> {

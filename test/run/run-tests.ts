@@ -28,8 +28,12 @@ interface Options {
   readonly isReady: (file: string) => Promise<boolean>
   /** Called for each file as it ends. */
   readonly onFile: (result: FileResult) => void
-  /** Measures the coverage, with a folder for what the processes write. */
-  readonly coverage?: { readonly of: Coverage; readonly folder: string }
+  /** Measures the coverage by those files, with a folder for what the processes write. */
+  readonly coverage?: {
+    readonly of: Coverage
+    readonly folder: string
+    readonly isMeasured: (file: string) => boolean
+  }
 }
 
 /** Runs test files, in groups that share a process. Each runs once. */
@@ -47,9 +51,10 @@ export async function runTests(
   const tests = groups.map((group) => async () => {
     const [first] = group
     if (!(await isReady(first))) return
-    const written = coverage && join(coverage.folder, `${groups.indexOf(group)}`)
+    const measured = coverage?.isMeasured(first) ? coverage : undefined
+    const written = measured && join(measured.folder, `${groups.indexOf(group)}`)
     const run = await runGroup(group, { ...env, ...(written && { NODE_V8_COVERAGE: written }) })
-    if (written) await coverage.of.add(written)
+    if (written) await measured.of.add(written)
     const part = partOf(first)
     cpuSeconds.set(part, (cpuSeconds.get(part) ?? 0) + run.cpuSeconds)
     for (const result of run.results) {

@@ -1,18 +1,16 @@
 import { glob, stat } from 'node:fs/promises'
 import { root } from './command.ts'
 
-/** The tests that `npm test` runs, or those that `npm run test:whole` runs. */
-type Half = 'packages' | 'whole'
-
-const folders: Record<Half, string> = {
-  packages: '{plugin-sdk/test,kernel/test,plugins/*/test,examples/*/test,test/{contract,node}}',
-  whole: 'test/!(contract|node)',
-}
+const ofPackages = '{plugin-sdk/test,kernel/test,plugins/*/test,examples/*/test,test/{contract,node}}'
+const ofWhole = 'test/!(contract|node)'
 const exclude = ['**/node_modules/**', '**/fixtures/**', '**/dist/**']
 
-/** Finds the test files of a half. Returns their paths from the root of the repository, in order. */
-export function findHalf(half: Half): Promise<string[]> {
-  return find([inFolder(folders[half])])
+/**
+ * Finds the test files of `npm test`, of `npm run test:whole`, or of `npm run test:all`. Returns their paths from the root of the
+ * repository, in order.
+ */
+export function findTests({ whole, all }: { whole: boolean; all: boolean }): Promise<string[]> {
+  return find((all ? [ofPackages, ofWhole] : [whole ? ofWhole : ofPackages]).map(inFolder))
 }
 
 /**

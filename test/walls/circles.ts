@@ -1,6 +1,5 @@
-import { posix } from 'node:path'
+import type { ImportGraph } from './import-graph.ts'
 import type { Package } from './packages.ts'
-import type { SourceImports } from './program.ts'
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -10,25 +9,23 @@ type Graph = ReadonlyMap<string, ReadonlySet<string>>
  *
  * @returns one line for each circle, with a shortest way around it
  */
-export function checkCircles(packages: readonly Package[], files: readonly SourceImports[]): string[] {
+export function checkCircles(packages: readonly Package[], imports: ImportGraph): string[] {
   return packages
     .filter(({ folder }) => folder !== '')
     .flatMap(({ folder }) => {
-      const sources = files.filter(({ file }) => file.startsWith(`${folder}/src/`))
-      return circlesOf(graphOf(sources)).map(
+      const isSource = (file: string) => file.startsWith(`${folder}/src/`)
+      return circlesOf(graphOf(imports, isSource)).map(
         (circle) => `${folder}: a circle of imports: ${circle.join(' -> ')}`,
       )
     })
 }
 
 /** Which files and folders import which of those beside them. The path of a folder ends with a slash. */
-function graphOf(sources: readonly SourceImports[]): Graph {
-  const known = new Set(sources.map(({ file }) => file))
+function graphOf(imports: ImportGraph, isSource: (file: string) => boolean): Graph {
   const graph = new Map<string, Set<string>>()
-  for (const { file, imports } of sources) {
-    for (const specifier of imports) {
-      const target = posix.join(posix.dirname(file), specifier)
-      if (!specifier.startsWith('.') || !known.has(target)) continue
+  for (const [file, targets] of imports) {
+    for (const target of targets) {
+      if (!isSource(file) || !isSource(target) || !imports.has(target)) continue
       const [from, to] = besideEachOther(file, target)
       graph.set(from, (graph.get(from) ?? new Set()).add(to))
     }

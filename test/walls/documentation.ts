@@ -1,3 +1,4 @@
+import { sourceOf } from './import-graph.ts'
 import type { Package } from './packages.ts'
 import type { SourceProgram } from './program.ts'
 
@@ -14,10 +15,7 @@ export function checkDocumentation(packages: readonly Package[], program: Source
 }
 
 function entryFiles({ folder, manifest }: Package): string[] {
-  const sources = Object.values(manifest.exports ?? {}).flatMap((target) =>
-    typeof target === 'string' ? [] : (target['nodekeep-source'] ?? []),
-  )
-  return sources.map((source) => source.replace(/^\./, folder))
+  return Object.values(manifest.exports ?? {}).flatMap((target) => sourceOf(folder, target) ?? [])
 }
 
 function undocumented({ folder }: Package, entry: string, program: SourceProgram): string[] {

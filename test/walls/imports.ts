@@ -1,5 +1,6 @@
 import { isBuiltin } from 'node:module'
 import { posix } from 'node:path'
+import { type ImportGraph, ownerOf, sourceOf } from './import-graph.ts'
 import type { Package, PackageKind } from './packages.ts'
 import type { SourceImports, SourceProgram } from './program.ts'
 import { reaches, type Side, sidesOf } from './sides.ts'
@@ -40,11 +41,12 @@ interface House {
 export function checkImports(
   packages: readonly Package[],
   { files, browserFiles, browserKnowsNode }: SourceProgram,
+  graph: ImportGraph,
 ): string[] {
   const house = {
     packages,
     browserEntries: sdkEntries(packages, browserFiles),
-    nodeEntries: sdkEntries(packages, needingOnlyNode(packages, files)),
+    nodeEntries: sdkEntries(packages, needingOnlyNode(packages, files, graph)),
     sideOf: sidesOf(files),
   }
   const breaches = files
@@ -59,20 +61,24 @@ export function checkImports(
 }
 
 /** Returns the files that import nothing but modules of Node, and other such files. The whole SDK is none of them. */
-function needingOnlyNode(packages: readonly Package[], files: readonly SourceImports[]): ReadonlySet<string> {
-  const found = new Map(files.map(({ file, imports }) => [file, imports]))
+function needingOnlyNode(
+  packages: readonly Package[],
+  files: readonly SourceImports[],
+  graph: ImportGraph,
+): ReadonlySet<string> {
+  const found = new Set(
+    files.flatMap(({ file, imports }) =>
+      imports.every((each) => isBuiltin(each) || each.startsWith('.')) ? file : [],
+    ),
+  )
   for (const { kind, folder } of packages) {
     if (kind === 'sdk') found.delete(posix.join(folder, 'src/index.ts'))
   }
   for (let size = -1; size !== found.size; ) {
     size = found.size
-    for (const [file, imports] of found) {
-      const isMet = (each: string) =>
-        isBuiltin(each) || (each.startsWith('.') && found.has(posix.join(posix.dirname(file), each)))
-      if (!imports.every(isMet)) found.delete(file)
-    }
+    for (const file of found) if (!graph.get(file)?.isSubsetOf(found)) found.delete(file)
   }
-  return new Set(found.keys())
+  return found
 }
 
 /** The entries of the SDK whose source is among some files. */
@@ -81,15 +87,14 @@ function sdkEntries(packages: readonly Package[], sources: ReadonlySet<string>):
     .filter(({ kind }) => kind === 'sdk')
     .flatMap(({ folder, manifest }) =>
       Object.entries(manifest.exports ?? {}).flatMap(([path, target]) => {
-        const source = typeof target === 'string' ? target : (target['nodekeep-source'] ?? '')
-        return sources.has(posix.join(folder, source)) ? [posix.join(manifest.name, path)] : []
+        const source = sourceOf(folder, target)
+        return source && sources.has(source) ? [posix.join(manifest.name, path)] : []
       }),
     )
 }
 
 function checkFile(house: House, { file, imports }: SourceImports): string[] {
-  const owner = house.packages.find(({ folder }) => folder === '' || file.startsWith(`${folder}/`))
-  if (!owner) return []
+  const owner = ownerOf(house.packages, file)
   const breaches = imports.map((specifier) => checkImport(house, owner, file, specifier))
   return breaches.filter((breach) => breach !== undefined).map((breach) => `${file}: ${breach}`)
 }

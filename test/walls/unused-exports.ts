@@ -1,4 +1,4 @@
-import { posix } from 'node:path'
+import { sourceOf } from './import-graph.ts'
 import type { Package } from './packages.ts'
 import { everyName, type SourceProgram } from './program.ts'
 
@@ -29,8 +29,7 @@ export function checkUnusedExports(packages: readonly Package[], program: Source
 /** The sources of a package that others load: those of its exports, of its inner imports, and of the plugin. */
 function entryFiles({ folder, manifest }: Package): string[] {
   const targets = [...Object.values(manifest.exports ?? {}), ...Object.values(manifest.imports ?? {})]
-  const sources = targets.map((target) => (target as Record<string, string>)['nodekeep-source'])
-  return [...sources, manifest.nodekeep?.source].flatMap((source) =>
-    source ? posix.join(folder, source) : [],
+  return [...targets, { 'nodekeep-source': manifest.nodekeep?.source }].flatMap(
+    (target) => sourceOf(folder, target) ?? [],
   )
 }

@@ -460,6 +460,24 @@ test('no document offers a real wallet as the owner', async (t) => {
   bites(t, { 'config/README.md': `"owner": "${wallet}"\n` }, /config\/README\.md: .*write a placeholder/)
 })
 
+test('documents name files and folders that are there', async (t) => {
+  const sound = [
+    '[The plugin](../plugins/notes/README.md#limits), `plugins/notes/src/index.ts`, `src/index.ts`, `index.ts`',
+    '`plugins/notes/journal.sqlite` of the data folder, `GET /src/gone`, [a page](https://example.org/gone)',
+  ]
+  t.strictSame(checkWalls(house(t, { 'kernel/README.md': sound.join('\n') })), [])
+  const gone = [
+    '[The plugin](../plugins/gone/README.md#limits), `plugins/notes/src/gone`, `plugins/gone`, `src/gone.ts`',
+    'The unit is in `unit.ts`.',
+  ]
+  t.strictSame(
+    checkWalls(house(t, { 'kernel/README.md': gone.join('\n') })),
+    ['../plugins/gone/README.md', 'plugins/notes/src/gone', 'plugins/gone', 'src/gone.ts', 'unit.ts'].map(
+      (name) => `kernel/README.md: there is no "${name}"`,
+    ),
+  )
+})
+
 test('each threat in SECURITY.md names a test that is there', async (t) => {
   const file = 'plugins/notes/test/notes.test.ts'
   const source = "import { test } from 'tap'\ntest('a note of another user is not found', () => {})\n"

@@ -1,8 +1,10 @@
 import { checkCircles } from './circles.ts'
 import { checkComments } from './comments.ts'
 import { checkConsumers } from './consumers.ts'
+import { checkDocumentPaths } from './document-paths.ts'
 import { checkDocumentation } from './documentation.ts'
 import { checkFileNames } from './file-names.ts'
+import { importGraph } from './import-graph.ts'
 import { checkImports } from './imports.ts'
 import { checkAddresses, checkInstalls } from './installs.ts'
 import { checkManifests } from './manifests.ts'
@@ -21,23 +23,25 @@ import { checkUnusedExports } from './unused-exports.ts'
  */
 export function checkWalls(root: string): string[] {
   const packages = readPackages(root)
-  return withProgram(root, (program) => [
-    ...checkImports(packages, program),
-    ...checkCircles(packages, program.files),
-    ...checkManifests(root, packages),
-    ...checkPluginPlaces(root, packages),
-    ...checkInstalls(root),
-    ...checkAddresses(root),
-    ...checkSampleWallets(root),
-    ...checkRegistryNames(root),
-    ...checkSecurityTests(root),
-    ...checkDocumentation(packages, program),
-    ...checkConsumers(root, packages, program),
-    ...checkUnusedExports(packages, program),
-    ...checkComments(
-      root,
-      program.files.map(({ file }) => file),
-    ),
-    ...checkFileNames(program.files.map(({ file }) => file)),
-  ])
+  return withProgram(root, (program) => {
+    const graph = importGraph(packages, program.files)
+    const files = [...graph.keys()]
+    return [
+      ...checkImports(packages, program, graph),
+      ...checkCircles(packages, graph),
+      ...checkManifests(root, packages),
+      ...checkPluginPlaces(root, packages),
+      ...checkInstalls(root),
+      ...checkAddresses(root),
+      ...checkSampleWallets(root),
+      ...checkRegistryNames(root),
+      ...checkSecurityTests(root),
+      ...checkDocumentation(packages, program),
+      ...checkDocumentPaths(root, packages, files),
+      ...checkConsumers(root, packages, program),
+      ...checkUnusedExports(packages, program),
+      ...checkComments(root, files),
+      ...checkFileNames(files),
+    ]
+  })
 }
