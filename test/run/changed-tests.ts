@@ -28,12 +28,12 @@ interface Sources {
 /**
  * Chooses the tests that a change reaches.
  *
- * @param arguments_ the commit with which the work is compared, where it forked from HEAD; nothing means HEAD
+ * @param base the commit with which the work is compared, where it forked from HEAD
  * @param tests the test files to choose from
  * @returns the files, and one line that says why
  * @throws Error if git refuses
  */
-export async function changedTests([base = 'HEAD']: readonly string[], tests: readonly string[]) {
+export async function changedTests(base: string, tests: readonly string[]) {
   const changed = await changedFiles(base)
   const textOf = (file: string) =>
     existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : ''

@@ -18,7 +18,7 @@
  *
  * Each test runs once: a failure is a failure. It is printed by `tap replay`.
  */
-import { parseArgs } from 'node:util'
+import { Command, Option } from 'commander'
 import { ofWholeParts, overBudget, readRecord, recordBudgets, withoutBudget } from './budget.ts'
 import { changedTests } from './changed-tests.ts'
 import { runTool } from './command.ts'
@@ -28,16 +28,24 @@ import { installationVariable, makeRunFolder, tarballsVariable } from './run-fol
 import { runTests, type TestRun } from './run-tests.ts'
 import { findHalf, findTestFiles } from './test-files.ts'
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    whole: { type: 'boolean', default: false },
-    changed: { type: 'boolean', default: false },
-    record: { type: 'boolean', default: false },
-  },
-})
+const isWhole = process.argv.includes('--whole')
+const program = new Command(isWhole ? 'npm run test:whole --' : 'npm test --')
+  .description(
+    isWhole
+      ? 'Run the tests of browsers, packed releases, updates, installations and gateways.'
+      : 'Run lint, types, walls, and the tests of the packages and of one whole node of each kind.',
+  )
+  .argument('[path...]', 'run only the tests of these files or folders, of both halves')
+  .option('--changed [base]', 'run only the tests that a change reaches, of all since a commit (HEAD)')
+  .option('--record', 'record the CPU time of the parts that ran wholly')
+  .addOption(new Option('--whole').hideHelp())
+  .parse()
+const paths = program.args
+const options = program.opts<{ whole?: true; changed?: string | true; record?: true }>()
+if (options.changed !== undefined && paths.length > 0)
+  program.error('The tests are chosen by paths or by a change, not by both.')
 const half = options.whole ? 'whole' : 'packages'
-const isOfPaths = positionals.length > 0 && !options.changed
+const isOfPaths = paths.length > 0
 const coverageFile = options.changed || isOfPaths ? undefined : process.env[coverageVariable]
 // The tests must not see it.
 delete process.env[coverageVariable]
@@ -72,12 +80,13 @@ process.exitCode = total.failed > 0 ? 1 : 0
 
 /** @throws Error if git does not know the base of a change */
 async function select(): Promise<readonly string[]> {
-  if (options.changed) {
-    const { files, reason } = await changedTests(positionals, await findHalf(half))
+  if (options.changed !== undefined) {
+    const base = options.changed === true ? 'HEAD' : options.changed
+    const { files, reason } = await changedTests(base, await findHalf(half))
     console.log(reason)
     return files
   }
-  const files = isOfPaths ? await findTestFiles(positionals) : await findHalf(half)
+  const files = isOfPaths ? await findTestFiles(paths) : await findHalf(half)
   if (files.length === 0) failed.push('no tests were found')
   return files
 }
