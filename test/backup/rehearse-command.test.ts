@@ -104,6 +104,9 @@ test('the key of a person is proven, and the list says when one could be back', 
   t.match(await health.json(), { checks: { backup: { ok: true, state: 'available' } } })
 
   writeFileSync(join(folder, 'recovery.key'), keyFile)
-  t.match(await run(['rehearse', filename, '--key', join(folder, 'recovery.key')]), { code: 0, text: filename })
+  t.match(await run(['rehearse', filename, '--key', join(folder, 'recovery.key')]), {
+    code: 0,
+    text: filename,
+  })
   t.not((await statusOf(owner)).rehearsed, rehearsed)
 })
