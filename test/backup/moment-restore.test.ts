@@ -1,15 +1,13 @@
-// In a process of its own: it starts the command line and nodes, one after the other.
-import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { createTestNode, runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t, { test } from 'tap'
 
 t.setTimeout(120_000)
 
-const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const names = ['files', 'storage-local', 'storage-memory', 'backup']
 
@@ -26,16 +24,11 @@ test('a moment that another program has stored is put back, and restored as a ba
     join(folder, 'nodekeep.json'),
     JSON.stringify({ ...config, plugins: Object.fromEntries(from) }),
   )
-  const run = (...args: string[]) =>
-    new Promise<{ code: number; text: string }>((resolve) => {
-      execFile(
-        process.execPath,
-        [...process.execArgv, cli, 'backup', ...args],
-        { cwd: folder, env: { PATH: process.env.PATH } },
-        (error: ExecFileException | null, stdout, stderr) =>
-          resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),
-      )
-    })
+  const run = async (...args: string[]) => {
+    const env = { PATH: process.env.PATH }
+    const { code, stdout, stderr } = await runCommand(['backup', ...args], { cwd: folder, env })
+    return { code, text: stdout + stderr }
+  }
   const start = async (data: string): Promise<TestUser> => {
     await node?.stop()
     const plugins = Object.fromEntries(names.map((name) => [name, true]))
@@ -64,7 +57,10 @@ test('a moment that another program has stored is put back, and restored as a ba
   t.equal(await (await again.fetch('/read?path=/a')).text(), 'on the disk')
   t.strictSame(await stat(again), before, 'with its dates')
   let answer = await again.fetch('/read?path=/memory/b')
-  while (answer.status === 503) answer = await again.fetch('/read?path=/memory/b')
+  while (answer.status === 503) {
+    await delay(20)
+    answer = await again.fetch('/read?path=/memory/b')
+  }
   t.equal(await answer.text(), 'in memory')
   await node?.stop()
 

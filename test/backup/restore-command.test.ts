@@ -18,8 +18,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
+import { createTestNode, runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test, test } from 'tap'
 
 t.setTimeout(200_000)
@@ -63,16 +64,10 @@ function placeFor(t: Test) {
     )
   }
   configure({})
-  const begin = (args: readonly string[], options: readonly string[] = []): Command => {
-    const { promise: ended, resolve } = Promise.withResolvers<{ code: number; text: string }>()
-    const child = execFile(
-      process.execPath,
-      [...process.execArgv, ...options, cli, 'backup', ...args],
-      { cwd: folder, env: { PATH: process.env.PATH } },
-      (error: ExecFileException | null, stdout, stderr) =>
-        resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),
-    )
-    return { child, ended }
+  const env = { PATH: process.env.PATH }
+  const command = async (args: readonly string[]) => {
+    const { code, stdout, stderr } = await runCommand(['backup', ...args], { cwd: folder, env })
+    return { code, text: stdout + stderr }
   }
   return {
     folder,
@@ -95,23 +90,29 @@ function placeFor(t: Test) {
     },
     /** Runs a command that succeeds. */
     async run(...args: string[]): Promise<string> {
-      const { code, text } = await begin(args).ended
+      const { code, text } = await command(args)
       if (code !== 0) throw new Error(text)
       return text
     },
     /** Runs a command that fails, without a stack for people. */
     async refused(...args: string[]): Promise<string> {
-      const { code, text } = await begin(args).ended
+      const { code, text } = await command(args)
       if (code !== 1 || text.includes('    at ')) throw new Error(`${code} ${text}`)
       return text
     },
-    /** Begins a command, and waits until it asks the person at its terminal. */
+    /** Begins a command in a process of its own, and waits until it asks the person at its terminal. */
     async asking(...args: string[]): Promise<Command> {
-      const command = begin(args, asTerminal)
+      const { promise: ended, resolve } = Promise.withResolvers<{ code: number; text: string }>()
+      const child = execFile(
+        process.execPath,
+        [...process.execArgv, ...asTerminal, cli, 'backup', ...args],
+        { cwd: folder, env },
+        (error: ExecFileException | null, stdout, stderr) =>
+          resolve({ code: Number(error?.code ?? 0), text: stdout + stderr }),
+      )
       let text = ''
-      while (!text.includes('[y/N]'))
-        text += (await once(command.child.stderr as NodeJS.ReadableStream, 'data'))[0]
-      return command
+      while (!text.includes('[y/N]')) text += (await once(child.stderr as NodeJS.ReadableStream, 'data'))[0]
+      return { child, ended }
     },
   }
 }
@@ -160,7 +161,7 @@ test('the command restores onto an empty machine and onto a node that runs, and 
     const status = (await (await again.fetch('/api/backup/status')).json()) as { previous: unknown[] }
     return status.previous
   }
-  while ((await previous()).length < 2);
+  while ((await previous()).length < 2) await delay(20)
   t.match(await run('list', '--data', data), /from before the last restore is kept/)
   t.match(await run('forget-previous', '--data', data, '--yes'), /deleted/)
   t.strictSame(await previous(), [])
@@ -306,7 +307,10 @@ test('without a running node, files of storages without plain files come back, o
   t.match(await run('restore', archive, ...data, '--yes'), /nodekeep start/)
   const again = await start('second')
   let answer = await again.fetch('/read?path=/memory/a')
-  while (answer.status === 503) answer = await again.fetch('/read?path=/memory/a')
+  while (answer.status === 503) {
+    await delay(20)
+    answer = await again.fetch('/read?path=/memory/a')
+  }
   t.equal(await answer.text(), 'in memory')
 })
 

@@ -14,6 +14,8 @@ import { needsChromium, startChromium } from './chromium.ts'
 
 t.setTimeout(300_000)
 
+const browser = needsChromium ? null : await startChromium(t)
+
 /** The modules that the page imports by a name. */
 const modules = [
   '@nodekeep/login-siwe/client',
@@ -63,7 +65,9 @@ async function startNode(t: Test, owner: string, publicUrl: readonly string[] = 
 
 /** Opens a page that signs in with a wallet at each node that it visits. */
 async function openTab(t: Test, wallet: { address: string; signMessage(text: string): Promise<string> }) {
-  const context = await (await startChromium(t)).newContext({ ignoreHTTPSErrors: true })
+  if (browser === null) throw new Error('Chromium is missing.')
+  const context = await browser.newContext({ ignoreHTTPSErrors: true })
+  t.teardown(() => context.close())
   const tab = await context.newPage()
   await tab.exposeFunction('signByWallet', (message: string) => wallet.signMessage(message))
   await tab.route('**/modules/**', answerModule)

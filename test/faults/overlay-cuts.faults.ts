@@ -9,8 +9,8 @@ import type { Fault } from './fault.ts'
 import { type Random, randomOf } from './random.ts'
 
 /** Requests of a round. All rounds together have 100,000. */
-const requests = 2500
-const defaultRounds = 40
+const requests = 1000
+const defaultRounds = 100
 const clientCount = 16
 
 /** The share of requests before which a connection is cut. All others are in use meanwhile. */

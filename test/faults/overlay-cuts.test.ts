@@ -5,7 +5,7 @@ import { runFaults } from './run-faults.ts'
 
 t.setTimeout(240_000)
 
-test('of some thousand requests, none runs twice and none is whole that was cut', async (t) => {
+test('of a thousand requests, none runs twice and none is whole that was cut', async (t) => {
   const printed: string[] = []
   const seed = randomInt(2 ** 32)
   const options = { seed, rounds: 1, minutes: 5, print: (line: string) => printed.push(line) }

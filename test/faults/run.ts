@@ -5,53 +5,55 @@
 import { randomInt } from 'node:crypto'
 import { glob } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { Command, InvalidArgumentError } from 'commander'
+import { root } from '../run/command.ts'
 import { closingLine } from '../run/count-tests.ts'
 import type { Fault } from './fault.ts'
 import { runFaults } from './run-faults.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: 'string' },
-    seed: { type: 'string' },
-    minutes: { type: 'string', default: '45' },
-  },
-})
-const parts = await loadParts()
-const rounds = wholeNumber('rounds', values.rounds)
-const seed = wholeNumber('seed', values.seed) ?? randomInt(2 ** 32)
-const minutes = wholeNumber('minutes', values.minutes) ?? 0
+const files = await findParts()
+const program = new Command('npm run test:faults --')
+  .description('Run long random tests with crashes. The last line is `N passed, N failed`, in rounds.')
+  .argument('[part...]', `${[...files.keys()].join(', ')}; all of them if none is named`)
+  .option('--rounds <number>', "rounds of each part, instead of the part's own number", wholeNumber)
+  .option('--seed <number>', 'the seed of the first round, to repeat a failure', wholeNumber)
+  .option('--minutes <number>', 'the time after which no further round begins', wholeNumber, 45)
+  .parse()
+const { seed = randomInt(2 ** 32), ...options } = program.opts<{
+  rounds?: number
+  seed?: number
+  minutes: number
+}>()
+const parts = await loadParts(program.args)
 
 console.log(`seed ${seed}`)
-const options = { seed, minutes, ...(rounds !== undefined && { rounds }), print: console.log }
-const counts = await runFaults(parts, options)
+const counts = await runFaults(parts, { ...options, seed, print: console.log })
 console.log(closingLine(counts))
 // A round that timed out may keep the process alive.
 process.exit(counts.failed > 0 ? 1 : 0)
 
-async function loadParts(): Promise<Map<string, Fault>> {
-  const root = join(import.meta.dirname, '../..')
-  const found = glob(['test/faults/*.faults.ts', 'plugins/*/test/**/*.faults.ts'], { cwd: root })
-  const files = new Map((await Array.fromAsync(found)).map((file) => [basename(file, '.faults.ts'), file]))
-  const names = [...files.keys()].sort()
-  const unknown = positionals.filter((part) => !names.includes(part))
-  if (unknown.length > 0) fail(`There is no part "${unknown.join('", "')}". There are: ${names.join(', ')}.`)
+/** Returns the files of all parts, by name. */
+async function findParts(): Promise<ReadonlyMap<string, string>> {
+  const found = await Array.fromAsync(
+    glob(['test/faults/*.faults.ts', 'plugins/*/test/**/*.faults.ts'], { cwd: root }),
+  )
+  const named = found.map((file) => [basename(file, '.faults.ts'), file] as const)
+  return new Map(named.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+async function loadParts(asked: readonly string[]): Promise<Map<string, Fault>> {
+  const unknown = asked.filter((part) => !files.has(part))
+  if (unknown.length > 0)
+    program.error(`There is no part "${unknown.join('", "')}". There are: ${[...files.keys()].join(', ')}.`)
   const loaded = new Map<string, Fault>()
-  for (const part of positionals.length > 0 ? positionals : names) {
+  for (const part of asked.length > 0 ? asked : files.keys()) {
     const { default: fault } = (await import(join(root, files.get(part) ?? ''))) as { default: Fault }
     loaded.set(part, fault)
   }
   return loaded
 }
 
-function wholeNumber(name: string, value: string | undefined): number | undefined {
-  if (value === undefined) return undefined
-  if (!/^\d+$/.test(value)) fail(`--${name} takes a whole number, not "${value}".`)
-  return Number(value)
-}
-
-function fail(message: string): never {
-  console.error(message)
-  process.exit(1)
+function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
 }

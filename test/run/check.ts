@@ -17,7 +17,7 @@
  *
  * Each test runs once: a failure is a failure. It is printed by `tap replay`.
  */
-import { parseArgs } from 'node:util'
+import { Command, Option } from 'commander'
 import { ofWholeParts, overBudget, readRecord, recordBudgets, withoutBudget } from './budget.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
@@ -25,20 +25,40 @@ import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.t
 import { reachedByChange, reasons } from './reached.ts'
 import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
-import { findTestFiles, findTests } from './test-files.ts'
+import { findTestFiles, findTests, type Half } from './test-files.ts'
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    whole: { type: 'boolean', default: false },
-    all: { type: 'boolean', default: false },
-    changed: { type: 'boolean', default: false },
-    record: { type: 'boolean', default: false },
-  },
-})
-const isOfPaths = positionals.length > 0 && !options.changed
-const takesChecks = !isOfPaths && !options.whole && !options.record
-const coverage = options.all && !isOfPaths && !options.changed ? new Coverage() : undefined
+const half: Half = process.argv.includes('--all')
+  ? 'all'
+  : process.argv.includes('--whole')
+    ? 'whole'
+    : 'packages'
+const programs = {
+  packages: [
+    'npm test --',
+    'Run lint, types, walls, and the tests of the packages and of one whole node of each kind.',
+  ],
+  whole: [
+    'npm run test:whole --',
+    'Run the tests of browsers, packed releases, updates, installations and gateways.',
+  ],
+  all: ['npm run test:all --', 'Run lint, types, walls and all tests, and measure the coverage.'],
+} as const
+const [name, description] = programs[half]
+const program = new Command(name)
+  .description(description)
+  .argument('[path...]', 'run only the tests of these files or folders, of both halves')
+  .option('--changed [base]', 'run only the tests that a change reaches, of all since a commit (HEAD)')
+  .option('--record', 'record the CPU time, and the coverage, of the parts that ran wholly')
+  .addOption(new Option('--whole').hideHelp())
+  .addOption(new Option('--all').hideHelp())
+  .parse()
+const paths = program.args
+const options = program.opts<{ changed?: string | true; record?: true }>()
+if (options.changed !== undefined && paths.length > 0)
+  program.error('The tests are chosen by paths or by a change, not by both.')
+const isOfPaths = paths.length > 0
+const takesChecks = !isOfPaths && half !== 'whole' && !options.record
+const coverage = half === 'all' && !isOfPaths && options.changed === undefined ? new Coverage() : undefined
 
 interface Step {
   readonly name: string
@@ -70,15 +90,15 @@ process.exitCode = total.failed > 0 ? 1 : 0
 
 /** @throws Error if git does not know the base of a change */
 async function select(): Promise<readonly string[]> {
-  if (options.changed) {
-    const [base = 'HEAD'] = positionals
-    const all = await findTests(options)
+  if (options.changed !== undefined) {
+    const base = options.changed === true ? 'HEAD' : options.changed
+    const all = await findTests(half)
     const reached = await reachedByChange(base, all)
     console.log(`${reached.size} of ${all.length} test files are reached by what changed since ${base}`)
     for (const reason of reasons(reached)) console.log(reason)
     return [...reached.keys()].sort()
   }
-  const files = isOfPaths ? await findTestFiles(positionals) : await findTests(options)
+  const files = isOfPaths ? await findTestFiles(paths) : await findTests(half)
   if (files.length === 0) failed.push('no tests were found')
   return files
 }

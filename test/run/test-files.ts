@@ -3,14 +3,15 @@ import { root } from './command.ts'
 
 const ofPackages = '{plugin-sdk/test,kernel/test,plugins/*/test,examples/*/test,test/{contract,node}}'
 const ofWhole = 'test/!(contract|node)'
+/** The tests of `npm test`, of `npm run test:whole`, or of `npm run test:all`, which are both. */
+export type Half = 'packages' | 'whole' | 'all'
+
 const exclude = ['**/node_modules/**', '**/fixtures/**', '**/dist/**']
 
-/**
- * Finds the test files of `npm test`, of `npm run test:whole`, or of `npm run test:all`. Returns their paths from the root of the
- * repository, in order.
- */
-export function findTests({ whole, all }: { whole: boolean; all: boolean }): Promise<string[]> {
-  return find((all ? [ofPackages, ofWhole] : [whole ? ofWhole : ofPackages]).map(inFolder))
+/** Finds the test files of a half, or of both. Returns their paths from the root of the repository, in order. */
+export function findTests(half: Half): Promise<string[]> {
+  const patterns = { packages: [ofPackages], whole: [ofWhole], all: [ofPackages, ofWhole] }[half]
+  return find(patterns.map(inFolder))
 }
 
 /**

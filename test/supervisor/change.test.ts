@@ -59,26 +59,50 @@ test('a change of the release waits for uploads, refuses no connection, and the 
   t.strictSame(await node.supervisor.end('SIGTERM'), [0, null])
 })
 
-test('a new version that does not work never reaches clients, and leaves no trace in the data', async (t) => {
+test('versions that do not work are left, one after the other', async (t) => {
   const node = await supervisedNode(t)
   await node.post('/rows', { text: 'before' })
   const rows = await node.get<string[]>('/rows')
-  for (const [version, behavior, reason] of [
-    [
-      '2.0.0',
-      'fails',
-      /^The node cannot start.*: "switchable" .*the new version is broken at https:\/\/\[secret\]@[^\n]*$/,
-    ],
-    ['2.0.1', 'unhealthy', /the check "switchable" says unhealthy/],
-  ] as const) {
-    const { length } = await node.history()
-    t.equal((await node.change(version, behavior)).status, 200)
-    t.match(await node.attempt(length + 1), { to: version, result: 'failed', reason })
+  const check = async (...added: string[]) => {
     await node.runs('1.0.0')
-    rows.push('start of 1.0.0')
-    t.strictSame(await node.get('/rows'), rows)
-    t.notOk(existsSync(join(node.releases, `before-${version}`)))
+    rows.push(...added)
+    t.match(await node.get('/rows'), rows)
   }
+
+  await t.test(
+    'one that fails on trial never reaches clients, and leaves no trace in the data',
+    async (t) => {
+      for (const [version, behavior, reason] of [
+        [
+          '2.0.0',
+          'fails',
+          /^The node cannot start.*: "switchable" .*the new version is broken at https:\/\/\[secret\]@[^\n]*$/,
+        ],
+        ['2.0.1', 'unhealthy', /the check "switchable" says unhealthy/],
+      ] as const) {
+        const { length } = await node.history()
+        t.equal((await node.change(version, behavior)).status, 200)
+        t.match(await node.attempt(length + 1), { to: version, result: 'failed', reason })
+        await check('start of 1.0.0')
+        t.equal((await node.get<string[]>('/rows')).length, rows.length)
+        t.notOk(existsSync(join(node.releases, `before-${version}`)))
+      }
+    },
+  )
+
+  await t.test('one that dies right after its admission is left at once', async (t) => {
+    t.equal((await node.change('2.0.2', 'dies')).status, 200)
+    const reason = 'It was ended by SIGKILL.'
+    t.match(await node.attempt(3), { from: '2.0.2', to: '1.0.0', result: 'went back', reason })
+    await check('start of 2.0.2', 'start of 1.0.0')
+  })
+
+  await t.test('one that ends after clients reached it is left, with all that was written', async (t) => {
+    t.equal((await node.change('2.0.3', 'ends')).status, 200)
+    const reason = 'It died 3 times within 10 minutes. It ended with the code 0.'
+    t.match(await node.attempt(5), { from: '2.0.3', to: '1.0.0', result: 'went back', reason })
+    await check('start of 2.0.3')
+  })
 })
 
 test('a plugin closes the way back only if a person says so', async (t) => {
@@ -109,27 +133,6 @@ test('a plugin closes the way back only if a person says so', async (t) => {
   const copies = () => readdirSync(node.releases).filter((name) => name.startsWith('before-'))
   while (copies().length > 1) await delay(20)
   t.same(copies(), ['before-3.0.0'], 'so do its copies of databases')
-})
-
-test('a version that dies right after its admission is left at once', async (t) => {
-  const node = await supervisedNode(t)
-  await node.post('/rows', { text: 'before' })
-  t.equal((await node.change('2.0.0', 'dies')).status, 200)
-  const reason = 'It was ended by SIGKILL.'
-  t.match(await node.attempt(1), { from: '2.0.0', to: '1.0.0', result: 'went back', reason })
-  await node.runs('1.0.0')
-  t.match(await node.get('/rows'), ['start of 1.0.0', 'before', 'start of 2.0.0', 'start of 1.0.0'])
-})
-
-test('a version that ends after clients reached it is left, with all that was written', async (t) => {
-  const node = await supervisedNode(t)
-  await node.post('/rows', { text: 'before' })
-  t.equal((await node.change('2.0.0', 'ends')).status, 200)
-  const reason = 'It died 3 times within 10 minutes. It ended with the code 0.'
-  t.match(await node.attempt(2), { from: '2.0.0', to: '1.0.0', result: 'went back', reason })
-  await node.runs('1.0.0')
-  t.match(await node.get('/rows'), ['start of 1.0.0', 'before', 'start of 2.0.0'])
-  await node.supervisor.end('SIGTERM')
 })
 
 test('a version that damages the data leaves copies from before it, which are named', async (t) => {

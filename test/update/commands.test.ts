@@ -1,12 +1,10 @@
-import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createTestNode } from '@nodekeep/kernel/testing'
+import { createTestNode, runCommand } from '@nodekeep/kernel/testing'
 import { test } from 'tap'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const cli = join(root, 'kernel/bin/nodekeep.js')
 
 /** A plugin with a source whose newest release stands in a file. */
 const source = `import { readFile } from 'node:fs/promises'
@@ -28,12 +26,6 @@ export default definePlugin({
   }),
 })`
 
-interface Run {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
 test('the commands of updates ask the running node', async (t) => {
   const folder = t.testdir({})
   const paper = join(folder, 'paper')
@@ -48,15 +40,7 @@ test('the commands of updates ask the running node', async (t) => {
   }
   writeFileSync(join(folder, 'nodekeep.json'), JSON.stringify(config))
   const run = (...args: string[]) =>
-    new Promise<Run>((resolve) => {
-      execFile(
-        process.execPath,
-        [...process.execArgv, cli, 'update', ...args],
-        { cwd: folder, env: { PATH: process.env.PATH } },
-        (error: ExecFileException | null, stdout, stderr) =>
-          resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-      )
-    })
+    runCommand(['update', ...args], { cwd: folder, env: { PATH: process.env.PATH } })
   const [stopped, offline] = await Promise.all([run('status'), run('back')])
   t.match(stopped, { code: 1, stderr: /No node runs on this data folder/ })
   t.match(offline, { code: 1, stderr: /`nodekeep supervise --back` goes back/ })

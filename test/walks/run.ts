@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { createTestNode, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { type NonceAnswer, siweCredentials } from '@nodekeep/login-siwe/client'
+import { Command } from 'commander'
 import { ethers } from 'ethers'
 import { startClient } from '../bench/fixtures/sync-stand.ts'
 import { root } from '../run/command.ts'
@@ -39,7 +39,11 @@ const plugins = {
 /** A module with one function, `add(i32, i32) -> i32`. */
 const add = 'AGFzbQEAAAABBwFgAn9/AX8DAgEABwcBA2FkZAAACgkBBwAgACABags='
 
-const { values } = parseArgs({ options: { files: { type: 'boolean', default: false } } })
+const { files: lists } = new Command('npm run walks --')
+  .description('Count the source files that a request passes, in worker threads and clients, too.')
+  .option('--files', 'list the files')
+  .parse()
+  .opts<{ files?: true }>()
 const rows: string[][] = []
 const sandboxes = await countSandboxes()
 const reports = await countReports()
@@ -240,7 +244,7 @@ async function answered(response: Response): Promise<string> {
 function show(name: string, { node, elsewhere }: Walked): void {
   const all = node.union(elsewhere)
   rows.push([name, `${all.size}`, `${node.size}`, `${elsewhere.size}`])
-  if (!values.files) return
+  if (!lists) return
   console.log(`${name}:`)
   for (const file of [...all].sort()) console.log(`  ${file}${node.has(file) ? '' : ' (elsewhere)'}`)
 }

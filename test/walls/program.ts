@@ -51,22 +51,31 @@ export interface SourceProgram {
 /** Stands for every name of a module: `import *`, `export *`, `import()`. */
 export const everyName = '*'
 
-/** Calls `read` with the compiler, which runs in a process of its own until `read` returns. */
+/** The compiler runs in a process of its own. It starts at its first use, and ends with this process. */
+let compiler: API | undefined
+
+/** Calls `read` with what the compiler knows of the files, as they were at the first call for this root. */
 export function withProgram<T>(root: string, read: (program: SourceProgram) => T): T {
-  const api = new API({ cwd: root })
+  compiler ??= startCompiler()
+  const projects = [join(root, 'tsconfig.json'), join(root, 'tsconfig.browser.json')]
+  const snapshot = compiler.updateSnapshot({ openProjects: projects })
   try {
-    const snapshot = api.updateSnapshot({
-      openProjects: [join(root, 'tsconfig.json'), join(root, 'tsconfig.browser.json')],
-    })
-    const project = (name: string) => {
-      const found = snapshot.getProject(join(root, name))
-      if (!found) throw new Error(`${join(root, name)} could not be opened.`)
+    const project = (file = '') => {
+      const found = snapshot.getProject(file)
+      if (!found) throw new Error(`${file} could not be opened.`)
       return found
     }
-    return read(describe(root, project('tsconfig.json'), project('tsconfig.browser.json')))
+    return read(describe(root, project(projects[0]), project(projects[1])))
   } finally {
-    api.close()
+    compiler.updateSnapshot({ closeProjects: projects }).dispose()
+    snapshot.dispose()
   }
+}
+
+function startCompiler(): API {
+  const api = new API({ cwd: '/' })
+  process.once('exit', () => api.close())
+  return api
 }
 
 function describe(root: string, node: Project, browser: Project): SourceProgram {

@@ -46,10 +46,10 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     })
 
   // Alone, since the others take memory, too.
-  await test('an upload of 200 MB takes no memory of the page, and can be cancelled', async (t, scene) => {
+  await test('an upload of 100 MB takes no memory of the page, and can be cancelled', async (t, scene) => {
     const { page, ada, chooser } = scene
     const folder = t.testdir({ 'large.bin': '', 'other.bin': '' })
-    const size = 200_000_000
+    const size = 100_000_000
     await truncate(join(folder, 'large.bin'), size)
     await truncate(join(folder, 'other.bin'), size)
     const grown = await memoryGrowth(browser, async () => {
