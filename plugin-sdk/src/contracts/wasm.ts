@@ -1,3 +1,5 @@
+import { isUint8Array } from 'node:util/types'
+import { type ErrorCode, isNodekeepError, NodekeepError, type NodekeepErrorOptions } from '../errors.ts'
 import { defineRegistry, lackingMethod } from '../service.ts'
 import type { UserFiles } from './files.ts'
 
@@ -56,12 +58,42 @@ export interface WasmProgramRun {
   readonly preopens: readonly WasmPreopen[]
 }
 
-/** The result of a WASI program that has ended. */
-export interface WasmProgramResult {
-  /** The program's exit code, from 0 to 4294967295. */
-  readonly exitCode: number
+/** The output of a WASI program. */
+export interface WasmProgramOutput {
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array
+}
+
+/** The result of a WASI program that has ended. */
+export interface WasmProgramResult extends WasmProgramOutput {
+  /** The program's exit code, from 0 to 4294967295. */
+  readonly exitCode: number
+}
+
+/**
+ * A failure of a program that had begun, with what the program wrote until then. Programs tell the reason of a trap on stderr: the
+ * `wasm` feature passes the output on to the caller.
+ */
+export class WasmProgramError extends NodekeepError implements WasmProgramOutput {
+  readonly stdout: Uint8Array
+  readonly stderr: Uint8Array
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { stdout, stderr, ...options }: NodekeepErrorOptions & WasmProgramOutput,
+  ) {
+    super(code, message, options)
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+}
+
+/** Returns whether a value is a WasmProgramError of this copy of the SDK or another one. */
+export function isWasmProgramError(value: unknown): value is WasmProgramError {
+  if (!isNodekeepError(value)) return false
+  const { stdout, stderr } = value as Partial<WasmProgramError>
+  return isUint8Array(stdout) && isUint8Array(stderr)
 }
 
 /**
@@ -98,7 +130,10 @@ export interface WasmRuntime {
     limits: WasmLimits,
     signal: AbortSignal,
   ): Promise<readonly WasmNumber[]>
-  /** Runs a WASI program. A program that exits with a code other than 0 is a result, not an error. */
+  /**
+   * Runs a WASI program. A program that exits with a code other than 0 is a result, not an error. A program that traps or reaches a
+   * limit is a {@link WasmProgramError}, with what it wrote until then, up to the limit of its output.
+   */
   run?(
     module: WasmModule,
     program: WasmProgramRun,

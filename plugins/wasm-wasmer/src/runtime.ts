@@ -1,9 +1,11 @@
 import {
+  isNodekeepError,
   type Log,
   NodekeepError,
   untilAborted,
   type WasmLimits,
   type WasmModule,
+  WasmProgramError,
   type WasmProgramResult,
   type WasmProgramRun,
   type WasmRuntime,
@@ -47,7 +49,6 @@ export class WasmerRuntime implements WasmRuntime {
     preopens.forEach(checkMountable)
     const bounds = {
       memoryBytes: limits.memoryBytes,
-      outputBytes: limits.outputBytes,
       folderBytes: this.#settings.folderMB * 2 ** 20,
       folderEntries: this.#settings.folderEntries,
     }
@@ -65,10 +66,13 @@ export class WasmerRuntime implements WasmRuntime {
       folders: copies.map(({ folder }) => folder),
       limits: bounds,
     }
-    const { ending, body } = await this.#pool.run(request, [bytes, stdin, ...contents], limits, signal)
+    const { ending, body, output } = await this.#pool.run(
+      request,
+      [bytes, stdin, ...contents],
+      limits,
+      signal,
+    )
     const parts = new BodyReader(body)
-    const stdout = parts.take(ending.stdoutBytes)
-    const stderr = parts.take(ending.stderrBytes)
     const changed: ChangedFolder[] = []
     for (const [index, changes] of ending.changes.entries()) {
       const copy = copies[index]
@@ -76,8 +80,12 @@ export class WasmerRuntime implements WasmRuntime {
       const { preopen, paths, revisions } = copy
       changed.push({ preopen, revisions, ...changesByPath(changes, paths, parts) })
     }
-    await withDeadline(limits, (late) => writeBack(changed, ending.exitCode, late))
-    return { exitCode: ending.exitCode, stdout, stderr }
+    await withDeadline(limits, (late) => writeBack(changed, ending.exitCode, late)).catch((error) => {
+      if (!isNodekeepError(error)) throw error
+      const { code, message, headers } = error
+      throw new WasmProgramError(code, message, { cause: error, headers, ...output })
+    })
+    return { exitCode: ending.exitCode, ...output }
   }
 
   /** Ends every process. Runs that have not ended fail. */
@@ -117,12 +125,13 @@ function changesByPath(
   }
   return {
     removed: removed.map(pathOf),
-    stored: stored.map(({ parent, name, size }) => {
+    stored: stored.map(({ parent, name, size, modified }) => {
       // Each path is one piece of memory: a path that refers to the one above it would be copied name by name.
       const path = parent === null ? name : [pathOf(parent), name].join('/')
       if (path.length > longestPath) throw tooLongPath()
       paths.push(path)
-      return { path, content: size === null ? null : contents.take(size) }
+      const content = size === null ? null : contents.take(size)
+      return { path, content, modified: new Date(modified) }
     }),
   }
 }

@@ -154,12 +154,14 @@ t.test('an invalid path is found before anything changes', async (t) => {
 t.test('storing the changes in a deep folder takes a time that grows with their number only', async (t) => {
   const { files } = new DeepFiles(0, 0)
   const preopen = { files, path: '/', guestPath: '/data', writable: true }
+  const modified = new Date(0)
   const deep = Array.from({ length: 2000 }, (_, level) => `f${'/d'.repeat(level)}`)
   const stored = [
-    ...deep.map((path) => ({ path, content: null })),
+    ...deep.map((path) => ({ path, content: null, modified })),
     ...Array.from({ length: 3000 }, (_, file) => ({
       path: `${deep.at(-1)}/${file}`,
       content: Buffer.alloc(0),
+      modified,
     })),
   ]
   const began = performance.now()
@@ -196,6 +198,7 @@ async function begin() {
     const entries = Object.entries(stored).map(([path, content]) => ({
       path,
       content: content === null ? null : Buffer.from(content),
+      modified: new Date(),
     }))
     const revisions = copies[0]?.revisions ?? new Map()
     const folder = { preopen: { ...preopen, files: through }, revisions, removed, stored: entries }

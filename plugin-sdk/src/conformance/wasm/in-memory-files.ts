@@ -1,20 +1,25 @@
-import type { FileEntry, UserFiles } from '../../contracts/files.ts'
+import type { FileEntry, FileWriteOptions, UserFiles } from '../../contracts/files.ts'
 import { nameOf, parentOf } from '../../entry-paths.ts'
 import { NodekeepError } from '../../errors.ts'
+
+const usualTime = new Date(1_700_000_000_000)
 
 /** A user's files in memory: just what a program's folders need. */
 export class InMemoryFiles implements UserFiles {
   /** By their paths. */
   readonly contents = new Map<string, Buffer>()
   readonly #folders = new Set(['/'])
+  /** The times of files. */
+  readonly #modified = new Map<string, Date>()
   #revision = 0
 
   constructor(contents: Readonly<Record<string, string | Uint8Array>> = {}) {
     for (const [path, content] of Object.entries(contents)) this.put(path, content)
   }
 
-  put(path: string, content: string | Uint8Array): void {
+  put(path: string, content: string | Uint8Array, modified = usualTime): void {
     this.#addFolders(parentOf(path))
+    this.#modified.set(path, modified)
     this.contents.set(path, Buffer.from(content as string))
     this.#revision += 1
   }
@@ -47,9 +52,14 @@ export class InMemoryFiles implements UserFiles {
     }
   }
 
-  async write(path: string, content: AsyncIterable<Uint8Array>): Promise<FileEntry> {
+  async write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    { modified = new Date() }: FileWriteOptions = {},
+  ): Promise<FileEntry> {
     if (this.#folders.has(path)) throw new NodekeepError('CONFLICT', 'It is a folder.')
-    this.put(path, Buffer.concat(await Array.fromAsync(content, (chunk) => Buffer.from(chunk))))
+    const bytes = Buffer.concat(await Array.fromAsync(content, (chunk) => Buffer.from(chunk)))
+    this.put(path, bytes, modified)
     return this.#entry(path)
   }
 
@@ -87,10 +97,10 @@ export class InMemoryFiles implements UserFiles {
     if (bytes === undefined && !this.#folders.has(path)) {
       throw new NodekeepError('NOT_FOUND', `There is nothing at "${path}".`)
     }
-    const date = new Date(1_700_000_000_000)
     const revision = String(this.#revision)
     const size = bytes?.length ?? 0
     const type = bytes ? 'file' : 'directory'
-    return { path, name: nameOf(path), type, size, modified: date, created: date, revision }
+    const modified = this.#modified.get(path) ?? usualTime
+    return { path, name: nameOf(path), type, size, modified, created: usualTime, revision }
   }
 }

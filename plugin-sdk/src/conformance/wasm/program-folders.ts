@@ -82,6 +82,69 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
     assert.equal(files.text('/other/a.txt'), 'other')
   })
 
+  check('a program can remove a folder that was there before, if it is empty', async (runtime) => {
+    const files = new InMemoryFiles({ '/notes/a.txt': 'a', '/notes/full/b.txt': 'b' })
+    await files.makeDirectory('/notes/old')
+    const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
+    // Each is the first call of the program for its path.
+    const [full, file, missing, old] = await act(runtime, preopens, [
+      ['k', '/data/full'],
+      ['k', '/data/a.txt'],
+      ['k', '/data/missing'],
+      ['k', '/data/old'],
+    ])
+    assert.equal(full?.errno, notEmpty, 'a folder that is not empty stays')
+    assert.notEqual(file?.errno, 0, 'a file is no folder')
+    assert.notEqual(missing?.errno, 0, 'nothing cannot be removed')
+    assert.equal(old?.errno, 0, 'an empty folder is removed')
+    await assert.rejects(files.stat('/notes/old'), { code: 'NOT_FOUND' })
+    assert.deepEqual([...files.contents.keys()], ['/notes/a.txt', '/notes/full/b.txt'])
+  })
+
+  check('a program that removes files while it lists them gets each of them once', async (runtime) => {
+    const names = Array.from({ length: 60 }, (_, index) => `file${index}`).sort()
+    const files = new InMemoryFiles(Object.fromEntries(names.map((name) => [`/notes/many/${name}`, name])))
+    files.put('/notes/kept.txt', 'kept')
+    const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
+    const [listed, removed] = await act(runtime, preopens, [
+      ['p', '/data/many'],
+      ['k', '/data/many'],
+    ])
+    assert.equal(listed?.errno, 0)
+    assert.deepEqual(listed.text.split('/').slice(0, -1).sort(), names)
+    assert.equal(removed?.errno, 0, 'the folder is empty')
+    assert.deepEqual([...files.contents.keys()], ['/notes/kept.txt'])
+  })
+
+  check('files have their times, and a time that a program sets is stored or refused', async (runtime) => {
+    const [first, second] = [new Date('2020-02-03T04:05:06Z'), new Date('2021-03-04T05:06:07Z')]
+    const files = new InMemoryFiles()
+    files.put('/notes/a.txt', 'a', first)
+    files.put('/notes/b.txt', 'b', first)
+    const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
+    const [before, set, after, , written] = await act(runtime, preopens, [
+      ['t', '/data/a.txt'],
+      ['u', '/data/a.txt', digitsOf(second)],
+      ['t', '/data/a.txt'],
+      ['w', '/data/b.txt', 'new'],
+      ['t', '/data/b.txt'],
+    ])
+    assert.equal(before?.text, digitsOf(first), 'a file has its time')
+    const expected = set?.errno === 0 ? second : first
+    assert.equal(after?.text, digitsOf(expected), 'the program sees the time that it set')
+    assert.equal((await files.stat('/notes/a.txt')).modified.getTime(), expected.getTime(), 'it is stored')
+    assert.ok((written?.text ?? '') > digitsOf(second), 'a file that was written has a new time')
+  })
+
+  check('standard input and output are no terminals', async (runtime) => {
+    const preopens = [{ guestPath: '/data', files: new InMemoryFiles(), path: '/', writable: false }]
+    const [types] = await act(runtime, preopens, [['f', '/data/none']])
+    assert.equal(types?.errno, 0)
+    assert.equal(types.text.length, 3)
+    // Programs take character devices for terminals.
+    assert.ok(!types.text.includes('c'), `the types are ${types.text}`)
+  })
+
   check('what a program changed that did not end by itself is not kept', async (runtime) => {
     const files = new InMemoryFiles({ '/notes/a.txt': 'old' })
     const preopens = [{ guestPath: '/data', files, path: '/notes', writable: true }]
@@ -132,8 +195,21 @@ export function programFolderChecks(check: WasmCheck<ProgramRuntime>): void {
   })
 }
 
+/** The errno of WASI for a folder that is not empty. */
+const notEmpty = 55
+
+/** A time as the sample writes it: nanoseconds in 16 digits from `a` to `p`. */
+function digitsOf(time: Date): string {
+  const hex = (BigInt(time.getTime()) * 1_000_000n).toString(16).padStart(16, '0')
+  return hex.replace(/./g, (digit) => 'abcdefghijklmnop'.charAt(Number.parseInt(digit, 16)))
+}
+
 /** A command of the sample: its letter, a file, and a text. */
-type Command = readonly [what: 'r' | 'w' | 'd' | 's', path: string, text?: string]
+type Command = readonly [
+  what: 'r' | 'w' | 'd' | 's' | 'k' | 'p' | 't' | 'u' | 'f',
+  path: string,
+  text?: string,
+]
 
 /** Has the commands done by one program, and answers what it printed at each, and the errno of WASI. */
 async function act(

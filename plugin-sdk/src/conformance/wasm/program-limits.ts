@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import type { ProgramRuntime } from '../../contracts/wasm.ts'
+import { isWasmProgramError, type ProgramRuntime } from '../../contracts/wasm.ts'
 import { assertAborted, assertFails, ends } from './assertions.ts'
+import type { RunOptions } from './calling.ts'
 import * as samples from './program-samples.ts'
 import { run, textOf } from './running.ts'
 import type { WasmCheck } from './subject.ts'
@@ -54,6 +55,27 @@ export function programLimitChecks(check: WasmCheck<ProgramRuntime>): void {
     })
     assert.ok(ended.exitCode <= 8, `it had ${ended.exitCode} MiB`)
     await expectWorks(runtime)
+  })
+
+  check('what a program wrote before it trapped or reached a limit comes with the error', async (runtime) => {
+    const failed = async (arg: string, options: RunOptions = {}) => {
+      const attempt = run(runtime, samples.hostileProgram, { args: [arg] }, options)
+      const error = await assertFails(attempt, 'UNPROCESSABLE', arg)
+      assert.ok(isWasmProgramError(error), `the error of "${arg}" is a WasmProgramError`)
+      return { stdout: textOf(error.stdout), stderr: textOf(error.stderr) }
+    }
+    const written = { stdout: 'out', stderr: 'why' }
+    assert.deepEqual(await failed('t'), written, 'before a trap')
+    // On a busy machine, a program may begin late.
+    let looping = await failed('l', { timeoutMs })
+    for (let factor = 2; looping.stdout === '' && factor <= 16; factor *= 2) {
+      looping = await failed('l', { timeoutMs: timeoutMs * factor })
+    }
+    assert.deepEqual(looping, written, 'before the time limit')
+    const outputBytes = 10_000
+    const { stdout, stderr } = await failed('f', { outputBytes })
+    assert.ok(stdout.startsWith('out'), 'before the output limit')
+    assert.ok(stdout.length + stderr.length <= outputBytes, 'the output has at most its limit')
   })
 
   check('a program that traps is told', async (runtime) => {

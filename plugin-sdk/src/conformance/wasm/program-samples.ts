@@ -44,7 +44,7 @@ export const echo: Sample = {
 }
 
 /**
- * Ends badly, or not at all, as its argument says: `l` loops, `s` sleeps for an hour, `f` writes without end, `t`
+ * Writes `out` to stdout and `why` to stderr. Then ends badly, or not at all, as its argument says: `l` loops, `s` sleeps for an hour, `f` writes without end, `t`
  * traps, `g` takes all the memory that there is, writes to all of it, and exits with the number of MiB.
  */
 export const hostileProgram: Sample = {
@@ -54,10 +54,16 @@ export const hostileProgram: Sample = {
     (import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
     (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
     (memory (export "memory") 1)
+    (data (i32.const 64) "outwhy")
     (func (export "_start")
       (local $what i32)
       (drop (call $args (i32.const 1024) (i32.const 4096)))
       (local.set $what (i32.load8_u (i32.load (i32.const 1028))))
+      (i32.store (i32.const 0) (i32.const 64))
+      (i32.store (i32.const 4) (i32.const 3))
+      (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))
+      (i32.store (i32.const 0) (i32.const 67))
+      (drop (call $write (i32.const 2) (i32.const 0) (i32.const 1) (i32.const 8)))
       (if (i32.eq (local.get $what) (i32.const 108)) (then (loop (br 0))))
       (if (i32.eq (local.get $what) (i32.const 115))
         (then
@@ -77,7 +83,7 @@ export const hostileProgram: Sample = {
       (memory.fill (i32.const 0) (i32.const 1) (i32.mul (memory.size) (i32.const 65536)))
       (call $exit (i32.div_u (memory.size) (i32.const 16)))))`,
   base64:
-    'AGFzbQEAAAABFgRgAn9/AX9gBH9/f38Bf2ABfwBgAAACjQEEFndhc2lfc25hcHNob3RfcHJldmlldzEIYXJnc19nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCGZkX3dyaXRlAAEWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQtwb2xsX29uZW9mZgABFndhc2lfc25hcHNob3RfcHJldmlldzEJcHJvY19leGl0AAIDAgEDBQMBAAEHEwIGbWVtb3J5AgAGX3N0YXJ0AAQKsAEBrQEBAX9BgAhBgCAQABpBhAgoAgAtAAAhACAAQewARgRAA0AMAAsLIABB8wBGBEBBCEEAOgAAQRBBATYCAEEYQoDA4oXj6AA3AwBBAEGAAUEBQYACEAIaCyAAQeYARgRAQQBBgMAANgIAQQRBgMAANgIAA0BBAUEAQQFBCBABRQ0ACwsgAEH0AEYEQAALA0BBf0EQQABHDQALQQBBAT8AQYCABGz8CwA/AEEQbhADCw==',
+    'AGFzbQEAAAABFgRgAn9/AX9gBH9/f38Bf2ABfwBgAAACjQEEFndhc2lfc25hcHNob3RfcHJldmlldzEIYXJnc19nZXQAABZ3YXNpX3NuYXBzaG90X3ByZXZpZXcxCGZkX3dyaXRlAAEWd2FzaV9zbmFwc2hvdF9wcmV2aWV3MQtwb2xsX29uZW9mZgABFndhc2lfc25hcHNob3RfcHJldmlldzEJcHJvY19leGl0AAIDAgEDBQMBAAEHEwIGbWVtb3J5AgAGX3N0YXJ0AAQK3QEB2gEBAX9BgAhBgCAQABpBhAgoAgAtAAAhAEEAQcAANgIAQQRBAzYCAEEBQQBBAUEIEAEaQQBBwwA2AgBBAkEAQQFBCBABGiAAQewARgRAA0AMAAsLIABB8wBGBEBBCEEAOgAAQRBBATYCAEEYQoDA4oXj6AA3AwBBAEGAAUEBQYACEAIaCyAAQeYARgRAQQBBgMAANgIAQQRBgMAANgIAA0BBAUEAQQFBCBABRQ0ACwsgAEH0AEYEQAALA0BBf0EQQABHDQALQQBBAT8AQYCABGz8CwA/AEEQbhADCwsNAQBBwAALBm91dHdoeQ==',
 }
 
 /** Wants something that is no part of WASI. */

@@ -4,7 +4,7 @@ import { byOtherPrograms, type ChangedPaths, type ChangeIntent } from '../journa
 import type { Journal } from '../journal/journal.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
-import { childOf, foldersAbove, isWithin, longestPath, type UserPath } from '../paths/user-path.ts'
+import { childOf, foldersAbove, isWithin, longestPath, outermost, type UserPath } from '../paths/user-path.ts'
 import { ChangeThrottle } from './change-throttle.ts'
 import type { IndexedEntry, Tree } from './tree-index.ts'
 
@@ -99,7 +99,8 @@ export class ExternalScan {
   async run(): Promise<void> {
     try {
       await this.#catchUp()
-      const scanned = withoutNested([...this.#left, ...this.#hints, ...this.#throttle.takeDue()])
+      // A folder comes before what is in it.
+      const scanned = outermost([...this.#left, ...this.#hints, ...this.#throttle.takeDue()])
       this.#left = new Set()
       this.#hints = new Set()
       if (scanned[0] === this.#mount) await this.#walk(this.#mount)
@@ -355,10 +356,4 @@ function isUsable(path: UserPath, name: string): boolean {
 
 function overlaps({ path, source }: ChangedPaths, other: UserPath): boolean {
   return [path, source].some((one) => one !== undefined && (isWithin(one, other) || isWithin(other, one)))
-}
-
-/** Leaves out the paths that are in others of them, and sorts the rest. A folder comes before what is in it. */
-function withoutNested(paths: readonly UserPath[]): UserPath[] {
-  const all = new Set(paths)
-  return [...all].filter((path) => !foldersAbove(path).some((folder) => all.has(folder))).sort()
 }

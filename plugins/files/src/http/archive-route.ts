@@ -13,6 +13,7 @@ import {
 import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply } from 'fastify'
+import { outermost } from '../paths/user-path.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
 
@@ -133,18 +134,11 @@ async function selectionOf(files: UserFiles, paths: readonly string[]): Promise<
     const entry = await files.stat(path)
     found.set(entry.path, entry)
   }
-  const entries = [...found.values()].filter(({ path }) => !isWithinOneOf(path, found))
+  const outer = new Set(outermost(found.keys()))
+  const entries = [...found.values()].filter(({ path }) => outer.has(path))
   let base = parentOf((entries[0] as FileEntry).path)
   for (const { path } of entries) while (!isBelow(path, base)) base = parentOf(base)
   return { base, entries }
-}
-
-function isWithinOneOf(path: string, others: ReadonlyMap<string, unknown>): boolean {
-  for (let folder = path; folder !== '/'; ) {
-    folder = parentOf(folder)
-    if (others.has(folder)) return true
-  }
-  return false
 }
 
 function isBelow(path: string, folder: string): boolean {

@@ -69,6 +69,23 @@ export function foldersAbove(path: UserPath): UserPath[] {
   return folders
 }
 
+/**
+ * Leaves out the paths that are within others of them. It sorts the paths, so that a path of 2,000 levels is compared with its
+ * neighbors only: looking for each folder above it would take the square of the levels.
+ */
+export function outermost<Path extends string>(paths: Iterable<Path>): Path[] {
+  // As NUL, a slash comes before all other characters: a folder is followed by all that is in it.
+  const sorted = [...new Set(paths)]
+    .map((path) => [path === '/' ? '' : path.replaceAll('/', '\0'), path] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const kept: Path[] = []
+  for (const [, path] of sorted) {
+    const last = kept.at(-1)
+    if (last === undefined || !isWithin(path, last)) kept.push(path)
+  }
+  return kept
+}
+
 /** The path of an entry in a folder. */
 export function childOf(folder: UserPath, name: string): UserPath {
   return (folder === root ? `/${name}` : `${folder}/${name}`) as UserPath

@@ -1,7 +1,7 @@
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { childOf, isBelow, isWithin, root, userPath } from '../../src/paths/user-path.ts'
+import { childOf, isBelow, isWithin, outermost, root, userPath } from '../../src/paths/user-path.ts'
 
 const nasty = fc.constantFrom(
   '.',
@@ -128,4 +128,15 @@ t.test('the children of a path are computed', async (t) => {
   t.equal(childOf(userPath('/a'), 'b'), '/a/b')
   t.ok(isWithin('/a', '/a') && isWithin('/a/b', '/a') && isWithin('/a', '/') && isWithin('/', '/'))
   t.notOk(isWithin('/ab', '/a') || isWithin('/', '/a') || isBelow('/a', '/a') || isBelow('/', '/'))
+})
+
+t.test('of paths within each other, the outermost are left, each once', async (t) => {
+  const name = fc.constantFrom('a', 'a!', 'a0', 'b', '\x01')
+  const path = fc.array(name, { maxLength: 4 }).map((names) => `/${names.join('/')}`)
+  fc.assert(
+    fc.property(fc.array(path), (paths) => {
+      const expected = [...new Set(paths)].filter((path) => !paths.some((other) => isBelow(path, other)))
+      t.strictSame(outermost(paths).sort(), expected.sort())
+    }),
+  )
 })

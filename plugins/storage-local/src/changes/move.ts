@@ -54,11 +54,11 @@ async function moveFound(
       await makeMissing(disk, walked)
       return null
     }
-    await moveInto(store, moved, walked.folder, destination, overwrite)
+    await moveInto(store, moved, walked.folder, { source, destination, overwrite })
     onApplied()
     // The destination first: at every moment one of the two has to be on the disk.
     await syncs.makeDurable(parents, walked.folder)
-    await syncs.makeDurable(source.slice(0, -1), moved.parent)
+    await syncs.sync(moved.parent)
     return true
   } finally {
     walked.folder.close()
@@ -69,8 +69,7 @@ async function moveInto(
   store: Store,
   { parent, found }: Moved,
   folder: Folder,
-  destination: readonly string[],
-  overwrite: boolean,
+  { source, destination, overwrite }: Omit<Move, 'onApplied'>,
 ): Promise<void> {
   const { disk, syncs } = store
   const name = destination.at(-1) ?? ''
@@ -87,5 +86,6 @@ async function moveInto(
   const to = folder.at(there?.stored ?? name)
   if (there === null || (there.stats.isFile() && found.stats.isFile())) await disk.rename(from, to)
   else await replace(store, from, to, destination)
-  if (found.stats.isDirectory() || there?.stats.isDirectory()) syncs.invalidate()
+  if (found.stats.isDirectory()) syncs.forget(source)
+  if (found.stats.isDirectory() || there?.stats.isDirectory()) syncs.forget(destination)
 }

@@ -19,16 +19,16 @@ export async function remove(
   onApplied: () => void,
 ): Promise<void> {
   const { disk, root, syncs } = store
-  const parents = names.slice(0, -1)
-  const folder = await openFolder(disk, root, parents).catch((error: unknown) => {
+  const folder = await openFolder(disk, root, names.slice(0, -1)).catch((error: unknown) => {
     throw isDiskError(error, 'ENOTDIR') ? notFound() : error
   })
   try {
     const found = await find(disk, folder, names.at(-1) ?? '')
     if (found === null) throw notFound()
-    await removeFound(store, folder, found, options)
+    await removeFound(store, names, { folder, found }, options)
     onApplied()
-    await syncs.makeDurable(parents, folder)
+    // Without the folders above: if the way to this folder is lost, so is what was in it.
+    await syncs.sync(folder)
   } finally {
     folder.close()
   }
@@ -36,8 +36,8 @@ export async function remove(
 
 async function removeFound(
   { disk, staging, syncs, discards }: Store,
-  folder: Folder,
-  { stored, stats }: Found,
+  names: readonly string[],
+  { folder, found: { stored, stats } }: { readonly folder: Folder; readonly found: Found },
   { ifRevision, onlyIfEmpty }: StorageRemoveOptions,
 ): Promise<void> {
   const path = folder.at(stored)
@@ -48,11 +48,11 @@ async function removeFound(
     await disk.rmdir(path).catch((error: unknown) => {
       throw isDiskError(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY') ? notEmpty() : error
     })
-    syncs.invalidate()
+    syncs.forgetEmpty(names)
   } else if (isFolder) {
     const discarded = staging.freshName('removed')
     await disk.rename(path, staging.at(discarded))
-    syncs.invalidate()
+    syncs.forget(names)
     discards.add(discarded)
   } else {
     await disk.unlink(path)

@@ -15,7 +15,8 @@ export class FolderSync {
   readonly #waiting: Record<string, Promise<void>> = Object.create(null)
   /** The folders whose way from the root is durable: identities by path. Another program may replace a folder. */
   readonly #durable = new LRUCache<string, string>({ max: 10_000 })
-  #generation = 0
+  /** The paths that were forgotten since somebody began to go up, for each who does. */
+  readonly #forgotten = new Set<string[]>()
 
   constructor(disk: Disk, canSync: boolean) {
     this.#disk = disk
@@ -43,10 +44,18 @@ export class FolderSync {
     await Promise.all([this.sync(folder), this.#syncAbove(names, folder).catch(unlessGone)])
   }
 
-  /** Forgets which folders are durable. Call it after folders were moved or removed. */
-  invalidate(): void {
-    this.#generation += 1
-    this.#durable.clear()
+  /** Forgets whether the folder at these names, and those in it, are durable. Call it after the folder was moved or removed. */
+  forget(names: readonly string[]): void {
+    const path = names.join('/')
+    for (const known of this.#durable.keys()) if (isWithin(known, path)) this.#durable.delete(known)
+    for (const paths of this.#forgotten) paths.push(path)
+  }
+
+  /** As `forget`, for a folder that had nothing in it. */
+  forgetEmpty(names: readonly string[]): void {
+    const path = names.join('/')
+    this.#durable.delete(path)
+    for (const paths of this.#forgotten) paths.push(path)
   }
 
   #begin(key: string, folder: Folder): Promise<void> {
@@ -58,7 +67,8 @@ export class FolderSync {
   /** Goes up by `..`: going down from the root for each folder would take the square of the depth. */
   async #syncAbove(names: readonly string[], folder: Folder): Promise<void> {
     if (!this.#canSync) return
-    const generation = this.#generation
+    const forgotten: string[] = []
+    this.#forgotten.add(forgotten)
     const passed: (readonly [path: string, identity: string])[] = []
     const above: Folder[] = []
     try {
@@ -74,10 +84,12 @@ export class FolderSync {
       await this.#syncAndClose(above, 0)
     } finally {
       for (const parent of above) parent.close()
+      this.#forgotten.delete(forgotten)
     }
-    // If anything was invalidated while we were syncing, the identities may be stale.
-    if (generation !== this.#generation) return
-    for (const [path, identity] of passed) this.#durable.set(path, identity)
+    for (const [path, identity] of passed) {
+      // The identity is stale if the folder was moved or removed while we were syncing.
+      if (!forgotten.some((moved) => isWithin(path, moved))) this.#durable.set(path, identity)
+    }
   }
 
   /** Syncs folders, then closes all but the last `keptOpen` of them. */
@@ -90,6 +102,10 @@ export class FolderSync {
 /** A folder that was moved or removed meanwhile is made durable by that change. */
 function unlessGone(error: unknown): void {
   if (!isDiskError(error, 'ENOENT', 'ENOTDIR')) throw error
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || (path.startsWith(folder) && path[folder.length] === '/')
 }
 
 function ignore(): void {}

@@ -28,26 +28,42 @@ export interface Walked {
 
 /**
  * Walks down from a root as far as there are folders, and never follows a symbolic link. The caller closes the folder.
+ * The number of steps grows with the number of missing folders, and not with the depth.
  *
  * @throws the disk's ENOTDIR where something other than a folder is in the way
  */
 export async function walk(disk: Disk, root: Folder, names: readonly string[]): Promise<Walked> {
-  const direct = await openDirectly(disk, root, names)
-  if (direct !== null) return { folder: direct, missing: [] }
-  let folder = await openChild(disk, root, '.')
-  for (const [depth, name] of names.entries()) {
+  let { folder, depth } = await openNearest(disk, root, names)
+  for (; depth < names.length; depth += 1) {
     let next: Folder | null
     try {
-      next = await openStored(disk, folder, name)
+      next = await openStored(disk, folder, names[depth] ?? '')
     } catch (error) {
       folder.close()
       throw error
     }
-    if (next === null) return { folder, missing: names.slice(depth) }
+    if (next === null) break
     folder.close()
     folder = next
   }
-  return { folder, missing: [] }
+  return { folder, missing: names.slice(depth) }
+}
+
+/**
+ * Opens the folder, or one above it that can be opened in one step. Each attempt goes up twice as far as the one before: what is
+ * missing is mostly the last folder, and a way of 2,000 folders takes eleven attempts.
+ */
+async function openNearest(
+  disk: Disk,
+  root: Folder,
+  names: readonly string[],
+): Promise<{ folder: Folder; depth: number }> {
+  for (let above = 0; above < names.length; above = 2 * above + 1) {
+    const depth = names.length - above
+    const folder = await openDirectly(disk, root, names.slice(0, depth))
+    if (folder !== null) return { folder, depth }
+  }
+  return { folder: await openChild(disk, root, '.'), depth: 0 }
 }
 
 /** Opens the folder at these names. Fails with the disk's ENOENT or ENOTDIR if there is none. */

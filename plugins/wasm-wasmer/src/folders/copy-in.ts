@@ -46,20 +46,21 @@ export async function copyIn(
     const waiting: { readonly parent: number | null; readonly path: string }[] = [{ parent: null, path }]
     // Without recursion: with it, every level would pass on all entries of the levels below.
     for (const { parent, path: folder } of waiting) {
-      for await (const { name, path: whole, type, size } of files.list(folder)) {
+      for await (const { name, path: whole, type, size, modified: time } of files.list(folder)) {
         await turn.mayEnd(signal)
         remaining.takeEntry()
         const below = whole.slice(path === '/' ? 1 : path.length + 1)
         const place = paths.push(below) - 1
+        const modified = time.getTime()
         if (type === 'directory') {
-          entries.push({ parent, name, size: null })
+          entries.push({ parent, name, size: null, modified })
           waiting.push({ parent: place, path: whole })
           continue
         }
         remaining.check(size)
         const [content, revision] = await read(files, whole, remaining, signal)
         contents.push(content)
-        entries.push({ parent, name, size: content.length })
+        entries.push({ parent, name, size: content.length, modified })
         revisions.set(below, revision)
       }
     }

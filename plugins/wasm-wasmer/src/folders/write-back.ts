@@ -15,6 +15,8 @@ interface StoredEntry {
   readonly path: string
   /** Null for a folder. */
   readonly content: Buffer | null
+  /** The time that a file gets. */
+  readonly modified: Date
 }
 
 /** The changes of a program in a folder. */
@@ -83,7 +85,7 @@ function stepsOf(folders: readonly ChangedFolder[]): (() => Promise<void>)[] {
     .map(({ take }) => take)
 }
 
-async function store(folder: ChangedFolder, { path, content }: StoredEntry): Promise<void> {
+async function store(folder: ChangedFolder, { path, content, modified }: StoredEntry): Promise<void> {
   const { files } = folder.preopen
   if (content === null) {
     await files.makeDirectory(pathIn(folder, path), { by })
@@ -91,7 +93,8 @@ async function store(folder: ChangedFolder, { path, content }: StoredEntry): Pro
   }
   const ifRevision = folder.revisions.get(path)
   const condition = ifRevision === undefined ? { ifAbsent: true } : { ifRevision }
-  await files.write(pathIn(folder, path), once(content), { by, size: content.length, ...condition })
+  const { length: size } = content
+  await files.write(pathIn(folder, path), once(content), { by, size, modified, ...condition })
 }
 
 /** Removes a file in the revision that the program saw, or a folder that is empty. */

@@ -1,20 +1,31 @@
-import { NodekeepError, type WasmLimits } from '@nodekeep/plugin-sdk'
+import {
+  NodekeepError,
+  type WasmLimits,
+  WasmProgramError,
+  type WasmProgramOutput,
+} from '@nodekeep/plugin-sdk'
 import {
   memoryLimitReached,
   runtimeStopped,
   sandboxEnded,
   timeLimitReached,
 } from '@nodekeep/plugin-sdk/sandbox-process'
-import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
+import {
+  type OutputStream,
+  outputPieceBytes,
+  type RunRequest,
+  type SandboxMessage,
+} from '../protocol/messages.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** How a program ended, as its sandbox says. */
 type EndedMessage = Extract<SandboxMessage, { kind: 'ended' }>
 
-/** How a program ended, with the bytes of its output and its changes. */
+/** How a program ended, with its output, and the bytes of its changes. */
 export interface RunResult {
   readonly ending: EndedMessage
   readonly body: Buffer
+  readonly output: WasmProgramOutput
 }
 
 /** Interval between two checks of a run's memory, in milliseconds. */
@@ -27,7 +38,7 @@ const ownBytes = 128 * 2 ** 20
 const copies = 4
 /** Most bytes of an entry in an answer: a name of 255 bytes, of which JSON makes six times as many, and its surroundings. */
 const entryBytes = 2048
-/** Most bytes of an answer beside output, files and entries. */
+/** Most bytes of a message beside output, files and entries. */
 const otherBytes = 8192
 
 /** One run in a sandbox, from the request to the end of the process. */
@@ -36,6 +47,9 @@ export class Run {
   readonly #sandbox: Sandbox
   readonly #limits: WasmLimits
   readonly #outcome = Promise.withResolvers<RunResult>()
+  readonly #output: Record<OutputStream, Buffer[]> = { stdout: [], stderr: [] }
+  /** Bytes that the program may still write. */
+  #outputLeft: number
   #isOver = false
   #began = false
   #timeout: NodeJS.Timeout | undefined
@@ -50,7 +64,8 @@ export class Run {
   ) {
     this.#sandbox = sandbox
     this.#limits = limits
-    const abort = () => this.#fail(signal.reason)
+    this.#outputLeft = limits.outputBytes
+    const abort = () => this.#outcome.reject(signal.reason)
     this.result = this.#outcome.promise.finally(() => {
       signal.removeEventListener('abort', abort)
       this.#isOver = true
@@ -73,8 +88,23 @@ export class Run {
     this.#fail(runtimeStopped())
   }
 
-  #fail(reason: unknown): void {
-    this.#outcome.reject(reason)
+  /** Fails with a limit or a trap, and what the program wrote until then, or with a failure of the sandbox. */
+  #fail(reason: NodekeepError): void {
+    const { code, message } = reason
+    if (code !== 'UNPROCESSABLE') this.#outcome.reject(reason)
+    else this.#outcome.reject(new WasmProgramError(code, message, this.#written()))
+  }
+
+  #written(): WasmProgramOutput {
+    const { stdout, stderr } = this.#output
+    return { stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) }
+  }
+
+  #collect(stream: OutputStream, bytes: Buffer): void {
+    // A copy: the memory of a message is that of a larger chunk.
+    this.#output[stream].push(Buffer.from(bytes.subarray(0, this.#outputLeft)))
+    if (bytes.length > this.#outputLeft) this.#fail(outputLimitReached(this.#limits))
+    this.#outputLeft -= Math.min(bytes.length, this.#outputLeft)
   }
 
   /** Compiling the program has the time limit, and then running it has it again. Starting a process counts for neither. */
@@ -86,7 +116,7 @@ export class Run {
     this.#checks = setInterval(() => {
       if (this.#sandbox.grownBytes > allowed) this.#fail(memoryLimitReached(this.#limits))
     }, checkEveryMs)
-    this.#sandbox.send(request, body, largestAnswer(request))
+    this.#sandbox.send(request, body, largestMessage(request))
   }
 
   #failAfter(ms: number, reason: () => NodekeepError): void {
@@ -100,7 +130,9 @@ export class Run {
     if (message.kind === 'began' && !this.#began) {
       this.#began = true
       this.#failAfter(this.#limits.timeoutMs, () => timeLimitReached(this.#limits))
-    } else if (message.kind === 'ended') this.#outcome.resolve({ ending: message, body })
+    } else if (message.kind === 'ended') {
+      this.#outcome.resolve({ ending: message, body, output: this.#written() })
+    } else if (message.kind === 'stdout' || message.kind === 'stderr') this.#collect(message.kind, body)
     else if (message.kind === 'failed') this.#fail(new NodekeepError(message.code, message.message))
     else if (message.kind === 'out-of-memory') this.#fail(memoryLimitReached(this.#limits))
   }
@@ -122,11 +154,16 @@ function allowedGrowth(
   return memoryBytes + ownBytes + copies * (sent + stored + outputBytes)
 }
 
-/** Most bytes of the answer to a request. */
-function largestAnswer({ folders, limits }: RunRequest): number {
+function outputLimitReached({ outputBytes }: WasmLimits): NodekeepError {
+  const kibibytes = Math.floor(outputBytes / 1024)
+  return new NodekeepError('UNPROCESSABLE', `The output limit of ${kibibytes} KiB was reached.`)
+}
+
+/** Most bytes of a message of a sandbox. */
+function largestMessage({ folders, limits }: RunRequest): number {
   const stored = folders.some(({ writable }) => writable)
     ? limits.folderBytes + limits.folderEntries * entryBytes
     : 0
   // All entries that were there may be gone, and their numbers be named as well.
-  return otherBytes + limits.outputBytes + stored * 2
+  return otherBytes + Math.max(outputPieceBytes, stored * 2)
 }

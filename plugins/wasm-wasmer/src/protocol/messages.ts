@@ -10,6 +10,8 @@ export interface FolderEntry {
   readonly name: string
   /** Bytes of a file, which are in the body; null for a folder. */
   readonly size: number | null
+  /** The time of modification, in milliseconds since 1970. */
+  readonly modified: number
 }
 
 /** A folder that a program sees. */
@@ -23,8 +25,6 @@ export interface Folder {
 export interface SandboxLimits {
   /** Bytes of each memory. */
   readonly memoryBytes: number
-  /** Bytes of stdout and stderr together. */
-  readonly outputBytes: number
   /** Bytes of all files in the folders. */
   readonly folderBytes: number
   /** Files and folders in the folders. */
@@ -52,19 +52,21 @@ export interface FolderChanges {
 /** Codes of failures that a program causes. */
 export type FailureCode = Extract<ErrorCode, 'VALIDATION_ERROR' | 'UNPROCESSABLE'>
 
+/** Most bytes of a message with output. */
+export const outputPieceBytes = 2 ** 20
+
+/** The streams that a program writes to. */
+export type OutputStream = 'stdout' | 'stderr'
+
 /** The header of a message from a sandbox. */
 export type SandboxMessage =
   | { readonly kind: 'ready' }
   /** The program is compiled and begins. */
   | { readonly kind: 'began' }
-  /** The body holds stdout, stderr, and the stored files in their order. `changes` has one item for each folder. */
-  | {
-      readonly kind: 'ended'
-      readonly exitCode: number
-      readonly stdoutBytes: number
-      readonly stderrBytes: number
-      readonly changes: readonly FolderChanges[]
-    }
+  /** The body holds what the program wrote next. */
+  | { readonly kind: OutputStream }
+  /** The body holds the stored files in their order. `changes` has one item for each folder. */
+  | { readonly kind: 'ended'; readonly exitCode: number; readonly changes: readonly FolderChanges[] }
   | { readonly kind: 'failed'; readonly code: FailureCode; readonly message: string }
   /** V8 refused the program more memory. */
   | { readonly kind: 'out-of-memory' }

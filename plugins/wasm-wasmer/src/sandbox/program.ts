@@ -1,5 +1,6 @@
 import type { Process } from '#wasmer-sdk'
 import type { RunRequest } from '../protocol/messages.ts'
+import { Output } from './output.ts'
 import { Refusal } from './refusal.ts'
 import type { Sdk } from './sdk.ts'
 
@@ -15,37 +16,32 @@ interface Program extends Pick<RunRequest, 'args' | 'env'> {
   readonly stdin: Uint8Array
 }
 
-/** The result of a program. */
-export interface Ending {
-  readonly exitCode: number
-  readonly stdout: Buffer
-  readonly stderr: Buffer
-}
-
 /** Makes the SDK start its threads, which it does with the first program. */
 export async function warmUp(sdk: Sdk): Promise<void> {
-  await runProgram(sdk, { module: nothing, args: [], env: {}, stdin: nothing.subarray(0, 0) }, 0)
+  const program = { module: nothing, args: [], env: {}, stdin: nothing.subarray(0, 0) }
+  await runProgram(sdk, program, new Output(() => {}))
 }
 
 /**
- * Runs a program to its end.
+ * Runs a program to its end, and passes its output on.
  *
- * @throws Refusal for a trap, and for too much output
+ * @returns the exit code that the SDK tells
+ * @throws Refusal for a trap
  */
-export async function runProgram(sdk: Sdk, program: Program, outputBytes: number): Promise<Ending> {
+export async function runProgram(sdk: Sdk, program: Program, output: Output): Promise<number> {
   const { wasmer } = sdk
   const main = await wasmer.packages.load(program.module)
   const sandbox = await wasmer.sandboxes.create({ packages: [main], network: { mode: 'disabled' } })
   const command = sandbox.command(main, program.args, { env: program.env, cwd: '/' })
   const process = await command.spawn({ stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' })
   void feed(process, program.stdin)
-  const output = new Output(outputBytes)
-  const [ended, stdout, stderr] = await Promise.all([
-    ending(process),
-    output.collect(process.stdout),
-    output.collect(process.stderr),
+  const [ended] = await Promise.allSettled([
+    process.wait(),
+    output.pass('stdout', process.stdout),
+    output.pass('stderr', process.stderr),
   ])
-  return { exitCode: ended, stdout, stderr }
+  if (ended.status === 'fulfilled') return ended.value.exitCode
+  throw asTrap(ended.reason)
 }
 
 /** Writes the input, which the program need not read. */
@@ -55,39 +51,6 @@ async function feed({ stdin }: Process, bytes: Uint8Array): Promise<void> {
     await stdin?.close()
   } catch {
     // It has ended.
-  }
-}
-
-async function ending(process: Process): Promise<number> {
-  try {
-    return (await process.wait()).exitCode
-  } catch (error) {
-    throw asTrap(error)
-  }
-}
-
-/** Collects the output of a program, up to a limit for all streams together. */
-class Output {
-  readonly #limit: number
-  #bytes = 0
-
-  /** @param limit bytes */
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  /** @throws Refusal when the limit is reached */
-  async collect(stream: AsyncIterable<Uint8Array> | null): Promise<Buffer> {
-    const chunks: Uint8Array[] = []
-    for await (const chunk of stream ?? []) {
-      this.#bytes += chunk.length
-      if (this.#bytes > this.#limit) {
-        const kibibytes = Math.floor(this.#limit / 1024)
-        throw new Refusal('UNPROCESSABLE', `The output limit of ${kibibytes} KiB was reached.`)
-      }
-      chunks.push(chunk)
-    }
-    return Buffer.concat(chunks)
   }
 }
 

@@ -1,6 +1,6 @@
 import { BroadcastChannel } from 'node:worker_threads'
 import { BodyReader, type Frame } from '../protocol/frame.ts'
-import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
+import type { RunRequest } from '../protocol/messages.ts'
 import { type Call, callChannel, writeAnswer } from './calls/shared-answer.ts'
 import { Budget } from './files/budget.ts'
 import { FileCalls } from './files/file-calls.ts'
@@ -8,16 +8,15 @@ import { FileError } from './files/file-error.ts'
 import { Mount } from './files/mount.ts'
 import { boundMemory } from './module/bounded-memory.ts'
 import { checkProgram, failedInstance } from './module/program-check.ts'
-import { type Ending, runProgram } from './program.ts'
+import { Output, type Send } from './output.ts'
+import { runProgram } from './program.ts'
 import { OutOfMemory, Refusal } from './refusal.ts'
 import type { Sdk } from './sdk.ts'
-
-/** Sends a message, with a body. */
-type Send = (message: SandboxMessage, body?: readonly Uint8Array[]) => void
 
 /** Runs the program of a request, and sends how it ended. */
 export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send): Promise<void> {
   const request = header as RunRequest
+  const output = new Output(send)
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>()
   try {
     const parts = new BodyReader(body)
@@ -29,7 +28,8 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
     const mounts = request.folders.map((folder) => new Mount(folder, budget, (size) => parts.take(size)))
     let exited: number | undefined
     let began = false
-    answerCalls(new FileCalls(mounts), {
+    const calls = new FileCalls(mounts)
+    answerCalls(calls, {
       // Threads of the program are instances, too.
       beginning: () => {
         if (!began) send({ kind: 'began' })
@@ -39,35 +39,45 @@ export async function runRequest(sdk: Sdk, { header, body }: Frame, send: Send):
       exiting: ([code]) => {
         exited = Number(code)
       },
+      removeFolder: ([path]) => calls.removeFolder(String(path)),
+      timesOf: ([path]) => calls.timesOf(String(path)),
+      setTimes: ([path, accessed, modified]) =>
+        calls.setTimes(String(path), [accessed as string | null, modified as string | null]),
     })
     sdk.mount(mounts)
     const program = { ...request, module: bounded, stdin }
-    const ending = await Promise.race([runProgram(sdk, program, request.limits.outputBytes), refused])
-    sendEnding({ ...ending, exitCode: wholeExitCode(ending.exitCode, exited) }, mounts, send)
+    const ended = await Promise.race([runProgram(sdk, program, output), refused])
+    output.flush()
+    sendEnding(wholeExitCode(ended, exited), mounts, send)
   } catch (error) {
+    output.flush()
     if (error instanceof OutOfMemory) send({ kind: 'out-of-memory' })
     else if (error instanceof Refusal) send({ kind: 'failed', code: error.code, message: error.message })
     else throw error
   }
 }
 
-/** Reports of the threads about programs. All their other calls are for folders. */
-interface Reports {
+/** Calls of the threads that are not those of the SDK for folders: reports about programs, and questions about paths. */
+interface OwnCalls {
   /** A module is about to be instantiated. */
   readonly beginning: () => void
   /** A module could not be instantiated: the name and message of the error. */
   readonly 'instance-failed': (args: readonly unknown[]) => void
   /** The program exits: its code. */
   readonly exiting: (args: readonly unknown[]) => void
+  readonly removeFolder: (args: readonly unknown[]) => void
+  readonly timesOf: (args: readonly unknown[]) => unknown
+  readonly setTimes: (args: readonly unknown[]) => void
 }
 
 /** Answers the calls of the SDK's threads. */
-function answerCalls(calls: FileCalls, reports: Reports): void {
+function answerCalls(calls: FileCalls, own: OwnCalls): void {
   const channel = new BroadcastChannel(callChannel)
   const answer = (mount: number, method: string, args: readonly unknown[]): unknown => {
-    if (!Object.hasOwn(reports, method)) return calls.answer(mount, method, args) ?? null
-    reports[method as keyof Reports](args)
-    return null
+    const value = Object.hasOwn(own, method)
+      ? own[method as keyof OwnCalls](args)
+      : calls.answer(mount, method, args)
+    return value ?? null
   }
   channel.onmessage = (event: unknown) => {
     const { mount, method, args, answer: buffer } = (event as { readonly data: Call }).data
@@ -81,17 +91,11 @@ function answerCalls(calls: FileCalls, reports: Reports): void {
   Object.assign(globalThis, { __wasmerHostFileSystem: answer })
 }
 
-function sendEnding({ exitCode, stdout, stderr }: Ending, mounts: readonly Mount[], send: Send): void {
+function sendEnding(exitCode: number, mounts: readonly Mount[], send: Send): void {
   const changes = mounts.map((mount) => mount.changes())
   send(
-    {
-      kind: 'ended',
-      exitCode,
-      stdoutBytes: stdout.length,
-      stderrBytes: stderr.length,
-      changes: changes.map(([change]) => change),
-    },
-    [stdout, stderr, ...changes.flatMap(([, contents]) => contents)],
+    { kind: 'ended', exitCode, changes: changes.map(([change]) => change) },
+    changes.flatMap(([, contents]) => contents),
   )
 }
 

@@ -6,11 +6,17 @@ interface WebAssemblyInterface {
     exports(module: object): ModuleExport[]
     imports(module: object): ModuleImport[]
   }
-  Instance: new (module: object, imports?: Imports) => object
+  Instance: new (module: object, imports?: Imports) => { readonly exports: Readonly<Record<string, unknown>> }
+  readonly Memory: new (...given: never) => Memory
 }
 
 /** The imports of an instance, by module and name. Functions are JavaScript functions. */
 export type Imports = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** A memory of an instance. */
+export interface Memory {
+  readonly buffer: ArrayBuffer | SharedArrayBuffer
+}
 
 /** An export of a module. */
 export interface ModuleExport {

@@ -5,12 +5,20 @@
 import { BroadcastChannel, getEnvironmentData } from 'node:worker_threads'
 import { awaitAnswer, type Call, callChannel, emptyAnswer, usualAnswerBytes } from './calls/shared-answer.ts'
 import { systems } from './module/program-check.ts'
+import { SystemCalls } from './system-calls.ts'
 import { type Imports, webAssembly } from './web-assembly.ts'
 
-/** WASI's errno for an unsupported operation. */
-const notSupported = 58
-/** The SDK would keep links in folders for itself: the program would see them, and they would never be stored. */
-const unsupported = ['path_link', 'path_symlink']
+/** Errors of WASI, by the codes of the main thread. */
+const errnos: Readonly<Record<string, number>> = {
+  EACCES: 2,
+  EEXIST: 20,
+  EIO: 29,
+  EISDIR: 31,
+  ENOENT: 44,
+  ENOTDIR: 54,
+  ENOTEMPTY: 55,
+  ENOTSUP: 58,
+}
 
 const channel = new BroadcastChannel(callChannel)
 channel.unref()
@@ -46,8 +54,19 @@ function watchInstances(): void {
     construct(instance, [module, imports = {}], target) {
       reportBeginning()
       try {
-        const own = guardedImports(imports, (code) => call(-1, 'exiting', [code]))
-        return Reflect.construct(instance, [module, own], target) as object
+        let memory = Object.values(imports as Imports)
+          .flatMap((each) => Object.values(each))
+          .find((each) => each instanceof webAssembly.Memory)
+        const calls = new SystemCalls(askMain, () => memory)
+        const own = Object.fromEntries(
+          Object.entries(imports as Imports).map(([name, each]) => [
+            name,
+            systems.includes(name) ? calls.guarded(name, each) : each,
+          ]),
+        )
+        const made = Reflect.construct(instance, [module, own], target)
+        if (made.exports.memory instanceof webAssembly.Memory) memory ??= made.exports.memory
+        return made
       } catch (error) {
         const { name, message } = error as Error
         call(-1, 'instance-failed', [name, message])
@@ -57,28 +76,10 @@ function watchInstances(): void {
   })
 }
 
-/**
- * The imports that the SDK gives a program, without unsupported operations.
- *
- * @param exiting gets the code that the program exits with
- */
-function guardedImports(imports: Imports, exiting: (code: number) => void): Imports {
-  return Object.fromEntries(
-    Object.entries(imports).map(([module, functions]) => [
-      module,
-      systems.includes(module) ? guardedSystem(functions, exiting) : functions,
-    ]),
-  )
-}
-
-function guardedSystem(functions: Imports[string], exiting: (code: number) => void): Imports[string] {
-  const guarded = { ...functions }
-  for (const name of unsupported) if (name in functions) guarded[name] = () => notSupported
-  const { proc_exit: exit } = functions
-  if (typeof exit !== 'function') return guarded
-  guarded.proc_exit = (code: number) => {
-    exiting(code >>> 0)
-    exit(code)
+function askMain(method: string, ...args: readonly unknown[]): unknown {
+  try {
+    return call(-1, method, args) ?? 0
+  } catch (error) {
+    return errnos[(error as { readonly code: string }).code] ?? errnos.EIO
   }
-  return guarded
 }

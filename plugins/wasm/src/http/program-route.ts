@@ -1,18 +1,23 @@
 import {
   clientSignal,
+  errorBodyOf,
   type FilesService,
+  isWasmProgramError,
   NodekeepError,
   type RoutesApp,
   type Static,
   userOf,
   type WasmLimits,
+  type WasmProgramError,
+  type WasmProgramOutput,
 } from '@nodekeep/plugin-sdk'
+import type { FastifyReply } from 'fastify'
 import type { StoredModules } from '../modules/stored-modules.ts'
 import { preopensOf } from '../programs/preopens.ts'
 import { programInput } from '../programs/program-input.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
-import { runAnswer, runBody } from './schemas.ts'
+import { failedRunAnswer, runAnswer, runBody } from './schemas.ts'
 
 /** The parts of the plugin that the route uses. */
 interface ProgramRouteServices {
@@ -32,7 +37,7 @@ export function programRoute(app: RoutesApp, services: ProgramRouteServices): vo
     operationId: 'runProgram',
     summary: 'Run a WASI program',
     body: runBody,
-    response: { 200: runAnswer },
+    response: { 200: runAnswer, 422: failedRunAnswer },
   }
   app.post('/run', { ...uploads, schema, config: { scope: 'wasm' } }, async (request, reply) => {
     const { body } = request
@@ -42,7 +47,7 @@ export function programRoute(app: RoutesApp, services: ProgramRouteServices): vo
     const arrived = performance.now()
     const input = programInput({ ...body, encoding })
     checkSource(body)
-    const { exitCode, stdout, stderr } = await runtimes.forPrograms(user.uuid, signal, async (runtime) => {
+    const run = runtimes.forPrograms(user.uuid, signal, async (runtime) => {
       const preopens = await preopensOf(folders, user, files.for(user))
       const module =
         body.wasmBytes === undefined
@@ -51,13 +56,24 @@ export function programRoute(app: RoutesApp, services: ProgramRouteServices): vo
       signal.throwIfAborted()
       return runtime.run(module, { ...input, preopens }, limits, signal)
     })
-    return {
-      success: exitCode === 0,
-      exitCode,
-      stdout: asText(stdout, encoding),
-      stderr: asText(stderr, encoding),
+    try {
+      const { exitCode, ...output } = await run
+      return { success: exitCode === 0, exitCode, ...asTexts(output, encoding) }
+    } catch (error) {
+      // The node logs failures of its own.
+      if (!isWasmProgramError(error) || error.status >= 500) throw error
+      return sendFailure(reply, error, asTexts(error, encoding))
     }
   })
+}
+
+/** Sends an error with the output of the program, which tells its author more than the error. */
+function sendFailure(reply: FastifyReply, error: WasmProgramError, output: object): FastifyReply {
+  const { status, headers } = error
+  return reply
+    .code(status)
+    .headers(headers)
+    .send({ ...errorBodyOf(error, reply.request.id), ...output })
 }
 
 function checkSource({ filepath, wasmBytes }: Static<typeof runBody>): void {
@@ -66,6 +82,8 @@ function checkSource({ filepath, wasmBytes }: Static<typeof runBody>): void {
 }
 
 /** Bytes that are not valid UTF-8 become U+FFFD. */
-function asText({ buffer, byteOffset, byteLength }: Uint8Array, encoding: 'utf8' | 'base64'): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString(encoding)
+function asTexts({ stdout, stderr }: WasmProgramOutput, encoding: 'utf8' | 'base64') {
+  const text = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+    Buffer.from(buffer, byteOffset, byteLength).toString(encoding)
+  return { stdout: text(stdout), stderr: text(stderr) }
 }

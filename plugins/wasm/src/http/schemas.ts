@@ -80,10 +80,20 @@ export const runBody = Type.Object(
   { additionalProperties: false },
 )
 
+const output = { stdout: Type.String(), stderr: Type.String() }
+
 /** The answer of `POST /run`. */
 export const runAnswer = Type.Object({
   success: Type.Boolean({ description: 'Whether the exit code is 0.' }),
   exitCode: Type.Integer(),
-  stdout: Type.String(),
-  stderr: Type.String(),
+  ...output,
 })
+
+/** The error of `POST /run` for a program that had begun. */
+export const failedRunAnswer = Type.Object(
+  { error: Type.Literal(true), message: Type.String(), code: Type.String(), ...output },
+  {
+    description:
+      'The program trapped or reached a limit, or its changes could not be stored. With what it wrote until then.',
+  },
+)

@@ -1,5 +1,5 @@
 import { FileError } from './file-error.ts'
-import type { MemoryFile } from './memory-file.ts'
+import { type MemoryFile, now } from './memory-file.ts'
 import type { MemoryNode } from './memory-folder.ts'
 import type { Mount } from './mount.ts'
 
@@ -24,6 +24,56 @@ export class FileCalls {
 
   constructor(mounts: readonly Mount[]) {
     this.#mounts = mounts
+  }
+
+  /**
+   * Removes a folder that is empty.
+   *
+   * @param path absolute, as the program sees it
+   * @throws FileError
+   */
+  removeFolder(path: string): void {
+    const [mount, below] = this.#mountOf(path)
+    if (changeable(mount).root.find(below).kind !== 'directory') throw new FileError('ENOTDIR')
+    mount.root.remove(below)
+  }
+
+  /**
+   * The times of access and modification, in nanoseconds since 1970 as texts of digits.
+   *
+   * @param path absolute, as the program sees it
+   * @throws FileError for a path that is in no mounted folder, too
+   */
+  timesOf(path: string): [accessed: string, modified: string] {
+    const [mount, below] = this.#mountOf(path)
+    const { accessed, modified } = mount.root.find(below)
+    return [String(accessed), String(modified)]
+  }
+
+  /**
+   * Sets times of a file. Nothing keeps those of folders, and times in the future.
+   *
+   * @param path absolute, as the program sees it
+   * @param times each in nanoseconds since 1970 as a text of digits, `now`, or null to leave it
+   * @throws FileError
+   */
+  setTimes(path: string, times: readonly [accessed: string | null, modified: string | null]): void {
+    const [mount, below] = this.#mountOf(path, 'ENOTSUP')
+    const node = changeable(mount).root.find(below)
+    if (node.kind === 'directory') throw new FileError('ENOTSUP')
+    const present = now()
+    const [accessed, modified] = times.map((time) => (time === 'now' ? present : time && BigInt(time)))
+    if ([accessed, modified].some((time) => time && time > present)) throw new FileError('ENOTSUP')
+    node.setTimes(accessed || node.accessed, modified || node.modified)
+  }
+
+  /** Finds the folder that a path is in, and the path within it. */
+  #mountOf(path: string, otherwise: 'ENOENT' | 'ENOTSUP' = 'ENOENT'): [mount: Mount, below: string] {
+    for (const mount of this.#mounts) {
+      if (path === mount.guestPath) return [mount, '']
+      if (path.startsWith(`${mount.guestPath}/`)) return [mount, path.slice(mount.guestPath.length + 1)]
+    }
+    throw new FileError(otherwise)
   }
 
   /**
@@ -74,7 +124,7 @@ export class FileCalls {
     let node = parent.entries.get(name)
     if (node !== undefined && createNew) throw new FileError('EEXIST')
     if (node === undefined && !create && !createNew) throw new FileError('ENOENT')
-    node ??= mount.root.addFile(path, null)
+    node ??= mount.root.addFile(path, null, now())
     if (node.kind === 'directory') throw new FileError('EISDIR')
     if (truncate) node.resize(0)
     this.#lastId += 1

@@ -1,6 +1,6 @@
 import type { Budget } from './budget.ts'
 import { FileError } from './file-error.ts'
-import { MemoryFile } from './memory-file.ts'
+import { MemoryFile, now } from './memory-file.ts'
 
 /** An entry of a folder. */
 export type MemoryNode = MemoryFile | MemoryFolder
@@ -10,10 +10,17 @@ export class MemoryFolder {
   readonly kind = 'directory'
   readonly size = 0
   readonly entries = new Map<string, MemoryNode>()
+  /** In nanoseconds since 1970. */
+  modified: bigint
   readonly #budget: Budget
 
-  constructor(budget: Budget) {
+  constructor(budget: Budget, modified: bigint) {
     this.#budget = budget
+    this.modified = modified
+  }
+
+  get accessed(): bigint {
+    return this.modified
   }
 
   /** @throws FileError when there is nothing at the path */
@@ -39,17 +46,17 @@ export class MemoryFolder {
   }
 
   /** @param original the initial content, or null for a new file */
-  addFile(path: string, original: Buffer | null): MemoryFile {
+  addFile(path: string, original: Buffer | null, modified: bigint): MemoryFile {
     const [parent, name] = this.#vacancy(path)
-    const file = new MemoryFile(this.#budget, original)
-    parent.entries.set(name, file)
+    const file = new MemoryFile(this.#budget, original, modified)
+    parent.#set(name, file)
     return file
   }
 
-  addFolder(path: string): MemoryFolder {
+  addFolder(path: string, modified = now()): MemoryFolder {
     const [parent, name] = this.#vacancy(path)
-    const folder = new MemoryFolder(this.#budget)
-    parent.entries.set(name, folder)
+    const folder = new MemoryFolder(this.#budget, modified)
+    parent.#set(name, folder)
     return folder
   }
 
@@ -58,7 +65,7 @@ export class MemoryFolder {
     const [parent, name] = this.split(path)
     const node = this.find(path)
     if (node.kind === 'directory' && node.entries.size > 0) throw new FileError('ENOTEMPTY')
-    parent.entries.delete(name)
+    parent.#delete(name)
     this.#budget.giveEntry()
     if (node.kind === 'file') node.unlink()
   }
@@ -77,8 +84,18 @@ export class MemoryFolder {
       }
       this.remove(to)
     }
-    oldParent.entries.delete(oldName)
-    newParent.entries.set(newName, node)
+    oldParent.#delete(oldName)
+    newParent.#set(newName, node)
+  }
+
+  #set(name: string, node: MemoryNode): void {
+    this.entries.set(name, node)
+    this.modified = now()
+  }
+
+  #delete(name: string): void {
+    this.entries.delete(name)
+    this.modified = now()
   }
 
   #vacancy(path: string): [parent: MemoryFolder, name: string] {

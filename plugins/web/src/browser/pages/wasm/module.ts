@@ -1,14 +1,19 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
-import { accepted } from '../../refusal.ts'
+import { accepted, refusalOf } from '../../refusal.ts'
 import { request } from '../../request.ts'
 
 /** An exported function. */
 export type ExportedFunction = NodeAnswers['GET /api/wasm/exports']['exports'][number]
 
-/** The output of a program. */
-export type ProgramOutput = NodeAnswers['POST /api/wasm/run']
+/** The end of a program that ended by itself or failed, and its output. */
+export interface ProgramEnd extends Pick<NodeAnswers['POST /api/wasm/run'], 'stdout' | 'stderr'> {
+  /** Null if it failed. */
+  readonly exitCode: number | null
+  /** The reason why it failed, otherwise empty. */
+  readonly fault: string
+}
 
 /** The name under which a program exports its beginning (WASI, "Application ABI"). */
 const start = '_start'
@@ -66,10 +71,32 @@ export class WasmModule {
     return Array.isArray(result) ? result.map(numberText).join(', ') : numberText(result)
   }
 
-  /** Runs the program. */
-  run(args: readonly string[], stdin: string, signal: AbortSignal): Promise<ProgramOutput> {
-    const body = { filepath: this.path.value, args, stdin }
-    return request(this.#page, 'POST /api/wasm/run', { body, signal })
+  /**
+   * Runs the program. If it traps or reaches a limit, the error of the node has what it wrote until then.
+   *
+   * @throws Refusal for a program that has not begun
+   */
+  async run(args: readonly string[], stdin: string, signal: AbortSignal): Promise<ProgramEnd> {
+    const body = JSON.stringify({ filepath: this.path.value, args, stdin })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await this.#page.fetch('/api/wasm/run', { method: 'POST', headers, body, signal })
+    if (answer.ok) return { ...((await answer.json()) as NodeAnswers['POST /api/wasm/run']), fault: '' }
+    const text = await answer.text()
+    const refusal = refusalOf(answer.status, text)
+    const output = outputOf(text)
+    if (output === null) throw refusal
+    return { exitCode: null, fault: refusal.message, ...output }
+  }
+}
+
+/** Returns the output in the error of a program that had begun; null in other errors. */
+function outputOf(text: string): Pick<ProgramEnd, 'stdout' | 'stderr'> | null {
+  try {
+    const { stdout, stderr } = JSON.parse(text) as Partial<ProgramEnd>
+    return stdout === undefined || stderr === undefined ? null : { stdout, stderr }
+  } catch {
+    // A proxy may answer with a page.
+    return null
   }
 }
 

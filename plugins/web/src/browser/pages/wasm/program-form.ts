@@ -2,12 +2,12 @@ import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
-import type { ProgramOutput, WasmModule } from './module.ts'
+import type { ProgramEnd, WasmModule } from './module.ts'
 import { Running } from './running.ts'
 
-/** The arguments and the input of a program, and its output. */
+/** The arguments and the input of a program, its end and its output. */
 export function ProgramForm({ module }: { module: WasmModule }): VNode {
-  const running = useMemo(() => new Running<ProgramOutput>(), [])
+  const running = useMemo(() => new Running<ProgramEnd>(), [])
   useEffect(() => () => running.stop(), [])
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -22,18 +22,18 @@ export function ProgramForm({ module }: { module: WasmModule }): VNode {
     )
   }
   const isRunning = running.isRunning.value
-  const output = running.outcome.value
+  const end = running.outcome.value
   return html`<form class="program" onSubmit=${submit}>
     <label>${texts.wasm.args}<textarea name="args" rows="2" spellcheck=${false}></textarea></label>
     <label>${texts.wasm.stdin}<textarea name="stdin" rows="3" spellcheck=${false}></textarea></label>
     <button type="submit" class="main">${isRunning ? texts.wasm.stop : texts.wasm.run}</button>
     <p role="status">
       ${isRunning && texts.wasm.running}
-      ${output !== null && texts.wasm.exitCode(output.exitCode)}
+      ${typeof end?.exitCode === 'number' && texts.wasm.exitCode(end.exitCode)}
     </p>
-    <p class="fault" role="alert">${running.fault.value}</p>
-    ${output !== null && html`<${Output} title=${texts.wasm.stdout} text=${output.stdout} />`}
-    ${output !== null && html`<${Output} title=${texts.wasm.stderr} text=${output.stderr} />`}
+    <p class="fault" role="alert">${running.fault.value || end?.fault}</p>
+    ${end !== null && html`<${Output} title=${texts.wasm.stdout} text=${end.stdout} />`}
+    ${end !== null && html`<${Output} title=${texts.wasm.stderr} text=${end.stderr} />`}
   </form>`
 }
 
