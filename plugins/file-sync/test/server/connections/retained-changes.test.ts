@@ -17,7 +17,7 @@ test('the journal keeps what the slowest device of a user has not stored', async
   }
   const log = { warn: (fields: unknown) => t.fail(JSON.stringify(fields)) }
   const { signal } = new AbortController()
-  const keeper = new RetainedChanges({ changes: changes as ChangeLog, devices, signal, log: log as never })
+  const keeper = new RetainedChanges(changes as ChangeLog, devices, log as never, signal)
 
   const [laptop, phone] = [devices.create(user, 'laptop'), devices.create(user, 'phone')]
   devices.store(laptop.id, { epoch: 'now', cursor: 7 })
