@@ -82,7 +82,7 @@ export default definePlugin({
         await staged.remove(userUuid, (hashes) => uploads.unnamed(userUuid, hashes))
     }
     const tidy = async () => {
-      await retained.tellAll()
+      await retained.sendAll()
       await expireUploads().catch((error) => {
         if (!signal.aborted) log.warn({ err: error }, 'Old uploads cannot be removed now.')
       })
@@ -97,7 +97,7 @@ export default definePlugin({
       }, dayMs).unref()
       const checks = setInterval(() => {
         connections.check()
-        retained.tell()
+        retained.send()
       }, checkMs).unref()
       onStop(() => {
         clearInterval(daily)

@@ -11,7 +11,7 @@ interface WelcomeSession {
   readonly route: GatewayRoute
   readonly gatewayId: string
   /** Whether the gateway forwards clients of the name to the node already. */
-  readonly isLed: boolean
+  readonly isForwarded: boolean
   /** {@link NameRegistration.problem} has changed. */
   readonly onChange: () => void
 }
@@ -60,7 +60,7 @@ export class NameRegistration {
 
   /** Registers the name until it is registered or the session is over, and gives former names back. It never rejects. */
   async ensureName(session: WelcomeSession, signal: AbortSignal): Promise<void> {
-    if (session.isLed) this.#notBefore = Number.NEGATIVE_INFINITY
+    if (session.isForwarded) this.#notBefore = Number.NEGATIVE_INFINITY
     for (let pauseMs = this.#firstRetryMs; ; pauseMs = Math.min(pauseMs * 2, longestRetryMs)) {
       await delay(Math.max(0, this.#notBefore - performance.now()), undefined, { signal }).catch(() => {})
       if (signal.aborted) return
@@ -85,7 +85,7 @@ export class NameRegistration {
     const key = `names at ${session.gatewayId}`
     const asked = (await this.#state.get<string[]>(key)) ?? []
     let former = asked.filter((host) => host !== name?.host)
-    const toRegister = session.isLed ? null : name
+    const toRegister = session.isForwarded ? null : name
     if (toRegister === null && former.length === 0) return
     let kept = asked.filter((host) => host === name?.host)
     if (toRegister !== null) {

@@ -70,8 +70,8 @@ export class TunnelNetwork implements OverlayNetwork {
           trust.trust(id).catch((err: unknown) => {
             log.error({ err }, 'The id of the gateway could not be stored. The next start meets it anew.')
           })
-          const isLed = name !== null && session.urls.includes(name.origin)
-          naming = registration.ensureName({ route, gatewayId: id, isLed, onChange }, over.signal)
+          const isForwarded = name !== null && session.urls.includes(name.origin)
+          naming = registration.ensureName({ route, gatewayId: id, isForwarded, onChange }, over.signal)
         },
         onChange,
       })

@@ -36,7 +36,7 @@ const mostDirty = 10_000
 
 /**
  * Milliseconds for which a file must be missing here before it is removed from the node. Programs that save a file may remove it for
- * a moment, and a file that moved may be missed at its former path before it is seen at the new one.
+ * a short time, and a file that moved may be missed at its former path before it is seen at the new one.
  */
 const removalPauseMs = 1000
 
@@ -71,7 +71,7 @@ interface FailedStep {
   readonly vain: number
 }
 
-/** The activity of a client at the moment. */
+/** The present activity of a client. */
 export interface SyncStatus {
   readonly isConnected: boolean
   readonly isPaused: boolean
@@ -651,7 +651,7 @@ export class SyncEngine {
       .catch((error: unknown) => this.#fail(error))
   }
 
-  /** Milliseconds. The random part keeps many clients from coming back at one moment. */
+  /** Milliseconds. The random part keeps many clients from reconnecting at one time. */
   #pauseAfter(attempts: number): number {
     const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempts, 10))
     return pause * (0.5 + this.#services.random() / 2)

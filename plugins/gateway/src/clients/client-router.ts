@@ -30,7 +30,7 @@ const httpsOnly = new NodekeepError(
   'This port takes https only: the address begins with https://.',
 )
 
-/** Forwards each connection to the node that its first bytes name. After that, it never looks at a byte again. */
+/** Forwards each connection to the node that its first bytes name. It inspects no byte after those. */
 export class ClientRouter {
   readonly #services: ClientRouterServices
 

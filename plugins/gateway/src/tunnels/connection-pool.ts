@@ -75,7 +75,7 @@ export class ConnectionPool {
 
   /** Keeps a connection without a client as a spare one, or closes it. */
   giveBack(socket: TLSSocket): void {
-    if (!this.#isClosed && this.#spares.size < this.#options.spares) this.#keep(socket)
+    if (!this.#isClosed && this.#spares.size < this.#options.spares) this.#addSpare(socket)
     else socket.destroy()
   }
 
@@ -90,7 +90,7 @@ export class ConnectionPool {
     for (const answer of this.#waiting) answer(null)
   }
 
-  #keep(socket: TLSSocket): void {
+  #addSpare(socket: TLSSocket): void {
     const drop = () => {
       release()
       socket.destroy()

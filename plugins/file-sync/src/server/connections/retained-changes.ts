@@ -26,17 +26,17 @@ export class RetainedChanges {
   }
 
   /** Sends the journal the positions of the users who were marked. */
-  async tell(): Promise<void> {
+  async send(): Promise<void> {
     const users = [...this.#marked]
     this.#marked.clear()
-    for (const userUuid of users) await this.#tell(userUuid)
+    for (const userUuid of users) await this.#send(userUuid)
   }
 
   /**
    * Sends the journal the positions of all users who have devices, since it forgets its readers and stops following after a while.
    * This does not wait for the first scan of a user's files: a device that begins waits by itself.
    */
-  async tellAll(): Promise<void> {
+  async sendAll(): Promise<void> {
     if (this.#signal.aborted) return
     for (const userUuid of this.#devices.users()) {
       this.mark(userUuid)
@@ -46,10 +46,10 @@ export class RetainedChanges {
         .follow(userUuid)
         .catch((error) => this.#log.warn({ err: error }, 'Changes of other programs may be missed.'))
     }
-    await this.tell()
+    await this.send()
   }
 
-  async #tell(userUuid: string): Promise<void> {
+  async #send(userUuid: string): Promise<void> {
     if (this.#signal.aborted) return
     const oldest = this.#devices.oldestCursor(userUuid, this.#changes.epoch)
     await this.#changes
