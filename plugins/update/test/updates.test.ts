@@ -173,7 +173,7 @@ test('a way back days later is told', async (t) => {
 
 test('the owner goes back while the way is open', async (t) => {
   const { updates, releases, start } = await updatesSubject(t)
-  releases.refusal = 'The way back was open for 72 hours.'
+  releases.refusal = 'The way back is closed.'
   await t.rejects(
     updates.goBack(),
     { code: 'CONFLICT', message: releases.refusal },
