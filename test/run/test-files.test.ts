@@ -4,9 +4,9 @@ import { root } from './command.ts'
 import { findTests } from './test-files.ts'
 
 test('each test file of the repository runs in one of the halves', async (t) => {
-  const packages = await findTests({ whole: false, all: false })
-  const whole = await findTests({ whole: true, all: false })
-  const all = await findTests({ whole: false, all: true })
+  const packages = await findTests('packages')
+  const whole = await findTests('whole')
+  const all = await findTests('all')
   t.strictSame(all, [...packages, ...whole].toSorted())
   const exclude = ['**/node_modules/**', '**/fixtures/**', '**/dist/**']
   const files = await Array.fromAsync(glob('*/**/*.test.ts', { cwd: root, exclude }))

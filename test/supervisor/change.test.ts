@@ -15,7 +15,7 @@ tap.jobs = 3
 
 test('a change of the release waits for uploads, refuses no connection, and the way back keeps what was written', async (t) => {
   const node = await supervisedNode(t)
-  t.match(await (await node.ask({ action: 'look' })).json(), { wayBack: null, history: [] })
+  t.match(await (await node.ask({ action: 'look' })).json(), { rollback: null, history: [] })
   await node.post('/rows', { text: 'before' })
 
   // An upload that outlasts the wait is refused with an answer.
@@ -38,7 +38,7 @@ test('a change of the release waits for uploads, refuses no connection, and the 
   t.equal(await node.version(), '2.0.0')
   t.match(await node.history(), [{ from: '1.0.0', to: '2.0.0', result: 'installed', reason: null }])
   t.equal(readlinkSync(join(node.releases, 'current')), '2.0.0')
-  t.match(await (await node.ask({ action: 'look' })).json(), { wayBack: { version: '1.0.0' } })
+  t.match(await (await node.ask({ action: 'look' })).json(), { rollback: { version: '1.0.0' } })
   t.strictSame(await node.get('/rows'), ['start of 1.0.0', 'before', 'start of 2.0.0'])
 
   await node.post('/rows', { text: 'after' })
@@ -121,9 +121,9 @@ test('a plugin closes the way back only if a person says so', async (t) => {
   // The file is there before its content.
   while (!existsSync(erased) || readFileSync(erased, 'utf8') === '') await delay(20)
   t.equal(readFileSync(erased, 'utf8'), 'ada by 1.0.0\n', 'a user whose deletion was due outlasts the trial')
-  await node.change('2.0.1', 'contracts', { withoutWayBack: true })
+  await node.change('2.0.1', 'contracts', { withoutRollback: true })
   t.match(await node.attempt(2), { to: '2.0.1', result: 'installed' })
-  t.match(await (await node.ask({ action: 'look' })).json(), { wayBack: null })
+  t.match(await (await node.ask({ action: 'look' })).json(), { rollback: null })
   await node.change('3.0.0')
   t.match(await node.attempt(3), { to: '3.0.0', result: 'installed' })
   // A third release removes the first one, and the one that was never in use.

@@ -23,7 +23,7 @@ type Behavior =
 /** How a node changes to another release. */
 interface ChangeOptions {
   readonly waitMs?: number
-  readonly withoutWayBack?: boolean
+  readonly withoutRollback?: boolean
 }
 
 /** A row of the history, as JSON. */

@@ -11,7 +11,7 @@ const source = `import { readFile } from 'node:fs/promises'
 import { definePlugin, NodekeepError, UpdateSource } from ${JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))}
 const newest = new URL('newest.json', import.meta.url)
 export default definePlugin({
-  id: 'paper-source',
+  id: 'fake-source',
   provides: { source: UpdateSource },
   setup: () => ({
     source: {
@@ -30,13 +30,13 @@ test('the commands of updates ask the running node', async (t) => {
   const folder = t.testdir({})
   const paper = join(folder, 'paper')
   mkdirSync(paper)
-  const nodekeep = { id: 'paper-source', sdk: '^0.1.0', entry: './index.js' }
-  const manifest = { name: 'paper-source', version: '1.0.0', type: 'module', nodekeep }
+  const nodekeep = { id: 'fake-source', sdk: '^0.1.0', entry: './index.js' }
+  const manifest = { name: 'fake-source', version: '1.0.0', type: 'module', nodekeep }
   writeFileSync(join(paper, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(paper, 'index.js'), source)
   const config = {
     data: './data',
-    plugins: { update: { from: join(root, 'plugins/update') }, 'paper-source': { from: paper } },
+    plugins: { update: { from: join(root, 'plugins/update') }, 'fake-source': { from: paper } },
   }
   writeFileSync(join(folder, 'nodekeep.json'), JSON.stringify(config))
   const run = (...args: string[]) =>

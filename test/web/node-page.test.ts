@@ -87,7 +87,7 @@ async function startNode(t: Test): Promise<TestNode> {
         },
       }),
       definePlugin({
-        id: 'paper-source',
+        id: 'fake-source',
         provides: { source: UpdateSource },
         setup: () => ({
           source: {

@@ -53,13 +53,13 @@ export default definePlugin({
     const index = new ContentIndex(database)
     const hasher = new ContentHasher()
     onStop(() => hasher.close())
-    const contents = new Contents({ files, index, hasher })
+    const contents = new Contents(files, index, hasher)
     const uploads = new Uploads(database)
     const staged = new StagedBlocks(join(dataDir, 'not-in-backups', 'blocks'), config.stagedBytesPerUser)
-    const sources = new BlockSources({ files, index, staged })
+    const sources = new BlockSources(files, index, staged)
     const connections = new SyncConnections(config.connectionsPerUser)
     onStop(() => connections.stop())
-    const retained = new RetainedChanges({ changes, devices, signal, log })
+    const retained = new RetainedChanges(changes, devices, log, signal)
     const background = new BackgroundIndex({
       changes,
       files,
@@ -82,7 +82,7 @@ export default definePlugin({
         await staged.remove(userUuid, (hashes) => uploads.unnamed(userUuid, hashes))
     }
     const tidy = async () => {
-      await retained.tellAll()
+      await retained.sendAll()
       await expireUploads().catch((error) => {
         if (!signal.aborted) log.warn({ err: error }, 'Old uploads cannot be removed now.')
       })
@@ -97,7 +97,7 @@ export default definePlugin({
       }, dayMs).unref()
       const checks = setInterval(() => {
         connections.check()
-        retained.tell()
+        retained.send()
       }, checkMs).unref()
       onStop(() => {
         clearInterval(daily)
@@ -119,9 +119,7 @@ export default definePlugin({
       (app) => {
         app.get('/api/sync', { websocket: true, config: { scope: 'files:read' } }, (socket, request) => {
           const user = userOf(request)
-          const connection: SyncConnection = new SyncConnection({
-            socket,
-            user,
+          const connection: SyncConnection = new SyncConnection(socket, user, {
             changes,
             devices,
             onDevice({ id }) {
@@ -137,8 +135,7 @@ export default definePlugin({
         clientFileRoutes(app, address)
         contentRoutes(app, contents)
         uploadRoutes(app, { files, index, contents, uploads, staged, sources })
-        deviceRoutes(app, {
-          devices,
+        deviceRoutes(app, devices, {
           isConnected: (userUuid, id) => connections.isConnected(userUuid, id),
           onRemoved(userUuid, id) {
             connections.closeDevice(userUuid, id)

@@ -26,7 +26,7 @@ export const configuration = Type.Object({
       format: 'hostname',
       pattern: '^[^A-Z]*$',
       description:
-        'The domain, in lower case, whose subdomains are the names of nodes: with `example.org`, a node has the address `me.example.org`. The domain itself leads to the API of the gateway. Without a domain, nodes only have ports.',
+        'The domain, in lower case, whose subdomains are the names of nodes: with `example.org`, a node has the address `me.example.org`. The domain itself serves the API of the gateway. Without a domain, nodes only have ports.',
     }),
   ),
   nodes: Type.Array(nodeId, {

@@ -12,7 +12,7 @@ import type { GatewayConfiguration } from './configuration.ts'
 import { AddressRates } from './connections/address-rates.ts'
 import { OpenConnections } from './connections/open-connections.ts'
 import { plainAddress } from './connections/proxy-header.ts'
-import { type ListenerParts, PublicListener } from './connections/public-listener.ts'
+import { type ListenerServices, PublicListener } from './connections/public-listener.ts'
 import { NodePorts } from './ports/node-ports.ts'
 import type { PortTable } from './ports/port-table.ts'
 import { dialAsClient } from './reachability/dial-as-client.ts'
@@ -22,8 +22,7 @@ import type { NodeSession } from './tunnels/node-session.ts'
 import { Nodes, refuse } from './tunnels/nodes.ts'
 import { type NodeConnection, TunnelServer } from './tunnels/tunnel-server.ts'
 
-interface GatewayParts {
-  readonly config: GatewayConfiguration
+interface GatewayServices {
   readonly tls: TunnelTls
   readonly names: Names
   readonly portTable: PortTable | null
@@ -34,7 +33,8 @@ interface GatewayParts {
 
 /** The listeners of the gateway, and what is behind them. */
 export class Gateway {
-  readonly #parts: GatewayParts
+  readonly #config: GatewayConfiguration
+  readonly #services: GatewayServices
   readonly #clients: OpenConnections
   /** Connections of nodes that have not been taken in yet. */
   readonly #handshakes: OpenConnections
@@ -46,22 +46,31 @@ export class Gateway {
   readonly #http: PublicListener
   readonly #https: PublicListener
 
-  constructor(parts: GatewayParts) {
-    this.#parts = parts
-    const { config, tls, names, portTable, certificate, connections, log } = parts
+  constructor(config: GatewayConfiguration, services: GatewayServices) {
+    this.#config = config
+    this.#services = services
+    const { tls, names, portTable, certificate, connections, log } = services
     const { limits, domain = null, https } = config
     const [helloMs, idleMs] = [limits.helloSeconds * 1000, limits.idleSeconds * 1000]
     this.#clients = new OpenConnections({
       inAll: limits.connections,
       perAddress: limits.connectionsPerAddress,
     })
-    this.#addresses = new Addresses({
+    this.#addresses = new Addresses(
       domain,
       names,
-      httpsPort: () => https.publicPort ?? this.#https.address?.port ?? https.port,
-    })
+      () => https.publicPort ?? this.#https.address?.port ?? https.port,
+    )
     const nodeLog = new NodeLog(log)
-    this.#nodes = new Nodes({
+    const nodesServices = {
+      nodeLog,
+      onArrival: (session: NodeSession) => this.#welcome(session),
+      onDeparture: (session: NodeSession) => {
+        this.#reachability.forget(session)
+        this.#ports?.left(session.process)
+      },
+    }
+    this.#nodes = new Nodes(nodesServices, {
       allowed: config.nodes,
       maxNodes: limits.nodes,
       maxNodesPerAddress: limits.nodesPerAddress,
@@ -71,12 +80,6 @@ export class Gateway {
         helloMs,
         idleMs,
         bytesPerSecond: limits.bytesPerSecond ?? null,
-      },
-      nodeLog,
-      onArrival: (session) => this.#welcome(session),
-      onDeparture: (session) => {
-        this.#reachability.forget(session)
-        this.#ports?.left(session.process)
       },
     })
     this.#handshakes = new OpenConnections({
@@ -100,7 +103,7 @@ export class Gateway {
         idleMs,
       },
     })
-    const listener: ListenerParts = {
+    const listener: ListenerServices = {
       proxies: blockList(config.proxyProtocol),
       open: this.#clients,
       helloMs,
@@ -144,8 +147,7 @@ export class Gateway {
    * @throws Error with a sentence for people
    */
   async start(): Promise<void> {
-    const { config } = this.#parts
-    const { control, http, https, domain } = config
+    const { control, http, https, domain } = this.#config
     const isNamed = domain !== undefined
     if (isNamed && https.enabled) await named('https', this.#https.listen(https.host, https.port))
     if (isNamed && http.enabled) await named('http', this.#http.listen(http.host, http.port))
@@ -182,10 +184,10 @@ export class Gateway {
     this.#https.close()
     this.#ports?.close()
     this.#nodes.tellAll({ type: 'stopping' })
-    await this.#clients.drain(this.#parts.config.drainSeconds * 1000)
+    await this.#clients.drain(this.#config.drainSeconds * 1000)
     await this.#handshakes.drain(0)
     this.#nodes.end()
-    this.#parts.portTable?.close()
+    this.#services.portTable?.close()
   }
 
   async #takeConnection({ socket, from, nodeId, line }: NodeConnection): Promise<void> {
@@ -209,7 +211,7 @@ export class Gateway {
           socket.destroy()
           return
         }
-        this.#parts.connections.serve({
+        this.#services.connections.serve({
           socket,
           remoteAddress: from.address,
           remotePort: from.port,

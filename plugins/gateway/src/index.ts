@@ -38,8 +38,7 @@ export default definePlugin({
     database?.exec('PRAGMA journal_mode = WAL')
     onStop(() => database?.close())
     const registered = database && new RegisteredNames(database, configured)
-    const gateway = new Gateway({
-      config,
+    const gateway = new Gateway(config, {
       tls: tunnelTls(await identity.certificate()),
       names: registered ?? configured,
       portTable: range === null ? null : new PortTable(sqliteFile('ports'), range),
@@ -49,22 +48,20 @@ export default definePlugin({
     })
     if (domain !== undefined && database !== null && registered !== null) {
       const { requestsPerMinute, ...rules } = config.registration
-      const registration = new Registration({
-        ...rules,
+      const services = {
         names: registered,
         proofs: new UsedProofs(database, requestsPerMinute),
         addressProof: new AddressProof(),
-        domain,
-        allowed: config.nodes,
-        urlOf: (label) => gateway.urlOf(`${label}.${domain}`),
-        isConnected: (nodeId) => gateway.isConnected(nodeId),
-        changed: (node) => {
+        urlOf: (label: string) => gateway.urlOf(`${label}.${domain}`),
+        isConnected: (nodeId: string) => gateway.isConnected(nodeId),
+        changed: (node: string) => {
           const failed = (err: unknown) => log.error({ err, node }, 'A node cannot be told of its names.')
           gateway.renew(node).catch(failed)
         },
         log,
-      })
-      routes((app) => registrationRoutes(app, { registration, address, requestsPerMinute }))
+      }
+      const registration = new Registration(services, { ...rules, domain, allowed: config.nodes })
+      routes((app) => registrationRoutes(app, registration, address, requestsPerMinute))
     }
     onServing(async () => {
       await gateway.start()

@@ -6,32 +6,33 @@ import { connectToGateway, type GatewayRoute } from './connect-to-gateway.ts'
 /** Handshakes at a time. More would only make each of them slower. */
 const maxOpening = 64
 
-interface DataConnectionsParts {
+export interface DataConnectionsServices {
   readonly route: GatewayRoute
   readonly instance: string
   readonly node: OverlayNode
   readonly maxConnections: number
   readonly log: Log
-  readonly signal: AbortSignal
 }
 
 /** The data connections of a node: each waits for one client and then belongs to the node, which serves it. */
 export class DataConnections {
-  readonly #parts: DataConnectionsParts
+  readonly #services: DataConnectionsServices
+  readonly #signal: AbortSignal
   /** Those that the gateway asked for, and that are not being opened yet. */
   #wanted = 0
   #opening = 0
   readonly #waiting = new Set<TLSSocket>()
   readonly #serving = new Set<TLSSocket>()
 
-  constructor(parts: DataConnectionsParts) {
-    this.#parts = parts
+  constructor(services: DataConnectionsServices, signal: AbortSignal) {
+    this.#services = services
+    this.#signal = signal
   }
 
   /** Opens connections, as the gateway asked. It opens no more than the configuration allows. */
   open(count: number): void {
     const taken = this.#opening + this.#waiting.size + this.#serving.size
-    this.#wanted = Math.min(this.#wanted + count, this.#parts.maxConnections - taken)
+    this.#wanted = Math.min(this.#wanted + count, this.#services.maxConnections - taken)
     while (this.#wanted > 0 && this.#opening < maxOpening) {
       this.#wanted -= 1
       void this.#open()
@@ -50,7 +51,8 @@ export class DataConnections {
   }
 
   async #open(): Promise<void> {
-    const { route, instance, log, signal } = this.#parts
+    const { route, instance, log } = this.#services
+    const signal = this.#signal
     this.#opening += 1
     try {
       const { socket } = await connectToGateway(route, { purpose: 'data', instance }, signal)
@@ -70,7 +72,7 @@ export class DataConnections {
 
   /** Waits for the client of a connection. It may come hours later. */
   async #await(socket: TLSSocket): Promise<void> {
-    const { node, log } = this.#parts
+    const { node, log } = this.#services
     try {
       const line = await readHead(socket, headLine, { maxBytes: maxLineBytes })
       const { address, port, ...client } = readClientLine(line)

@@ -1,5 +1,4 @@
 import type { TLSSocket } from 'node:tls'
-import type { Log, OverlayNode } from '@nodekeep/plugin-sdk'
 import {
   ControlChannel,
   type GatewayMessage,
@@ -7,19 +6,14 @@ import {
   readGatewayMessage,
   tunnelVersion,
 } from '@nodekeep/plugin-sdk/tunnel'
-import { connectToGateway, type GatewayRoute, GatewayUnreachable } from './connect-to-gateway.ts'
-import { DataConnections } from './data-connections.ts'
+import { connectToGateway, GatewayUnreachable } from './connect-to-gateway.ts'
+import { DataConnections, type DataConnectionsServices } from './data-connections.ts'
 import type { OwnName } from './own-name.ts'
 import { sortUrls } from './own-urls.ts'
 
-interface GatewaySessionParts {
-  readonly route: GatewayRoute
-  readonly node: OverlayNode
+interface GatewaySessionServices extends DataConnectionsServices {
   /** The name in the configuration. */
   readonly name: OwnName | null
-  readonly instance: string
-  readonly maxConnections: number
-  readonly log: Log
   /** The gateway with this id has taken the node in. */
   readonly onWelcome: (gatewayId: string) => void
   /** The port, the URLs or whether clients reach them have changed. */
@@ -41,7 +35,7 @@ interface SessionEnd {
 
 /** One session with the gateway: a control connection from its beginning to its end, and what the gateway said on it. */
 export class GatewaySession {
-  readonly #parts: GatewaySessionParts
+  readonly #services: GatewaySessionServices
   /** Whether the gateway could reach the node at its URLs; `null` while it has not tried. */
   readonly #reachable = new Map<string, boolean | null>()
   #port = 0
@@ -51,8 +45,8 @@ export class GatewaySession {
   /** The lines about reachability since a time of the monotonic clock. */
   #lines = { count: 0, since: Number.NEGATIVE_INFINITY }
 
-  constructor(parts: GatewaySessionParts) {
-    this.#parts = parts
+  constructor(services: GatewaySessionServices) {
+    this.#services = services
   }
 
   get wasWelcome(): boolean {
@@ -76,7 +70,7 @@ export class GatewaySession {
 
   /** Runs the session. It resolves when the session has ended, and never rejects. */
   async run(signal: AbortSignal): Promise<SessionEnd> {
-    const { route, node, instance } = this.#parts
+    const { route, node, instance } = this.#services
     const { host, port } = route.address
     const over = new AbortController()
     try {
@@ -88,7 +82,7 @@ export class GatewaySession {
         host,
       } as const
       const { socket, gatewayId } = await connectToGateway(route, line, signal)
-      const data = new DataConnections({ ...this.#parts, signal: over.signal })
+      const data = new DataConnections(this.#services, over.signal)
       const end = await this.#converse(socket, gatewayId, data, signal)
       // Clients of a node that leaves may finish.
       if (signal.aborted) data.closeWaiting()
@@ -133,7 +127,7 @@ export class GatewaySession {
         } else this.#note(message)
         if (message.type === 'welcome' && !this.#wasWelcome) {
           this.#wasWelcome = true
-          this.#parts.onWelcome(gatewayId)
+          this.#services.onWelcome(gatewayId)
         }
       },
     })
@@ -149,7 +143,7 @@ export class GatewaySession {
   }
 
   #note(message: GatewayMessage): void {
-    const { log, name, route, onChange } = this.#parts
+    const { log, name, route, onChange } = this.#services
     switch (message.type) {
       case 'welcome': {
         const { own, foreign } = sortUrls(message, name, route.address.host)
@@ -180,7 +174,7 @@ export class GatewaySession {
     reachable,
     reason,
   }: Extract<GatewayMessage, { readonly type: 'reachability' }>): void {
-    const { log } = this.#parts
+    const { log } = this.#services
     const now = performance.now()
     if (now - this.#lines.since > 60_000) this.#lines = { count: 0, since: now }
     this.#lines.count += 1
@@ -196,7 +190,7 @@ export class GatewaySession {
     const [url] = foreign
     if (url === undefined || this.#hasWarned) return
     this.#hasWarned = true
-    this.#parts.log.warn(
+    this.#services.log.warn(
       { urls: foreign },
       `The gateway also forwards ${url} to the node, but this is not its name. If it is to be, set "overlay-tunnel.name" to "${new URL(url).host}".`,
     )

@@ -20,10 +20,10 @@ export default definePlugin({
       log.warn('The node connects to no gateway. To do so, set "overlay-tunnel.gateway".')
     if (gateway === '' || !proxy) return { network: noNetwork }
     const address = gatewayAddress(gateway)
-    const trust = await GatewayTrust.load({ address, configured: gatewayId, state, log })
+    const trust = await GatewayTrust.load(address, gatewayId, state, log)
     const tls = async () => tunnelTls(await identity.certificate())
     const name = config.name === undefined ? null : ownName(config.name)
-    const registration = new NameRegistration({ name, identity, state, log })
+    const registration = new NameRegistration(name, identity, state, log)
     return { network: new TunnelNetwork({ address, trust, tls, name, registration, maxConnections, log }) }
   },
 })

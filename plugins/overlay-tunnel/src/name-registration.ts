@@ -6,22 +6,12 @@ import { GatewayRefusal } from './gateway-refusal.ts'
 import { type OwnName, ownName } from './own-name.ts'
 import { RepeatedFailure } from './repeated-failure.ts'
 
-interface NameRegistrationParts {
-  /** `null` if the node is to have no name. */
-  readonly name: OwnName | null
-  readonly identity: NodeIdentity
-  readonly state: StateStore
-  readonly log: Log
-  /** Milliseconds between the first attempt that failed and the next one. */
-  readonly firstRetryMs?: number
-}
-
 /** A session with the gateway that has taken the node in. */
 interface WelcomeSession {
   readonly route: GatewayRoute
   readonly gatewayId: string
   /** Whether the gateway forwards clients of the name to the node already. */
-  readonly isLed: boolean
+  readonly isForwarded: boolean
   /** {@link NameRegistration.problem} has changed. */
   readonly onChange: () => void
 }
@@ -34,15 +24,33 @@ const longestRetryMs = 60 * 60_000
  * has asked a gateway for, so that it knows which ones to give back.
  */
 export class NameRegistration {
-  readonly #parts: NameRegistrationParts
+  readonly #name: OwnName | null
+  readonly #identity: NodeIdentity
+  readonly #state: StateStore
+  readonly #log: Log
+  readonly #firstRetryMs: number
   readonly #failure: RepeatedFailure
   #problem: string | null = null
   /** When the next attempt is allowed, by the monotonic clock: a node that loses its gateway again and again must not flood it. */
   #notBefore = Number.NEGATIVE_INFINITY
 
-  constructor(parts: NameRegistrationParts) {
-    this.#parts = parts
-    this.#failure = new RepeatedFailure(parts.log)
+  /**
+   * @param name `null` if the node is to have no name
+   * @param firstRetryMs milliseconds between the first attempt that failed and the next one
+   */
+  constructor(
+    name: OwnName | null,
+    identity: NodeIdentity,
+    state: StateStore,
+    log: Log,
+    firstRetryMs = usualRetryMs,
+  ) {
+    this.#name = name
+    this.#identity = identity
+    this.#state = state
+    this.#log = log
+    this.#firstRetryMs = firstRetryMs
+    this.#failure = new RepeatedFailure(log)
   }
 
   /** Why the node does not have its name, in one word: `name-taken` or `name-failing`; `null` if nothing failed. */
@@ -52,9 +60,8 @@ export class NameRegistration {
 
   /** Registers the name until it is registered or the session is over, and gives former names back. It never rejects. */
   async ensureName(session: WelcomeSession, signal: AbortSignal): Promise<void> {
-    const { firstRetryMs = usualRetryMs } = this.#parts
-    if (session.isLed) this.#notBefore = Number.NEGATIVE_INFINITY
-    for (let pauseMs = firstRetryMs; ; pauseMs = Math.min(pauseMs * 2, longestRetryMs)) {
+    if (session.isForwarded) this.#notBefore = Number.NEGATIVE_INFINITY
+    for (let pauseMs = this.#firstRetryMs; ; pauseMs = Math.min(pauseMs * 2, longestRetryMs)) {
       await delay(Math.max(0, this.#notBefore - performance.now()), undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       try {
@@ -74,18 +81,18 @@ export class NameRegistration {
   }
 
   async #bringUpToDate(session: WelcomeSession, signal: AbortSignal): Promise<void> {
-    const { name, state, log } = this.#parts
+    const name = this.#name
     const key = `names at ${session.gatewayId}`
-    const asked = (await state.get<string[]>(key)) ?? []
+    const asked = (await this.#state.get<string[]>(key)) ?? []
     let former = asked.filter((host) => host !== name?.host)
-    const toRegister = session.isLed ? null : name
+    const toRegister = session.isForwarded ? null : name
     if (toRegister === null && former.length === 0) return
     let kept = asked.filter((host) => host === name?.host)
     if (toRegister !== null) {
       const { host } = toRegister
       kept = [host]
       // Before the request, so that a crash leaves no name that the node does not know of.
-      if (!asked.includes(host)) await state.set(key, [...asked, host])
+      if (!asked.includes(host)) await this.#state.set(key, [...asked, host])
       try {
         await this.#register(toRegister, session, signal)
       } catch (error) {
@@ -94,14 +101,14 @@ export class NameRegistration {
         former = await this.#giveBack(former, session, signal)
         await this.#register(toRegister, session, signal)
       }
-      log.info({ name: host }, `The node has the name ${host} at its gateway.`)
+      this.#log.info({ name: host }, `The node has the name ${host} at its gateway.`)
     }
     former = await this.#giveBack(former, session, signal)
-    await state.set(key, [...kept, ...former])
+    await this.#state.set(key, [...kept, ...former])
   }
 
   async #register(name: OwnName, { route }: WelcomeSession, signal: AbortSignal): Promise<void> {
-    const body = { subdomain: name.subdomain, endpoint: `overlay://${this.#parts.identity.nodeId}` }
+    const body = { subdomain: name.subdomain, endpoint: `overlay://${this.#identity.nodeId}` }
     const asked = { method: 'POST', host: name.gatewayHost, path: '/api/gateway/register', body } as const
     await this.#ask(route, asked, signal)
   }
@@ -112,21 +119,23 @@ export class NameRegistration {
     { route }: WelcomeSession,
     signal: AbortSignal,
   ): Promise<string[]> {
-    const { log } = this.#parts
     const left: string[] = []
     for (const host of hosts) {
       const { subdomain, gatewayHost } = ownName(host)
       const path = `/api/gateway/register/${subdomain}`
       try {
         await this.#ask(route, { method: 'DELETE', host: gatewayHost, path }, signal)
-        log.info({ name: host }, `The node has given its former name ${host} back to the gateway.`)
+        this.#log.info({ name: host }, `The node has given its former name ${host} back to the gateway.`)
       } catch (error) {
         signal.throwIfAborted()
         // The node does not have the name: it never got it, or the gateway has another domain now.
         if ([400, 403, 404].includes(statusOf(error) ?? 0)) continue
         left.push(host)
         const { message } = error as Error
-        log.warn({ name: host }, `The former name ${host} could not be given back to the gateway: ${message}`)
+        this.#log.warn(
+          { name: host },
+          `The former name ${host} could not be given back to the gateway: ${message}`,
+        )
       }
     }
     return left
@@ -135,11 +144,11 @@ export class NameRegistration {
   async #ask(route: GatewayRoute, asked: GatewayRequest, signal: AbortSignal): Promise<void> {
     // A node without a gateway does not need the library for signatures.
     const { askGateway } = await import('./gateway-api.ts')
-    await askGateway(route, this.#parts.identity, asked, signal)
+    await askGateway(route, this.#identity, asked, signal)
   }
 
   #sentence(error: unknown): string {
-    const { name } = this.#parts
+    const name = this.#name
     const { message } = error as Error
     if (name === null) return `The node cannot give its former names back: ${message}`
     const status = statusOf(error)

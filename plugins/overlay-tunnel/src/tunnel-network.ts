@@ -10,7 +10,7 @@ import type { OwnName } from './own-name.ts'
 import { RepeatedFailure } from './repeated-failure.ts'
 import { retryDelay } from './retry-delay.ts'
 
-interface TunnelNetworkParts {
+interface TunnelNetworkServices {
   readonly address: GatewayAddress
   readonly trust: GatewayTrust
   readonly tls: () => Promise<TunnelTls>
@@ -27,13 +27,13 @@ const usefulMs = 10_000
 /** The network of a gateway: the node keeps one session with it, and begins another one after each loss. */
 export class TunnelNetwork implements OverlayNetwork {
   readonly isConfigured = true
-  readonly #parts: TunnelNetworkParts
+  readonly #services: TunnelNetworkServices
   /** Names this process for the gateway, which lets only one process of a node in. */
   readonly #instance = randomBytes(16).toString('hex')
   #session: GatewaySession | null = null
 
-  constructor(parts: TunnelNetworkParts) {
-    this.#parts = parts
+  constructor(services: TunnelNetworkServices) {
+    this.#services = services
   }
 
   status(): OverlayNetworkStatus {
@@ -43,13 +43,13 @@ export class TunnelNetwork implements OverlayNetwork {
       proxyEnabled: true,
       allocatedPort: session?.port ?? 0,
       origins: session?.urls ?? [],
-      problem: session?.wasWelcome === true ? this.#parts.registration.problem : null,
+      problem: session?.wasWelcome === true ? this.#services.registration.problem : null,
     }
   }
 
   async join(node: OverlayNode, signal: AbortSignal): Promise<void> {
-    const { address, trust, name, registration, log, maxConnections } = this.#parts
-    const tls = await this.#parts.tls()
+    const { address, trust, name, registration, log, maxConnections } = this.#services
+    const tls = await this.#services.tls()
     const route = { address, tls, checkId: (id: string | null) => trust.check(id) }
     const repeated = new RepeatedFailure(log)
     let lostAt = performance.now()
@@ -70,8 +70,8 @@ export class TunnelNetwork implements OverlayNetwork {
           trust.trust(id).catch((err: unknown) => {
             log.error({ err }, 'The id of the gateway could not be stored. The next start meets it anew.')
           })
-          const isLed = name !== null && session.urls.includes(name.origin)
-          naming = registration.ensureName({ route, gatewayId: id, isLed, onChange }, over.signal)
+          const isForwarded = name !== null && session.urls.includes(name.origin)
+          naming = registration.ensureName({ route, gatewayId: id, isForwarded, onChange }, over.signal)
         },
         onChange,
       })

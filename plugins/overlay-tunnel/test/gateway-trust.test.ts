@@ -22,12 +22,12 @@ test('a node whose state cannot be written stays at its gateway, and the log tel
     error: logged.resolve,
   } as unknown as Log
   const address = { host: '127.0.0.1', port: gateway.port }
-  const trust = await GatewayTrust.load({ address, configured: undefined, state, log })
+  const trust = await GatewayTrust.load(address, undefined, state, log)
   const tls = async () => tunnelTls(await lender.identity.certificate())
   const { identity } = lender
-  const registration = new NameRegistration({ name: null, identity, state, log })
-  const parts = { address, trust, tls, name: null, registration, maxConnections: 10, log }
-  const network = new TunnelNetwork(parts)
+  const registration = new NameRegistration(null, identity, state, log)
+  const services = { address, trust, tls, name: null, registration, maxConnections: 10, log }
+  const network = new TunnelNetwork(services)
   const leaving = new AbortController()
   const node: OverlayNode = { endsTls: true, statusChanged() {}, serve() {} }
   const joined = network.join(node, leaving.signal)

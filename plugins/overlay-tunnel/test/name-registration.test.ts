@@ -41,21 +41,23 @@ async function prepare(t: Test, answer: (asked: Asked, response: ServerResponse)
     const lines: { readonly level: string; readonly message: string }[] = []
     const at = (level: string) => (first: unknown, second?: unknown) =>
       lines.push({ level, message: String(second ?? first) })
-    const log = { trace() {}, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-    const parts = {
-      name: name === null ? null : ownName(name),
-      identity,
-      state,
-      log: log as unknown as Log,
-    }
+    const log = {
+      trace() {},
+      debug: at('debug'),
+      info: at('info'),
+      warn: at('warn'),
+      error: at('error'),
+    } as unknown as Log
+    const own = name === null ? null : ownName(name)
     const address = { host: '127.0.0.1', port: gateway.port }
     const network = new TunnelNetwork({
-      ...parts,
       address,
-      trust: await GatewayTrust.load({ ...parts, address, configured: identity.nodeId }),
+      trust: await GatewayTrust.load(address, identity.nodeId, state, log),
       tls: async () => tunnelTls(await identity.certificate()),
-      registration: new NameRegistration({ ...parts, firstRetryMs: 20 }),
+      name: own,
+      registration: new NameRegistration(own, identity, state, log, 20),
       maxConnections: 10,
+      log,
     })
     const leaving = new AbortController()
     const node: OverlayNode = { endsTls: true, statusChanged() {}, serve() {} }

@@ -59,7 +59,7 @@ export default definePlugin({
     }
     routes(
       (app) => {
-        statusRoute(app, { identity, status })
+        statusRoute(app, identity, status)
         if (network?.isConfigured === true) addressProofRoute(app, identity)
       },
       { prefix: '/api/overlay' },

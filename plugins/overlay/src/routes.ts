@@ -25,13 +25,12 @@ const AddressProof = Type.Object({
 /** The signatures for one client address in a minute. A gateway asks once a minute for each address of the node. */
 const proofsPerMinute = 120
 
-interface StatusParts {
-  readonly identity: NodeIdentity
-  readonly status: () => OverlayNetworkStatus
-}
-
 /** The route that tells how the node can be reached. */
-export function statusRoute(app: RoutesApp, { identity, status }: StatusParts): void {
+export function statusRoute(
+  app: RoutesApp,
+  identity: NodeIdentity,
+  status: () => OverlayNetworkStatus,
+): void {
   app.get(
     '/status',
     {

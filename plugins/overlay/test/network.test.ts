@@ -6,10 +6,10 @@ import { definePlugin, HealthChecks, PublicOrigins, type RegistryReader } from '
 import { addressStatement, isSignedBy } from '@nodekeep/plugin-sdk/tunnel'
 import { type Test, test } from 'tap'
 import overlay from '../src/index.ts'
-import { paperNetwork } from './fixtures/paper-network.ts'
+import { fakeNetwork } from './fixtures/fake-network.ts'
 
 async function start(t: Test) {
-  const network = paperNetwork()
+  const network = fakeNetwork()
   const { promise, resolve } = Promise.withResolvers<{
     origins: RegistryReader<string>
     health: RegistryReader<{ check(signal: AbortSignal): unknown }>
@@ -115,7 +115,7 @@ test('the node proves that it stands behind an address', async (t) => {
 })
 
 test('a node that stops leaves the network', async (t) => {
-  const network = paperNetwork()
+  const network = fakeNetwork()
   const node = await createTestNode({ plugins: [overlay, network.plugin] })
   t.equal(network.hasLeft, false)
   await node.stop()

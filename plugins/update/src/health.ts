@@ -8,7 +8,7 @@ const maxSilentMs = 3 * 24 * 60 * 60_000
 /**
  * The health check `update`: not ok if the source has not answered for three days, or if the newest version did not work here.
  *
- * @param upMs returns for how long the node has been running, by a monotonic clock. It counts where no moment is certain: for a node
+ * @param upMs returns for how long the node has been running, by a monotonic clock. It counts where no time is certain: for a node
  *   whose checks have never succeeded, and for an answer under a clock that was ahead
  */
 export function updateHealth(

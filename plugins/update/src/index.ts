@@ -50,9 +50,9 @@ export default definePlugin({
     ...context
   }) {
     const releases = new SupervisedReleases(supervisor)
-    const file = new RecordFile(join(context.dataDir, 'update.json'), { log, signal })
+    const file = new RecordFile(join(context.dataDir, 'update.json'), log, signal)
     await file.load()
-    const probes = () => probesOf({ address, users, files, runtimes })
+    const probes = () => probesOf(address, users, files, runtimes)
     const updates = new Updates({
       info,
       source,
@@ -63,7 +63,7 @@ export default definePlugin({
       passedProbes: (signal) => passedProbes(probes(), signal),
       signal,
     })
-    const probation = new Probation({ current: info.version, probes, file, releases, log, signal })
+    const probation = new Probation(info.version, { probes, file, releases, log, signal })
 
     let endChecks = () => {}
     context.onServing(async () => {
@@ -79,7 +79,7 @@ export default definePlugin({
     const startedAt = performance.now()
     const upMs = () => performance.now() - startedAt
     if (source?.isConfigured === true) health.add('update', updateHealth(updates, file, upMs))
-    const parts = { info, updates, releases, file, probation, automatic: config.automatic }
-    context.routes((app) => updateRoutes(app, parts), { prefix: '/api/update' })
+    const services = { info, updates, releases, file, probation, automatic: config.automatic }
+    context.routes((app) => updateRoutes(app, services), { prefix: '/api/update' })
   },
 })

@@ -13,7 +13,7 @@ import { installProblem } from './install-problem.ts'
 import type { NodeReleases, ReleaseAttempt } from './releases/node-releases.ts'
 import { beginOf, type RecordFile } from './state/update-record.ts'
 
-interface UpdatesParts {
+interface UpdatesServices {
   readonly info: Pick<NodeInfo, 'version' | 'installation'>
   readonly source: UpdateSource | undefined
   readonly releases: NodeReleases
@@ -47,17 +47,17 @@ interface Step {
 /** Time for the supervisor to stop this version after the wait for requests. After this time, the change has failed. */
 const stopMs = 120_000
 
-/** The reason of a way back that a person has chosen. */
+/** The reason of a rollback that a person has chosen. */
 export const askedFor = 'The owner of the node asked for it.'
 
 /** Finds and installs new versions, one at a time. */
 export class Updates {
-  readonly #parts: UpdatesParts
+  readonly #services: UpdatesServices
   #checking: Promise<Release | null> | null = null
   #step: Step | null = null
 
-  constructor(parts: UpdatesParts) {
-    this.#parts = parts
+  constructor(services: UpdatesServices) {
+    this.#services = services
   }
 
   get isUpdating(): boolean {
@@ -66,19 +66,19 @@ export class Updates {
 
   /** Why this node cannot install updates; `null` if it can. */
   get installProblem(): string | null {
-    return installProblem(this.#parts)
+    return installProblem(this.#services)
   }
 
   /** The newest release that a check has found; `null` if it is not newer than the running version. */
   get newer(): Release | null {
-    const { latest } = this.#parts.file.record
-    return latest !== null && semver.gt(latest.version, this.#parts.info.version) ? latest : null
+    const { latest } = this.#services.file.record
+    return latest !== null && semver.gt(latest.version, this.#services.info.version) ? latest : null
   }
 
   /** Returns the progress of an update for people, or how the last one ended. */
   async progress(): Promise<string> {
     if (this.#step !== null) return textOf(this.#step)
-    const { info, file, releases } = this.#parts
+    const { info, file, releases } = this.#services
     const { problem, probation } = file.record
     const last = (await releases.history()).at(-1)
     if (problem !== null && problem.after === beginOf(last)) return problem.text
@@ -94,7 +94,7 @@ export class Updates {
   }
 
   /**
-   * Looks for a new version. Without a source, it finds none.
+   * Checks for a new version. Without a source, it finds none.
    *
    * @throws NodekeepError CONFLICT while an update runs; the errors of the source
    */
@@ -103,7 +103,7 @@ export class Updates {
     const found = await this.#findNewer()
     return {
       updateAvailable: found !== null,
-      latestVersion: found?.version ?? this.#parts.info.version,
+      latestVersion: found?.version ?? this.#services.info.version,
     }
   }
 
@@ -111,12 +111,12 @@ export class Updates {
    * Downloads the newest version, checks whether the node can run it, and asks the supervisor to change to it. This version stops
    * soon after.
    *
-   * @param options.withoutWayBack also installs a version after which there is no way back
+   * @param options.withoutRollback also installs a version after which no rollback is possible
    * @throws NodekeepError CONFLICT while an update runs, if this node cannot install updates, or if the new version could not run;
    *   the errors of the source
    */
-  async install({ withoutWayBack = false } = {}): Promise<InstallResult> {
-    const { info, file, releases, log } = this.#parts
+  async install({ withoutRollback = false } = {}): Promise<InstallResult> {
+    const { info, file, releases, log } = this.#services
     if (this.#step !== null) throw this.#busy()
     const { installProblem: refusal } = this
     if (refusal !== null) throw conflict(refusal)
@@ -147,7 +147,7 @@ export class Updates {
       // It counts if this process ends before the supervisor has the update.
       await file.change({ problem: problem('The node ended before the update was ready. Install it again.') })
       log.info({ event: 'update-started', ...change }, 'An update begins.')
-      return await this.#change(release, withoutWayBack)
+      return await this.#change(release, withoutRollback)
     } catch (error) {
       this.#step = null
       await failed(error)
@@ -156,12 +156,12 @@ export class Updates {
   }
 
   /**
-   * Looks for a new version without a person.
+   * Checks for a new version without a person.
    *
-   * @param automatic whether to install one, unless it did not work here before, or there would be no way back
+   * @param automatic whether to install one, unless it did not work here before, or no rollback would be possible
    */
   async checkDaily(automatic: boolean): Promise<void> {
-    const { log, file, signal } = this.#parts
+    const { log, file, signal } = this.#services
     if (this.#step !== null) return
     try {
       const { updateAvailable, latestVersion } = await this.check()
@@ -177,7 +177,7 @@ export class Updates {
   /**
    * Goes back to the former version, with the data as it is now. This version stops soon after.
    *
-   * @throws NodekeepError CONFLICT if there is no way back, if the former version would refuse the configuration, or while an update
+   * @throws NodekeepError CONFLICT if no rollback is possible, if the former version would refuse the configuration, or while an update
    *   runs
    */
   async goBack(): Promise<InstallResult> {
@@ -193,12 +193,12 @@ export class Updates {
 
   /** The changes of the release, the newest first. */
   async history(): Promise<ReleaseAttempt[]> {
-    return [...(await this.#parts.releases.history())].reverse()
+    return [...(await this.#services.releases.history())].reverse()
   }
 
   /** Why a version did not work here: it has failed on trial, or was left. Returns `null` for every other version. */
   async leftBecause(version: string): Promise<string | null> {
-    const left = (await this.#parts.releases.history()).findLast(({ from, to, result, failedOnTrial }) =>
+    const left = (await this.#services.releases.history()).findLast(({ from, to, result, failedOnTrial }) =>
       result === 'went back' ? from === version : failedOnTrial && to === version,
     )
     return left === undefined ? null : (left.reason ?? '')
@@ -212,7 +212,7 @@ export class Updates {
   }
 
   async #ask(): Promise<Release | null> {
-    const { info, source, file, signal } = this.#parts
+    const { info, source, file, signal } = this.#services
     if (source?.isConfigured !== true) return null
     const triedAt = new Date().toISOString()
     try {
@@ -226,14 +226,14 @@ export class Updates {
   }
 
   async #leave(): Promise<InstallResult> {
-    const { releases, log } = this.#parts
-    const way = await releases.wayBack()
+    const { releases, log } = this.#services
+    const way = await releases.rollback()
     if (way === null) {
       // A supervisor refuses, and says why.
       if (releases.folder !== null) await releases.goBack(askedFor)
       throw conflict('There is no way back: no supervisor runs this node, so it has no former version.')
     }
-    const problems = await releases.wayBackProblems()
+    const problems = await releases.rollbackProblems()
     if (problems.length > 0)
       throw conflict(
         `Version ${way.version} could not start with the configuration as it is now. Correct it first. ${problems.join(' ')}`,
@@ -248,8 +248,8 @@ export class Updates {
     }
   }
 
-  async #change(release: Release, withoutWayBack: boolean): Promise<InstallResult> {
-    const { info, source, releases, file, passedProbes, waitMs, signal } = this.#parts
+  async #change(release: Release, withoutRollback: boolean): Promise<InstallResult> {
+    const { info, source, releases, file, passedProbes, waitMs, signal } = this.#services
     const { version } = release
     const folder = await releases.prepare(version)
     let warnings: readonly string[]
@@ -262,14 +262,14 @@ export class Updates {
       this.#step = { text: `Checking whether this node can run version ${version}`, percent: 80 }
       const found = await releases.check(folder, signal)
       warnings = found.warnings
-      await file.change({ withoutWayBack: found.wayBack ? null : version })
+      await file.change({ withoutWayBack: found.canRollBack ? null : version })
       if (found.problems.length > 0)
         throw conflict(`Version ${version} could not run on this node. ${found.problems.join(' ')}`)
-      if (!found.wayBack && !withoutWayBack) throw conflict(noWayBack(info.version, version))
+      if (!found.canRollBack && !withoutRollback) throw conflict(noRollback(info.version, version))
       const passed = await passedProbes(signal)
       this.#step = { text: `Changing to version ${version}`, percent: 90 }
       await file.change({ probation: { version, passed } })
-      await releases.changeTo(folder, { waitMs, withoutWayBack })
+      await releases.changeTo(folder, { waitMs, withoutRollback })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})
       throw error
@@ -291,7 +291,7 @@ function textOf({ text, percent }: Step): string {
   return `${text}: ${Math.floor(percent)} %`
 }
 
-function noWayBack(from: string, to: string): string {
+function noRollback(from: string, to: string): string {
   return (
     `After the update to version ${to}, there is no way back to version ${from}: it changes data in a way that ${from} cannot use. ` +
     'Make a backup, then install it with `nodekeep update install --without-way-back`.'

@@ -14,10 +14,7 @@ async function finding(
     upHours = 0,
   }: { newer?: Release | null; left?: string | null; upHours?: number },
 ) {
-  const { record: empty } = new RecordFile('/nowhere', {
-    log: { warn() {} },
-    signal: new AbortController().signal,
-  })
+  const { record: empty } = new RecordFile('/nowhere', { warn() {} }, new AbortController().signal)
   const updates = { newer, leftBecause: async () => left }
   const found = await updateHealth(
     updates,

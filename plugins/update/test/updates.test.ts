@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
-import { attempt } from './fixtures/paper-releases.ts'
+import { attempt } from './fixtures/fake-releases.ts'
 import { updatesSubject } from './fixtures/updates-subject.ts'
 
 test('an update is downloaded, checked and handed to the supervisor', async (t) => {
@@ -58,7 +58,7 @@ test('nothing to install is no failure', async (t) => {
 
 test('a version that could not run here is refused, and named', async (t) => {
   const { updates, releases, folder, lines } = await updatesSubject(t)
-  releases.found = { problems: ['The plugin "acme" needs SDK ^0.0.1.'], warnings: [], wayBack: true }
+  releases.found = { problems: ['The plugin "acme" needs SDK ^0.0.1.'], warnings: [], canRollBack: true }
   await t.rejects(updates.install(), { code: 'CONFLICT', message: /could not run.*"acme" needs SDK/ })
   t.notOk(existsSync(join(folder, 'releases/new/1.1.0')), 'what was unpacked is removed')
   t.same(releases.asked, [])
@@ -70,20 +70,20 @@ test('a version that could not run here is refused, and named', async (t) => {
 
 test('an optional plugin that would not load is named, and does not keep the update', async (t) => {
   const { updates, releases } = await updatesSubject(t)
-  releases.found = { problems: [], warnings: ['The plugin "extra" will not load.'], wayBack: true }
+  releases.found = { problems: [], warnings: ['The plugin "extra" will not load.'], canRollBack: true }
   t.match(await updates.install(), { success: true, message: /"extra" will not load/ })
 })
 
 test('a version without a way back is installed only if a person says so', async (t) => {
   const { updates, releases, file, start } = await updatesSubject(t)
-  releases.found = { problems: [], warnings: [], wayBack: false }
+  releases.found = { problems: [], warnings: [], canRollBack: false }
   await t.rejects(updates.install(), {
     code: 'CONFLICT',
     message: /no way back to version 1\.0\.0.*--without-way-back/,
   })
   t.equal(file.record.withoutWayBack, '1.1.0', 'the status can say so beforehand')
   const again = await start()
-  t.match(await again.updates.install({ withoutWayBack: true }), { success: true })
+  t.match(await again.updates.install({ withoutRollback: true }), { success: true })
 })
 
 test('a failure of the source is told, also after a restart', async (t) => {
@@ -173,7 +173,7 @@ test('a way back days later is told', async (t) => {
 
 test('the owner goes back while the way is open', async (t) => {
   const { updates, releases, start } = await updatesSubject(t)
-  releases.refusal = 'The way back was open for 72 hours.'
+  releases.refusal = 'The way back is closed.'
   await t.rejects(
     updates.goBack(),
     { code: 'CONFLICT', message: releases.refusal },
@@ -218,11 +218,11 @@ test('the daily check installs only if it may, and never again what has failed o
   await updates.checkDaily(false)
   t.equal(updates.newer?.version, '1.1.0')
   t.same(releases.asked, [])
-  releases.found = { problems: [], warnings: [], wayBack: false }
+  releases.found = { problems: [], warnings: [], canRollBack: false }
   await updates.checkDaily(true)
   t.same(releases.asked, [], 'no way back')
   t.match(await updates.progress(), /no way back/)
-  releases.found = { problems: [], warnings: [], wayBack: true }
+  releases.found = { problems: [], warnings: [], canRollBack: true }
   await updates.checkDaily(true)
   t.same(releases.asked, [], 'a person decides')
   source.newest = { version: '1.1.1', notes: '' }

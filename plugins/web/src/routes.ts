@@ -25,7 +25,7 @@ const PageList = Type.Object({
 
 const anyFile = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
 
-interface PageRouteParts {
+interface PageRouteServices {
   /** The folder with the first page and its files. */
   readonly shell: string
   readonly pages: RegistryReader<WebPage>
@@ -35,7 +35,7 @@ interface PageRouteParts {
 }
 
 /** The routes of the pages: the first page, its files, the ways to sign in, the list of pages, and the files of each. */
-export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }: PageRouteParts): void {
+export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }: PageRouteServices): void {
   const isShown = ({ access, needs = [] }: WebPage, user: User) =>
     (access !== 'owner' || user.owner) &&
     needs.every((id) => info.plugins().some((plugin) => plugin.id === id))

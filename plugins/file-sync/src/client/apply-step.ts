@@ -9,7 +9,7 @@ import type { RemoteRecord } from './sync-state.ts'
 const mostUnasked = 1024 * 1024
 
 /** Everything that a step works with. */
-interface StepParts {
+interface StepServices {
   readonly replicas: Replicas
   readonly disk: Disk
   readonly remote: Remote
@@ -27,8 +27,8 @@ type RemoteFile = RemoteRecord & RemoteFileEntry
  *
  * @throws SyncFailure `changed` if they are not; nothing was changed then
  */
-export async function applyStep(parts: StepParts, path: string, step: Step): Promise<void> {
-  const { replicas, disk, remote } = parts
+export async function applyStep(services: StepServices, path: string, step: Step): Promise<void> {
+  const { replicas, disk, remote } = services
   const { state } = replicas
   switch (step.do) {
     case 'nothing':
@@ -43,11 +43,11 @@ export async function applyStep(parts: StepParts, path: string, step: Step): Pro
       return state.setSame(path, file.sha256 ?? '', file, null)
     }
     case 'compare':
-      return compare(parts, path, step.sides)
+      return compare(services, path, step.sides)
     case 'upload':
-      return upload(parts, path)
+      return upload(services, path)
     case 'download':
-      return download(parts, path)
+      return download(services, path)
     case 'makeRemoteFolder':
       return changeNode(
         replicas,
@@ -65,11 +65,11 @@ export async function applyStep(parts: StepParts, path: string, step: Step): Pro
       replicas.setLocal(path, { type: 'directory' })
       return state.setSameFolder(path)
     case 'removeLocal':
-      return removeLocal(parts, path)
+      return removeLocal(services, path)
     case 'removeRemote':
-      return removeRemote(parts, path)
+      return removeRemote(services, path)
     case 'conflict':
-      return step.keep === 'remote' ? moveLocalAside(parts, path) : copyRemoteAside(parts, path)
+      return step.keep === 'remote' ? moveLocalAside(services, path) : copyRemoteAside(services, path)
   }
 }
 
@@ -85,7 +85,7 @@ function recordCommon(replicas: Replicas, path: string): void {
 }
 
 async function compare(
-  { replicas, disk, remote }: StepParts,
+  { replicas, disk, remote }: StepServices,
   path: string,
   sides: readonly ('local' | 'remote')[],
 ): Promise<void> {
@@ -105,7 +105,7 @@ async function compare(
   }
 }
 
-async function upload({ replicas, disk, remote }: StepParts, path: string): Promise<void> {
+async function upload({ replicas, disk, remote }: StepServices, path: string): Promise<void> {
   const { state } = replicas
   const file = localFile(replicas, path)
   await refuseTooLarge(remote, file)
@@ -206,7 +206,7 @@ async function moveRemotely(
   }
 }
 
-async function download({ replicas, disk, remote }: StepParts, path: string): Promise<void> {
+async function download({ replicas, disk, remote }: StepServices, path: string): Promise<void> {
   const { state } = replicas
   const file = remoteFile(replicas, path)
   const there = replicas.local.get(path)
@@ -271,7 +271,7 @@ async function moveLocally(
   }
 }
 
-async function removeLocal({ replicas, disk }: StepParts, path: string): Promise<void> {
+async function removeLocal({ replicas, disk }: StepServices, path: string): Promise<void> {
   const local = replicas.local.get(path)
   if (local?.type === 'file') {
     await disk.trash(path, local)
@@ -286,7 +286,7 @@ async function removeLocal({ replicas, disk }: StepParts, path: string): Promise
   replicas.state.setCommon(path, null)
 }
 
-async function removeRemote({ replicas, disk, remote }: StepParts, path: string): Promise<void> {
+async function removeRemote({ replicas, disk, remote }: StepServices, path: string): Promise<void> {
   const [local, there] = [replicas.local.get(path), replicas.state.remote.get(path)]
   const now = await disk.stat(path)
   if (now?.type !== local?.type) throw changed(`${path} is on the disk again.`)
@@ -304,8 +304,8 @@ async function removeRemote({ replicas, disk, remote }: StepParts, path: string)
 }
 
 /** Gives the local version another name. The version of the node then comes as a new file. */
-async function moveLocalAside(parts: StepParts, path: string): Promise<void> {
-  const { replicas, disk, clock, deviceName } = parts
+async function moveLocalAside(services: StepServices, path: string): Promise<void> {
+  const { replicas, disk, clock, deviceName } = services
   const { state } = replicas
   const local = replicas.local.get(path)
   const file = local?.type === 'file' ? local : null
@@ -314,7 +314,7 @@ async function moveLocalAside(parts: StepParts, path: string): Promise<void> {
     file === null || shared === null
       ? { device: deviceName, time: clock.now() }
       : { device: null, time: file.modified }
-  const aside = await asideFor(parts, path, version, shared)
+  const aside = await asideFor(services, path, version, shared)
   let entry: LocalEntry | null = null
   if (aside !== null) entry = await disk.move(path, aside, file)
   else if (file !== null) await disk.trash(path, file)
@@ -351,7 +351,7 @@ function lastCommonContent(
  * @param sha256 the content of a version that other devices have too; `null` if only this one has it
  */
 async function asideFor(
-  { replicas, disk, remote }: StepParts,
+  { replicas, disk, remote }: StepServices,
   path: string,
   version: AsideVersion,
   sha256: string | null,
@@ -369,11 +369,11 @@ async function asideFor(
 }
 
 /** Gives the version of the node another name on this disk. The local version is then uploaded in its place. */
-async function copyRemoteAside(parts: StepParts, path: string): Promise<void> {
-  const { replicas, disk, remote } = parts
+async function copyRemoteAside(services: StepServices, path: string): Promise<void> {
+  const { replicas, disk, remote } = services
   const file = remoteFile(replicas, path)
   const { sha256 = '' } = file
-  const aside = await asideFor(parts, path, { device: null, time: file.modified }, sha256)
+  const aside = await asideFor(services, path, { device: null, time: file.modified }, sha256)
   if (aside !== null) {
     const incoming = await disk.receive(remote.read(path, file, null), file)
     try {

@@ -28,8 +28,8 @@ export function conflictPath(
   isTaken: (path: string) => boolean,
 ): string {
   const known = Math.min(Math.max(0, time), latestTime)
-  const moment = new Date(known).toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '')
-  const mark = device === null ? moment : `${cleaned(device)} ${moment}`
+  const stamp = new Date(known).toISOString().slice(0, 19).replace('T', ' ').replaceAll(':', '')
+  const mark = device === null ? stamp : `${cleaned(device)} ${stamp}`
   for (let count = 1; ; count += 1) {
     const tail = ` (conflict ${mark}${count === 1 ? '' : ` ${count}`})`
     const found = inFolder(folderOf(path), nameWith(nameOf(path), tail, longestName))

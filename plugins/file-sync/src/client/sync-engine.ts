@@ -36,20 +36,22 @@ const mostDirty = 10_000
 
 /**
  * Milliseconds for which a file must be missing here before it is removed from the node. Programs that save a file may remove it for
- * a moment, and a file that moved may be missed at its former path before it is seen at the new one.
+ * a short time, and a file that moved may be missed at its former path before it is seen at the new one.
  */
 const removalPauseMs = 1000
 
 /** Milliseconds after which a change without an answer does not happen any more. A silent request ends after five minutes. */
 const latestChangeMs = 10 * 60_000
 
-/** The parts of an engine. */
-export interface EngineParts {
+export interface EngineServices {
   readonly state: SyncState
   readonly disk: Disk
   readonly remote: Remote
   readonly clock: Clock
   readonly random: Random
+}
+
+export interface EngineOptions {
   /** Names the device in conflict copies. */
   readonly deviceName: string
   readonly deletionLimits: DeletionLimits
@@ -69,7 +71,7 @@ interface FailedStep {
   readonly vain: number
 }
 
-/** The activity of a client at the moment. */
+/** The present activity of a client. */
 export interface SyncStatus {
   readonly isConnected: boolean
   readonly isPaused: boolean
@@ -93,7 +95,8 @@ export interface SyncStatus {
  */
 export class SyncEngine {
   readonly replicas: Replicas
-  readonly #parts: EngineParts
+  readonly #services: EngineServices
+  readonly #options: EngineOptions
   readonly #guard: DeletionGuard
   readonly #failed = new PathTree<FailedStep>()
   readonly #localScans = new Scans()
@@ -128,11 +131,12 @@ export class SyncEngine {
   #failure: unknown = null
   #ended = Promise.withResolvers<void>()
 
-  constructor(parts: EngineParts) {
-    this.#parts = parts
-    this.#progressAt = parts.clock.elapsed()
-    this.replicas = new Replicas(parts.state, parts.disk)
-    this.#guard = new DeletionGuard(parts.deletionLimits)
+  constructor(services: EngineServices, options: EngineOptions) {
+    this.#services = services
+    this.#options = options
+    this.#progressAt = services.clock.elapsed()
+    this.replicas = new Replicas(services.state, services.disk)
+    this.#guard = new DeletionGuard(options.deletionLimits)
   }
 
   /**
@@ -163,7 +167,7 @@ export class SyncEngine {
 
   get status(): SyncStatus {
     const { replicas } = this
-    const { dirtyRemote, position, common } = this.#parts.state
+    const { dirtyRemote, position, common } = this.#services.state
     const open =
       replicas.dirty.size +
       replicas.retryLater.size +
@@ -172,7 +176,7 @@ export class SyncEngine {
       replicas.removals.size +
       this.#running
     const isConnected = this.#isConnected
-    const isWhole = this.#isScanned && this.#parts.state.isListed && position?.cursor === this.#head
+    const isWhole = this.#isScanned && this.#services.state.isListed && position?.cursor === this.#head
     return {
       isConnected,
       isPaused: this.#isPaused,
@@ -191,7 +195,7 @@ export class SyncEngine {
    */
   get stalledMs(): number {
     if (this.#running > 0 || this.#isPaused || this.status.isIdle) return 0
-    return this.#parts.clock.elapsed() - this.#progressAt
+    return this.#services.clock.elapsed() - this.#progressAt
   }
 
   /** Makes no further steps until `resume`. Running ones end. */
@@ -235,13 +239,13 @@ export class SyncEngine {
   /** Notes which paths change on the disk. A scan before the watch could miss what changes in between. */
   async #watch(): Promise<void> {
     const { signal } = this.#end
-    await this.#parts.disk.watch((paths) => this.#hint(paths), signal)
+    await this.#services.disk.watch((paths) => this.#hint(paths), signal)
     if (!signal.aborted) this.scanAll()
   }
 
   /** Stays connected to the node, and notes which paths changed there. */
   async #follow(): Promise<void> {
-    const { state, remote, clock } = this.#parts
+    const { state, remote, clock } = this.#services
     const { signal } = this.#end
     for (let attempts = 0; !signal.aborted; attempts += 1) {
       const begun = clock.elapsed()
@@ -262,7 +266,7 @@ export class SyncEngine {
 
   #receive(message: ServerMessage, ack: (cursor: number) => void): void {
     const { replicas } = this
-    const { state } = this.#parts
+    const { state } = this.#services
     if (this.#end.signal.aborted) return
     switch (message.type) {
       case 'welcome':
@@ -305,7 +309,7 @@ export class SyncEngine {
 
   /** The paths of a change that may have changed since this client last saw them. */
   #changedPaths({ path, source, revision }: WireChange): string[] {
-    const { isListed, dirtyRemote, remote } = this.#parts.state
+    const { isListed, dirtyRemote, remote } = this.#services.state
     // The answer of a listing or a scan may be older than the change.
     const isOpen = (each: string) =>
       !isListed || [...foldersAbove(each), each].some((place) => dirtyRemote.has(place))
@@ -320,7 +324,7 @@ export class SyncEngine {
   async #scanRegularly(): Promise<void> {
     const { signal } = this.#end
     while (!signal.aborted) {
-      await this.#parts.clock.sleep(scanAllEveryMs, signal)
+      await this.#services.clock.sleep(scanAllEveryMs, signal)
       if (!signal.aborted) this.scanAll()
     }
   }
@@ -353,14 +357,14 @@ export class SyncEngine {
 
   #acknowledge(): void {
     const ack = this.#ack
-    if (ack === null || this.#parts.state.dirtyRemote.size >= mostDirty) return
+    if (ack === null || this.#services.state.dirtyRemote.size >= mostDirty) return
     this.#ack = null
     ack()
   }
 
   #nextWork(): (() => Promise<void>) | null {
     const { replicas } = this
-    const { state } = this.#parts
+    const { state } = this.#services
     for (const path of replicas.dirtyLocal) {
       if (!this.#localScans.mayBegin(path)) continue
       replicas.dirtyLocal.delete(path)
@@ -417,7 +421,7 @@ export class SyncEngine {
   }
 
   #addRemoval(path: string, { do: what }: Step): void {
-    const isFile = this.#parts.state.common.get(path)?.type === 'file'
+    const isFile = this.#services.state.common.get(path)?.type === 'file'
     const removal = { isFile, isDue: what !== 'removeRemote' || !isFile }
     this.replicas.removals.set(path, removal)
     if (removal.isDue) return
@@ -442,7 +446,7 @@ export class SyncEngine {
         return null
       } else {
         removals.delete(path)
-        if (isFile) this.#guard.count(this.#parts.clock.elapsed())
+        if (isFile) this.#guard.count(this.#services.clock.elapsed())
         return () => this.#make(path, step)
       }
     }
@@ -450,7 +454,7 @@ export class SyncEngine {
   }
 
   #allowsRemovals(): boolean {
-    const { state, clock } = this.#parts
+    const { state, clock } = this.#services
     const { files: planned } = this.replicas.removals
     const isAllowed = this.#guard.allows(planned, state.files, clock.elapsed())
     if (!isAllowed) this.#heldDeletions = planned
@@ -468,11 +472,12 @@ export class SyncEngine {
           return
         }
       }
-      await applyStep({ ...this.#parts, replicas }, path, step)
+      const { deviceName } = this.#options
+      await applyStep({ ...this.#services, replicas, deviceName }, path, step)
       this.#forgetFailure(path)
       replicas.retryLater.delete(path)
       this.#noteProgress()
-      this.#parts.onStep?.(path, step.do)
+      this.#options.onStep?.(path, step.do)
       // One situation may take several steps.
       replicas.dirty.add(path)
       if (path === ignoreFile) replicas.dirtyLocal.add('/')
@@ -500,14 +505,14 @@ export class SyncEngine {
 
   async #confirmNow(): Promise<void> {
     const answers = this.#remoteAnswers
-    await this.#parts.remote.confirm()
+    await this.#services.remote.confirm()
     this.#confirmedAnswers = answers
   }
 
   /** Scans again at what was not as expected, at once for the first time. */
   #postpone(path: string, step: Step, error: unknown): void {
     const { replicas } = this
-    const { state } = this.#parts
+    const { state } = this.#services
     this.#note(error)
     const { kind, message } = error as SyncFailure
     if (kind === 'unavailable') this.#endChangesLater()
@@ -535,7 +540,7 @@ export class SyncEngine {
 
   /** Scans again, when no request can be under way any more, at the paths of the changes that have no answer now. */
   #endChangesLater(): void {
-    const { state } = this.#parts
+    const { state } = this.#services
     const { asks } = state
     if (this.#isEndingChanges || state.askedUntil(asks).length === 0) return
     this.#isEndingChanges = true
@@ -563,7 +568,7 @@ export class SyncEngine {
       if (scans === this.#localScans) {
         this.replicas.dirtyLocal.add(path)
         if (kind === 'refused') this.#trouble = message
-      } else if (kind === 'refused') this.#tryTo(() => this.#parts.state.markClean(path))
+      } else if (kind === 'refused') this.#tryTo(() => this.#services.state.markClean(path))
       this.#postponeScan(path, scans)
     })
   }
@@ -575,18 +580,18 @@ export class SyncEngine {
   async #scanLocal(path: string): Promise<void> {
     const { replicas } = this
     if (path === '/') await this.#loadRules()
-    await scanLocal(replicas, this.#parts.disk, path)
+    await scanLocal(replicas, this.#services.disk, path)
     if (path === '/') this.#isScanned = true
     if (path === ignoreFile) replicas.dirtyLocal.add('/')
   }
 
   async #scanRemote(path: string): Promise<void> {
-    await scanRemote(this.replicas, this.#parts.remote, path)
+    await scanRemote(this.replicas, this.#services.remote, path)
     this.#remoteAnswers += 1
   }
 
   async #list(): Promise<void> {
-    const { state, remote } = this.#parts
+    const { state, remote } = this.#services
     const { replicas } = this
     this.#isListing = true
     try {
@@ -613,7 +618,7 @@ export class SyncEngine {
   /** Reads the rules about paths that are left alone. What they name is no longer synced: it counts as deleted nowhere. */
   async #loadRules(): Promise<void> {
     const { replicas } = this
-    const { state, disk } = this.#parts
+    const { state, disk } = this.#services
     const text = await readIgnoreFile(disk)
     if (text === this.#rules) return
     this.#rules = text
@@ -637,7 +642,7 @@ export class SyncEngine {
 
   /** Makes a change after a pause, and begins the work that it allows. */
   #after(ms: number, change: () => void): void {
-    this.#parts.clock
+    this.#services.clock
       .sleep(ms, this.#end.signal)
       .then(() => {
         change()
@@ -646,15 +651,15 @@ export class SyncEngine {
       .catch((error: unknown) => this.#fail(error))
   }
 
-  /** Milliseconds. The random part keeps many clients from coming back at one moment. */
+  /** Milliseconds. The random part keeps many clients from reconnecting at one time. */
   #pauseAfter(attempts: number): number {
     const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(attempts, 10))
-    return pause * (0.5 + this.#parts.random() / 2)
+    return pause * (0.5 + this.#services.random() / 2)
   }
 
   #noteProgress(): void {
     this.#trouble = null
-    this.#progressAt = this.#parts.clock.elapsed()
+    this.#progressAt = this.#services.clock.elapsed()
   }
 
   /** Takes note of an expected failure. Others are faults of the program, and end the engine. */
@@ -680,12 +685,12 @@ export class SyncEngine {
   #stop(): void {
     this.#end.abort()
     // A node may never answer. What was cut off is found out at the next start, as after a power failure.
-    this.#parts.remote.stop()
+    this.#services.remote.stop()
     if (this.#running === 0) this.#ended.resolve()
   }
 
   #tell(): void {
-    if (this.#parts.onStatus) this.#parts.onStatus(this.status)
+    if (this.#options.onStatus) this.#options.onStatus(this.status)
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Why a step did not happen.
  *
- * - `changed`: the disk or the node is not as it was expected to be. Look again.
+ * - `changed`: the disk or the node is not as it was expected to be. Scan again.
  * - `unavailable`: the node, a mount of it or the disk does not answer, or the disk is full. Try again later.
  * - `refused`: this path cannot be synced as it is. The message tells why.
  * - `stop`: nothing can be synced before the person does something. The message tells what.

@@ -8,7 +8,7 @@ import type { Clock } from './ports.ts'
 import { NodeRemote } from './remote/node-remote.ts'
 import type { NodeAccess } from './remote/node-requests.ts'
 import { sqliteCode, storageFailure } from './state-database.ts'
-import { type EngineParts, SyncEngine } from './sync-engine.ts'
+import { type EngineOptions, SyncEngine } from './sync-engine.ts'
 import { SyncFailure } from './sync-failure.ts'
 import { ownFolder } from './sync-paths.ts'
 import { SyncState } from './sync-state.ts'
@@ -19,7 +19,7 @@ const busy = 5
 /** Options of a synced folder. */
 export interface SyncFolderOptions
   extends NodeAccess,
-    Partial<Pick<EngineParts, 'deletionLimits' | 'onStatus' | 'onStep'>> {
+    Partial<Pick<EngineOptions, 'deletionLimits' | 'onStatus' | 'onStep'>> {
   /** The absolute path of the folder. It must exist. */
   readonly folder: string
   /**
@@ -91,15 +91,14 @@ export async function openSyncFolder(options: SyncFolderOptions): Promise<SyncFo
       )
     }
     if (linked === undefined) state.set('node', url.origin)
-    const engine = new SyncEngine({
-      ...others,
+    const services = {
       state,
       disk: await LocalDisk.open(real, onTrouble),
       remote: new NodeRemote(options, onTrouble),
       clock: systemClock,
       random: Math.random,
-      deletionLimits,
-    })
+    }
+    const engine = new SyncEngine(services, { ...others, deletionLimits })
     return { engine, [Symbol.dispose]: () => state.close() }
   } catch (error) {
     state.close()

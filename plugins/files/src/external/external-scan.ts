@@ -21,7 +21,7 @@ const maxHints = 20_000
 const maxRemovals = 20_000
 const expectHintMs = 60_000
 
-export interface ExternalScanParts {
+export interface ExternalScanServices {
   readonly journal: Journal
   readonly mounts: Mounts
   readonly locks: PathLocks
@@ -38,7 +38,7 @@ export interface ExternalScanParts {
  * and when all changes of the path are readable in the journal. Other paths are left for the next run.
  */
 export class ExternalScan {
-  readonly #parts: ExternalScanParts
+  readonly #services: ExternalScanServices
   readonly #userUuid: string
   readonly #mount: UserPath
   readonly #tree: Tree
@@ -52,12 +52,12 @@ export class ExternalScan {
 
   /** @param turn is held for one page of a folder or one batch of paths, so that users share the disk */
   constructor(
-    parts: ExternalScanParts,
+    services: ExternalScanServices,
     { userUuid, mount }: { readonly userUuid: string; readonly mount: UserPath },
     tree: Tree,
     turn: Mutex,
   ) {
-    this.#parts = parts
+    this.#services = services
     this.#userUuid = userUuid
     this.#mount = mount
     this.#tree = tree
@@ -125,7 +125,7 @@ export class ExternalScan {
 
   /** @returns the folders in the folder that must be scanned */
   async #compareFolder(folder: UserPath): Promise<UserPath[]> {
-    const { mounts } = this.#parts
+    const { mounts } = this.#services
     const known = await this.#entriesIn(folder)
     const subfolders: UserPath[] = []
     try {
@@ -152,7 +152,7 @@ export class ExternalScan {
 
   /** Lists a folder. The turn of the storage is held for one page. */
   async *#pagesOf(folder: UserPath): AsyncIterable<readonly StorageEntry[]> {
-    const { mounts, signal } = this.#parts
+    const { mounts, signal } = this.#services
     const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
     const entries = backend.list(backendPath)[Symbol.asyncIterator]()
     try {
@@ -197,7 +197,7 @@ export class ExternalScan {
   }
 
   async #checkBatch(paths: readonly UserPath[], areHinted: boolean): Promise<UserPath[]> {
-    const { locks, mounts, signal } = this.#parts
+    const { locks, mounts, signal } = this.#services
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
     if (wanted.length === 0) return []
@@ -213,7 +213,7 @@ export class ExternalScan {
   }
 
   async #checkLocked(locked: readonly UserPath[], areHinted: boolean, release: Release): Promise<UserPath[]> {
-    const { journal, mounts, announce } = this.#parts
+    const { journal, mounts, announce } = this.#services
     const userUuid = this.#userUuid
     try {
       await this.#catchUp()
@@ -253,7 +253,7 @@ export class ExternalScan {
 
   /** Leaves out the paths of unfinished copies, and for the next run those with changes that cannot be read yet. */
   async #readable(paths: readonly UserPath[]): Promise<readonly UserPath[]> {
-    const { journal } = this.#parts
+    const { journal } = this.#services
     const unread = await journal.unread(this.#userUuid, this.#tree.seq)
     const copies = (await journal.stagedMoves()).filter(({ userUuid }) => userUuid === this.#userUuid)
     return paths.filter((path) => {
@@ -266,7 +266,7 @@ export class ExternalScan {
 
   /** Brings the index to the newest change that can be read. If the journal lacks some, the index is built again. */
   async #catchUp(): Promise<void> {
-    const { journal, mounts, signal } = this.#parts
+    const { journal, mounts, signal } = this.#services
     if (this.#tree.epoch !== journal.epoch) await this.#restart()
     for (;;) {
       signal.throwIfAborted()
@@ -307,7 +307,7 @@ export class ExternalScan {
   }
 
   async #restart(): Promise<void> {
-    const { journal } = this.#parts
+    const { journal } = this.#services
     const { epoch } = journal
     this.#tree.restart(epoch, await journal.head(this.#userUuid))
     this.#left.add(this.#mount)

@@ -7,7 +7,7 @@ import {
   type StorageWatch,
 } from '@nodekeep/plugin-sdk'
 import { type UserPath, userPath } from '../paths/user-path.ts'
-import { ExternalScan, type ExternalScanParts } from './external-scan.ts'
+import { ExternalScan, type ExternalScanServices } from './external-scan.ts'
 import type { TreeIndex } from './tree-index.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -24,7 +24,7 @@ const againMs = 250
 /** Milliseconds after which a storage that did not answer is tried again. */
 const retryMs = 30_000
 
-interface ExternalScansParts extends ExternalScanParts {
+interface ExternalScansServices extends ExternalScanServices {
   readonly state: Pick<StateStore, 'get' | 'set' | 'delete' | 'entries'>
   readonly openIndex: () => TreeIndex
   readonly log: Pick<Log, 'warn' | 'debug'>
@@ -52,7 +52,7 @@ interface Followed {
  * other users.
  */
 export class ExternalScans {
-  readonly #parts: ExternalScansParts
+  readonly #services: ExternalScansServices
   readonly #followed = new Map<string, readonly Followed[]>()
   /** When each user was recorded as followed, in milliseconds since 1970. */
   readonly #recorded = new Map<string, number>()
@@ -63,14 +63,14 @@ export class ExternalScans {
   #index: TreeIndex | null = null
   #isServing = false
 
-  constructor(parts: ExternalScansParts) {
-    this.#parts = parts
+  constructor(services: ExternalScansServices) {
+    this.#services = services
   }
 
   /** Continues with the users that were followed before. Their files are scanned in the background. */
   async start(): Promise<void> {
     this.#isServing = true
-    for await (const [key] of this.#parts.state.entries()) {
+    for await (const [key] of this.#services.state.entries()) {
       if (key.startsWith(followedKey(''))) this.#begin(key.slice(followedKey('').length))
     }
     for (const userUuid of this.#recorded.keys()) this.#begin(userUuid)
@@ -81,15 +81,15 @@ export class ExternalScans {
     const now = Date.now()
     if (now - (this.#recorded.get(userUuid) ?? 0) > dayMs) {
       this.#recorded.set(userUuid, now)
-      await this.#parts.state.set(followedKey(userUuid), now, followMs).catch((error) => {
+      await this.#services.state.set(followedKey(userUuid), now, followMs).catch((error) => {
         this.#recorded.delete(userUuid)
-        this.#parts.log.warn(
+        this.#services.log.warn(
           { err: error, user: userUuid },
           'Changes of other programs are followed until the node stops.',
         )
       })
     }
-    if (!this.#isServing || this.#parts.signal.aborted) return
+    if (!this.#isServing || this.#services.signal.aborted) return
     await Promise.all(this.#begin(userUuid).map(({ begun }) => begun.promise))
   }
 
@@ -103,7 +103,7 @@ export class ExternalScans {
     }
     await Promise.allSettled(followed.map((each) => this.#running.get(each)))
     this.#recorded.delete(userUuid)
-    const wasFollowed = await this.#parts.state.delete(followedKey(userUuid))
+    const wasFollowed = await this.#services.state.delete(followedKey(userUuid))
     if (this.#index !== null || wasFollowed) this.#openedIndex().erase(userUuid)
   }
 
@@ -120,7 +120,7 @@ export class ExternalScans {
   #begin(userUuid: string): readonly Followed[] {
     const known = this.#followed.get(userUuid)
     if (known !== undefined) return known
-    const followed = this.#parts.mounts.points.map((mount): Followed => {
+    const followed = this.#services.mounts.points.map((mount): Followed => {
       const begun = Promise.withResolvers<void>()
       const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0, hasFailed: false }
       return { userUuid, mount, scan: null, ...idle, begun }
@@ -132,7 +132,7 @@ export class ExternalScans {
 
   /** Schedules the next run, unless one comes sooner. */
   #schedule(followed: Followed, ms: number): void {
-    if (this.#parts.signal.aborted || followed.isRunning) return
+    if (this.#services.signal.aborted || followed.isRunning) return
     const now = performance.now()
     const runsAt = Math.max(now + ms, followed.notBefore)
     if (followed.timer !== undefined && followed.runsAt <= runsAt) return
@@ -149,7 +149,7 @@ export class ExternalScans {
   }
 
   async #run(followed: Followed): Promise<void> {
-    const { signal } = this.#parts
+    const { signal } = this.#services
     let dueInMs: number | null = null
     try {
       if (signal.aborted || !this.#isFollowed(followed)) return
@@ -175,7 +175,7 @@ export class ExternalScans {
 
   /** The first of several failures is a warning, unless the mount does not answer: that has a line of its own. */
   #logFailure(followed: Followed, error: unknown): void {
-    const { log } = this.#parts
+    const { log } = this.#services
     const isKnown = followed.hasFailed || (isNodekeepError(error) && error.logged)
     followed.hasFailed = true
     log[isKnown ? 'debug' : 'warn'](
@@ -186,21 +186,21 @@ export class ExternalScans {
 
   /** Returns null for a storage that only the node changes. */
   async #scanOf({ userUuid, mount }: Followed): Promise<ExternalScan | null> {
-    const { backend } = this.#parts.mounts.locate(userUuid, mount)
+    const { backend } = this.#services.mounts.locate(userUuid, mount)
     if (backend.watch === undefined) return null
     // The watch begins before the scan, so that nothing is missed between them.
     const { storageId } = await this.#watch(backend, mount)
     const tree = this.#openedIndex().tree(storageId, userUuid)
     const turn = this.#turns.get(mount) ?? new Mutex()
     this.#turns.set(mount, turn)
-    return new ExternalScan(this.#parts, { userUuid, mount }, tree, turn)
+    return new ExternalScan(this.#services, { userUuid, mount }, tree, turn)
   }
 
   #watch(backend: StorageBackend, mount: UserPath): Promise<StorageWatch> {
     const known = this.#watches.get(backend)
     if (known !== undefined) return known
     const listener = (path: string) => this.#hint(mount, path)
-    const watch = (backend as Required<StorageBackend>).watch(listener, this.#parts.signal)
+    const watch = (backend as Required<StorageBackend>).watch(listener, this.#services.signal)
     this.#watches.set(backend, watch)
     watch.catch(() => this.#watches.delete(backend))
     return watch
@@ -224,7 +224,7 @@ export class ExternalScans {
   }
 
   #openedIndex(): TreeIndex {
-    this.#index ??= this.#parts.openIndex()
+    this.#index ??= this.#services.openIndex()
     return this.#index
   }
 }

@@ -21,7 +21,7 @@ export class ChangeStatements {
   readonly #dropStaged: StatementSync
   readonly #drop: StatementSync
   readonly #erasing: readonly StatementSync[]
-  readonly #keep: StatementSync
+  readonly #retain: StatementSync
   readonly #release: StatementSync
   readonly #renewing: readonly StatementSync[]
   readonly #setEpoch: StatementSync
@@ -56,7 +56,7 @@ export class ChangeStatements {
     this.#erasing = ['changes', 'created', 'pruned', 'staged_moves', 'kept'].map((table) =>
       connection.prepare(`DELETE FROM ${table} WHERE user = ?`),
     )
-    this.#keep = connection.prepare(
+    this.#retain = connection.prepare(
       'INSERT OR REPLACE INTO kept (user, reader, after, at) VALUES (?, ?, ?, ?)',
     )
     this.#release = connection.prepare('DELETE FROM kept WHERE user = ? AND reader = ?')
@@ -139,7 +139,7 @@ export class ChangeStatements {
   /** Keeps the changes after a number for a reader; `null` releases them. */
   retainFrom(userUuid: string, reader: string, after: number | null): void {
     if (after === null) this.#release.run(userUuid, reader)
-    else this.#keep.run(userUuid, reader, after, Date.now())
+    else this.#retain.run(userUuid, reader, after, Date.now())
   }
 
   /**

@@ -7,7 +7,7 @@ const schemaVersion = 8
 /**
  * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
  * an update the node can go back to the version before. A step that raises it comes with a migration of the plugin that declares
- * `change: 'contract'`, or the node would offer a way back that ends here.
+ * `change: 'contract'`, or the node would offer a rollback that fails here.
  */
 const oldestUsable = 7
 

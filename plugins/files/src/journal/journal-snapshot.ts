@@ -21,7 +21,7 @@ interface PendingFacts {
 }
 
 /**
- * The journal as it was at one moment, for a snapshot of the storages at the same moment. Changes that the storages applied just
+ * The journal as it was at one time, for a snapshot of the storages at the same time. Changes that the storages applied just
  * before may still be pending in it. Until it has copied what it needs, the write-ahead log of the journal cannot shrink.
  */
 export class JournalSnapshot {

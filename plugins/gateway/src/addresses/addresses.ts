@@ -3,34 +3,32 @@ import type { NodeProcess } from '../tunnels/node-session.ts'
 import type { Names } from './names.ts'
 import type { OwnAddress } from './own-address.ts'
 
-interface AddressesParts {
-  /** The domain whose subdomains are names of nodes. */
-  readonly domain: string | null
-  /** The port of https as clients see it. */
-  readonly httpsPort: () => number
-  readonly names: Names
-}
-
 /** The addresses of nodes at this gateway. */
 export class Addresses {
   readonly domain: string | null
-  readonly #parts: AddressesParts
+  readonly #names: Names
+  readonly #httpsPort: () => number
 
-  constructor(parts: AddressesParts) {
-    this.domain = parts.domain
-    this.#parts = parts
+  /**
+   * @param domain the domain whose subdomains are names of nodes
+   * @param httpsPort the port of https as clients see it
+   */
+  constructor(domain: string | null, names: Names, httpsPort: () => number) {
+    this.domain = domain
+    this.#names = names
+    this.#httpsPort = httpsPort
   }
 
   /** Returns the node to whose tunnel a host name points, `null` if there is none. */
   ownerOf(host: string): string | null {
     const label = this.#labelOf(host)
-    return label === null ? null : this.#parts.names.ownerOf(label)
+    return label === null ? null : this.#names.ownerOf(label)
   }
 
   /** Returns the address on the internet to which a host name points, `null` if there is none. */
   ownAddressOf(host: string): OwnAddress | null {
     const label = this.#labelOf(host)
-    return label === null ? null : this.#parts.names.addressOf(label)
+    return label === null ? null : this.#names.addressOf(label)
   }
 
   /** Whether a host name points to a node. */
@@ -40,21 +38,21 @@ export class Addresses {
 
   /** Returns the https URL of a host name, without a path. */
   httpsUrl(host: string): string {
-    const port = this.#parts.httpsPort()
+    const port = this.#httpsPort()
     return `https://${host}${port === 443 ? '' : `:${port}`}`
   }
 
   /** Returns the URLs of a node: those of its names first. */
   urlsOf({ nodeId, host }: NodeProcess, port: number): string[] {
-    const { domain, names } = this.#parts
+    const { domain } = this
     const named =
-      domain === null ? [] : names.labelsOf(nodeId).map((label) => this.httpsUrl(`${label}.${domain}`))
+      domain === null ? [] : this.#names.labelsOf(nodeId).map((label) => this.httpsUrl(`${label}.${domain}`))
     return [...named.slice(0, 9), ...(port === 0 ? [] : [portUrl(host, port)])]
   }
 
   #labelOf(host: string): string | null {
-    const suffix = `.${this.#parts.domain}`
-    if (this.#parts.domain === null || !host.endsWith(suffix)) return null
+    const suffix = `.${this.domain}`
+    if (this.domain === null || !host.endsWith(suffix)) return null
     const label = host.slice(0, -suffix.length)
     return label === '' || label.includes('.') ? null : label
   }

@@ -13,7 +13,7 @@ import { type ClientHello, maxClientHelloBytes, peekClientHello } from './client
 import { type ErrorAnswers, nodeAway, nodeBusy, noSuchNode } from './error-answers.ts'
 import { forwardToAddress } from './forward-to-address.ts'
 
-interface ClientRouterParts {
+interface ClientRouterServices {
   readonly addresses: Addresses
   readonly nodes: Nodes
   readonly certificate: CertificateFiles | null
@@ -30,17 +30,17 @@ const httpsOnly = new NodekeepError(
   'This port takes https only: the address begins with https://.',
 )
 
-/** Forwards each connection to the node that its first bytes name. After that, it never looks at a byte again. */
+/** Forwards each connection to the node that its first bytes name. It inspects no byte after those. */
 export class ClientRouter {
-  readonly #parts: ClientRouterParts
+  readonly #services: ClientRouterServices
 
-  constructor(parts: ClientRouterParts) {
-    this.#parts = parts
+  constructor(services: ClientRouterServices) {
+    this.#services = services
   }
 
   /** Routes a connection to the https port: by the name that the client asks for. */
   async routeHttps(visit: Visit): Promise<void> {
-    const { tunnel, errors } = this.#parts
+    const { tunnel, errors } = this.#services
     const hello = await this.#readHello(visit)
     if (hello === null) {
       errors.refuse(visit.socket, httpsOnly)
@@ -55,7 +55,7 @@ export class ClientRouter {
   }
 
   async #routeName(visit: Visit, hello: ClientHello, name: string): Promise<void> {
-    const { addresses, ownAddresses } = this.#parts
+    const { addresses, ownAddresses } = this.#services
     if (name === addresses.domain) {
       this.#serveApi(visit, name)
       return
@@ -71,7 +71,7 @@ export class ClientRouter {
 
   /** Routes a connection to the port of a node. */
   async routePort(visit: Visit, nodeId: string, port: number): Promise<void> {
-    const { nodes, errors } = this.#parts
+    const { nodes, errors } = this.#services
     const hello = await this.#readHello(visit)
     const session = nodes.find(nodeId)
     const url = portUrl(session?.process.host ?? 'localhost', port)
@@ -86,7 +86,7 @@ export class ClientRouter {
 
   /** @returns the first message of a client of TLS, `null` for other clients */
   #readHello({ socket }: Visit): Promise<ClientHello | null> {
-    const { helloMs } = this.#parts
+    const { helloMs } = this.#services
     return readHead(socket, peekClientHello, { maxBytes: maxClientHelloBytes, withinMs: helloMs })
   }
 
@@ -96,7 +96,7 @@ export class ClientRouter {
       this.#refuse(visit, hello, noSuchNode())
       return
     }
-    const session = this.#parts.nodes.find(owner)
+    const session = this.#services.nodes.find(owner)
     if (session === null) {
       this.#refuse(visit, hello, nodeAway())
     } else if (session.process.endsTls || hello.protocols.includes(challengeProtocol)) {
@@ -111,7 +111,7 @@ export class ClientRouter {
 
   /** Ends TLS with the gateway's certificate, for a node that has none. */
   async #endTlsFor(session: NodeSession, visit: Visit, hello: ClientHello, url: string): Promise<void> {
-    const { addresses, errors } = this.#parts
+    const { addresses, errors } = this.#services
     const { serverName } = hello
     const isItsName = serverName !== null && addresses.ownerOf(serverName) === session.process.nodeId
     const socket = isItsName ? this.#endTls(visit.socket) : null
@@ -129,7 +129,7 @@ export class ClientRouter {
   #refuse({ socket }: Visit, { protocols }: ClientHello, error: NodekeepError): void {
     const inner = protocols.includes(challengeProtocol) ? null : this.#endTls(socket)
     if (inner === null) closeWith(socket, unrecognizedName)
-    else this.#parts.errors.refuse(inner, error)
+    else this.#services.errors.refuse(inner, error)
   }
 
   #serveApi({ socket, client }: Visit, serverName: string): void {
@@ -139,7 +139,7 @@ export class ClientRouter {
       return
     }
     const { address, port } = client
-    this.#parts.connections.serve({
+    this.#services.connections.serve({
       socket: inner,
       remoteAddress: address,
       remotePort: port,
@@ -150,7 +150,7 @@ export class ClientRouter {
 
   /** @returns the connection within TLS, `null` if the gateway has no certificate */
   #endTls(socket: Socket): TLSSocket | null {
-    const secureContext = this.#parts.certificate?.current?.context
+    const secureContext = this.#services.certificate?.current?.context
     if (secureContext === undefined) return null
     const inner = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] })
     // A failure also closes the connection.
@@ -161,7 +161,7 @@ export class ClientRouter {
   /** Waits until the handshake is complete and the client has sent something. */
   async #firstByte(socket: TLSSocket): Promise<void> {
     const something = (bytes: Buffer) => ({ value: bytes.length, length: 0 })
-    await readHead(socket, something, { maxBytes: 1, withinMs: this.#parts.helloMs })
+    await readHead(socket, something, { maxBytes: 1, withinMs: this.#services.helloMs })
   }
 }
 

@@ -15,7 +15,7 @@ export class ByteRate {
     this.#budget = bytesPerSecond * burstSeconds
   }
 
-  /** Whether no more bytes may pass for the moment. */
+  /** Whether no more bytes may pass now. */
   get isSpent(): boolean {
     return this.#isSpent
   }

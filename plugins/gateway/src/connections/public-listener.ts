@@ -11,8 +11,8 @@ import {
   proxyHeader,
 } from './proxy-header.ts'
 
-/** The parts that all listeners for clients share. */
-export interface ListenerParts {
+/** All listeners for clients share these. */
+export interface ListenerServices {
   /** Addresses of proxies whose connections begin with a header of the PROXY protocol. */
   readonly proxies: BlockList
   readonly open: OpenConnections
@@ -30,12 +30,12 @@ export interface Visit {
 
 /** A port on which clients of nodes arrive. */
 export class PublicListener {
-  readonly #parts: ListenerParts
+  readonly #services: ListenerServices
   readonly #handle: (visit: Visit) => void | Promise<void>
   readonly #server: Server
 
-  constructor(parts: ListenerParts, handle: (visit: Visit) => void | Promise<void>) {
-    this.#parts = parts
+  constructor(services: ListenerServices, handle: (visit: Visit) => void | Promise<void>) {
+    this.#services = services
     this.#handle = handle
     this.#server = createServer({ allowHalfOpen: true, noDelay: true })
     this.#server.on('connection', (socket) => void this.#receive(socket))
@@ -63,7 +63,7 @@ export class PublicListener {
   }
 
   async #receive(socket: Socket): Promise<void> {
-    const { proxies, helloMs, log } = this.#parts
+    const { proxies, helloMs, log } = this.#services
     // A failure also closes the connection.
     socket.on('error', () => {})
     const { remoteAddress, remotePort: port = 0 } = socket
@@ -76,7 +76,7 @@ export class PublicListener {
       const client = isWithin(proxies, address)
         ? await readHead(socket, proxyHeader, { maxBytes: maxProxyHeaderBytes, withinMs: helloMs })
         : null
-      const leave = this.#parts.open.enter(socket, client?.address ?? address)
+      const leave = this.#services.open.enter(socket, client?.address ?? address)
       if (leave === null) {
         socket.resetAndDestroy()
         return

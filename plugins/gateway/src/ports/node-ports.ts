@@ -1,15 +1,15 @@
 import type { Log } from '@nodekeep/plugin-sdk'
-import { type ListenerParts, PublicListener, type Visit } from '../connections/public-listener.ts'
+import { type ListenerServices, PublicListener, type Visit } from '../connections/public-listener.ts'
 import type { LoggedNode, NodeLog } from '../tunnels/node-log.ts'
 import type { PortTable } from './port-table.ts'
 
-interface NodePortsParts {
+interface NodePortsServices {
   readonly table: PortTable
   /** Where to listen; empty for all addresses. */
   readonly host: string
   /** The nodes that are connected. */
   readonly present: () => readonly string[]
-  readonly listener: ListenerParts
+  readonly listener: ListenerServices
   readonly route: (visit: Visit, nodeId: string, port: number) => Promise<void>
   readonly nodeLog: NodeLog
   readonly log: Log
@@ -20,29 +20,29 @@ const noteMs = 60 * 60_000
 
 /** The allocated ports. The gateway listens on each of them as long as it runs, also while the node is away. */
 export class NodePorts {
-  readonly #parts: NodePortsParts
+  readonly #services: NodePortsServices
   readonly #open = new Map<number, { readonly node: string; readonly listener: PublicListener }>()
 
   readonly #notes: NodeJS.Timeout
   #isClosed = false
 
-  constructor(parts: NodePortsParts) {
-    this.#parts = parts
-    this.#notes = setInterval(() => this.#note(parts.present()), noteMs).unref()
+  constructor(services: NodePortsServices) {
+    this.#services = services
+    this.#notes = setInterval(() => this.#note(services.present()), noteMs).unref()
   }
 
   /** Opens the ports that were allocated before. */
   async openAll(): Promise<void> {
-    const opening = this.#parts.table.all().map(async ({ port, node }) => {
+    const opening = this.#services.table.all().map(async ({ port, node }) => {
       const err = await this.#listen(port, node)
-      if (err !== null) this.#parts.log.warn({ err, port, node }, unusable(port))
+      if (err !== null) this.#services.log.warn({ err, port, node }, unusable(port))
     })
     await Promise.all(opening)
   }
 
   /** Returns the port of a node, and opens it if needed; 0 if there is none for it. */
   async portOf(node: LoggedNode): Promise<number> {
-    const { table, present, nodeLog } = this.#parts
+    const { table, present, nodeLog } = this.#services
     const { nodeId } = node
     const inUse = new Set<number>()
     for (;;) {
@@ -78,14 +78,14 @@ export class NodePorts {
   close(): void {
     this.#isClosed = true
     clearInterval(this.#notes)
-    this.#note(this.#parts.present())
+    this.#note(this.#services.present())
     for (const { listener } of this.#open.values()) listener.close()
     this.#open.clear()
   }
 
   /** @param left the node that causes it; without it, the gateway does */
   #note(nodes: readonly string[], left?: LoggedNode): void {
-    const { table, log, nodeLog } = this.#parts
+    const { table, log, nodeLog } = this.#services
     try {
       table.note(nodes)
     } catch (err) {
@@ -99,8 +99,8 @@ export class NodePorts {
 
   /** @returns why the port cannot be opened, `null` if it is open */
   async #listen(port: number, node: string): Promise<unknown> {
-    const { host, listener: parts, route } = this.#parts
-    const listener = new PublicListener(parts, (visit) => route(visit, node, port))
+    const { host, listener: services, route } = this.#services
+    const listener = new PublicListener(services, (visit) => route(visit, node, port))
     try {
       await listener.listen(host, port)
     } catch (err) {

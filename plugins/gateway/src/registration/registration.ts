@@ -7,17 +7,10 @@ import { type SignedRequest, verifySignedRequest } from './signed-request.ts'
 import { isReserved, parseSubdomain } from './subdomain.ts'
 import type { UsedProofs } from './used-proofs.ts'
 
-/** The parts of the gateway that the registration needs. */
-interface RegistrationParts {
+interface RegistrationServices {
   readonly names: RegisteredNames
   readonly proofs: UsedProofs
   readonly addressProof: Pick<AddressProof, 'prove'>
-  /** The domain whose subdomains are names. */
-  readonly domain: string
-  /** The ids of the nodes that may register; empty for all. */
-  readonly allowed: readonly string[]
-  readonly namesPerNode: number
-  readonly reserved: readonly string[]
   /** Returns the URL of a name, without a path. */
   readonly urlOf: (label: string) => string
   /** Whether a node keeps a tunnel open now. */
@@ -25,6 +18,15 @@ interface RegistrationParts {
   /** A node has got or lost a name that points to its tunnel. */
   readonly changed: (nodeId: string) => void
   readonly log: Log
+}
+
+interface RegistrationOptions {
+  /** The domain whose subdomains are names. */
+  readonly domain: string
+  /** The ids of the nodes that may register; empty for all. */
+  readonly allowed: readonly string[]
+  readonly namesPerNode: number
+  readonly reserved: readonly string[]
 }
 
 /** The answer to a registration. */
@@ -45,10 +47,12 @@ interface NameStatus {
 
 /** Gives names to nodes that prove their key. */
 export class Registration {
-  readonly #parts: RegistrationParts
+  readonly #services: RegistrationServices
+  readonly #options: RegistrationOptions
 
-  constructor(parts: RegistrationParts) {
-    this.#parts = parts
+  constructor(services: RegistrationServices, options: RegistrationOptions) {
+    this.#services = services
+    this.#options = options
   }
 
   /**
@@ -57,7 +61,8 @@ export class Registration {
    * @throws NodekeepError with the reason
    */
   async register(request: SignedRequest, body: { subdomain: string; endpoint: string }): Promise<Registered> {
-    const { names, addressProof, domain, namesPerNode, reserved, urlOf, changed, log } = this.#parts
+    const { names, addressProof, urlOf, changed, log } = this.#services
+    const { domain, namesPerNode, reserved } = this.#options
     const node = await this.#prove(request)
     const subdomain = parseSubdomain(body.subdomain)
     if (isReserved(subdomain, reserved)) {
@@ -79,7 +84,7 @@ export class Registration {
    * @throws NodekeepError with the reason
    */
   async release(request: SignedRequest, name: string): Promise<void> {
-    const { names, changed, log } = this.#parts
+    const { names, changed, log } = this.#services
     const node = await this.#prove(request)
     const subdomain = parseSubdomain(name)
     names.release(subdomain, node)
@@ -89,7 +94,8 @@ export class Registration {
 
   /** @throws NodekeepError VALIDATION_ERROR if it cannot be a name */
   status(name: string): NameStatus {
-    const { names, reserved, urlOf, isConnected } = this.#parts
+    const { names, urlOf, isConnected } = this.#services
+    const { reserved } = this.#options
     const subdomain = parseSubdomain(name)
     const found = names.find(subdomain)
     if (found === null) {
@@ -101,7 +107,7 @@ export class Registration {
 
   /** Returns the node that signed a request. */
   async #prove(request: SignedRequest): Promise<string> {
-    const { proofs, allowed } = this.#parts
+    const { allowed } = this.#options
     const now = Math.floor(Date.now() / 1000)
     const proof = await verifySignedRequest(request, now)
     if (allowed.length > 0 && !allowed.includes(proof.nodeId)) {
@@ -111,7 +117,7 @@ export class Registration {
       )
     }
     // Last, so that strangers cannot fill the list of proofs of a gateway that lists its nodes.
-    proofs.use(proof, now)
+    this.#services.proofs.use(proof, now)
     return proof.nodeId
   }
 }

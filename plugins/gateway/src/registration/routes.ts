@@ -2,13 +2,6 @@ import { type NodeAddress, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { Registration } from './registration.ts'
 import type { SignedRequest } from './signed-request.ts'
 
-interface RegistrationRouteParts {
-  readonly registration: Registration
-  readonly address: NodeAddress
-  /** Registrations and releases of one address per minute. */
-  readonly requestsPerMinute: number
-}
-
 /** The parts of a request that its signature is checked with. */
 type Asked = Parameters<NodeAddress['originOf']>[0]
 
@@ -32,9 +25,15 @@ const params = Type.Object({ subdomain: Type.String({ maxLength: 100 }) })
 /**
  * The routes `POST /api/gateway/register` (interface, "Gateway registration"), `DELETE /api/gateway/register/:subdomain` and
  * `GET /api/gateway/status/:subdomain`.
+ *
+ * @param requestsPerMinute registrations and releases of one address
  */
-export function registrationRoutes(app: RoutesApp, parts: RegistrationRouteParts): void {
-  const { registration, address, requestsPerMinute } = parts
+export function registrationRoutes(
+  app: RoutesApp,
+  registration: Registration,
+  address: NodeAddress,
+  requestsPerMinute: number,
+): void {
   const bodies = keepBodies(app)
   const signed = (request: Asked): SignedRequest => ({
     method: request.raw.method ?? '',

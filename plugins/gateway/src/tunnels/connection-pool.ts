@@ -1,13 +1,11 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 
-interface ConnectionPoolParts {
+interface ConnectionPoolOptions {
   /** Connections that wait for clients. */
   readonly spares: number
   /** Milliseconds for which a client waits for a connection. */
   readonly waitMs: number
-  /** Asks the node to open connections. */
-  readonly dial: (count: number) => void
 }
 
 /** Milliseconds after which connections that were asked for and did not come are asked for again. */
@@ -15,7 +13,8 @@ const askAgainMs = 3000
 
 /** The data connections of a node that have no client, and the clients that have no connection. */
 export class ConnectionPool {
-  readonly #parts: ConnectionPoolParts
+  readonly #dial: (count: number) => void
+  readonly #options: ConnectionPoolOptions
   /** Each with a function that ends the watch over it. */
   readonly #spares = new Map<TLSSocket, () => void>()
   readonly #waiting = new Set<(found: TLSSocket | null) => void>()
@@ -24,8 +23,10 @@ export class ConnectionPool {
   #askAgain: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(parts: ConnectionPoolParts) {
-    this.#parts = parts
+  /** @param dial asks the node to open connections */
+  constructor(dial: (count: number) => void, options: ConnectionPoolOptions) {
+    this.#dial = dial
+    this.#options = options
     this.#replenish()
   }
 
@@ -62,7 +63,7 @@ export class ConnectionPool {
       resolve(found)
     }
     const giveUp = () => answer(null)
-    const timer = setTimeout(giveUp, this.#parts.waitMs)
+    const timer = setTimeout(giveUp, this.#options.waitMs)
     client.once('close', giveUp)
     this.#waiting.add(answer)
     this.#replenish()
@@ -74,7 +75,7 @@ export class ConnectionPool {
 
   /** Keeps a connection without a client as a spare one, or closes it. */
   giveBack(socket: TLSSocket): void {
-    if (!this.#isClosed && this.#spares.size < this.#parts.spares) this.#keep(socket)
+    if (!this.#isClosed && this.#spares.size < this.#options.spares) this.#addSpare(socket)
     else socket.destroy()
   }
 
@@ -89,7 +90,7 @@ export class ConnectionPool {
     for (const answer of this.#waiting) answer(null)
   }
 
-  #keep(socket: TLSSocket): void {
+  #addSpare(socket: TLSSocket): void {
     const drop = () => {
       release()
       socket.destroy()
@@ -110,10 +111,10 @@ export class ConnectionPool {
 
   /** Asks for the connections that clients wait for, and for spare ones. */
   #replenish(): void {
-    const missing = this.#waiting.size + this.#parts.spares - this.#spares.size - this.#asked
+    const missing = this.#waiting.size + this.#options.spares - this.#spares.size - this.#asked
     if (missing <= 0) return
     this.#asked += missing
-    this.#parts.dial(missing)
+    this.#dial(missing)
     clearTimeout(this.#askAgain)
     this.#askAgain = setTimeout(() => {
       this.#asked = 0

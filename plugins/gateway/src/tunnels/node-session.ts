@@ -27,15 +27,17 @@ export interface NodeProcess {
   readonly addressGroup: string
 }
 
-/** The parts and limits of a session. */
-export interface NodeSessionParts {
-  readonly process: NodeProcess
+/** The limits of a session. */
+export interface SessionLimits {
   readonly spares: number
   readonly maxConnections: number
   readonly helloMs: number
   readonly idleMs: number
   /** All connections of the node together; `null` without a limit. */
   readonly bytesPerSecond: number | null
+}
+
+interface SessionServices {
   readonly nodeLog: NodeLog
   /** The node takes no clients any more. */
   readonly onEnd: () => void
@@ -64,7 +66,8 @@ export class NodeSession {
   /** When the node answered a client, by the URL of the client. */
   readonly answeredAt = new Map<string, number>()
   readonly clientEvents = new EventEmitter<ClientEvents>().setMaxListeners(0)
-  readonly #parts: NodeSessionParts
+  readonly #limits: SessionLimits
+  readonly #onEnd: () => void
   readonly #rate: ByteRate | null
   readonly #clients = new Set<Socket>()
   readonly #channel: ControlChannel<GatewayMessage, NodeMessage>
@@ -72,22 +75,28 @@ export class NodeSession {
   #isOver = false
 
   /** @param socket the control connection */
-  constructor(socket: TLSSocket, parts: NodeSessionParts) {
-    this.process = parts.process
-    this.#parts = parts
-    this.#rate = parts.bytesPerSecond === null ? null : new ByteRate(parts.bytesPerSecond)
+  constructor(
+    socket: TLSSocket,
+    process: NodeProcess,
+    limits: SessionLimits,
+    { nodeLog, onEnd }: SessionServices,
+  ) {
+    this.process = process
+    this.#limits = limits
+    this.#onEnd = onEnd
+    this.#rate = limits.bytesPerSecond === null ? null : new ByteRate(limits.bytesPerSecond)
     this.#channel = new ControlChannel(socket, {
       read: readNodeMessage,
       // It leaves. Its clients may finish.
       onMessage: () => this.#close(),
       onEnd: (reason) => {
-        parts.nodeLog.write('info', parts.process, `The node was lost. ${reason}`)
+        nodeLog.write('info', process, `The node was lost. ${reason}`)
         this.end()
       },
     })
-    const { spares, helloMs } = parts
+    const { spares, helloMs } = limits
     const dial = (count: number) => this.#channel.send({ type: 'dial', count })
-    this.#pool = new ConnectionPool({ spares, waitMs: helloMs, dial })
+    this.#pool = new ConnectionPool(dial, { spares, waitMs: helloMs })
   }
 
   send(message: GatewayMessage): void {
@@ -111,7 +120,7 @@ export class NodeSession {
    * @returns why the node does not get it; then the caller answers the client
    */
   async forward(client: Socket, line: ClientLine, url: string): Promise<Refusal | null> {
-    const { idleMs, maxConnections } = this.#parts
+    const { idleMs, maxConnections } = this.#limits
     if (this.#isOver) return 'away'
     if (this.#clients.size + this.#pool.waiting >= maxConnections) return 'busy'
     const unanswered = setTimeout(() => this.clientEvents.emit('unanswered', url), inVainMs).unref()
@@ -144,6 +153,6 @@ export class NodeSession {
     this.#isOver = true
     this.#pool.close()
     this.#channel.close(last)
-    this.#parts.onEnd()
+    this.#onEnd()
   }
 }

@@ -3,23 +3,22 @@ import { KeyedLock } from '@nodekeep/plugin-sdk'
 import { type GatewayMessage, writeLine } from '@nodekeep/plugin-sdk/tunnel'
 import { closeWith } from '../connections/close-with.ts'
 import type { NodeLog } from './node-log.ts'
-import { type NodeProcess, NodeSession, type NodeSessionParts } from './node-session.ts'
+import { type NodeProcess, NodeSession, type SessionLimits } from './node-session.ts'
 
-interface NodesParts {
-  /** The ids of the nodes that may connect; empty for all. */
-  readonly allowed: readonly string[]
-  readonly maxNodes: number
-  readonly maxNodesPerAddress: number
-  /** The limits of each session. */
-  readonly session: Pick<
-    NodeSessionParts,
-    'spares' | 'maxConnections' | 'helloMs' | 'idleMs' | 'bytesPerSecond'
-  >
+interface NodesServices {
   readonly nodeLog: NodeLog
   /** A node has connected. */
   readonly onArrival: (session: NodeSession) => Promise<void>
   /** A node does not take clients any more. */
   readonly onDeparture: (session: NodeSession) => void
+}
+
+interface NodesOptions {
+  /** The ids of the nodes that may connect; empty for all. */
+  readonly allowed: readonly string[]
+  readonly maxNodes: number
+  readonly maxNodesPerAddress: number
+  readonly session: SessionLimits
 }
 
 /** Milliseconds for the older of two processes to answer. */
@@ -29,12 +28,14 @@ const retrySeconds = 30
 
 /** The nodes that are connected. A node is one process: of two with the same key, the one that is alive and was first stays. */
 export class Nodes {
-  readonly #parts: NodesParts
+  readonly #services: NodesServices
+  readonly #options: NodesOptions
   readonly #sessions = new Map<string, NodeSession>()
   readonly #arrivals = new KeyedLock()
 
-  constructor(parts: NodesParts) {
-    this.#parts = parts
+  constructor(services: NodesServices, options: NodesOptions) {
+    this.#services = services
+    this.#options = options
   }
 
   /** Returns the session of a node that takes clients now. */
@@ -71,7 +72,8 @@ export class Nodes {
 
   async #arrive(socket: TLSSocket, process: NodeProcess): Promise<void> {
     const { nodeId, instance } = process
-    const { allowed, onArrival, nodeLog } = this.#parts
+    const { onArrival, nodeLog } = this.#services
+    const { allowed } = this.#options
     if (allowed.length > 0 && !allowed.includes(nodeId)) {
       refuse(socket, `The operator of the gateway has to add ${nodeId} to "gateway.nodes".`)
       return
@@ -110,14 +112,13 @@ export class Nodes {
   }
 
   #begin(socket: TLSSocket, process: NodeProcess): NodeSession | null {
-    const { maxNodes, maxNodesPerAddress, nodeLog, onDeparture } = this.#parts
+    const { nodeLog, onDeparture } = this.#services
+    const { maxNodes, maxNodesPerAddress, session: limits } = this.#options
     if (this.#sessions.size >= maxNodes) return null
     const { addressGroup, nodeId } = process
     const near = this.#sessions.values().filter((one) => one.process.addressGroup === addressGroup)
     if (near.toArray().length >= maxNodesPerAddress) return null
-    const session: NodeSession = new NodeSession(socket, {
-      process,
-      ...this.#parts.session,
+    const session: NodeSession = new NodeSession(socket, process, limits, {
       nodeLog,
       onEnd: () => {
         this.#sessions.delete(nodeId)

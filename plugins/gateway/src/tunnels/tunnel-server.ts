@@ -22,7 +22,7 @@ export interface NodeConnection {
   readonly line: FirstLine
 }
 
-interface TunnelServerParts {
+interface TunnelServerServices {
   readonly tls: TunnelTls
   /** Milliseconds for the handshake and the first line. */
   readonly helloMs: number
@@ -38,10 +38,10 @@ const keepAliveMs = 15_000
 
 /** Finds out which node a connection is from and what it is for. It listens nowhere itself. */
 export class TunnelServer {
-  readonly #parts: TunnelServerParts
+  readonly #services: TunnelServerServices
 
-  constructor(parts: TunnelServerParts) {
-    this.#parts = parts
+  constructor(services: TunnelServerServices) {
+    this.#services = services
   }
 
   /**
@@ -50,7 +50,7 @@ export class TunnelServer {
    * @param from the address of the node
    */
   async accept(socket: Socket, from: ClientAddress): Promise<void> {
-    const { tls, helloMs, handshakes, log, onConnection } = this.#parts
+    const { tls, helloMs, handshakes, log, onConnection } = this.#services
     const leave = handshakes.enter(socket, from.address)
     if (leave === null) {
       socket.destroy()

@@ -7,13 +7,10 @@ import { ConnectionPool } from '../../src/tunnels/connection-pool.ts'
 
 function startPool(t: Test, spares: number) {
   let asked = 0
-  const pool = new ConnectionPool({
-    spares,
-    waitMs: 60_000,
-    dial: (count) => {
-      asked += count
-    },
-  })
+  const dial = (count: number) => {
+    asked += count
+  }
+  const pool = new ConnectionPool(dial, { spares, waitMs: 60_000 })
   t.teardown(() => pool.close())
   return { pool, asked: () => asked }
 }

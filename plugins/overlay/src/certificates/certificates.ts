@@ -84,5 +84,5 @@ async function openSource(
   if (acme === undefined) return null
   const { directory, email = null, renewBeforeDays } = acme
   const ca = acme.ca === undefined ? null : resolve(folder, acme.ca)
-  return AcmeCertificates.open({ directory, ca, email, renewBeforeDays, state, log, retryMs })
+  return AcmeCertificates.open(state, log, { directory, ca, email, renewBeforeDays, retryMs })
 }

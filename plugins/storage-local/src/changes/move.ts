@@ -56,7 +56,7 @@ async function moveFound(
     }
     await moveInto(store, moved, walked.folder, { source, destination, overwrite })
     onApplied()
-    // The destination first: at every moment one of the two has to be on the disk.
+    // The destination first: at any time one of the two has to be on the disk.
     await syncs.makeDurable(parents, walked.folder)
     await syncs.sync(moved.parent)
     return true

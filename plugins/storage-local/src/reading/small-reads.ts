@@ -26,7 +26,7 @@ const maxShortPath = 512
 const buffer = Buffer.allocUnsafeSlow(maxSmallBytes + 1)
 
 /**
- * Reads small files without a thread if they were read a moment ago. The system then still has them in its memory, and
+ * Reads small files without a thread if they were read shortly before. The system then still has them in its memory, and
  * reading them takes less time than handing the work to a thread. Only paths are remembered: every read opens the file, and
  * asks the system where the file is and when it changed last.
  */

@@ -24,7 +24,7 @@ export interface WatchSettings {
  */
 export type FromWatcher = 'ready' | readonly string[] | { readonly usedUp: string }
 
-interface WatchParts extends WatchSettings {
+interface WatchOptions extends WatchSettings {
   /** Takes the paths of the backend that may have changed. `/` stands for all of them. */
   readonly listener: (paths: readonly string[]) => void
   readonly signal: AbortSignal
@@ -33,7 +33,7 @@ interface WatchParts extends WatchSettings {
 }
 
 /** Watches a root in a thread of its own. Resolves when all folders are watched, when they cannot be, or after 10 s. */
-export async function watchRoot({ root, staging, listener, signal, onFailure }: WatchParts): Promise<void> {
+export async function watchRoot({ root, staging, listener, signal, onFailure }: WatchOptions): Promise<void> {
   signal.throwIfAborted()
   const file = moduleBeside(import.meta.url, 'watch-thread')
   const workerData: WatchSettings = { root, staging }

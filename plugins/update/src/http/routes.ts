@@ -4,10 +4,10 @@ import type { NodeReleases } from '../releases/node-releases.ts'
 import type { RecordFile } from '../state/update-record.ts'
 import type { Updates } from '../updates.ts'
 
-interface RouteParts {
+interface RouteServices {
   readonly info: NodeInfo
   readonly updates: Updates
-  readonly releases: Pick<NodeReleases, 'wayBack' | 'wayBackProblems' | 'databaseCopies'>
+  readonly releases: Pick<NodeReleases, 'rollback' | 'rollbackProblems' | 'databaseCopies'>
   readonly file: Pick<RecordFile, 'record'>
   readonly probation: Pick<Probation, 'until'>
   readonly automatic: boolean
@@ -18,10 +18,10 @@ const forOwner = { access: 'owner', scope: 'update' } as const
 
 const nullable = (description: string, options: { format?: 'date-time' } = {}) =>
   Type.Union([Type.String(options), Type.Null()], { description })
-const moment = (description: string) => nullable(description, { format: 'date-time' })
+const dateTime = (description: string) => nullable(description, { format: 'date-time' })
 
 const Details = Type.Object({
-  checkedAt: moment('When the source of updates last answered.'),
+  checkedAt: dateTime('When the source of updates last answered.'),
   checkProblem: nullable('Why the last check failed.'),
   automatic: Type.Boolean({ description: 'Whether new versions are installed without a person.' }),
   installProblem: nullable('Why this node cannot install updates, and what to do instead.'),
@@ -29,7 +29,10 @@ const Details = Type.Object({
     [
       Type.Object({
         version: Type.String(),
-        until: Type.String({ format: 'date-time', description: 'The end of the way back.' }),
+        until: Type.String({
+          format: 'date-time',
+          description: 'The time until which the node can go back.',
+        }),
         problems: Type.Array(Type.String(), {
           description:
             'The parts of the configuration that keep the version from starting, such as a key that it does not know. Only the owner sees them.',
@@ -39,7 +42,7 @@ const Details = Type.Object({
     ],
     { description: 'The version to which the node can go back, with the data as it is then.' },
   ),
-  probationUntil: moment(
+  probationUntil: dateTime(
     'The end of the probation of a new version. If the version does not work until then, the node goes back.',
   ),
   withoutWayBack: nullable('A newer version after which there would be no way back to this one.'),
@@ -66,7 +69,7 @@ const History = Type.Object({
       from: Type.String(),
       to: Type.String(),
       startedAt: Type.String({ format: 'date-time' }),
-      endedAt: moment('Null while it runs.'),
+      endedAt: dateTime('Null while it runs.'),
       result: Type.String({
         description:
           '`running`, `installed`, `failed`: clients never reached the new version, or `went back`: the node left a version that clients had reached.',
@@ -79,9 +82,9 @@ const History = Type.Object({
 
 const outcome = { 200: Type.Object({ success: Type.Boolean(), message: Type.String() }) }
 
-/** Registers the endpoints of the interface's section "Update endpoints", and those for history, details and the way back. */
-export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
-  const { info, updates, releases, file, probation } = parts
+/** Registers the endpoints of the interface's section "Update endpoints", and those for history, details and the rollback. */
+export function updateRoutes(app: RoutesApp, services: RouteServices): void {
+  const { info, updates, releases, file, probation } = services
 
   const version = {
     operationId: 'getVersion',
@@ -165,17 +168,17 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
   }
   app.get('/details', { schema: details, config: forUsers }, async ({ user }) => {
     const { checkedAt, checkProblem, withoutWayBack } = file.record
-    const wayBack = await releases.wayBack()
+    const rollback = await releases.rollback()
     const isOwner = user?.owner === true
     const copies = isOwner ? await releases.databaseCopies() : []
     return {
       checkedAt,
       checkProblem,
-      automatic: parts.automatic,
+      automatic: services.automatic,
       installProblem: updates.installProblem,
-      wayBack: wayBack && {
-        version: wayBack.version,
-        until: wayBack.until.toISOString(),
+      wayBack: rollback && {
+        version: rollback.version,
+        until: rollback.until.toISOString(),
         problems: isOwner ? await problemsOf(releases) : [],
       },
       probationUntil: probation.until?.toISOString() ?? null,
@@ -186,7 +189,7 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
 
   const check = {
     operationId: 'checkForUpdate',
-    summary: 'Look for a new version now',
+    summary: 'Check for a new version now',
     response: { 200: Type.Object({ updateAvailable: Type.Boolean(), latestVersion: Type.String() }) },
   }
   app.post('/check', { schema: check, config: forOwner }, async () => updates.check())
@@ -205,7 +208,7 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
   }
   const late = { ...forOwner, answersLate: true } as const
   app.post('/install', { schema: install, config: late }, async ({ query: { withoutWayBack = false } }) =>
-    updates.install({ withoutWayBack }),
+    updates.install({ withoutRollback: withoutWayBack }),
   )
 
   const back = {
@@ -216,10 +219,10 @@ export function updateRoutes(app: RoutesApp, parts: RouteParts): void {
   app.post('/back', { schema: back, config: forOwner }, async () => updates.goBack())
 }
 
-/** Returns the problems of a way back for people, also that the former version cannot tell. */
-async function problemsOf(releases: Pick<NodeReleases, 'wayBackProblems'>): Promise<string[]> {
+/** Returns the problems of a rollback for people, also that the former version cannot tell. */
+async function problemsOf(releases: Pick<NodeReleases, 'rollbackProblems'>): Promise<string[]> {
   try {
-    return [...(await releases.wayBackProblems())]
+    return [...(await releases.rollbackProblems())]
   } catch (error) {
     if (isNodekeepError(error)) return [error.message]
     throw error

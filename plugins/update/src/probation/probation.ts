@@ -6,16 +6,17 @@ import { messageOf } from '../supervisor/message-of.ts'
 import type { Probe } from './probes.ts'
 import { watchVersion } from './watch-version.ts'
 
-interface ProbationParts {
-  /** The version that runs. */
-  readonly current: string
+interface ProbationServices {
   /** The probes of the parts that the node has now. */
   readonly probes: () => readonly Probe[]
   readonly file: RecordFile
-  readonly releases: Pick<NodeReleases, 'goBack' | 'wayBack' | 'wayBackProblems' | 'history'>
+  readonly releases: Pick<NodeReleases, 'goBack' | 'rollback' | 'rollbackProblems' | 'history'>
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
+}
+
+interface ProbationOptions {
   readonly lastsMs?: number
   readonly everyMs?: number
   /** The pause before the supervisor is asked again to go back, in milliseconds. */
@@ -28,18 +29,23 @@ const probationMs = 5 * 60_000
 const defaultAskAgainMs = 10_000
 
 /**
- * The probation of a new version: the first minutes after clients have reached it. It begins again with each start, because it is
+ * The probation of a new version, of {@link probationMs} after clients have reached it. It begins again with each start, because it is
  * measured by a monotonic clock, which ends with the process.
  */
 export class Probation {
-  readonly #parts: ProbationParts
+  readonly #current: string
+  readonly #services: ProbationServices
+  readonly #options: ProbationOptions
   /** In the time of `performance.now()`; `null` without a probation. */
   #endsAt: number | null = null
   /** When the change to this version began. */
   #after: string | null = null
 
-  constructor(parts: ProbationParts) {
-    this.#parts = parts
+  /** @param current the version that runs */
+  constructor(current: string, services: ProbationServices, options: ProbationOptions = {}) {
+    this.#current = current
+    this.#services = services
+    this.#options = options
   }
 
   /** The end of the probation; `null` without one. */
@@ -50,19 +56,21 @@ export class Probation {
 
   /**
    * Watches the version, if it is new. If it does not do what the former version could, the node goes back, unless the former version
-   * would refuse the configuration, or there is no way back.
+   * would refuse the configuration, or no rollback is possible.
    *
    * @throws the signal's reason
    */
   async watch(): Promise<void> {
-    const { current, file, releases, log, lastsMs = probationMs } = this.#parts
+    const current = this.#current
+    const { file, releases, log } = this.#services
+    const { lastsMs = probationMs } = this.#options
     const { probation } = file.record
     if (probation?.version !== current) return
     this.#endsAt = performance.now() + lastsMs
     try {
       // A version that works in part may not be able to read the history. It is watched all the same.
       this.#after = beginOf((await releases.history().catch(() => [])).at(-1))
-      const problem = await watchVersion(probation.passed, lastsMs, this.#parts)
+      const problem = await watchVersion(probation.passed, this.#services, { ...this.#options, lastsMs })
       if (problem !== null) return await this.#leave(problem)
       await file.note({ probation: null, problem: null })
       log.info({ event: 'update-passed', version: current }, 'The new version works.')
@@ -76,19 +84,21 @@ export class Probation {
    * stored before: the former version reads the reason in the history.
    */
   async #leave(problem: string): Promise<void> {
-    const { current, file, releases, log, signal, askAgainMs = defaultAskAgainMs } = this.#parts
+    const current = this.#current
+    const { file, releases, log, signal } = this.#services
+    const { askAgainMs = defaultAskAgainMs } = this.#options
     const sentence = `Version ${current} did not work in its first minutes. ${problem}`
     log.error({ event: 'update-back', version: current, problem }, 'The new version does not work.')
     for (let logged = ''; ; ) {
       // A version that works in part is better than one that does not start. Without an answer, the former version is expected to start.
-      const problems = await releases.wayBackProblems().catch(() => [])
+      const problems = await releases.rollbackProblems().catch(() => [])
       if (problems.length > 0) {
         const reason = `the version before could not start with the configuration as it is now. ${problems.join(' ')}`
         return await this.#stay(sentence, reason)
       }
       const refusal = await releases.goBack(sentence).then(() => null, messageOf)
       if (refusal === null) return
-      if ((await releases.wayBack().catch(() => undefined)) === null)
+      if ((await releases.rollback().catch(() => undefined)) === null)
         return await this.#stay(sentence, `it cannot be left. ${refusal}`)
       if (refusal !== logged) {
         log.error({ version: current, refusal }, 'The node cannot go back now. It tries again and again.')
@@ -101,8 +111,8 @@ export class Probation {
   }
 
   async #stay(sentence: string, reason: string): Promise<void> {
-    const { current, file, log } = this.#parts
-    log.error({ version: current, reason }, 'The version stays, although it does not work.')
+    const { file, log } = this.#services
+    log.error({ version: this.#current, reason }, 'The version stays, although it does not work.')
     const problem = { text: `${sentence} It stays, since ${reason}`, after: this.#after }
     await file.note({ probation: null, problem })
   }

@@ -20,19 +20,17 @@ export interface Probe {
   run(signal: AbortSignal): Promise<void>
 }
 
-interface ProbeParts {
-  readonly address: Pick<NodeAddress, 'local' | 'publicOrigins'>
-  readonly users: Pick<UserDirectory, 'owner'>
-  readonly files: FilesService | undefined
-  readonly runtimes: RegistryReader<WasmRuntime>
-}
-
 /** Connections to the outside are made again within this time. */
 const publicMaxFailingMs = 180_000
 const maxFailingMs = 30_000
 
 /** Lists the probes of the parts that the node has now. */
-export function probesOf({ address, users, files, runtimes }: ProbeParts): Probe[] {
+export function probesOf(
+  address: Pick<NodeAddress, 'local' | 'publicOrigins'>,
+  users: Pick<UserDirectory, 'owner'>,
+  files: FilesService | undefined,
+  runtimes: RegistryReader<WasmRuntime>,
+): Probe[] {
   const probes: Probe[] = []
   const local = address.local()
   if (local !== null)
@@ -60,7 +58,7 @@ export function missingProbe(name: string): Probe | null {
     name,
     maxFailingMs: publicMaxFailingMs,
     async run() {
-      throw new Error(`${name.slice(publicPrefix.length)} does not lead to the node any more.`)
+      throw new Error(`${name.slice(publicPrefix.length)} does not reach the node any more.`)
     },
   }
 }

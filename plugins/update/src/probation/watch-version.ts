@@ -2,12 +2,17 @@ import { setTimeout } from 'node:timers/promises'
 import { type Log, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { missingProbe, type Probe } from './probes.ts'
 
-interface WatchParts {
+interface WatchServices {
   /** The probes of the parts that the node has now. */
   readonly probes: () => readonly Probe[]
   readonly log: Pick<Log, 'warn'>
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
+}
+
+interface WatchOptions {
+  /** The time that is left of the probation, in milliseconds. */
+  readonly lastsMs: number
   /** The pause between two rounds, in milliseconds. */
   readonly everyMs?: number
 }
@@ -26,14 +31,13 @@ export async function passedProbes(probes: readonly Probe[], signal: AbortSignal
  * else is no fault of the new one. A part that fails without a break for longer than its limit ends the probation.
  *
  * @param passed the names of the probes that the former version has passed
- * @param lastsMs the time that is left of the probation
  * @returns `null` if the version has passed, otherwise one sentence about what does not work
  * @throws the signal's reason
  */
 export async function watchVersion(
   passed: readonly string[],
-  lastsMs: number,
-  { probes, log, signal, everyMs = defaultEveryMs }: WatchParts,
+  { probes, log, signal }: WatchServices,
+  { lastsMs, everyMs = defaultEveryMs }: WatchOptions,
 ): Promise<string | null> {
   const endsAt = performance.now() + lastsMs
   const failingSince = new Map<string, number>()

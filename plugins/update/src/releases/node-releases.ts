@@ -25,16 +25,16 @@ export interface ReleaseCheck {
   /** Optional plugins that the release would start without. */
   readonly warnings: readonly string[]
   /**
-   * Whether the running version could use the kernel's tables of the release. If not, the way back would be closed after clients have
+   * Whether the running version could use the kernel's tables of the release. If not, no rollback is possible after clients have
    * reached the release. The migrations of plugins are known on trial only.
    */
-  readonly wayBack: boolean
+  readonly canRollBack: boolean
 }
 
 /** The release that ran before, to which the node can go back. */
-export interface WayBack {
+export interface RollbackTarget {
   readonly version: string
-  /** The time until which the way back is open at least. It comes later if the supervisor does not run meanwhile. */
+  /** The time until which a rollback is possible at least. It comes later if the supervisor does not run meanwhile. */
   readonly until: Date
 }
 
@@ -77,7 +77,7 @@ export interface NodeReleases {
    *
    * @param folder the path that {@link prepare} returned
    * @param options.waitMs the maximum time to wait for requests that run, such as uploads
-   * @param options.withoutWayBack whether the release may run migrations that this version cannot undo, so that there is no way back.
+   * @param options.withoutRollback whether the release may run migrations that this version cannot undo, so that there is no rollback.
    *   Otherwise its trial fails if it does. Default: `false`
    * @returns resolves when the supervisor has begun
    * @throws NodekeepError CONFLICT without a supervisor, while the release changes already, or if this version runs;
@@ -85,31 +85,31 @@ export interface NodeReleases {
    */
   changeTo(
     folder: string,
-    options: { readonly waitMs: number; readonly withoutWayBack?: boolean },
+    options: { readonly waitMs: number; readonly withoutRollback?: boolean },
   ): Promise<void>
   /**
    * Goes back to the former release, which takes over all data. The node stops then.
    *
    * @param reason one sentence for people
    * @returns resolves when the supervisor has begun
-   * @throws NodekeepError CONFLICT if {@link wayBack} is `null`, or while the release changes
+   * @throws NodekeepError CONFLICT if {@link rollback} is `null`, or while the release changes
    */
   goBack(reason: string): Promise<void>
   /**
-   * Returns the former release while the way back is open: for 72 hours for which the supervisor runs after clients have reached this one,
-   * whatever the clock says. It is `null` if this version has changed data in a way that the former one cannot use.
+   * Returns the former release while a rollback is possible: for `rollbackHours` for which the supervisor runs after clients have
+   * reached this one, whatever the clock says. It is `null` if this version has changed data in a way that the former one cannot use.
    */
-  wayBack(): Promise<WayBack | null>
+  rollback(): Promise<RollbackTarget | null>
   /**
    * Asks the former release whether it could start with the configuration as it is now. A key that only this version knows would keep
    * it from starting.
    *
-   * @returns one line for each problem, which names the key; none if {@link wayBack} is `null`
+   * @returns one line for each problem, which names the key; none if {@link rollback} is `null`
    * @throws NodekeepError SERVICE_UNAVAILABLE if the former release cannot tell now, with the reason
    */
-  wayBackProblems(): Promise<readonly string[]>
-  /** Returns the copies of the databases from before the last update. They stay for 72 hours for which the supervisor runs. */
+  rollbackProblems(): Promise<readonly string[]>
+  /** Returns the copies of the databases from before the last update. They stay for `rollbackHours` for which the supervisor runs. */
   databaseCopies(): Promise<readonly DatabaseCopies[]>
-  /** Returns the last attempts, at most 100, the newest last. They survive each way back. */
+  /** Returns the last attempts, at most 100, the newest last. They survive each rollback. */
   history(): Promise<readonly ReleaseAttempt[]>
 }

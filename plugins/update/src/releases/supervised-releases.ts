@@ -18,8 +18,14 @@ import {
   readManifest,
   versionPattern,
 } from '../supervisor/release-folder.ts'
-import { readHistory, readState, wayBackUntil } from '../supervisor/supervisor-state.ts'
-import type { DatabaseCopies, NodeReleases, ReleaseAttempt, ReleaseCheck, WayBack } from './node-releases.ts'
+import { readHistory, readState, rollbackUntil } from '../supervisor/supervisor-state.ts'
+import type {
+  DatabaseCopies,
+  NodeReleases,
+  ReleaseAttempt,
+  ReleaseCheck,
+  RollbackTarget,
+} from './node-releases.ts'
 
 /** The output of `nodekeep config check --json`. */
 interface Checked {
@@ -35,7 +41,7 @@ const checkMs = 120_000
 export class SupervisedReleases implements NodeReleases {
   readonly #supervisor: SupervisorLink | null
   readonly #configurationFiles: readonly string[]
-  /** The answer of the former release to {@link wayBackProblems}, and the state of the files that it is about. */
+  /** The answer of the former release to {@link rollbackProblems}, and the state of the files that it is about. */
   #former: { readonly about: string; readonly checking: Promise<Checked> } | null = null
 
   constructor({ link, configurationFiles }: NodeSupervisor) {
@@ -63,20 +69,20 @@ export class SupervisedReleases implements NodeReleases {
     const { args } = this.#connected()
     const { schema } = manifestIn(folder)
     const known = new Set(readManifest(this.#folder().inUse()).schema.map(({ id }) => id))
-    const wayBack = schema.every(({ id, change }) => known.has(id) || change === 'expand')
+    const canRollBack = schema.every(({ id, change }) => known.has(id) || change === 'expand')
     const checked = await checkConfiguration(folder, args, signal).catch(asProblem)
     signal.throwIfAborted()
     const { optional = [], blocked = [] } = checked
     return {
       problems: startProblems(checked),
       warnings: [...optional, ...blocked.map(({ id, reason }) => `"${id}" is blocked: ${reason}`)],
-      wayBack,
+      canRollBack,
     }
   }
 
   async changeTo(
     folder: string,
-    { waitMs, withoutWayBack = false }: { readonly waitMs: number; readonly withoutWayBack?: boolean },
+    { waitMs, withoutRollback = false }: { readonly waitMs: number; readonly withoutRollback?: boolean },
   ): Promise<void> {
     const supervisor = this.#connected()
     const { version } = manifestIn(folder)
@@ -85,23 +91,30 @@ export class SupervisedReleases implements NodeReleases {
     }
     // After a power cut, the files of the new release must have their content.
     await syncTree(folder)
-    await supervisor.ask({ nodekeep: 'change release', release: version, patienceMs: waitMs, withoutWayBack })
+    await supervisor.ask({
+      nodekeep: 'change release',
+      release: version,
+      patienceMs: waitMs,
+      withoutWayBack: withoutRollback,
+    })
   }
 
   async goBack(reason: string): Promise<void> {
     await this.#connected().ask({ nodekeep: 'go back', reason })
   }
 
-  async wayBack(): Promise<WayBack | null> {
+  async rollback(): Promise<RollbackTarget | null> {
     if (this.#supervisor === null) return null
     const { change, admission, ranMs } = readState(this.#supervisor.releases)
     if (this.#folder().target('former') === null) return null
-    if (change?.step === 'admitting') return openWay(change.from, change.closedBy, 0)
-    return change !== null || admission === null ? null : openWay(admission.former, admission.closedBy, ranMs)
+    if (change?.step === 'admitting') return rollbackTarget(change.from, change.closedBy, 0)
+    return change !== null || admission === null
+      ? null
+      : rollbackTarget(admission.former, admission.closedBy, ranMs)
   }
 
-  async wayBackProblems(): Promise<readonly string[]> {
-    const former = (await this.wayBack()) === null ? null : this.#folder().target('former')
+  async rollbackProblems(): Promise<readonly string[]> {
+    const former = (await this.rollback()) === null ? null : this.#folder().target('former')
     if (former === null) return []
     const stamps = await Promise.all(this.#configurationFiles.map(stampOf))
     const about = [former, ...stamps].join(' ')
@@ -120,7 +133,7 @@ export class SupervisedReleases implements NodeReleases {
 
   async databaseCopies(): Promise<readonly DatabaseCopies[]> {
     if (this.#supervisor === null) return []
-    const until = wayBackUntil(readState(this.#supervisor.releases).ranMs) ?? new Date()
+    const until = rollbackUntil(readState(this.#supervisor.releases).ranMs) ?? new Date()
     const copies: DatabaseCopies[] = []
     for (const { path, before } of this.#folder().copies())
       copies.push({ folder: path, before, bytes: await bytesIn(path), until })
@@ -166,8 +179,8 @@ export class SupervisedReleases implements NodeReleases {
   }
 }
 
-function openWay(version: string, closedBy: string | null, ranMs: number): WayBack | null {
-  const until = wayBackUntil(ranMs)
+function rollbackTarget(version: string, closedBy: string | null, ranMs: number): RollbackTarget | null {
+  const until = rollbackUntil(ranMs)
   return until === null || closedBy !== null ? null : { version, until }
 }
 

@@ -31,7 +31,7 @@ export interface UpdateRecord {
   readonly checkProblem: string | null
   /** The newest release that was found. */
   readonly latest: Release | null
-  /** A version after which there is no way back, as a check of its release has shown. */
+  /** A version after which no rollback is possible, as a check of its release has shown. */
   readonly withoutWayBack: string | null
   readonly problem: UpdateProblem | null
   /** Stored by the former version, for the one that it asks the supervisor to change to. */
@@ -59,26 +59,24 @@ const empty: UpdateRecord = {
   probation: null,
 }
 
-interface RecordFileParts {
-  readonly log: Pick<Log, 'warn'>
-  /** Aborted when the plugin stops. */
-  readonly signal: AbortSignal
-  /** The pause before a record is stored again, in milliseconds. */
-  readonly storeAgainMs?: number
-}
-
-const defaultStoreAgainMs = 10_000
-
 /** The record of updates in a file. It is stored whole or not at all. */
 export class RecordFile {
   readonly #file: string
-  readonly #parts: RecordFileParts
+  readonly #log: Pick<Log, 'warn'>
+  readonly #signal: AbortSignal
+  readonly #storeAgainMs: number
   #record: UpdateRecord = empty
   #last: Promise<void> = Promise.resolve()
 
-  constructor(file: string, parts: RecordFileParts) {
+  /**
+   * @param signal aborted when the plugin stops
+   * @param storeAgainMs the pause before a record is stored again, in milliseconds
+   */
+  constructor(file: string, log: Pick<Log, 'warn'>, signal: AbortSignal, storeAgainMs = 10_000) {
     this.#file = file
-    this.#parts = parts
+    this.#log = log
+    this.#signal = signal
+    this.#storeAgainMs = storeAgainMs
   }
 
   get record(): UpdateRecord {
@@ -108,15 +106,15 @@ export class RecordFile {
     try {
       await this.change(changes)
     } catch (err) {
-      this.#parts.log.warn({ err }, 'The state of updates is stored later.')
+      this.#log.warn({ err }, 'The state of updates is stored later.')
       void this.#storeLater()
     }
   }
 
   async #storeLater(): Promise<void> {
-    const { signal, storeAgainMs = defaultStoreAgainMs } = this.#parts
+    const signal = this.#signal
     for (let isStored = false; !isStored && !signal.aborted; ) {
-      await setTimeout(storeAgainMs, undefined, { signal, ref: false }).catch(() => {})
+      await setTimeout(this.#storeAgainMs, undefined, { signal, ref: false }).catch(() => {})
       if (!signal.aborted)
         isStored = await this.#storeNext().then(
           () => true,

@@ -110,7 +110,7 @@ export class NodeProcess {
     this.#child.send({ nodekeep: 'answer', id, refused })
   }
 
-  /** Asks a node on trial for its health, which it looks at anew. */
+  /** Asks a node on trial for its health, which it checks again. */
   health(): Promise<Extract<ToParent, { nodekeep: 'health' }>> {
     this.#health = Promise.withResolvers()
     this.#child.send({ nodekeep: 'health' })
@@ -148,17 +148,17 @@ export class NodeProcess {
   /**
    * Asks the node to end, and waits for that. A node that has not ended in time is killed.
    *
-   * @param patienceMs the time to wait for requests that run, before it stops to listen
+   * @param drainMs the time to wait for requests that run, before it stops to listen
    */
-  async stop(patienceMs = 0): Promise<NodeEnd> {
-    this.askToStop(patienceMs)
-    await this.#child.endsWithin(patienceMs + graceMs)
+  async stop(drainMs = 0): Promise<NodeEnd> {
+    this.askToStop(drainMs)
+    await this.#child.endsWithin(drainMs + graceMs)
     return this.ended
   }
 
   /** Asks the node to end, however long that takes. Asking again changes nothing. */
-  askToStop(patienceMs = 0): void {
-    this.#child.send({ nodekeep: 'stop', patienceMs })
+  askToStop(drainMs = 0): void {
+    this.#child.send({ nodekeep: 'stop', patienceMs: drainMs })
   }
 
   /** Ends the node at once. */

@@ -4,25 +4,20 @@ import { type ReleaseFolder, readManifest } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 import { type Change, readHistory } from './supervisor-state.ts'
 
-/** The parts that a supervisor needs if it was started from another release than the one in use. */
-interface OtherReleaseParts {
-  readonly folder: ReleaseFolder
-  readonly changes: ReleaseChanges
-  readonly log: SupervisorLog
-  /** Whether a release is tried again that has not worked here. */
-  readonly again: boolean
-}
-
 /**
  * Begins the change to the release that a person has unpacked and started, if it is newer than the one in use. A release that has not
  * worked here before is left alone: a service starts it at each boot.
  *
  * @param release its absolute path
+ * @param options.again whether a release is tried again that has not worked here
  * @returns `null` if the release in use stays
  */
 export function changeToOther(
   release: string,
-  { folder, changes, log, again }: OtherReleaseParts,
+  folder: ReleaseFolder,
+  changes: ReleaseChanges,
+  log: SupervisorLog,
+  { again }: { readonly again: boolean },
 ): Change | null {
   const [{ version: other }, { version: current }] = [readManifest(release), readManifest(folder.inUse())]
   if (other === current) return null

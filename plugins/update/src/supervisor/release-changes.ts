@@ -10,14 +10,10 @@ import type { NodeProcess } from './node-process.ts'
 import { type KeptCopies, type ReleaseFolder, readManifest } from './release-folder.ts'
 import { Rollback } from './rollback.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
-import { type Change, changeOf, type SupervisorState, wayBackUntil } from './supervisor-state.ts'
+import { type Change, changeOf, rollbackUntil, type SupervisorState } from './supervisor-state.ts'
 import { passTrial } from './trial.ts'
 
-/** The parts that changes of the release need. */
-interface ReleaseChangesParts {
-  readonly folder: ReleaseFolder
-  readonly state: SupervisorState
-  readonly log: SupervisorLog
+interface ReleaseChangesOptions {
   /** The data folder of the node. */
   readonly data: string
   /** The maximum time for a release to start and to be healthy, before clients reach it. */
@@ -27,9 +23,9 @@ interface ReleaseChangesParts {
 /** The options of a change. */
 export interface ChangeOptions {
   /** The time to wait for requests that run. */
-  readonly patienceMs: number
+  readonly drainMs: number
   /** Whether the new release may run migrations that the former one cannot undo. */
-  readonly withoutWayBack: boolean
+  readonly withoutRollback: boolean
   /** Starts the node of a release on trial. */
   readonly startTrial: (release: string) => NodeProcess
   /** Aborted when the supervisor has to end. */
@@ -44,29 +40,39 @@ const interrupted = 'The machine or the supervisor was stopped during the change
 /** The steps from one release to another one. README.md describes them. */
 export class ReleaseChanges {
   readonly rollback: Rollback
-  readonly #parts: ReleaseChangesParts
+  readonly #folder: ReleaseFolder
+  readonly #state: SupervisorState
+  readonly #log: SupervisorLog
+  readonly #options: ReleaseChangesOptions
 
-  constructor(parts: ReleaseChangesParts) {
-    this.#parts = parts
-    this.rollback = new Rollback(parts.folder, parts.state, parts.log)
+  constructor(
+    folder: ReleaseFolder,
+    state: SupervisorState,
+    log: SupervisorLog,
+    options: ReleaseChangesOptions,
+  ) {
+    this.#folder = folder
+    this.#state = state
+    this.#log = log
+    this.#options = options
+    this.rollback = new Rollback(folder, state, log)
   }
 
   /** Whether clients are being let in, so that the end of the change depends on the node. */
   get isAdmitting(): boolean {
-    return this.#parts.state.change?.step === 'admitting'
+    return this.#state.change?.step === 'admitting'
   }
 
   /** Completes or undoes a change that was interrupted. No node runs meanwhile. */
   async recover(): Promise<void> {
-    const { folder, state } = this.#parts
-    await rm(folder.unpacking, { recursive: true, force: true })
-    await rm(folder.copying, { recursive: true, force: true })
+    await rm(this.#folder.unpacking, { recursive: true, force: true })
+    await rm(this.#folder.copying, { recursive: true, force: true })
     this.rollback.completeUnstored()
-    const { change } = state
+    const { change } = this.#state
     switch (change?.step) {
       case 'preparing':
         // They may just have been made.
-        await rm(folder.copiesBefore(change.to), { recursive: true, force: true })
+        await rm(this.#folder.copiesBefore(change.to), { recursive: true, force: true })
         return this.#fail(change, interrupted)
       case 'trial':
       case 'restoring':
@@ -84,30 +90,29 @@ export class ReleaseChanges {
    * @throws Error with the reason for a refusal
    */
   begin(request: ReleaseRequest): Change {
-    const { folder, state } = this.#parts
-    if (state.change !== null) throw new Error('The release changes already.')
+    if (this.#state.change !== null) throw new Error('The release changes already.')
     if (request.nodekeep === 'go back') return this.rollback.begin(request.reason)
     const { release: to } = request
-    if (readManifest(folder.inUse()).version === to) throw new Error(`Version ${to} runs already.`)
-    const toPath = folder.folderOf(to)
-    if (readManifest(join(folder.unpacking, to)).version !== to) throw new Error(`That is not version ${to}.`)
-    const former = folder.target('former')
+    if (readManifest(this.#folder.inUse()).version === to) throw new Error(`Version ${to} runs already.`)
+    const toPath = this.#folder.folderOf(to)
+    if (readManifest(join(this.#folder.unpacking, to)).version !== to)
+      throw new Error(`That is not version ${to}.`)
+    const former = this.#folder.target('former')
     // A former attempt may have left it.
     rmSync(toPath, { recursive: true, force: true })
-    renameSync(join(folder.unpacking, to), toPath)
-    syncFolderSync(folder.path)
+    renameSync(join(this.#folder.unpacking, to), toPath)
+    syncFolderSync(this.#folder.path)
     // The folder of the former release may just have been replaced.
-    if (former === toPath) folder.unlink('former')
+    if (former === toPath) this.#folder.unlink('former')
     return this.beginAt(toPath)
   }
 
   /** Begins the change to a release that stays where it is. */
   beginAt(toPath: string): Change {
-    const { folder, state } = this.#parts
-    const fromPath = folder.inUse()
+    const fromPath = this.#folder.inUse()
     const [from, to] = [readManifest(fromPath).version, readManifest(toPath).version]
     const change = changeOf('preparing', { from, fromPath, to, toPath }, null)
-    state.enter(change)
+    this.#state.enter(change)
     return change
   }
 
@@ -127,20 +132,21 @@ export class ReleaseChanges {
       this.rollback.complete(begun)
       return null
     }
-    const { folder, trialMs, log } = this.#parts
-    log.info(`Version ${begun.to} replaces version ${begun.from}.`)
-    await node?.stop(options.patienceMs)
+    const { trialMs } = this.#options
+    this.#log.info(`Version ${begun.to} replaces version ${begun.from}.`)
+    await node?.stop(options.drainMs)
     let change: Change
     try {
       change = await this.#copyDatabases(begun)
     } catch (error) {
-      this.#fail(begun, copyProblem(error as NodeJS.ErrnoException, folder.copies()))
+      this.#fail(begun, copyProblem(error as NodeJS.ErrnoException, this.#folder.copies()))
       return null
     }
     const trial = options.startTrial(change.toPath)
     try {
       const contractions = await passTrial(trial, trialMs, options.stopped)
-      if (contractions.length > 0 && !options.withoutWayBack) throw new Error(noWayBack(change, contractions))
+      if (contractions.length > 0 && !options.withoutRollback)
+        throw new Error(noRollback(change, contractions))
       this.#admit(trial, change, contractions)
       return trial
     } catch (error) {
@@ -154,21 +160,19 @@ export class ReleaseChanges {
 
   /** Clients reach the node. Returns a promise that resolves when what is not needed any more was removed. */
   served(): Promise<void> {
-    const { folder, state, log } = this.#parts
-    const { change } = state
+    const { change } = this.#state
     if (change?.step === 'admitting') {
-      log.info(`Version ${change.to} is installed.`)
-      state.end(change, 'installed', null)
+      this.#log.info(`Version ${change.to} is installed.`)
+      this.#state.end(change, 'installed', null)
     }
-    return this.#tidy(() => [...folder.unused(), ...this.#replacedCopies()])
+    return this.#tidy(() => [...this.#folder.unused(), ...this.#replacedCopies()])
   }
 
   /** Counts time for which the supervisor has run, in milliseconds, and removes the copies of databases when their time is over. */
   async ran(ms: number): Promise<void> {
-    const { folder, state } = this.#parts
-    state.ran(ms)
+    this.#state.ran(ms)
     await this.#tidy(() =>
-      wayBackUntil(state.ranMs) === null ? folder.copies().map(({ path }) => path) : [],
+      rollbackUntil(this.#state.ranMs) === null ? this.#folder.copies().map(({ path }) => path) : [],
     )
   }
 
@@ -177,9 +181,9 @@ export class ReleaseChanges {
    * data. They are never put back without a person, since clients have written meanwhile.
    */
   nameCopies(): void {
-    const { folder, data, log } = this.#parts
-    for (const { path, before } of folder.copies())
-      log.error(
+    const { data } = this.#options
+    for (const { path, before } of this.#folder.copies())
+      this.#log.error(
         `If data of the node is damaged: ${path} has copies of all databases as they were right before version ${before} started. ` +
           `To use one, keep the damaged file and those beside it that end in "-wal" and "-shm" somewhere else, and move the copy with its "-wal" to the same place in ${data}. What was stored there since then is not in it.`,
       )
@@ -187,17 +191,17 @@ export class ReleaseChanges {
 
   /** @returns the change in its next step, the trial */
   async #copyDatabases(begun: Change): Promise<Change> {
-    const { folder, state, data } = this.#parts
-    const copies = folder.copiesBefore(begun.to)
+    const { data } = this.#options
+    const copies = this.#folder.copiesBefore(begun.to)
     const databases = databasesIn(data)
     const change: Change = { ...begun, step: 'trial', databases }
     const lock = lockDataFolder(data)
     try {
-      await copyDatabases(data, databases, copies, folder.copying)
-      state.enter(change)
+      await copyDatabases(data, databases, copies, this.#folder.copying)
+      this.#state.enter(change)
       return change
     } catch (error) {
-      rmSync(folder.copying, { recursive: true, force: true })
+      rmSync(this.#folder.copying, { recursive: true, force: true })
       throw error
     } finally {
       lock.release()
@@ -212,33 +216,31 @@ export class ReleaseChanges {
         ? null
         : `Version ${to} has changed data in a way that version ${from} cannot use (${contractions.join(', ')}).`
     const admitting: Change = { ...change, step: 'admitting', closedBy }
-    const { folder, state } = this.#parts
     // From the admission on, a missing link to a former release means that the node went back.
-    if (folder.target('former') === null) folder.link('former', change.fromPath)
+    if (this.#folder.target('former') === null) this.#folder.link('former', change.fromPath)
     // From now on the copies of the databases are never put back, since clients may have written.
-    state.enter(admitting)
+    this.#state.enter(admitting)
     this.#switchTo(admitting)
     trial.admit()
   }
 
   /** Makes a release the one in use, and the one that ran before it the former one. */
   #switchTo({ fromPath, toPath }: Change): void {
-    const { folder } = this.#parts
-    folder.link('former', fromPath)
-    folder.link('current', toPath)
+    this.#folder.link('former', fromPath)
+    this.#folder.link('current', toPath)
   }
 
   /** Puts the databases back after a trial, which no client has reached. */
   async #putBack(change: Change, reason: string): Promise<void> {
-    const { folder, state, data } = this.#parts
+    const { data } = this.#options
     const restoring: Change = { ...change, step: 'restoring', reason }
-    state.enterInAnyCase(restoring)
-    folder.link('current', change.fromPath)
+    this.#state.enterInAnyCase(restoring)
+    this.#folder.link('current', change.fromPath)
     // The admission may have been interrupted before its first step was stored.
-    if (folder.target('former') === change.fromPath) folder.unlink('former')
+    if (this.#folder.target('former') === change.fromPath) this.#folder.unlink('former')
     const lock = lockDataFolder(data)
     try {
-      await putBackDatabases(data, change.databases, folder.copiesBefore(change.to))
+      await putBackDatabases(data, change.databases, this.#folder.copiesBefore(change.to))
     } finally {
       lock.release()
     }
@@ -246,38 +248,35 @@ export class ReleaseChanges {
   }
 
   #fail(change: Change, reason: string): void {
-    const { state, log } = this.#parts
-    log.error(
+    this.#log.error(
       `Version ${change.to} was not installed, and version ${change.from} runs again, with its data as it was: ${reason}`,
     )
-    state.end(change, 'failed', reason)
+    this.#state.end(change, 'failed', reason)
   }
 
   /** The copies from before an earlier update than the last one. */
   #replacedCopies(): string[] {
-    const { folder, state } = this.#parts
-    const { admission } = state
+    const { admission } = this.#state
     if (admission === null) return []
-    return folder.copies().flatMap(({ path, before }) => (before === admission.version ? [] : [path]))
+    return this.#folder.copies().flatMap(({ path, before }) => (before === admission.version ? [] : [path]))
   }
 
   /** Removes what is not needed any more while no change runs, and makes the reserve for the files of the supervisor. */
   async #tidy(unneeded: () => readonly string[]): Promise<void> {
-    const { folder, state, log } = this.#parts
     try {
       for (const path of unneeded()) {
-        if (state.change !== null) return
+        if (this.#state.change !== null) return
         await rm(path, { recursive: true, force: true })
       }
-      await makeReserve(folder.path, reserveBytes)
+      await makeReserve(this.#folder.path, reserveBytes)
     } catch (error) {
-      log.warn(`Former releases could not be removed: ${messageOf(error)}`)
+      this.#log.warn(`Former releases could not be removed: ${messageOf(error)}`)
     }
   }
 }
 
 /** Only the start of a release tells which migrations of plugins have to run. */
-function noWayBack({ from, to }: Change, contractions: readonly string[]): string {
+function noRollback({ from, to }: Change, contractions: readonly string[]): string {
   return (
     `Version ${to} changes data in a way that version ${from} cannot use (${contractions.join(', ')}), so there would be no way back. ` +
     'Make a backup, then install it with "nodekeep update install --without-way-back". If you have unpacked it yourself, run its "bin/nodekeep supervise --again --without-way-back".'

@@ -74,7 +74,7 @@ export class ReleaseFolder {
       .map((name) => ({ path: join(this.path, name), before: name.slice(copiesPrefix.length) }))
   }
 
-  /** Returns the absolute path that a link leads to; `null` without a link, or if there is no release. */
+  /** Returns the absolute path of the target of a link; `null` without a link, or if there is no release. */
   target(link: ReleaseLink): string | null {
     try {
       const path = resolve(this.path, readlinkSync(join(this.path, link)))
@@ -97,7 +97,7 @@ export class ReleaseFolder {
     )
   }
 
-  /** Makes a link lead to a release, in one step. It is on the disk when this returns. */
+  /** Points a link at a release, in one step. It is on the disk when this returns. */
   link(link: ReleaseLink, release: string): void {
     const draft = join(this.path, `${link}.new`)
     rmSync(draft, { force: true })
@@ -165,7 +165,7 @@ export function readManifest(release: string): ReleaseManifest {
   return { version, schema }
 }
 
-/** Unlike `existsSync`, it sees a symbolic link that leads nowhere. */
+/** Unlike `existsSync`, it sees a symbolic link whose target is missing. */
 export function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

@@ -1,6 +1,13 @@
 import { type ReleaseFolder, readManifest } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
-import { type Change, changeOf, readHistory, type SupervisorState, wayBackUntil } from './supervisor-state.ts'
+import {
+  type Change,
+  changeOf,
+  readHistory,
+  rollbackHours,
+  rollbackUntil,
+  type SupervisorState,
+} from './supervisor-state.ts'
 
 const noFormer = 'There is no former release to go back to.'
 
@@ -25,15 +32,15 @@ export class Rollback {
     if (change?.step === 'admitting') return change.closedBy
     if (change !== null) return 'The release changes already.'
     if (admission === null) return noFormer
-    if (wayBackUntil(this.#state.ranMs) === null)
-      return `The way back to version ${admission.former} was open for 72 hours.`
+    if (rollbackUntil(this.#state.ranMs) === null)
+      return `The way back to version ${admission.former} was open for ${rollbackHours} hours.`
     return admission.closedBy
   }
 
   /**
    * Stores that the node goes back, if the disk takes it. From now on nothing but a disk that fails prevents it. A full one does not.
    *
-   * @throws Error if the way is closed, with the reason
+   * @throws Error if no rollback is possible, with the reason
    */
   begin(reason: string): Change {
     const problem = this.whyNoRollback()
@@ -49,7 +56,7 @@ export class Rollback {
   /**
    * Goes back, while no node runs.
    *
-   * @returns the reason why the way is closed; `null` if the former release is the one in use now
+   * @returns the reason why no rollback is possible; `null` if the former release is the one in use now
    */
   go(reason: string): string | null {
     const problem = this.whyNoRollback()
@@ -64,7 +71,7 @@ export class Rollback {
   }
 
   /**
-   * Ends a way back that could not be stored before the supervisor was killed. The links tell of it: from the admission of a release on,
+   * Ends a rollback that could not be stored before the supervisor was killed. The links tell of it: from the admission of a release on,
    * there is a link to the former one, until it takes the place of the other link.
    */
   completeUnstored(): void {

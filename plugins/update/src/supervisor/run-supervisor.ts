@@ -65,9 +65,9 @@ async function prepare(
   const log = createSupervisorLog(logFormat)
   const trialMs = trialSeconds * 1000
   const state = new SupervisorState(folder.path, log)
-  const changes = new ReleaseChanges({ folder, state, log, data, trialMs })
+  const changes = new ReleaseChanges(folder, state, log, { data, trialMs })
   const answerMs = answerSeconds * 1000
-  const supervisor = new Supervisor({ folder, changes, log, data, args, trialMs, answerMs })
+  const supervisor = new Supervisor(folder, changes, log, { data, args, trialMs, answerMs })
   const { first } = listenForStop(() => supervisor.stopAtOnce())
   first.then(() => supervisor.stop())
   await supervisor.recover()
@@ -76,8 +76,8 @@ async function prepare(
   const socket = await openSocket(host, port, log)
   const { again, withoutWayBack } = described
   const change =
-    release === null || back !== null ? null : changeToOther(release, { folder, changes, log, again })
-  const asked: AskedChange | null = change && { change, patienceMs: 0, withoutWayBack }
+    release === null || back !== null ? null : changeToOther(release, folder, changes, log, { again })
+  const asked: AskedChange | null = change && { change, drainMs: 0, withoutRollback: withoutWayBack }
   return () => supervisor.run(socket, asked)
 }
 

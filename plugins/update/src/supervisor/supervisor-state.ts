@@ -19,7 +19,7 @@ export interface Change {
   readonly toPath: string
   /** In the form of ISO 8601. */
   readonly startedAt: string
-  /** The reason for a way back, in one sentence for people. */
+  /** The reason for a rollback, in one sentence for people. */
   readonly reason: string | null
   /** The databases that were copied, relative to the data folder. */
   readonly databases: readonly string[]
@@ -57,13 +57,15 @@ interface StoredState {
   readonly admission: Admission | null
   /**
    * The time for which supervisors have run since the last change whose release clients have reached, in milliseconds. It is counted up to
-   * the end of the way back. A clock that is wrong for a while does not change it.
+   * the time limit of a rollback. A clock that is wrong for a while does not change it.
    */
   readonly ranMs: number
 }
 
-/** The way back is open while supervisors run for this long after clients have reached a release. */
-const wayBackMs = 72 * 60 * 60 * 1000
+/** A rollback is possible while supervisors run for this long after clients have reached a release. */
+export const rollbackHours = 72
+
+const rollbackMs = rollbackHours * 60 * 60 * 1000
 
 const keptAttempts = 100
 
@@ -133,9 +135,9 @@ export class SupervisorState {
     return this.#stored.ranMs
   }
 
-  /** Counts time for which the supervisor has run. A full disk keeps its reserve for a way back, and takes the sum later. */
+  /** Counts time for which the supervisor has run. A full disk keeps its reserve for a rollback, and takes the sum later. */
   ran(ms: number): void {
-    if (wayBackUntil(this.ranMs) === null) return
+    if (rollbackUntil(this.ranMs) === null) return
     this.#stored = { ...this.#stored, ranMs: this.ranMs + ms }
     try {
       this.#store(this.#stored)
@@ -210,7 +212,7 @@ export class SupervisorState {
 /**
  * Returns a change that begins now.
  *
- * @param way the releases that it leads from and to
+ * @param way the former release and the next one
  */
 export function changeOf(
   step: Change['step'],
@@ -234,13 +236,13 @@ export function changeOf(
 }
 
 /**
- * Returns the time until which the way back from a release is open at least, and until which the copies of the databases from before it
+ * Returns the time until which a rollback from a release is possible at least, and until which the copies of the databases from before it
  * stay at least; `null` if it is over. It comes later if no supervisor runs meanwhile.
  *
  * @param ranMs the time for which supervisors have run since the last change, as in `state.json`
  */
-export function wayBackUntil(ranMs: number): Date | null {
-  return ranMs > wayBackMs ? null : new Date(Date.now() + wayBackMs - ranMs)
+export function rollbackUntil(ranMs: number): Date | null {
+  return ranMs > rollbackMs ? null : new Date(Date.now() + rollbackMs - ranMs)
 }
 
 function stateFile(releases: string): string {

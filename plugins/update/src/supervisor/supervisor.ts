@@ -8,11 +8,7 @@ import type { ReleaseFolder } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 import type { Change } from './supervisor-state.ts'
 
-/** The parts that a supervisor needs to run a node. */
-interface SupervisorParts {
-  readonly folder: ReleaseFolder
-  readonly changes: ReleaseChanges
-  readonly log: SupervisorLog
+interface SupervisorOptions {
   /** The data folder of the node. */
   readonly data: string
   /** The arguments of `nodekeep start`. */
@@ -24,14 +20,14 @@ interface SupervisorParts {
 }
 
 /** A change that the node or a person has asked for and that has begun. */
-export interface AskedChange extends Pick<ChangeOptions, 'patienceMs' | 'withoutWayBack'> {
+export interface AskedChange extends Pick<ChangeOptions, 'drainMs' | 'withoutRollback'> {
   readonly change: Change
 }
 
 /** The exit code of a node that asks to be started again; `exitCodes.restart` of the node. */
 const restartCode = 75
 
-/** This number of deaths within this time leads back to the former release. */
+/** After this number of deaths within this time, the node goes back to the former release. */
 const deathsToGoBack = 3
 const deathsWithinMs = 10 * 60 * 1000
 
@@ -46,15 +42,26 @@ const dataWaitMs = 60_000
 
 /** Runs the node of the release in use: starts it, watches it, and starts it again or goes back when it dies. */
 export class Supervisor {
-  readonly #parts: SupervisorParts
+  readonly #folder: ReleaseFolder
+  readonly #changes: ReleaseChanges
+  readonly #log: SupervisorLog
+  readonly #options: SupervisorOptions
   readonly #stop = new AbortController()
   #socket = -1
   #node: NodeProcess | null = null
   /** The times of the deaths of the release in use that count. */
   #deaths: number[] = []
 
-  constructor(parts: SupervisorParts) {
-    this.#parts = parts
+  constructor(
+    folder: ReleaseFolder,
+    changes: ReleaseChanges,
+    log: SupervisorLog,
+    options: SupervisorOptions,
+  ) {
+    this.#folder = folder
+    this.#changes = changes
+    this.#log = log
+    this.#options = options
   }
 
   /** Ends the node, and then `run`. */
@@ -75,7 +82,7 @@ export class Supervisor {
    */
   async recover(): Promise<void> {
     await this.#dataIsFree()
-    await this.#parts.changes.recover()
+    await this.#changes.recover()
   }
 
   /**
@@ -87,11 +94,11 @@ export class Supervisor {
    */
   async run(socket: number, first: AskedChange | null): Promise<number> {
     this.#socket = socket
-    const count = setInterval(() => void this.#parts.changes.ran(countedMs), countedMs)
+    const count = setInterval(() => void this.#changes.ran(countedMs), countedMs)
     count.unref()
     if (first !== null) await this.#carryOut(first)
     while (!this.#stop.signal.aborted) {
-      const node = this.#node ?? this.#start(this.#parts.folder.inUse(), false)
+      const node = this.#node ?? this.#start(this.#folder.inUse(), false)
       const outcome = await this.#watch(node)
       if ('change' in outcome) {
         await this.#carryOut(outcome)
@@ -105,7 +112,7 @@ export class Supervisor {
   }
 
   async #carryOut({ change, ...asked }: AskedChange): Promise<void> {
-    this.#node = await this.#parts.changes.carryOut(this.#node, change, {
+    this.#node = await this.#changes.carryOut(this.#node, change, {
       ...asked,
       startTrial: (release) => this.#start(release, true),
       stopped: this.#stop.signal,
@@ -114,12 +121,12 @@ export class Supervisor {
   }
 
   #start(release: string, onTrial: boolean): NodeProcess {
-    const { folder, args, answerMs } = this.#parts
+    const { args, answerMs } = this.#options
     const node = new NodeProcess({
       release,
       args,
       socket: this.#socket,
-      releases: folder.path,
+      releases: this.#folder.path,
       onTrial,
     })
     void node.watch(answerMs)
@@ -129,27 +136,27 @@ export class Supervisor {
 
   /** Waits until a node ends, or until a change that it asks for has begun. */
   async #watch(node: NodeProcess): Promise<NodeEnd | AskedChange> {
-    const { changes, folder, trialMs } = this.#parts
+    const { trialMs } = this.#options
     const asked = Promise.withResolvers<AskedChange>()
     node.onRequest((request) => {
       try {
         if (this.#stop.signal.aborted) throw new Error('The node is stopping.')
-        const change = changes.begin(request)
+        const change = this.#changes.begin(request)
         node.answer(request, null)
         const isBack = request.nodekeep === 'go back'
         asked.resolve({
           change,
-          patienceMs: isBack ? 0 : request.patienceMs,
-          withoutWayBack: isBack || request.withoutWayBack,
+          drainMs: isBack ? 0 : request.patienceMs,
+          withoutRollback: isBack || request.withoutWayBack,
         })
       } catch (error) {
         node.answer(request, messageOf(error))
       }
     })
-    const limit = setTimeout(() => changes.isAdmitting && node.kill(), trialMs)
+    const limit = setTimeout(() => this.#changes.isAdmitting && node.kill(), trialMs)
     node.serving.then(() => {
-      rmSync(folder.failedStarts, { force: true })
-      void changes.served()
+      rmSync(this.#folder.failedStarts, { force: true })
+      void this.#changes.served()
     })
     try {
       return await Promise.race([node.ended, asked.promise])
@@ -160,14 +167,13 @@ export class Supervisor {
 
   /** @returns the exit code of this process; `null` if the node is to be started again */
   async #afterEnd({ code, hasServed, reason, isConfiguration }: NodeEnd): Promise<number | null> {
-    const { changes, log } = this.#parts
     if (this.#stop.signal.aborted) return code ?? 1
-    if (changes.isAdmitting && this.#goBack(reason) === null) return null
+    if (this.#changes.isAdmitting && this.#goBack(reason) === null) return null
     if (code === restartCode) return null
     // Another release would not help, or there is none. Then what keeps the node from starting has to be mended first.
-    const isStuck = isConfiguration || changes.rollback.whyNoRollback() !== null
+    const isStuck = isConfiguration || this.#changes.rollback.whyNoRollback() !== null
     if (code === 1 && !hasServed && isStuck) {
-      if (!isConfiguration) changes.nameCopies()
+      if (!isConfiguration) this.#changes.nameCopies()
       return 1
     }
     // Nobody has asked the node to end, so the code 0 is a death as well.
@@ -177,7 +183,7 @@ export class Supervisor {
     const often = `It died ${count} times within ${deathsWithinMs / 60_000} minutes.`
     if (count >= deathsToGoBack && this.#goBack(`${often} ${reason}`) === null) return null
     const pauseMs = Math.min(firstPauseMs * 2 ** (count - 1), longestPauseMs)
-    log.error(`The node died: ${reason} It is started again in ${pauseMs / 1000} s.`)
+    this.#log.error(`The node died: ${reason} It is started again in ${pauseMs / 1000} s.`)
     await delay(pauseMs, undefined, { signal: this.#stop.signal }).catch(() => {})
     return null
   }
@@ -185,22 +191,22 @@ export class Supervisor {
   /**
    * Goes back to the former release, while no node runs.
    *
-   * @returns the reason why the way back is closed; `null` if the node has gone back
+   * @returns the reason why no rollback is possible; `null` if the node has gone back
    */
   #goBack(reason: string): string | null {
-    const problem = this.#parts.changes.rollback.go(reason)
+    const problem = this.#changes.rollback.go(reason)
     if (problem === null) this.#deaths = []
     return problem
   }
 
   /** Waits until no node has the data folder. That of a supervisor that was killed ends by itself. */
   async #dataIsFree(): Promise<void> {
-    const { data, log } = this.#parts
+    const { data } = this.#options
     const began = performance.now()
     for (let isFirst = true; ; isFirst = false) {
       const holder = lockHolder(data)
       if (holder === null) return
-      if (isFirst) log.info(`The process ${holder.pid} still has ${data}.`)
+      if (isFirst) this.#log.info(`The process ${holder.pid} still has ${data}.`)
       if (performance.now() - began > dataWaitMs || this.#stop.signal.aborted) {
         throw new Error(`Another node (process ${holder.pid}) uses ${data}. Stop it, and start again.`)
       }

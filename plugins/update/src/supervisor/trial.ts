@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { NodeProcess } from './node-process.ts'
 
-/** The time in which a release may become healthy after its start, and the time between two looks, in milliseconds. */
+/** The time in which a release may become healthy after its start, and the time between two checks, in milliseconds. */
 const healthMs = 15_000
 const healthEveryMs = 250
 

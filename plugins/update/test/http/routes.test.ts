@@ -5,10 +5,10 @@ import { type Test, test } from 'tap'
 import manifest from '../../package.json' with { type: 'json' }
 import { updateRoutes } from '../../src/http/routes.ts'
 import update from '../../src/index.ts'
-import { PaperSource, sourcePlugin } from '../fixtures/paper-source.ts'
+import { FakeSource, sourcePlugin } from '../fixtures/fake-source.ts'
 import { updatesSubject } from '../fixtures/updates-subject.ts'
 
-async function startNode(t: Test, source: PaperSource | null, dataFolder?: string) {
+async function startNode(t: Test, source: FakeSource | null, dataFolder?: string) {
   const node = await createTestNode({
     plugins: source === null ? [update] : [update, sourcePlugin(source)],
     ...(dataFolder !== undefined && { dataFolder }),
@@ -24,7 +24,7 @@ async function ask(user: TestUser, method: 'GET' | 'POST', path: string): Promis
 const { version } = manifest
 
 test('before a check, the newest version is the current one', async (t) => {
-  for (const source of [null, new PaperSource()]) {
+  for (const source of [null, new FakeSource()]) {
     const node = await startNode(t, source)
     const ada = await node.signIn()
     const [commit, buildDate] = execFileSync('git', ['log', '-1', '--format=%H %cI'], {
@@ -52,7 +52,7 @@ test('before a check, the newest version is the current one', async (t) => {
 
 test('a check finds a version, which every user sees, also after a restart', async (t) => {
   const dataFolder = t.testdir({})
-  const source = new PaperSource()
+  const source = new FakeSource()
   source.newest = { version: '9.0.0', notes: '# Nine' }
   const node = await startNode(t, source, dataFolder)
   const owner = await node.signIn('owner')
@@ -76,7 +76,7 @@ test('a check finds a version, which every user sees, also after a restart', asy
 })
 
 test('from sources, install says what to do instead', async (t) => {
-  const source = new PaperSource()
+  const source = new FakeSource()
   source.newest = { version: '9.0.0', notes: '' }
   const node = await startNode(t, source)
   const owner = await node.signIn('owner')
@@ -88,7 +88,7 @@ test('from sources, install says what to do instead', async (t) => {
 })
 
 test('a source that fails is told, and changes nothing', async (t) => {
-  const source = new PaperSource()
+  const source = new FakeSource()
   const node = await startNode(t, source)
   const owner = await node.signIn('owner')
   source.before = () => {
@@ -107,7 +107,7 @@ test('a source that fails is told, and changes nothing', async (t) => {
 })
 
 test('users read, only the owner changes', async (t) => {
-  const node = await startNode(t, new PaperSource())
+  const node = await startNode(t, new FakeSource())
   const ada = await node.signIn()
   for (const path of ['version', 'status', 'progress', 'history', 'details']) {
     t.equal((await ada.fetch(`/api/update/${path}`)).status, 200, path)
@@ -121,7 +121,7 @@ test('users read, only the owner changes', async (t) => {
 })
 
 test('programs call with the scope "update", and have the rights of their user', async (t) => {
-  const node = await startNode(t, new PaperSource())
+  const node = await startNode(t, new FakeSource())
   for (const [role, checked] of [
     ['owner', 200],
     ['user', 403],
@@ -143,12 +143,12 @@ test('only the owner sees what the former version would refuse, makes it look, a
   const { updates, releases, file } = await updatesSubject(t)
   releases.way = { version: '0.9.0', until: new Date() }
   let looks = 0
-  releases.wayBackProblems = async () => {
+  releases.rollbackProblems = async () => {
     looks += 1
     return ['update.color is unknown.']
   }
-  const paper = definePlugin({
-    id: 'paper-updates',
+  const testPlugin = definePlugin({
+    id: 'test-updates',
     requires: { info: NodeInfo },
     setup: ({ info, routes }) =>
       routes(
@@ -164,7 +164,7 @@ test('only the owner sees what the former version would refuse, makes it look, a
         { prefix: '/api/update' },
       ),
   })
-  const node = await createTestNode({ plugins: [paper] })
+  const node = await createTestNode({ plugins: [testPlugin] })
   t.teardown(() => node.stop())
   const until = new Date()
   const copies = { before: '1.0.0', folder: '/releases/before-1.0.0', bytes: 4096, until }
@@ -178,6 +178,6 @@ test('only the owner sees what the former version would refuse, makes it look, a
   t.match(await ask(owner, 'GET', 'details'), details)
   t.equal(looks, 1)
   const message = 'The former release cannot check the configuration now.'
-  releases.wayBackProblems = () => Promise.reject(new NodekeepError('SERVICE_UNAVAILABLE', message))
+  releases.rollbackProblems = () => Promise.reject(new NodekeepError('SERVICE_UNAVAILABLE', message))
   t.match(await ask(owner, 'GET', 'details'), { wayBack: { problems: [message] } })
 })

@@ -4,7 +4,7 @@ import { mock } from 'node:test'
 import { type Test, test } from 'tap'
 import { Probation } from '../../src/probation/probation.ts'
 import type { Probe } from '../../src/probation/probes.ts'
-import { attempt } from '../fixtures/paper-releases.ts'
+import { attempt } from '../fixtures/fake-releases.ts'
 import { updatesSubject } from '../fixtures/updates-subject.ts'
 
 /** Installs version 1.1.0, starts it, and watches it. */
@@ -22,18 +22,18 @@ async function watched(t: Test, works: () => boolean) {
     },
   }
   const log = (line: unknown) => void lines.push(line)
-  const parts = {
-    current: '1.1.0',
+  const services = {
     probes: () => [probe],
     file: next.file,
     releases,
     log: { info: log, warn: log, error: log },
     signal: stopping.signal,
-    everyMs: 1,
-    askAgainMs: 1,
   }
-  const watch = (lastsMs = 20) => new Probation({ ...parts, lastsMs }).watch()
-  return { parts, watch, releases, folder, lines, stopping, next, start }
+  const options = { lastsMs: 20, everyMs: 1, askAgainMs: 1 }
+  const probationOf = (changed: Partial<typeof services> = {}, lastsMs = 20) =>
+    new Probation('1.1.0', { ...services, ...changed }, { ...options, lastsMs })
+  const watch = (lastsMs?: number) => probationOf({}, lastsMs).watch()
+  return { probationOf, watch, releases, folder, lines, stopping, next, start }
 }
 
 const sentence = 'Version 1.1.0 did not work in its first minutes. The node does not answer.'
@@ -76,7 +76,7 @@ test('a version that has used up disk and descriptors is left, and the former on
 })
 
 test('the supervisor is asked until it goes back', async (t) => {
-  const { watch, parts, releases, lines, next } = await watched(t, () => false)
+  const { watch, releases, lines, next } = await watched(t, () => false)
   releases.refusal = 'The disk of the releases does not work.'
   releases.way = { version: '1.0.0', until: new Date() }
   const watching = watch()
@@ -86,7 +86,7 @@ test('the supervisor is asked until it goes back', async (t) => {
   const { length } = releases.refused
   while (releases.refused.length < length + 3) await new Promise(setImmediate)
   t.equal(told().length, 1, 'the log has it once')
-  t.not(parts.file.record.probation, null, 'a start in between watches it again')
+  t.not(next.file.record.probation, null, 'a start in between watches it again')
   releases.refusal = null
   await watching
   t.equal(releases.asked.at(-1), `go back: ${sentence}`)
@@ -103,7 +103,7 @@ test('a version that cannot read the history is watched', async (t) => {
 
 test('a version that works after a start in between is installed, whatever the watch before has said', async (t) => {
   let works = false
-  const { watch, releases, next, stopping, start, parts } = await watched(t, () => works)
+  const { probationOf, watch, releases, next, stopping, start } = await watched(t, () => works)
   releases.refusal = 'The disk of the releases does not work.'
   releases.way = { version: '1.0.0', until: new Date() }
   const watching = watch()
@@ -113,26 +113,26 @@ test('a version that works after a start in between is installed, whatever the w
   works = true
   const again = await start('1.1.0')
   const { signal } = new AbortController()
-  await new Probation({ ...parts, file: again.file, signal, lastsMs: 20 }).watch()
+  await probationOf({ file: again.file, signal }).watch()
   t.equal(await again.updates.progress(), 'Version 1.1.0 is installed.')
 })
 
 test('an update that an earlier version has begun is watched', async (t) => {
-  const { folder, releases, start, parts } = await watched(t, () => false)
+  const { probationOf, folder, releases, start } = await watched(t, () => false)
   const handed = { from: '1.0.0', to: '1.1.0', startedAt: new Date().toISOString(), passed: ['port'] }
   const path = join(folder, 'own', 'update.json')
   writeFileSync(path, JSON.stringify({ begun: null, handed, failures: [], outcome: null }))
   const { file } = await start('1.1.0')
-  await new Probation({ ...parts, file, lastsMs: 20 }).watch()
+  await probationOf({ file }).watch()
   t.equal(releases.asked.at(-1), `go back: ${sentence}`)
 })
 
 test('without a way back, the version stays, and the reason is known', async (t) => {
-  const { watch, parts, releases, next } = await watched(t, () => false)
+  const { watch, releases, next } = await watched(t, () => false)
   releases.refusal = 'Version 1.1.0 has changed data.'
   await watch()
   t.equal(await next.updates.progress(), `${sentence} It stays, since it cannot be left. ${releases.refusal}`)
-  t.equal(parts.file.record.probation, null, 'the next version can be installed')
+  t.equal(next.file.record.probation, null, 'the next version can be installed')
 })
 
 test('a version stays if the former one would refuse the configuration', async (t) => {
@@ -148,8 +148,8 @@ test('a version stays if the former one would refuse the configuration', async (
 })
 
 test('each start begins the probation again, whatever the clock does', async (t) => {
-  const { parts, stopping, start } = await watched(t, () => true)
-  const probation = new Probation({ ...parts, lastsMs: 60_000 })
+  const { probationOf, stopping, start } = await watched(t, () => true)
+  const probation = probationOf({}, 60_000)
   t.equal(probation.until, null)
   const watching = probation.watch()
   t.teardown(() => mock.timers.reset())
@@ -163,6 +163,6 @@ test('each start begins the probation again, whatever the clock does', async (t)
   await t.rejects(watching, /The node stops/)
   const again = await start('1.1.0')
   const { signal } = new AbortController()
-  await new Probation({ ...parts, file: again.file, signal, lastsMs: 20 }).watch()
+  await probationOf({ file: again.file, signal }).watch()
   t.equal(await again.updates.progress(), 'Version 1.1.0 is installed.')
 })

@@ -14,17 +14,22 @@ import { missingProbe, probesOf } from '../../src/probation/probes.ts'
 
 const never = new AbortController().signal
 
-type Parts = Parameters<typeof probesOf>[0]
+interface Services {
+  readonly address: Parameters<typeof probesOf>[0]
+  readonly users: Parameters<typeof probesOf>[1]
+  readonly files: Parameters<typeof probesOf>[2]
+  readonly runtimes: Parameters<typeof probesOf>[3]
+}
 
 /** Starts a node with files and a runtime, and returns what a plugin has for its probes. */
 async function startNode(t: Test, plugins: Record<string, unknown> = { 'wasm-native': true }) {
-  let parts: Parts | undefined
+  let services: Services | undefined
   const probe = definePlugin({
     id: 'probe',
     requires: { address: NodeAddress, users: UserDirectory, files: Files, runtimes: WasmRuntimes },
     contributes: { origins: PublicOrigins },
     setup({ origins, onServing, ...context }) {
-      parts = context
+      services = context
       onServing(() => {
         const { origin } = context.address.local() ?? {}
         if (origin !== undefined) origins.add('itself', origin)
@@ -37,13 +42,13 @@ async function startNode(t: Test, plugins: Record<string, unknown> = { 'wasm-nat
     config: { plugins: { files: true, 'storage-local': true, ...plugins } },
   })
   t.teardown(() => node.stop())
-  if (parts === undefined) throw new Error('The probe was not set up.')
-  return { node, parts }
+  if (services === undefined) throw new Error('The probe was not set up.')
+  return { node, services }
 }
 
-async function problems(parts: Parts): Promise<Record<string, string | null>> {
+async function problems(services: Services): Promise<Record<string, string | null>> {
   const found: Record<string, string | null> = {}
-  for (const { name, run } of probesOf(parts)) {
+  for (const { name, run } of probesOf(services.address, services.users, services.files, services.runtimes)) {
     found[name.replace(/:\d+$/, ':…')] = await run(never).then(
       () => null,
       (error: Error) => error.message,
@@ -53,13 +58,13 @@ async function problems(parts: Parts): Promise<Record<string, string | null>> {
 }
 
 test('a node that works passes all probes, and nothing is left', async (t) => {
-  const { node, parts } = await startNode(t)
+  const { node, services } = await startNode(t)
   const whole = { port: null, files: null, wasm: null, 'public http://127.0.0.1:…': null }
-  t.same(await problems(parts), whole, 'without an owner')
+  t.same(await problems(services), whole, 'without an owner')
   const owner = await node.signIn('owner')
   await owner.fetch('/write?path=/.nodekeep-update-check-left', { method: 'PUT', body: 'left by a crash' })
   await owner.fetch('/write?path=/mine.txt', { method: 'PUT', body: 'mine' })
-  t.same(await problems(parts), whole)
+  t.same(await problems(services), whole)
   const entries = (await (await owner.fetch('/readdir?path=/')).json()) as { name: string }[]
   t.same(
     entries.map(({ name }) => name),
@@ -68,30 +73,33 @@ test('a node that works passes all probes, and nothing is left', async (t) => {
 })
 
 test('parts that are not there are not looked at', async (t) => {
-  const { parts } = await startNode(t, {})
-  t.same(Object.keys(await problems({ ...parts, files: undefined })), ['port', 'public http://127.0.0.1:…'])
+  const { services } = await startNode(t, {})
+  t.same(Object.keys(await problems({ ...services, files: undefined })), [
+    'port',
+    'public http://127.0.0.1:…',
+  ])
   t.equal(missingProbe('wasm'), null)
   const missing = missingProbe('public https://me.example.org')
   if (missing === null) throw new Error('A public address that is gone counts.')
-  await t.rejects(missing.run(never), /does not lead to the node any more/)
+  await t.rejects(missing.run(never), /does not reach the node any more/)
 })
 
 test('each broken part has a sentence', async (t) => {
-  const { node, parts } = await startNode(t)
+  const { node, services } = await startNode(t)
   await node.signIn('owner')
-  const real = parts.files as FilesService
+  const real = services.files as FilesService
   const lying: FilesService = {
     ...real,
     for: (user) => Object.assign(Object.create(real.for(user)), { write: async () => ({}) }),
   }
-  t.match((await problems({ ...parts, files: lying })).files, /cannot be stored/)
+  t.match((await problems({ ...services, files: lying })).files, /cannot be stored/)
 
   const runtime = (call: () => Promise<readonly number[]>) =>
     ({ supports: { functions: true, programs: false }, exports: async () => [], call }) as WasmRuntime
   const withRuntime = (entry: WasmRuntime) => ({
-    ...parts,
-    runtimes: Object.assign(Object.create(parts.runtimes), {
-      [Symbol.iterator]: () => [['paper', entry] as const][Symbol.iterator](),
+    ...services,
+    runtimes: Object.assign(Object.create(services.runtimes), {
+      [Symbol.iterator]: () => [['fake', entry] as const][Symbol.iterator](),
     }),
   })
   t.match((await problems(withRuntime(runtime(async () => [41])))).wasm, /wrong results/)
@@ -101,5 +109,5 @@ test('each broken part has a sentence', async (t) => {
   )
 
   const address = { local: () => new URL('http://127.0.0.1:1'), publicOrigins: () => [] }
-  t.match((await problems({ ...parts, address })).port, /does not answer at http:\/\/127\.0\.0\.1:1/)
+  t.match((await problems({ ...services, address })).port, /does not answer at http:\/\/127\.0\.0\.1:1/)
 })

@@ -21,7 +21,7 @@ function scripted(name: string, results: readonly boolean[], maxFailingMs = 0) {
 }
 
 const watch = (passed: readonly string[], probes: readonly Probe[], lastsMs = 30, signal = never) =>
-  watchVersion(passed, lastsMs, { probes: () => probes, log, signal, everyMs: 1 })
+  watchVersion(passed, { probes: () => probes, log, signal }, { lastsMs, everyMs: 1 })
 
 test('only the probes that a version passes count for the next one', async (t) => {
   const probes = [scripted('port', [true]), scripted('wasm', [false])].map(({ probe }) => probe)

@@ -35,7 +35,7 @@ function releasesWith(t: Test, config: object) {
 test('a release checks the configuration of the node, and the plugins that it names', async (t) => {
   const { folder, releases, configure } = releasesWith(t, {})
   const release = writeRelease(join(folder, 'next'), '2.0.0')
-  t.same(await releases.check(release, never), { problems: [], warnings: [], wayBack: true })
+  t.same(await releases.check(release, never), { problems: [], warnings: [], canRollBack: true })
   const missing = { from: './not-there' }
   configure({
     server: { color: 'red' },
@@ -64,11 +64,11 @@ test('the findings of a former release are understood', async (t) => {
 
 test('a release that changes data for good has no way back', async (t) => {
   const { folder, releases } = releasesWith(t, {})
-  const wayBackWith = async (step: object) =>
-    (await releases.check(writeRelease(join(folder, 'next'), '2.0.0', [...known, step]), never)).wayBack
-  t.equal(await wayBackWith({ id: '99-more', change: 'expand' }), true)
-  t.equal(await wayBackWith({ id: '99-less', change: 'contract' }), false)
-  t.equal(await wayBackWith({ id: '99-odd', change: 'unheard of' }), false)
+  const canRollBackWith = async (step: object) =>
+    (await releases.check(writeRelease(join(folder, 'next'), '2.0.0', [...known, step]), never)).canRollBack
+  t.equal(await canRollBackWith({ id: '99-more', change: 'expand' }), true)
+  t.equal(await canRollBackWith({ id: '99-less', change: 'contract' }), false)
+  t.equal(await canRollBackWith({ id: '99-odd', change: 'unheard of' }), false)
 })
 
 test('a release that cannot answer is a problem, and none is an error', async (t) => {
@@ -87,8 +87,8 @@ test('a release that cannot answer is a problem, and none is an error', async (t
 test('without a supervisor, nothing can change', async (t) => {
   const releases = new SupervisedReleases({ link: null, configurationFiles: [] })
   t.equal(releases.folder, null)
-  t.equal(await releases.wayBack(), null)
-  t.same(await releases.wayBackProblems(), [])
+  t.equal(await releases.rollback(), null)
+  t.same(await releases.rollbackProblems(), [])
   t.same(await releases.history(), [])
   await t.rejects(releases.prepare('1.0.0'), { code: 'CONFLICT', message: /bin\/nodekeep supervise/ })
   await t.rejects(releases.goBack('A test asks for it.'), { code: 'CONFLICT' })
@@ -96,30 +96,30 @@ test('without a supervisor, nothing can change', async (t) => {
 
 test('the former release names the keys that it would refuse, and is asked once for each state', async (t) => {
   const { folder, path, configure, releases } = releasesWith(t, {})
-  t.same(await releases.wayBackProblems(), [], 'there is no way back')
+  t.same(await releases.rollbackProblems(), [], 'there is no way back')
   const former = writeRelease(join(folder, 'former'), '1.0.0')
   symlinkSync(former, join(path, 'former'))
   const admission = { version: '2.0.0', former: '1.0.0', closedBy: null }
   writeFileSync(join(path, 'state.json'), JSON.stringify({ format: 1, change: null, admission }))
-  t.match(await releases.wayBack(), { version: '1.0.0' })
+  t.match(await releases.rollback(), { version: '1.0.0' })
   const admitting = { step: 'admitting', from: '1.0.0', to: '2.0.0', closedBy: null }
   writeFileSync(join(path, 'state.json'), JSON.stringify({ format: 1, change: admitting, admission: null }))
   t.match(
-    await releases.wayBack(),
+    await releases.rollback(),
     { version: '1.0.0' },
     'the supervisor could not store the end of the change',
   )
-  t.same(await releases.wayBackProblems(), [])
+  t.same(await releases.rollbackProblems(), [])
   const runs = () => readFileSync(join(former, 'runs'), 'utf8').trim().split('\n').length
-  t.same(await Promise.all([releases.wayBackProblems(), releases.wayBackProblems()]), [[], []])
+  t.same(await Promise.all([releases.rollbackProblems(), releases.rollbackProblems()]), [[], []])
   t.equal(runs(), 1)
   configure({ server: { color: 'red' } })
-  const [one, other] = await Promise.all([releases.wayBackProblems(), releases.wayBackProblems()])
+  const [one, other] = await Promise.all([releases.rollbackProblems(), releases.rollbackProblems()])
   t.match(one, [/server\.color \(.*nodekeep\.json.*\)/])
   t.same(other, one)
   t.equal(runs(), 2)
   configure({})
-  t.same(await releases.wayBackProblems(), [])
+  t.same(await releases.rollbackProblems(), [])
 })
 
 test('a disk on which no program may run is refused, with what to do', async (t) => {

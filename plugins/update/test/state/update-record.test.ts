@@ -12,7 +12,7 @@ test('a note is in the record at once, and in the file as soon as that can be wr
   const lines: unknown[] = []
   const log = { warn: (line: unknown) => void lines.push(line) }
   const path = join(folder, 'update.json')
-  const file = new RecordFile(path, { log, signal: stopping.signal, storeAgainMs: 1 })
+  const file = new RecordFile(path, log, stopping.signal, 1)
   await t.rejects(file.change({ withoutWayBack: '1.0.0' }))
   await file.note({ withoutWayBack: '1.1.0' })
   t.equal(file.record.withoutWayBack, '1.1.0')
@@ -29,7 +29,7 @@ test('a change is on the disk when it ends, also its name and the folder', onLin
   const folder = t.testdir()
   const { signal } = new AbortController()
   const path = join(folder, 'own', 'update.json')
-  const file = new RecordFile(path, { log: { warn: () => {} }, signal })
+  const file = new RecordFile(path, { warn: () => {} }, signal)
   using steps = await recordDiskSteps()
   await file.change({ withoutWayBack: '1.1.0' })
   t.strictSame(steps.list, [

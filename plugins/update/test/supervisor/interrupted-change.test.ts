@@ -63,7 +63,7 @@ function dataFolder(t: Test) {
   /** Starts a supervisor. */
   const begin = () => {
     const state = new SupervisorState(releases, quiet)
-    return { state, changes: new ReleaseChanges({ folder, state, log: quiet, data, trialMs: 1000 }) }
+    return { state, changes: new ReleaseChanges(folder, state, quiet, { data, trialMs: 1000 }) }
   }
   return { data, releases, folder, begin }
 }
@@ -106,7 +106,7 @@ function optionsWith(works: boolean): ChangeOptions {
   }
   const { signal } = new AbortController()
   const startTrial = () => node as unknown as NodeProcess
-  return { patienceMs: 0, withoutWayBack: true, startTrial, stopped: signal }
+  return { drainMs: 0, withoutRollback: true, startTrial, stopped: signal }
 }
 
 /**
@@ -336,7 +336,7 @@ test('the way back is open, and the copies stay, while the supervisor runs for 7
       mock.timers.enable({ apis: ['Date'], now })
       const { changes } = begin()
       await changes.ran(hours * hour)
-      const until = (await node.wayBack())?.until.getTime() ?? null
+      const until = (await node.rollback())?.until.getTime() ?? null
       const kept = await node.databaseCopies()
       t.equal(kept[0]?.until.getTime() ?? null, until)
       t.equal(existsSync(copies), until !== null)

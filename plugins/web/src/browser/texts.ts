@@ -144,7 +144,7 @@ export const texts = {
         'Give the node a new identity. Choose this if the node of the backup still runs elsewhere.',
       compare: 'Compare',
       comparing: 'The backup is read. This may take some minutes.',
-      moment: (date: string) => `Everything becomes as it was on ${date}. What came later is kept aside.`,
+      date: (date: string) => `Everything becomes as it was on ${date}. What came later is kept aside.`,
       addedUsers: (names: string) => `These users come back: ${names}`,
       removedUsers: (names: string) => `These users go away: ${names}`,
       changedUsers: (names: string) => `These users have another name or wallet: ${names}`,
@@ -181,8 +181,8 @@ export const texts = {
       installTitle: (version: string) => `Install version ${version}?`,
       installText:
         'The node tries the new version, changes to it, and goes back by itself if it does not work. Pages wait for some seconds.',
-      noWayBack: 'After this version, there is no way back to the present one. Make a backup first.',
-      running: 'An update runs. If the node does not answer for a moment, this page waits.',
+      noRollback: 'After this version, there is no way back to the present one. Make a backup first.',
+      running: 'An update runs. If the node does not answer for a short time, this page waits.',
       progress: 'Progress of the update',
       arrived: (version: string) => `Version ${version} runs now.`,
       reloadText: (version: string) =>
@@ -193,9 +193,9 @@ export const texts = {
       >,
       watched: (date: string) =>
         `The node watches the new version until ${date}, and goes back by itself if it does not work.`,
-      wayBack: (version: string, date: string) =>
+      rollback: (version: string, date: string) =>
         `Until ${date}, you can go back to version ${version}, with all data.`,
-      wayBackProblems: (version: string) =>
+      rollbackProblems: (version: string) =>
         `Version ${version} refuses parts of the configuration. Remove them first:`,
       back: (version: string) => `Go back to ${version}`,
       backTitle: (version: string) => `Go back to version ${version}?`,
@@ -213,7 +213,7 @@ export const texts = {
     overlay: {
       title: 'Outside access',
       connected: 'The node can be reached from outside.',
-      waiting: 'A gateway leads to this node, but no connection has come through yet.',
+      waiting: 'A gateway forwards to this node, but no connection has come through yet.',
       off: 'The node cannot be reached from outside through a gateway.',
       addresses: 'Addresses',
       port: (port: number) => `The gateway has allocated port ${port} for this node.`,

@@ -418,7 +418,7 @@ export class LocalDisk implements Disk {
 
   /**
    * The folder for what is removed now, such as `12 2026-11-24`. Each day on which the client runs has one, with a number that grows by
-   * one, and the folders before the last 30 are removed. So a clock that is wrong for a moment adds a day, but never ages the others.
+   * one, and the folders before the last 30 are removed. So a clock that is wrong for a short time adds a day, but never ages the others.
    */
   async #trashOfToday(): Promise<string> {
     const date = new Date(Date.now()).toISOString().slice(0, 10)

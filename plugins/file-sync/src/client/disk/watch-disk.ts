@@ -1,7 +1,7 @@
 import { sep } from 'node:path'
 import { watchFolder } from '@nodekeep/plugin-sdk/watch-folder'
 
-interface DiskWatchParts {
+interface WatchDiskOptions {
   readonly root: string
   /** The folder of the client itself. */
   readonly own: string
@@ -22,7 +22,7 @@ export async function watchDisk({
   onTrouble,
   signal,
   pollMs = 60_000,
-}: DiskWatchParts): Promise<void> {
+}: WatchDiskOptions): Promise<void> {
   await watchFolder({
     root,
     except: own,

@@ -42,9 +42,7 @@ const mostUnread = 4 * largestChanges
 type Hello = Extract<ClientMessage, { type: 'hello' }>
 type ResetReason = 'new' | 'epoch' | 'expired'
 
-interface SyncConnectionParts {
-  readonly socket: WebSocket
-  readonly user: AuthenticatedUser
+interface SyncConnectionServices {
   readonly changes: ChangeLog
   readonly devices: Devices
   /** Called when it is known which device the client speaks for. */
@@ -62,7 +60,9 @@ interface SyncConnectionParts {
  * before. So a slow client costs the memory of one message.
  */
 export class SyncConnection {
-  readonly #parts: SyncConnectionParts
+  readonly #socket: WebSocket
+  readonly #user: AuthenticatedUser
+  readonly #services: SyncConnectionServices
   readonly #closed = new AbortController()
   readonly #allowance = new MessageAllowance()
   readonly #hello = Promise.withResolvers<Hello>()
@@ -77,9 +77,10 @@ export class SyncConnection {
   #mount: string | null = null
   #isAlive = true
 
-  constructor(parts: SyncConnectionParts) {
-    this.#parts = parts
-    const { socket } = parts
+  constructor(socket: WebSocket, user: AuthenticatedUser, services: SyncConnectionServices) {
+    this.#socket = socket
+    this.#user = user
+    this.#services = services
     socket.on('message', (data: Buffer, isBinary: boolean) => this.#receive(data, isBinary))
     socket.on('pong', () => {
       this.#isAlive = true
@@ -111,7 +112,7 @@ export class SyncConnection {
       if (!this.#closed.signal.aborted) this.fail(error)
     } finally {
       clearTimeout(timer)
-      if (this.#deviceId !== null) this.#parts.devices.see(this.#deviceId)
+      if (this.#deviceId !== null) this.#services.devices.see(this.#deviceId)
     }
   }
 
@@ -122,7 +123,7 @@ export class SyncConnection {
 
   /** Asks the client whether it is alive. A client that has not answered the last time is cut off. */
   beat(): void {
-    const { socket } = this.#parts
+    const socket = this.#socket
     if (!this.#isAlive || socket.bufferedAmount > mostUnread) {
       socket.terminate()
       return
@@ -134,7 +135,8 @@ export class SyncConnection {
   /** Sends the client an error, and closes the connection. */
   fail(thrown: unknown): void {
     if (this.#closed.signal.aborted) return
-    const { socket, log, requestId } = this.#parts
+    const { log, requestId } = this.#services
+    const socket = this.#socket
     const { code, message } = errorBodyOf(thrown, requestId)
     const isOurs = errorStatus[code] >= 500
     if (isOurs) log.error({ err: thrown }, message)
@@ -151,7 +153,7 @@ export class SyncConnection {
   }
 
   #send(message: ServerMessage): void {
-    this.#parts.socket.send(JSON.stringify(message))
+    this.#socket.send(JSON.stringify(message))
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
@@ -190,15 +192,15 @@ export class SyncConnection {
   }
 
   #store(cursor: number): void {
-    const { devices, onStored, user } = this.#parts
+    const { devices, onStored } = this.#services
     this.#stored = cursor
     if (this.#deviceId === null) return
     devices.store(this.#deviceId, { epoch: this.#sent.epoch, cursor })
-    onStored(user.uuid)
+    onStored(this.#user.uuid)
   }
 
   async #begin(hello: Hello): Promise<void> {
-    const { changes, user, log } = this.#parts
+    const { changes, log } = this.#services
     if (hello.protocol !== protocolVersion) {
       throw invalid(
         `This node speaks version ${protocolVersion} of the protocol. Update the client or the node.`,
@@ -207,11 +209,11 @@ export class SyncConnection {
     const device = this.#deviceOf(hello)
     // The call also goes on following the user, which needs no waiting for a client that goes on.
     changes
-      .follow(user.uuid)
+      .follow(this.#user.uuid)
       .catch((error) => log.warn({ err: error }, 'Changes of other programs may be missed.'))
     const position = { epoch: hello.epoch ?? '', seq: hello.cursor ?? 0, id: hello.changeId ?? '' }
     const reason = await this.#reasonToReset(hello, position, device)
-    const { epoch, seq: head } = await changes.head(user.uuid)
+    const { epoch, seq: head } = await changes.head(this.#user.uuid)
     const reset = reason !== null
     this.#send({ type: 'welcome', protocol: protocolVersion, device: device?.id ?? null, epoch, head, reset })
     if (reason !== null) return this.#reset(reason)
@@ -225,17 +227,17 @@ export class SyncConnection {
     position: ChangePosition,
     device: Device | null,
   ): Promise<ResetReason | null> {
-    const { changes, user } = this.#parts
+    const { changes } = this.#services
     if (cursor === undefined) return 'new'
     if (position.epoch !== changes.epoch) return 'epoch'
     if (device !== null && wasAway(device)) return 'expired'
-    return (await changesAfter(changes, user.uuid, position, 1)) === null ? 'expired' : null
+    return (await changesAfter(changes, this.#user.uuid, position, 1)) === null ? 'expired' : null
   }
 
   #deviceOf({ device: id, name }: Hello): Device | null {
-    const { devices, user, onDevice } = this.#parts
+    const { devices, onDevice } = this.#services
     if (id === undefined && name === undefined) return null
-    const device = id !== undefined ? devices.of(user, id) : this.#newDevice(name ?? '')
+    const device = id !== undefined ? devices.of(this.#user, id) : this.#newDevice(name ?? '')
     devices.see(device.id)
     this.#deviceId = device.id
     onDevice(device)
@@ -243,18 +245,18 @@ export class SyncConnection {
   }
 
   #newDevice(name: string): Device {
-    const { devices, user, log } = this.#parts
-    const device = devices.create(user, name)
+    const { devices, log } = this.#services
+    const device = devices.create(this.#user, name)
     log.info({ event: 'device-added', device: device.id, name }, 'A device was added.')
     return device
   }
 
   /** Makes the client list all files. */
   async #reset(reason: ResetReason): Promise<void> {
-    const { changes, user } = this.#parts
+    const { changes } = this.#services
     // Changes before this have no rows, so the client must list the files after it.
-    await untilAborted(changes.follow(user.uuid), this.#closed.signal)
-    const head = await changes.head(user.uuid)
+    await untilAborted(changes.follow(this.#user.uuid), this.#closed.signal)
+    const head = await changes.head(this.#user.uuid)
     this.#sent = head
     this.#store(head.seq)
     this.#send({ type: 'reset', reason, epoch: head.epoch, head: head.seq, changeId: head.id })
@@ -262,19 +264,20 @@ export class SyncConnection {
 
   /** Sends the next changes. Returns whether there was anything to send. */
   async #sendChanges(): Promise<boolean> {
-    const { changes, user, socket } = this.#parts
+    const { changes } = this.#services
+    const socket = this.#socket
     if (changes.epoch !== this.#sent.epoch) {
       await this.#reset('epoch')
       return true
     }
-    const rows = await changesAfter(changes, user.uuid, this.#sent, mostChanges)
+    const rows = await changesAfter(changes, this.#user.uuid, this.#sent, mostChanges)
     if (rows === null) {
       await this.#reset('expired')
       return true
     }
     const [last, texts] = page(rows)
     if (last === null) return false
-    const head = await changes.head(user.uuid)
+    const head = await changes.head(this.#user.uuid)
     if (this.#closed.signal.aborted) return false
     const { seq, id } = last
     this.#sent = { epoch: this.#sent.epoch, seq, id }
@@ -284,7 +287,7 @@ export class SyncConnection {
   }
 
   #tellWaiting(): void {
-    const stalled = this.#parts.changes.stalled(this.#parts.user.uuid)
+    const stalled = this.#services.changes.stalled(this.#user.uuid)
     const mount = stalled?.mount ?? null
     if (mount === this.#mount) return
     this.#mount = mount

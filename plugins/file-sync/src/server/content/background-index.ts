@@ -16,7 +16,7 @@ const quietMs = 2000
 /** Milliseconds after which the files are hashed although they keep changing. */
 const longestMs = 60_000
 
-interface BackgroundIndexParts {
+interface BackgroundIndexServices {
   readonly changes: ChangeLog
   readonly files: FilesService
   readonly index: ContentIndex
@@ -40,17 +40,17 @@ interface Waiting {
  * the node has already. All files are hashed first, and those that change from then on.
  */
 export class BackgroundIndex {
-  readonly #parts: BackgroundIndexParts
+  readonly #services: BackgroundIndexServices
   readonly #waiting = new Map<string, Waiting>()
   #running: Promise<void> | null = null
 
-  constructor(parts: BackgroundIndexParts) {
-    this.#parts = parts
+  constructor(services: BackgroundIndexServices) {
+    this.#services = services
   }
 
   /** Records that a user may have new changes. */
   notice(userUuid: string): void {
-    const { signal, isWanted } = this.#parts
+    const { signal, isWanted } = this.#services
     if (signal.aborted) return
     const now = performance.now()
     const waiting = this.#waiting.get(userUuid)
@@ -65,7 +65,7 @@ export class BackgroundIndex {
   }
 
   async #run(): Promise<void> {
-    const { signal, log, isWanted } = this.#parts
+    const { signal, log, isWanted } = this.#services
     while (this.#waiting.size > 0 && !signal.aborted) {
       const userUuid = this.#nextUser()
       if (userUuid === null) {
@@ -93,7 +93,7 @@ export class BackgroundIndex {
 
   /** Brings the index up to the newest change of a user. */
   async #update(userUuid: string): Promise<void> {
-    const { changes, index, signal } = this.#parts
+    const { changes, index, signal } = this.#services
     for (;;) {
       signal.throwIfAborted()
       const position = index.positionOf(userUuid)
@@ -111,7 +111,7 @@ export class BackgroundIndex {
 
   /** Hashes all files of a user. Those of another history may have the same revisions with other contents. */
   async #begin(userUuid: string): Promise<void> {
-    const { changes, index } = this.#parts
+    const { changes, index } = this.#services
     await index.forgetTree(userUuid, '')
     const head = await changes.head(userUuid)
     await this.#walk(userUuid, '/')
@@ -120,7 +120,7 @@ export class BackgroundIndex {
 
   /** Hashes a file, or all files of a folder. */
   async #indexTree(userUuid: string, path: string): Promise<void> {
-    const entry = await this.#parts.files.for({ uuid: userUuid }).stat(path).catch(nullIfUnreachable)
+    const entry = await this.#services.files.for({ uuid: userUuid }).stat(path).catch(nullIfUnreachable)
     if (entry?.type === 'directory') await this.#walk(userUuid, path)
     else if (entry !== null) await this.#hash(userUuid, entry)
   }
@@ -128,7 +128,7 @@ export class BackgroundIndex {
   async #walk(userUuid: string, folder: string): Promise<void> {
     const folders: string[] = []
     try {
-      for await (const entry of this.#parts.files.for({ uuid: userUuid }).list(folder)) {
+      for await (const entry of this.#services.files.for({ uuid: userUuid }).list(folder)) {
         if (entry.type === 'directory') folders.push(entry.path)
         else await this.#hash(userUuid, entry)
       }
@@ -139,7 +139,7 @@ export class BackgroundIndex {
   }
 
   async #take(userUuid: string, { op, path, source, revision }: FileChange): Promise<void> {
-    const { index } = this.#parts
+    const { index } = this.#services
     if (op === 'delete') await index.forgetTree(userUuid, path)
     if (op === 'write' && revision !== undefined) await this.#hash(userUuid, { path, revision })
     if (op !== 'move' || source === undefined) return
@@ -150,7 +150,7 @@ export class BackgroundIndex {
 
   /** Hashes a file, no faster than the bound. */
   async #hash(userUuid: string, file: FileVersion): Promise<void> {
-    const { index, contents, bytesPerSecond, signal, log } = this.#parts
+    const { index, contents, bytesPerSecond, signal, log } = this.#services
     signal.throwIfAborted()
     if (index.sha256Of(userUuid, file) !== null) return
     const since = performance.now()

@@ -13,32 +13,30 @@ import type { ContentIndex, FileVersion } from './content-index.ts'
 /** Requests of a user that wait for hashes at a time. */
 const mostWaiting = 4
 
-interface ContentsParts {
-  readonly files: FilesService
-  readonly index: ContentIndex
-  readonly hasher: ContentHasher
-}
-
 /** Finds out the contents of files. It hashes one file of a user at a time. */
 export class Contents {
-  readonly #parts: ContentsParts
+  readonly #files: FilesService
+  readonly #index: ContentIndex
+  readonly #hasher: ContentHasher
   readonly #lock = new KeyedLock()
   /** Requests that wait, by user. */
   readonly #waiting = new FairSlots({ mostPerKey: mostWaiting })
 
-  constructor(parts: ContentsParts) {
-    this.#parts = parts
+  constructor(files: FilesService, index: ContentIndex, hasher: ContentHasher) {
+    this.#files = files
+    this.#index = index
+    this.#hasher = hasher
   }
 
   /** The SHA-256 of a file; null if the file does not have the revision any more. */
   async sha256Of(userUuid: string, file: FileVersion, signal: AbortSignal): Promise<string | null> {
-    const known = this.#parts.index.sha256Of(userUuid, normal(file))
+    const known = this.#index.sha256Of(userUuid, normal(file))
     return known ?? (await this.#found(userUuid, normal(file), signal))?.sha256 ?? null
   }
 
   /** The content of a file; null if the file does not have the revision any more. */
   async contentOf(userUuid: string, file: FileVersion, signal: AbortSignal): Promise<Content | null> {
-    const known = this.#parts.index.contentOf(userUuid, normal(file))
+    const known = this.#index.contentOf(userUuid, normal(file))
     return known ?? (await this.#found(userUuid, normal(file), signal))
   }
 
@@ -53,13 +51,12 @@ export class Contents {
   }
 
   async #found(userUuid: string, file: FileVersion, signal: AbortSignal): Promise<Content | null> {
-    const { files, index } = this.#parts
     return this.#lock.run([userUuid], async () => {
       signal.throwIfAborted()
-      const known = index.contentOf(userUuid, file)
+      const known = this.#index.contentOf(userUuid, file)
       if (known !== null) return known
-      const content = await this.#hash(files.for({ uuid: userUuid }), file, signal).catch(nullIfGone)
-      if (content !== null) index.set(userUuid, file, content)
+      const content = await this.#hash(this.#files.for({ uuid: userUuid }), file, signal).catch(nullIfGone)
+      if (content !== null) this.#index.set(userUuid, file, content)
       return content
     })
   }
@@ -75,7 +72,7 @@ export class Contents {
       for await (const _chunk of content) break
       return null
     }
-    const found = await this.#parts.hasher.hash(content, entry.size)
+    const found = await this.#hasher.hash(content, entry.size)
     // Another program may have changed the file while it was read.
     return (await files.stat(path)).revision === revision ? found : null
   }

@@ -2,8 +2,7 @@ import { type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import { devicesAnswer, success } from '../../protocol/bodies.ts'
 import type { Devices } from './devices.ts'
 
-interface DeviceRoutesParts {
-  readonly devices: Devices
+interface DeviceConnections {
   /** Whether a device is connected. */
   readonly isConnected: (userUuid: string, deviceId: string) => boolean
   /** Called when a device was removed. */
@@ -11,7 +10,11 @@ interface DeviceRoutesParts {
 }
 
 /** Registers `/api/sync/devices`. */
-export function deviceRoutes(app: RoutesApp, { devices, isConnected, onRemoved }: DeviceRoutesParts): void {
+export function deviceRoutes(
+  app: RoutesApp,
+  devices: Devices,
+  { isConnected, onRemoved }: DeviceConnections,
+): void {
   const config = { scope: 'files:read' }
   app.get(
     '/api/sync/devices',

@@ -15,18 +15,16 @@ const blocksAtOnce = 500
 /** Where the bytes of a block are: in a staged file, or in a file of the user. */
 export type BlockSource = { readonly staged: string } | ContentPlace
 
-interface BlockSourcesParts {
-  readonly files: FilesService
-  readonly index: ContentIndex
-  readonly staged: StagedBlocks
-}
-
 /** Finds blocks that the node has already. It searches only the user's own files and uploads. */
 export class BlockSources {
-  readonly #parts: BlockSourcesParts
+  readonly #files: FilesService
+  readonly #index: ContentIndex
+  readonly #staged: StagedBlocks
 
-  constructor(parts: BlockSourcesParts) {
-    this.#parts = parts
+  constructor(files: FilesService, index: ContentIndex, staged: StagedBlocks) {
+    this.#files = files
+    this.#index = index
+    this.#staged = staged
   }
 
   /**
@@ -38,17 +36,16 @@ export class BlockSources {
     { uuid: userUuid, scopes }: AuthenticatedUser,
     blocks: readonly Block[],
   ): Promise<ReadonlyMap<string, BlockSource>> {
-    const { files, staged } = this.#parts
     const mayRead = scopes === null || scopes.includes('files:read')
-    const sizes = await staged.of(userUuid)
-    const revisions = new Revisions(files.for({ uuid: userUuid }))
+    const sizes = await this.#staged.of(userUuid)
+    const revisions = new Revisions(this.#files.for({ uuid: userUuid }))
     const found = new Map<string, BlockSource>()
     let next: ContentPlace | null = null
     for (const [number, block] of blocks.entries()) {
       if (number % blocksAtOnce === blocksAtOnce - 1) await setImmediate()
       if (found.has(block.sha256)) continue
       if (sizes.get(block.sha256) === block.size) {
-        found.set(block.sha256, { staged: staged.fileOf(userUuid, block.sha256) })
+        found.set(block.sha256, { staged: this.#staged.fileOf(userUuid, block.sha256) })
         continue
       }
       if (!mayRead) continue
@@ -66,14 +63,13 @@ export class BlockSources {
     revisions: Revisions,
     next: ContentPlace | null,
   ): Promise<ContentPlace | null> {
-    const { index } = this.#parts
-    const places = index.placesOf(userUuid, block)
+    const places = this.#index.placesOf(userUuid, block)
     const isNext = ({ path, start }: ContentPlace) => path === next?.path && start === next.start
     for (const place of [...places.filter(isNext), ...places]) {
       const revision = await revisions.of(place.path)
       if (revision === place.revision) return place
       // Revisions never come back.
-      if (revision !== undefined) index.forget(userUuid, place.path)
+      if (revision !== undefined) this.#index.forget(userUuid, place.path)
     }
     return null
   }

@@ -30,7 +30,7 @@ import type { Upload, Uploads } from './uploads.ts'
 /** Bytes of a JSON body with the blocks of a file. */
 const mostJson = 4 * 1024 * 1024
 
-interface UploadRoutesParts {
+interface UploadRouteServices {
   readonly files: FilesService
   readonly index: ContentIndex
   readonly contents: Contents
@@ -43,8 +43,8 @@ const id = Type.String({ maxLength: 100 })
 const params = Type.Object({ id })
 
 /** Registers `/api/sync/uploads`. */
-export function uploadRoutes(app: RoutesApp, parts: UploadRoutesParts): void {
-  const { files, index, contents, uploads, staged, sources } = parts
+export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): void {
+  const { files, index, contents, uploads, staged, sources } = services
   const config = { scope: 'files:write' }
   const commits = new KeyedLock()
 

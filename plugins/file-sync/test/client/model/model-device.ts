@@ -66,12 +66,14 @@ export class ModelDevice {
     this.#process += 1
     const process = this.#process
     this.#abort = new AbortController()
-    const engine = new SyncEngine({
+    const services = {
       state: new SyncState(this.#database),
       disk: this.#disk(process),
       remote: this.#remote(process),
       clock: this.#clock(process),
       random: this.#world.random,
+    }
+    const engine = new SyncEngine(services, {
       deviceName: this.name,
       deletionLimits: { files: 4, share: 0.5 },
       onStep: (path, step) => this.#world.log(`${this.name}: ${step} ${path}`),

@@ -8,14 +8,12 @@ import { hourMs } from './order-times.ts'
 import type { Issued } from './protocol.ts'
 import { type StoredName, StoredNames } from './stored-names.ts'
 
-interface AcmeParts {
+interface AcmeOptions {
   readonly directory: string
   /** The path of a PEM file; `null` for the roots that Node trusts. */
   readonly ca: string | null
   readonly email: string | null
   readonly renewBeforeDays: number
-  readonly state: StateStore
-  readonly log: Log
   /** Milliseconds until the next order, after the first one that failed. */
   readonly retryMs: number
 }
@@ -34,7 +32,8 @@ const domainName = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([
  * (RFC 8737). One order runs at a time.
  */
 export class AcmeCertificates implements CertificateSource {
-  readonly #parts: AcmeParts
+  readonly #log: Log
+  readonly #options: AcmeOptions
   readonly #storedNames: StoredNames
   readonly #names = new Map<string, CertifiedName>()
   readonly #challenges = new Map<string, SecureContext>()
@@ -43,15 +42,16 @@ export class AcmeCertificates implements CertificateSource {
   #running: Promise<void> | null = null
   #timer: NodeJS.Timeout | undefined
 
-  static async open(parts: AcmeParts): Promise<AcmeCertificates> {
-    const certificates = new AcmeCertificates(parts)
+  static async open(state: StateStore, log: Log, options: AcmeOptions): Promise<AcmeCertificates> {
+    const certificates = new AcmeCertificates(state, log, options)
     for (const stored of await certificates.#storedNames.all()) certificates.#add(stored)
     return certificates
   }
 
-  private constructor(parts: AcmeParts) {
-    this.#parts = parts
-    this.#storedNames = new StoredNames(parts.state, parts.directory)
+  private constructor(state: StateStore, log: Log, options: AcmeOptions) {
+    this.#log = log
+    this.#options = options
+    this.#storedNames = new StoredNames(state, options.directory)
   }
 
   find(name: string | null): SecureContext | undefined {
@@ -85,17 +85,20 @@ export class AcmeCertificates implements CertificateSource {
   }
 
   #unknown(name: string): StoredName {
-    const { directory } = this.#parts
+    const { directory } = this.#options
     return { directory, name, pair: null, orderedAt: 0, failures: 0, reason: null, notBefore: 0 }
   }
 
   #add(stored: StoredName): CertifiedName {
-    const { renewBeforeDays, log } = this.#parts
+    const { renewBeforeDays } = this.#options
     let name: CertifiedName
     try {
       name = new CertifiedName(stored, renewBeforeDays)
     } catch (err) {
-      log.warn({ err }, `The stored certificate for ${stored.name} cannot be used. Another one is ordered.`)
+      this.#log.warn(
+        { err },
+        `The stored certificate for ${stored.name} cannot be used. Another one is ordered.`,
+      )
       name = new CertifiedName({ ...stored, pair: null }, renewBeforeDays)
     }
     this.#names.set(name.name, name)
@@ -128,8 +131,8 @@ export class AcmeCertificates implements CertificateSource {
   }
 
   async #order(name: CertifiedName): Promise<void> {
-    const { log, retryMs, directory } = this.#parts
-    log.info(`A certificate for ${name.name} is being obtained from ${new URL(directory).host}.`)
+    const { retryMs, directory } = this.#options
+    this.#log.info(`A certificate for ${name.name} is being obtained from ${new URL(directory).host}.`)
     name.begin(retryMs)
     try {
       // Before the order, so that the pause holds even if the order brings the process down.
@@ -137,17 +140,17 @@ export class AcmeCertificates implements CertificateSource {
       const { pair, account } = await this.#obtain(name.name)
       const { fingerprint, validTo } = name.succeed(pair)
       const facts = { account, sha256: fingerprint, validTo: new Date(validTo) }
-      log.info(facts, `The certificate for ${name.name} was obtained.`)
+      this.#log.info(facts, `The certificate for ${name.name} was obtained.`)
     } catch (error) {
       if (this.#stopped.signal.aborted) return
       const isKnown = error instanceof OrderFailure
       name.fail(isKnown ? error.problem : { reason: messageOf(error), retryAfterMs: 0 })
       const sentence = `The certificate for ${name.name} could not be obtained. ${name.failure}`
-      if (isKnown) log.warn(sentence)
-      else log.error({ err: error }, sentence)
+      if (isKnown) this.#log.warn(sentence)
+      else this.#log.error({ err: error }, sentence)
     }
     await this.#storedNames.store(name.stored).catch((err: unknown) => {
-      log.error(
+      this.#log.error(
         { err },
         `The certificate for ${name.name} could not be stored. The next start orders another one.`,
       )
@@ -155,7 +158,7 @@ export class AcmeCertificates implements CertificateSource {
   }
 
   async #obtain(name: string): Promise<Issued> {
-    const { directory, ca, email } = this.#parts
+    const { directory, ca, email } = this.#options
     try {
       return await orderCertificate(
         {

@@ -32,7 +32,7 @@ const releaseFolder = join(packageFolder, '../../..')
 /**
  * `nodekeep service install`
  *
- * Nothing is written into the data folder: it belongs to the account of the node, which could lead root elsewhere by links.
+ * Nothing is written into the data folder: it belongs to the account of the node, which could redirect root by links.
  */
 export async function install(
   { root, print, ...options }: InstallOptions,
@@ -154,13 +154,13 @@ async function copyRelease(from: string, to: string): Promise<void> {
   await rename(draft, to)
 }
 
-/** Returns the names that symbolic links lead to. Those in the folder of the node are not followed. */
+/** Returns the names of the targets of symbolic links. Those in the folder of the node are not followed. */
 async function targetsOf(...links: readonly string[]): Promise<string[]> {
   const targets = await Promise.all(links.map((link) => readlink(link).catch(() => link)))
   return targets.map((target) => basename(target))
 }
 
-/** Removes the releases that neither the service nor a way back needs any more. */
+/** Removes the releases that neither the service nor a rollback needs any more. */
 async function removeReleases(folder: string, kept: readonly string[]): Promise<void> {
   for (const name of await readdir(folder)) {
     if (/^nodekeep-\d/.test(name) && !kept.includes(name)) await rm(join(folder, name), { recursive: true })

@@ -114,7 +114,7 @@ function inline(token: MarkedToken, depth: number): unknown {
   }
 }
 
-/** Links lead to the web and to mail only, never to code or to routes of the node. */
+/** Links point to the web and to mail only, never to code or to routes of the node. */
 function link(href: string, content: unknown): unknown {
   if (!/^(https?:\/\/|mailto:)/i.test(href)) return content
   return html`<a href=${href} title=${href} target="_blank" rel="noopener noreferrer">${content}</a>`

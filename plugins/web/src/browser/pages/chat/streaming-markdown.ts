@@ -11,15 +11,15 @@ const longestBlock = 20_000
  * than a short one.
  */
 export function StreamingMarkdown({ text }: { text: string }): VNode {
-  const settled = useRef({ length: 0, blocks: [] as unknown[] }).current
-  const rest = text.slice(settled.length)
+  const complete = useRef({ length: 0, blocks: [] as unknown[] }).current
+  const rest = text.slice(complete.length)
   if (rest.length > longestBlock)
-    return html`<div class="markdown">${settled.blocks}<p class="plain">${rest}</p></div>`
+    return html`<div class="markdown">${complete.blocks}<p class="plain">${rest}</p></div>`
   const tokens = tokensOf(rest)
   const isOpen = tokens.findLastIndex(({ type }) => type !== 'space')
   for (const token of tokens.splice(0, Math.max(isOpen, 0))) {
-    settled.length += token.raw.length
-    settled.blocks = [...settled.blocks, ...blocks([token])]
+    complete.length += token.raw.length
+    complete.blocks = [...complete.blocks, ...blocks([token])]
   }
-  return html`<div class="markdown">${settled.blocks}${blocks(tokens)}</div>`
+  return html`<div class="markdown">${complete.blocks}${blocks(tokens)}</div>`
 }

@@ -22,8 +22,8 @@ export class ChangesFeed {
   constructor(page: PageContext, onChanges: (changes: readonly Change[] | 'unknown') => void) {
     this.#page = page
     this.#onChanges = onChanges
-    const look = () => (document.hidden ? this.#stop() : this.follow())
-    document.addEventListener('visibilitychange', look, { signal: page.signal })
+    const onVisibilityChange = () => (document.hidden ? this.#stop() : this.follow())
+    document.addEventListener('visibilitychange', onVisibilityChange, { signal: page.signal })
     page.signal.addEventListener('abort', () => this.#stop())
   }
 

@@ -81,7 +81,7 @@ export class Folder {
     }
   }
 
-  /** Lists the folder again in a moment. */
+  /** Lists the folder again soon. */
   refreshSoon(): void {
     if (this.#page.signal.aborted) return
     this.#due ??= setTimeout(() => {

@@ -1,8 +1,8 @@
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** Writes a moment, from ISO 8601, with its date and time of day. */
-export function dateText(moment: string): string {
-  return dates.format(new Date(moment))
+/** Writes a time, from ISO 8601, with its date and time of day. */
+export function dateText(time: string): string {
+  return dates.format(new Date(time))
 }
 
 const units = [

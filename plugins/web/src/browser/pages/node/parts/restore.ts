@@ -117,7 +117,7 @@ function Changes({ comparison }: { comparison: Comparison }): VNode {
 function changesOf(comparison: Comparison): string[] {
   const words = texts.node.restore
   const { moment, addedUsers, removedUsers, changedUsers, owner, plugins, identity } = comparison
-  const lines = [words.moment(dateText(moment))]
+  const lines = [words.date(dateText(moment))]
   if (addedUsers.count > 0) lines.push(words.addedUsers(listed(addedUsers)))
   if (removedUsers.count > 0) lines.push(words.removedUsers(listed(removedUsers)))
   if (changedUsers.count > 0) {

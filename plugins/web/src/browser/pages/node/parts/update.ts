@@ -30,7 +30,7 @@ const wasUpdating = signal(false)
 /** The request of the person to change the version, and whether the node has answered it. */
 const asked = signal<{ readonly change: Change; readonly isAnswered: boolean } | null>(null)
 
-/** The version of the node: look for a new one, install it, and go back. */
+/** The version of the node: check for a new one, install it, and go back. */
 export function UpdatePart({ page }: { page: PageContext }): VNode {
   const update = usePolled<UpdateState>(page, {
     async load(get) {
@@ -77,14 +77,14 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
       await update.refresh()
     }
   }
-  const install = async (version: string, keepsWayBack: boolean) => {
+  const install = async (version: string, canRollBack: boolean) => {
     const answer = await ask({
       title: words.installTitle(version),
-      text: keepsWayBack ? words.installText : `${words.installText} ${words.noWayBack}`,
+      text: canRollBack ? words.installText : `${words.installText} ${words.noRollback}`,
       agree: words.install(version),
     })
     if (answer === null) return
-    await run('POST /api/update/install', keepsWayBack ? undefined : { withoutWayBack: 'true' })
+    await run('POST /api/update/install', canRollBack ? undefined : { withoutWayBack: 'true' })
   }
   const back = async (version: string) => {
     const answer = await ask({
@@ -134,10 +134,10 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     ${
       wayBack &&
       !isUpdating &&
-      html`<p>${words.wayBack(wayBack.version, dateText(wayBack.until))}</p>
+      html`<p>${words.rollback(wayBack.version, dateText(wayBack.until))}</p>
         ${
           wayBack.problems.length > 0
-            ? html`<p class="fault">${words.wayBackProblems(wayBack.version)}</p>
+            ? html`<p class="fault">${words.rollbackProblems(wayBack.version)}</p>
               <ul>${wayBack.problems.map((problem) => html`<li key=${problem}>${problem}</li>`)}</ul>`
             : html`<${Action} page=${page} run=${() => back(wayBack.version)}>${words.back(wayBack.version)}<//>`
         }`
