@@ -16,6 +16,11 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
+/** Tells whether a value is one of the API's error types. */
+export function isErrorType(type: unknown): boolean {
+  return typeof type === 'string' && Object.hasOwn(statuses, type)
+}
+
 /** The call that failed, for messages. */
 export interface FailedCall {
   readonly name: string
