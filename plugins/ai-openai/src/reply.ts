@@ -46,11 +46,10 @@ export async function* readReply({ body, headers }: Response): AsyncGenerator<Ch
       return
     }
     const chunk = JSON.parse(data) as Data | null
-    const isRefusal = isWholeBody && !Array.isArray(chunk?.choices)
-    if (event === 'error' || chunk?.error || chunk?.object === 'error' || isRefusal) {
+    if (isWholeBody && !Array.isArray(chunk?.choices)) throw await refusal(chunk)
+    if (event === 'error' || chunk?.error || chunk?.object === 'error') {
       const { APIError } = await import('openai')
-      const error = (chunk?.error || chunk || {}) as object
-      throw new APIError(isRefusal ? refusalStatus(error) : undefined, error, undefined, headers)
+      throw new APIError(undefined, (chunk?.error || chunk || {}) as object, undefined, headers)
     }
     // `yield*` would wait for each delta twice.
     for (const delta of reader.read(chunk)) yield delta
@@ -133,11 +132,18 @@ function thoughtOf(part: unknown): string {
   return Array.isArray(said) ? said.map(thoughtOf).join('') : String(said)
 }
 
-/** Returns the status of an error that came with the status of a success. Most of them refuse the request. */
-function refusalStatus({ code, type }: { readonly code?: unknown; readonly type?: unknown }): number {
-  const status = Number(code)
-  if (Number.isInteger(status) && status >= 400 && status < 600) return status
-  return /rate_?limit/.test(`${code} ${type}`) ? 429 : 400
+/**
+ * Makes the SDK's error of an answer that has an error in spite of the status of a success, such as LM Studio's. Without a
+ * status of its own, it is about the request.
+ */
+export async function refusal(answer: unknown): Promise<Error> {
+  const { APIError } = await import('openai')
+  const error = Object(answer).error || answer
+  const { code, type } = Object(error) as { readonly code?: unknown; readonly type?: unknown }
+  const own = Number(code)
+  const isStatus = Number.isInteger(own) && own >= 400 && own < 600
+  const status = isStatus ? own : /rate_?limit/.test(`${code} ${type}`) ? 429 : 400
+  return new APIError(status, error, undefined, new Headers())
 }
 
 /** A reply that had to call a tool ends with `stop`. Other servers have further reasons. */
