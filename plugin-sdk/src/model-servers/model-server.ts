@@ -77,11 +77,9 @@ export interface ModelServer {
  * for await (const piece of server.lines<AcmePiece>('/chat', { body, model, signal })) read(piece)
  */
 export function modelServer(options: ModelServerOptions): ModelServer {
-  const { name, url, setting, key = '' } = options
+  const { name, url, setting, key = '', headers = {} } = options
   const error = (failure: ModelServerFailure) =>
     modelServerError(name, { key, address: url, setting, ...failure })
-  const fetch: ModelServer['fetch'] = (input, init) =>
-    guardedFetch(typeof input === 'string' && input.startsWith('/') ? url + input : input, init, options)
 
   async function ask(path: string, { signal, body, model }: ModelServerRequest): Promise<ByteStream> {
     const init: RequestInit = { headers: { accept: 'application/json' }, signal }
@@ -90,7 +88,7 @@ export function modelServer(options: ModelServerOptions): ModelServer {
       init.body = JSON.stringify(body)
       init.headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
     }
-    const answer = await fetch(path, init)
+    const answer = await guardedFetch(url + path, init, headers)
     if (answer.ok) return answer.body ?? []
     const retryAfter = answer.headers.get('retry-after')
     const said = saidIn(await answer.text())
@@ -109,8 +107,14 @@ export function modelServer(options: ModelServerOptions): ModelServer {
     signal.aborted ? signal.reason : error({ cause, ...(model !== undefined && { model }) })
 
   return {
-    fetch,
     error,
+    async fetch(input, init) {
+      const isPath = typeof input === 'string' && input.startsWith('/')
+      const answer = await guardedFetch(isPath ? url + input : input, init, headers)
+      const { ok, status, body } = answer
+      if (!ok || body === null || (init?.method ?? 'GET') !== 'GET') return answer
+      return new Response(await readWithin(body, maxListBytes), { status, headers: answer.headers })
+    },
     async json<T>(path: string, request: ModelServerRequest): Promise<T> {
       try {
         const { maxBytes = defaultMaxBytes } = request
@@ -166,16 +170,17 @@ export function modelServer(options: ModelServerOptions): ModelServer {
   }
 }
 
-const maxWholeBytes = 8 * 1024 * 1024
+const maxListBytes = 8 * 1024 * 1024
 
+/** Sends a request with these headers, and returns its answer. The body of an error is bounded. */
 async function guardedFetch(
   input: string | URL | Request,
   init: RequestInit | undefined,
-  { headers = {} }: ModelServerOptions,
+  headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const sent = new Headers({ ...Object.fromEntries(new Headers(init?.headers)), ...headers })
-  sent.set('accept-encoding', 'identity')
-  sent.set('user-agent', 'Nodekeep')
+  const sent = new Headers(init?.headers)
+  const own = { 'accept-encoding': 'identity', 'user-agent': 'Nodekeep', ...headers }
+  for (const [name, value] of Object.entries(own)) sent.set(name, value)
   const answer = await fetch(input, { ...init, headers: sent, redirect: 'manual' })
   const { ok, status, body } = answer
   // A login page, or the page of another server.
@@ -183,9 +188,7 @@ async function guardedFetch(
     await body?.cancel()
     return new Response(null, { status: 404 })
   }
-  if (ok && (body === null || (init?.method ?? 'GET') !== 'GET')) return answer
-  const whole = ok ? await readWithin(body ?? [], maxWholeBytes) : await errorText(body)
-  return new Response(whole.length > 0 ? whole : null, { status, headers: answer.headers })
+  return ok ? answer : new Response((await errorText(body)) || null, { status, headers: answer.headers })
 }
 
 /** Returns the message and the code of an error answer, in the forms that most servers have. A page has no message. */
