@@ -54,6 +54,19 @@ for (const wire of wires) {
     t.strictSame(received, messages)
   })
 
+  t.test(`${wire.provider}: thoughts in the text are no part of a reply`, async (t) => {
+    const ada = await node.signIn()
+    for (const byteByByte of [false, true]) {
+      wire.server.play({
+        kind: 'reply',
+        text: ['<thi', 'nk>A capital?</think', '>\n\nLi', 'ma'],
+        finish: 'stop',
+        byteByByte,
+      })
+      t.match(await chatStreamed(ada, wire), { text: 'Lima', error: null })
+    }
+  })
+
   t.test(`${wire.provider}: an answer of 10 MB is complete`, async (t) => {
     const ada = await node.signIn()
     const piece = 'Nodekeep ✓ 😀\n'.repeat(64)

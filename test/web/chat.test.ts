@@ -366,3 +366,13 @@ t.test('without a model, the page says how to add one', { skip: needsChromium },
   await Promise.all([page.waitForResponse(isModels), page.clock.fastForward(15_000)])
   t.strictSame(faults, [])
 })
+
+t.test('the title of a conversation keeps joined letters and emoji', { skip: needsChromium }, async (t) => {
+  const { page, user, nextTalk } = await openChat()
+  const title = 'می\u200cخواهم 👩\u200d👩\u200d👧'
+  await say(page, `\u200d${title}\n${'👩\u200d👩\u200d👧'.repeat(20)}`)
+  await answer(nextTalk, 'Yes.')
+  await button(page, 'Send').waitFor()
+  const [stored] = await storedChats(user)
+  t.match(stored?.name, new RegExp(`^\\S+ ${title} (👩\u200d👩\u200d👧)+\\.json$`), 'no emoji is split')
+})

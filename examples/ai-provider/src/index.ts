@@ -1,47 +1,28 @@
-import { AiProviders, type ChatFinishReason, definePlugin, Type } from '@nodekeep/plugin-sdk'
-import {
-  cancellableReply,
-  errorText,
-  modelNames,
-  modelServerError,
-  readJsonLines,
-} from '@nodekeep/plugin-sdk/model-servers'
+import { AiProviders, definePlugin, Type } from '@nodekeep/plugin-sdk'
+import { modelNames, modelServer } from '@nodekeep/plugin-sdk/model-servers'
 
-const maxLineBytes = 1024 * 1024
+/** Other reasons, also those that a later server may have, are a regular end. */
+const reasons = ['length', 'tool_calls', 'content_filter'] as const
 
 export default definePlugin({
   id: 'ai-acme',
   config: Type.Object({ url: Type.String({ default: 'http://127.0.0.1:8600' }) }),
   contributes: { providers: AiProviders },
-  setup({ id, config, providers }) {
+  setup({ id, config: { url }, providers }) {
     const name = id.replace(/^ai-/, '')
-    async function* ask(path: string, init: RequestInit) {
-      const server = { address: config.url, setting: `${id}.url` }
-      try {
-        const { ok, status, headers, body } = await fetch(config.url + path, { ...init, redirect: 'manual' })
-        if (!ok) {
-          const message = await errorText(body)
-          throw modelServerError(name, { status, message, retryAfter: headers.get('retry-after') })
-        }
-        yield* readJsonLines<AcmeLine>(body ?? [], maxLineBytes)
-        throw new Error('The answer ends without its last line.')
-      } catch (cause) {
-        throw modelServerError(name, { ...server, cause })
-      }
-    }
+    const server = modelServer({ name, url, setting: `${id}.url` })
     providers.add(name, {
-      async models(signal) {
-        for await (const { models = [] } of ask('/models', { signal })) return modelNames(models)
-        return []
-      },
+      models: async (signal) =>
+        modelNames((await server.json<{ models: string[] }>('/models', { signal })).models),
       chat: (request, signal) =>
-        cancellableReply(signal, async function* (signal) {
-          const init = { method: 'POST', body: JSON.stringify(request), signal }
-          for await (const { thought, text = '', tokens, end, error } of ask('/chat', init)) {
-            if (error !== undefined) throw modelServerError(name, { status: 500 })
+        server.reply(request, signal, async function* (signal) {
+          const ask = { body: request, model: request.model, signal }
+          for await (const line of server.lines<AcmeLine>('/chat', ask)) {
+            const { thought, text = '', tokens, end, error } = line
+            if (error !== undefined) throw server.error({ status: 500, message: error })
             if (thought) yield { type: 'reasoning', text: thought }
             if (tokens) yield { type: 'usage', inputTokens: tokens.read, outputTokens: tokens.written }
-            if (end) return yield { type: 'finish', reason: end }
+            if (end) return yield { type: 'finish', reason: reasons.find((known) => known === end) ?? 'stop' }
             // A line that adds nothing becomes an empty text, so that the feature can count it.
             yield { type: 'text', text }
           }
@@ -50,12 +31,11 @@ export default definePlugin({
   },
 })
 
-/** A line of an answer, as the README describes it. */
+/** A line of a reply, as the README describes it. */
 interface AcmeLine {
-  readonly models?: readonly string[]
   readonly thought?: string
   readonly text?: string
   readonly tokens?: { readonly read: number; readonly written: number }
-  readonly end?: ChatFinishReason
+  readonly end?: string
   readonly error?: string
 }

@@ -19,7 +19,8 @@ const wire: ModelWire<ReceivedChat> = {
   openPiece: '{"text":"',
   failure: line({ error: 'The model gave up.' }),
   garbage: '<html>\n',
-  error: (status, key) => line({ error: `The server says ${status} to "${key}".` }),
+  error: (status, key) =>
+    line({ error: `${status === 404 ? 'There is no such model' : status}, says "${key}".` }),
   models: (models) => line({ models }),
 }
 

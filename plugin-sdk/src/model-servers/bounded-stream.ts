@@ -8,7 +8,7 @@ export type ByteStream = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
  * of such streams, also those of the SDKs of model servers, gather an event of any length in memory.
  *
  * Each chunk of the result has whole events only, so a parser never gathers an event piece by piece. Events without
- * data, such as comments, mean nothing to a reader and are left out where they come alone; they count as
+ * data or with blank data, such as comments, mean nothing to a reader and are left out where they come alone; they count as
  * one event, together with the event after them. In a whole stream, such bytes may outweigh the lines with data by
  * `maxBytes`: a server may send a comment now and then, but must not keep its reader busy with nothing else. An event that breaks off at the end of the stream is passed on as it is.
  *
@@ -147,16 +147,10 @@ function lastLineEnd(bytes: Buffer): number {
 
 /** Counts the bytes of lines with more than white space. */
 function textBytes(lines: Buffer): number {
-  return sumOfLines(lines, (start, end) => {
-    for (let at = start; at < end; at += 1) {
-      const byte = lines[at] ?? 0
-      if (byte !== 32 && (byte < 9 || byte > 13)) return true
-    }
-    return false
-  })
+  return sumOfLines(lines, (start, end) => hasText(lines, start, end))
 }
 
-/** Counts the bytes of lines with data. */
+/** Counts the bytes of lines with data that is not blank. */
 function dataBytes(events: Buffer): number {
   // A stream may begin with a byte order mark.
   const begin = events.subarray(0, mark.length).equals(mark) ? mark.length : 0
@@ -164,9 +158,18 @@ function dataBytes(events: Buffer): number {
     const from = start === 0 ? begin : start
     return (
       end - from >= dataField.length &&
-      events.compare(dataField, 0, dataField.length, from, from + dataField.length) === 0
+      events.compare(dataField, 0, dataField.length, from, from + dataField.length) === 0 &&
+      hasText(events, from + dataField.length, end)
     )
   })
+}
+
+function hasText(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] ?? 0
+    if (byte !== 32 && (byte < 9 || byte > 13)) return true
+  }
+  return false
 }
 
 function sumOfLines(bytes: Buffer, counts: (start: number, end: number) => boolean): number {

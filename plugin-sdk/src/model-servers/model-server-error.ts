@@ -38,7 +38,7 @@ const quotaCodes: ReadonlySet<string> = new Set(['insufficient_quota', 'billing_
 const lengthWords = /context_length_exceeded|exceed_context_size|maximum context length|prompt is too long/i
 
 /**
- * Makes the error that an AI provider throws from a failure of its server.
+ * Makes the error that an AI provider throws from a failure of its server. `modelServer` makes it for its requests.
  *
  * @param provider the name of the provider, as people know it
  * @example throw modelServerError('acme', { status: response.status, retryAfter: response.headers.get('retry-after') })
@@ -55,6 +55,7 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
       headers: retryHeaders(failure),
       ...(reason && { reason }),
     })
+  const tooLong = `The AI provider "${provider}" took too long.`
   const addressFault = addressFaultOf(provider, failure)
   if (addressFault !== null) return make('UPSTREAM_ERROR', addressFault, true)
   if (status === 402 || quotaCodes.has(code)) {
@@ -63,6 +64,7 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
   }
   switch (status) {
     case undefined:
+      if (isTimeout(failure.cause)) return make('UPSTREAM_TIMEOUT', tooLong)
       return make('UPSTREAM_ERROR', connectionFault(provider, failure))
     case 401:
     case 403:
@@ -81,7 +83,7 @@ export function modelServerError(provider: string, failure: ModelServerFailure):
       )
     case 408:
     case 504:
-      return make('UPSTREAM_TIMEOUT', `The AI provider "${provider}" took too long.`)
+      return make('UPSTREAM_TIMEOUT', tooLong)
     case 429:
       return make('TOO_MANY_REQUESTS', `The AI provider "${provider}" is too busy. Try again later.`)
   }
@@ -123,6 +125,13 @@ function cannotConnect(cause: unknown): boolean {
   return errorsIn(cause).some(({ syscall, code, message }) => {
     return connectCalls.has(syscall) || code === 'UND_ERR_CONNECT_TIMEOUT' || message === 'bad port'
   })
+}
+
+/** Tells whether a connection was silent for too long, by the codes of Node's HTTP client. */
+function isTimeout(cause: unknown): boolean {
+  return errorsIn(cause).some(
+    ({ code }) => code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT',
+  )
 }
 
 /** Causes that are looked through. A cause may be its own cause. */

@@ -123,6 +123,17 @@ test('The error of a server that cannot be reached names its host and what to do
   t.equal(modelServerError('acme', { ...server, cause: circle }).code, 'UPSTREAM_ERROR')
 })
 
+test('A connection that was silent for too long is a timeout', async (t) => {
+  for (const [code, becomes] of [
+    ['UND_ERR_HEADERS_TIMEOUT', 'UPSTREAM_TIMEOUT'],
+    ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
+    ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
+  ] as const) {
+    const cause = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
+    t.match(modelServerError('acme', { cause }), { code: becomes, permanent: false, cause })
+  }
+})
+
 test('An account without credit, an unknown model and a long conversation have a reason', async (t) => {
   const quota = {
     code: 'UPSTREAM_ERROR',

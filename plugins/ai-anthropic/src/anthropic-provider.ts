@@ -6,9 +6,8 @@ import {
   isNodekeepError,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
-import { cancellableReply, modelNames } from '@nodekeep/plugin-sdk/model-servers'
-import { type FailedCall, providerError } from './failure.ts'
-import { guardedFetch } from './guarded-fetch.ts'
+import { type ModelServer, modelNames, modelServer } from '@nodekeep/plugin-sdk/model-servers'
+import { providerError } from './failure.ts'
 import { readReply } from './reply.ts'
 import { messageParams } from './request.ts'
 
@@ -31,10 +30,20 @@ interface AnthropicProviderOptions {
 export class AnthropicProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
   readonly #options: AnthropicProviderOptions
+  readonly #server: ModelServer
   #client: Promise<Anthropic> | undefined
 
   constructor(options: AnthropicProviderOptions) {
+    const { name, section, endpoint, key } = options
     this.#options = options
+    this.#server = modelServer({
+      name,
+      url: endpoint,
+      setting: `${section}.baseURL`,
+      key,
+      // The API's version of 2026-10-21 requires a bearer token.
+      headers: { authorization: `Bearer ${key}` },
+    })
   }
 
   async models(signal: AbortSignal): Promise<string[]> {
@@ -49,24 +58,23 @@ export class AnthropicProvider implements AiProvider {
       }
       return modelNames(found)
     } catch (error) {
-      throw this.#failure(error, signal, this.#options)
+      throw signal.aborted ? signal.reason : this.#failure(error)
     }
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return cancellableReply(signal, (signal) => this.#reply(request, signal))
+    return this.#server.reply(request, signal, (signal) => this.#reply(request, signal))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
+    if (this.#options.key === '') throw this.#noKeyError()
     try {
-      signal.throwIfAborted()
-      if (this.#options.key === '') throw this.#noKeyError()
       const body = await messageParams(request)
       const client = await this.#connect()
       // The SDK's own stream skips pings and unknown events, so nobody could count them.
       yield* readReply(await client.post('/v1/messages', { body, stream: true, signal }).asResponse())
     } catch (error) {
-      throw this.#failure(error, signal, { ...this.#options, model: request.model })
+      throw this.#failure(error, request.model)
     }
   }
 
@@ -85,7 +93,7 @@ export class AnthropicProvider implements AiProvider {
         apiKey: key,
         baseURL: endpoint,
         webhookKey: null,
-        fetch: guardedFetch(key),
+        fetch: this.#fetch,
         maxRetries: 0,
         logLevel: 'off',
         openTelemetry: false,
@@ -94,8 +102,20 @@ export class AnthropicProvider implements AiProvider {
     return this.#client
   }
 
-  #failure(error: unknown, signal: AbortSignal, call: FailedCall): unknown {
-    if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : providerError(call, error)
+  #failure(error: unknown, model?: string): NodekeepError {
+    return isNodekeepError(error) ? error : providerError(this.#server, this.#options.name, error, model)
+  }
+
+  /**
+   * The `fetch` that the SDK gets. With the usual one, the SDK would follow redirects and send the key there, describe this
+   * machine in its headers, add those of ANTHROPIC_CUSTOM_HEADERS, and hold lists and errors of any length in memory.
+   */
+  readonly #fetch: typeof fetch = (input, init = {}) => {
+    const all = new Headers(init.headers)
+    const sent = ['accept', 'anthropic-version', 'content-type'].flatMap((name) => {
+      const value = all.get(name)
+      return value === null ? [] : [[name, value] as [string, string]]
+    })
+    return this.#server.fetch(input, { ...init, headers: sent })
   }
 }

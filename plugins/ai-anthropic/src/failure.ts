@@ -1,6 +1,6 @@
 import type { APIError } from '@anthropic-ai/sdk'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
+import type { ModelServer } from '@nodekeep/plugin-sdk/model-servers'
 
 /** HTTP statuses of the API's error types: an error within a reply has a type only (Anthropic's page "Errors"). */
 const statuses: Readonly<Record<string, number>> = {
@@ -16,30 +16,29 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
-/** The call that failed, for messages. */
-export interface FailedCall {
-  readonly name: string
-  readonly section: string
-  readonly endpoint: string
-  readonly key: string
-  /** The requested model, unless the request was for the list of models. */
-  readonly model?: string
+/** Tells whether a value is one of the API's error types. */
+export function isErrorType(type: unknown): boolean {
+  return typeof type === 'string' && Object.hasOwn(statuses, type)
 }
 
 /**
  * Turns an error of the SDK into an error of the contract. Texts of the API and unparsable events stay out of the log,
  * because they may quote the chat or the key.
+ *
+ * @param name the name of the provider
  */
-export function providerError(call: FailedCall, thrown: unknown): NodekeepError {
-  const { name, section, endpoint, key, model } = call
-  const server = { key, address: endpoint, setting: `${section}.baseURL` }
+export function providerError(
+  server: ModelServer,
+  name: string,
+  thrown: unknown,
+  model?: string,
+): NodekeepError {
   if (thrown instanceof SyntaxError) {
-    return modelServerError(name, { cause: new Error('An event of the answer is not valid JSON.') })
+    return server.error({ cause: new Error('An event of the answer is not valid JSON.') })
   }
-  if (!isApiError(thrown))
-    return modelServerError(name, { ...server, ...(isTimeout(thrown) && { status: 504 }), cause: thrown })
+  if (!isApiError(thrown)) return server.error({ cause: thrown })
   const status = statusOf(thrown)
-  if (status === undefined) return modelServerError(name, { ...server, cause: thrown.cause ?? thrown })
+  if (status === undefined) return server.error({ cause: thrown.cause ?? thrown })
   const { type, requestID, errorCode, apiMessage, headers, error } = thrown
   const kind = [errorCode, type].find(isWord) ?? 'no type'
   const cause = new Error(`status ${status}, ${kind}, request ${isWord(requestID) ? requestID : 'unknown'}`)
@@ -48,8 +47,7 @@ export function providerError(call: FailedCall, thrown: unknown): NodekeepError 
     const message = `The AI provider "${name}" has reached its spending limit. The owner of the node must raise it.`
     return new NodekeepError('UPSTREAM_ERROR', message, { cause, permanent: true })
   }
-  return modelServerError(name, {
-    ...server,
+  return server.error({
     status,
     // Gateways have other forms of errors. The text is not shown, but it may name a model.
     message: said === '' && status === 404 ? JSON.stringify(error ?? '') : said,
@@ -69,12 +67,6 @@ function statusOf({ status, type, name, error }: APIError): number | undefined {
 /** Tells whether a value is a name, such as `server_error`, rather than a sentence. */
 function isWord(value: unknown): boolean {
   return typeof value === 'string' && /^[\w.-]{1,64}$/.test(value)
-}
-
-/** Tells whether the connection was idle for too long. The SDK reports that only before the answer begins. */
-function isTimeout(thrown: unknown): boolean {
-  const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
-  return code === 'UND_ERR_BODY_TIMEOUT'
 }
 
 /** Recognizes the SDK's error by its fields, because its class is loaded late. */

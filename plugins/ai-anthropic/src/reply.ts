@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
 import { readEvents } from '@nodekeep/plugin-sdk/model-servers'
+import { isErrorType } from './failure.ts'
 
 const maxEventBytes = 4 * 1024 * 1024
 
@@ -31,13 +32,19 @@ interface ErrorEvent {
 export async function* readReply({ body, headers }: Response): AsyncGenerator<ChatDelta> {
   const reader = new ReplyReader()
   const events = readEvents(body ?? [], maxEventBytes)
-  for await (const { data } of events) {
-    const event = (data === '' ? {} : JSON.parse(data)) as ReplyEvent
-    if (event.type === 'error') {
-      const { APIError } = await import('@anthropic-ai/sdk')
-      throw new APIError(undefined, event, undefined, headers, event.error?.type)
+  for await (const { data, isWholeBody } of events) {
+    const event = JSON.parse(data) as ReplyEvent | Anthropic.Message
+    if (isWholeBody && event.type === 'message') {
+      for (const part of eventsOf(event)) yield* reader.read(part)
+      return
     }
-    for (const delta of reader.read(event)) yield delta
+    if (event.type === 'error' || isWholeBody) {
+      const { APIError } = await import('@anthropic-ai/sdk')
+      const type = (event as ErrorEvent).error?.type
+      // A gateway that sends no reply refuses the request.
+      throw new APIError(isWholeBody && !isErrorType(type) ? 400 : undefined, event, undefined, headers, type)
+    }
+    for (const delta of reader.read(event as ReplyEvent)) yield delta
     if (event.type === 'message_stop') {
       // The reply is complete, so a later error changes nothing.
       await events.next().catch(() => {})
@@ -45,6 +52,19 @@ export async function* readReply({ body, headers }: Response): AsyncGenerator<Ch
     }
   }
   throw new Error('The reply ended without "message_stop".')
+}
+
+/** Returns the events of a whole message, with which some gateways answer the request for a stream. */
+function* eventsOf(message: Anthropic.Message): Iterable<ReplyEvent> {
+  yield { type: 'message_start', message }
+  for (const [index, content_block] of message.content.entries()) {
+    yield { type: 'content_block_start', index, content_block }
+    yield { type: 'content_block_stop', index }
+  }
+  const { stop_reason, stop_sequence } = message
+  // The usage of the message is complete.
+  yield { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage: {} } as ReplyEvent
+  yield { type: 'message_stop' }
 }
 
 /** Reads the events of one reply. Returns at least one piece for each. */

@@ -1,3 +1,4 @@
+import { modelServer } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
 import { providerError } from '../src/failure.ts'
 import { errorBody, errorEvent, event, messageStart, textBlock } from './anthropic-events.ts'
@@ -43,6 +44,14 @@ test('The error of an address without the API differs from that of an unknown mo
     t.match(await chatError(provider), expected, body)
     await t.rejects(provider.models(new AbortController().signal), noApi, body)
   }
+})
+
+test('A page in place of an answer tells that there is no API', async (t) => {
+  const { provider, server } = await createChatNode(t)
+  server.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Log in to see your models</h1>')
+  }
+  t.match(await chatError(provider), { permanent: true, message: /has no API at its address/ })
 })
 
 test('The type of an error within a reply sets its code', async (t) => {
@@ -127,7 +136,7 @@ test('The message and the type of an error may be malformed', async (t) => {
 test('Answers in another form than the API are upstream errors', async (t) => {
   const { provider, server } = await createChatNode(t)
   for (const [status, type, body] of [
-    [200, 'text/html', '<h1>It works!</h1>'],
+    [200, 'text/plain', '<h1>It works!</h1>'],
     [200, 'text/event-stream', ''],
     [200, 'text/event-stream', 'event: message_start\ndata: null\n\n'],
     [200, 'text/event-stream', event('content_block_delta', {})],
@@ -160,12 +169,16 @@ test('The key is in no message and no line of the log', async (t) => {
 })
 
 test('A connection that times out within a reply is a timeout', async (t) => {
-  const call = { name: 'anthropic', section: 'ai-anthropic', endpoint: 'http://127.0.0.1:1', key }
+  const server = modelServer({
+    name: 'anthropic',
+    url: 'http://127.0.0.1:1',
+    setting: 'ai-anthropic.baseURL',
+  })
   for (const [code, becomes] of [
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
     ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
   ] as const) {
     const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
-    t.match(providerError(call, thrown), { code: becomes, permanent: false, cause: thrown })
+    t.match(providerError(server, 'anthropic', thrown), { code: becomes, permanent: false, cause: thrown })
   }
 })

@@ -188,6 +188,53 @@ test('Content in the start of a block is part of the reply', async (t) => {
   t.same(calls, ['toolu_1', '{"path":"/a"}', 'toolu_2', '{}', 'toolu_3', '{}'])
 })
 
+test('A gateway may answer the request for a stream with a whole message, or with an error', async (t) => {
+  const { provider, server } = await createChatNode(t)
+  const answer = (body: object) => {
+    server.answer = (response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  }
+  answer({
+    type: 'message',
+    content: [
+      { type: 'thinking', thinking: 'Peru?', signature: '' },
+      { type: 'text', text: 'Lima' },
+      { type: 'tool_use', id: 'a', name: 'clock', input: { at: 1 } },
+    ],
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 3, output_tokens: 5 },
+  })
+  const deltas = await chat(provider)
+  t.same(
+    deltas.filter((delta) => delta.type !== 'text' || delta.text !== ''),
+    [
+      { type: 'usage', inputTokens: 3, outputTokens: 5 },
+      { type: 'reasoning', text: 'Peru?' },
+      { type: 'text', text: 'Lima' },
+      { type: 'tool_call', index: 0, id: 'a', name: 'clock' },
+      { type: 'tool_call', index: 0, arguments: '{"at":1}' },
+      { type: 'usage', inputTokens: 3, outputTokens: 5 },
+      { type: 'finish', reason: 'tool_calls' },
+    ],
+  )
+  const refused = { code: 'VALIDATION_ERROR', message: /It says: Too long\.$/ }
+  for (const [body, expected] of [
+    [{ type: 'error', error: { type: 'invalid_request_error', message: 'Too long.' } }, refused],
+    [{ error: { message: 'Too long.' } }, refused],
+    [{ type: 'error', error: { type: 'overloaded_error', message: 'No.' } }, { code: 'UPSTREAM_ERROR' }],
+  ] as const) {
+    answer(body)
+    t.match(await chatError(provider), expected, JSON.stringify(body))
+  }
+})
+
+test('Events with blank data keep the connection open', async (t) => {
+  const { provider, server } = await createChatNode(t)
+  const whole = replyEvents({ kind: 'reply', text: ['Li', 'ma'], finish: 'stop' })
+  server.answer = events(...whole.flatMap((text) => ['data:\n\n', 'event: ping\ndata: \n\n', text]))
+  t.equal(textOf(await chat(provider)), 'Lima')
+})
+
 test('A reply without its last event is cut short', async (t) => {
   const { provider, server } = await createChatNode(t)
   const [lastButOne = ''] = stopEvents('end_turn')

@@ -1,9 +1,16 @@
-import { readWithin } from '@nodekeep/plugin-sdk'
-import { errorText, limitLines, modelServerError } from '@nodekeep/plugin-sdk/model-servers'
-import { type FailedCall, refusalError, saidIn, withoutQuotes } from './failure.ts'
+import { limitLines, type ModelServer } from '@nodekeep/plugin-sdk/model-servers'
+import { refusalError, saidIn, withoutQuotes } from './failure.ts'
 
 const maxLineBytes = 4 * 1024 * 1024
-const maxListBytes = 8 * 1024 * 1024
+
+/** The call of a provider. */
+interface CallOptions {
+  readonly server: ModelServer
+  /** The name of the provider, for messages. */
+  readonly name: string
+  /** The requested model, unless the request is for the list of models. */
+  readonly model?: string
+}
 
 /**
  * One call of the server, which gives the SDK its `fetch`. With the usual one, the SDK could not end a call before its
@@ -11,40 +18,33 @@ const maxListBytes = 8 * 1024 * 1024
  * drop `retry-after`.
  */
 export class Call {
-  readonly #call: FailedCall
+  readonly #options: CallOptions
   readonly #signal: AbortSignal
   readonly #ending = new AbortController()
   #lines: AsyncGenerator<string> | undefined
   #address: string | undefined
 
-  constructor(call: FailedCall, signal: AbortSignal) {
-    this.#call = call
+  constructor(options: CallOptions, signal: AbortSignal) {
+    this.#options = options
     this.#signal = AbortSignal.any([signal, this.#ending.signal])
   }
 
   /** The `fetch` for the SDK. Throws NodekeepError for an error answer. */
-  readonly fetch: typeof fetch = async (input, init = {}) => {
-    const { method, body } = init
+  readonly fetch: typeof fetch = async (input, { method = 'GET', body = null } = {}) => {
     this.#address = String(input)
-    const response = await fetch(input, {
-      ...(method && { method }),
-      ...(body && { body }),
-      headers: {
-        accept: 'application/json',
-        'user-agent': 'Nodekeep',
-        ...(body && { 'content-type': 'application/json' }),
-      },
-      redirect: 'manual',
+    const response = await this.#options.server.fetch(input, {
+      method,
+      body,
+      headers: { accept: 'application/json', ...(body !== null && { 'content-type': 'application/json' }) },
       signal: this.#signal,
     })
     const { ok, status, headers } = response
     if (!ok) {
-      const said = await errorText(response.body)
-      throw refusalError(this.#call, { status, said, retryAfter: headers.get('retry-after') })
+      const said = await response.text()
+      throw refusalError(this.#options, { status, said, retryAfter: headers.get('retry-after') })
     }
-    const answer: AsyncIterable<Uint8Array> = response.body ?? ReadableStream.from([])
-    if (method !== 'POST') return new Response(await readWithin(answer, maxListBytes), { headers })
-    this.#lines = limitLines(answer, maxLineBytes)
+    if (method !== 'POST') return response
+    this.#lines = limitLines(response.body ?? [], maxLineBytes)
     return new Response(ReadableStream.from(this.#pieces(this.#lines)), { headers })
   }
 
@@ -54,7 +54,7 @@ export class Call {
       const { error } = piece
       if (error !== undefined && error !== null) {
         const cause = new Error(withoutQuotes(saidIn(error)))
-        throw modelServerError(this.#call.name, { status: 500, cause })
+        throw this.#options.server.error({ status: 500, cause })
       }
       // The SDK takes an `error` of null for an error.
       yield Buffer.from(`${error === null ? JSON.stringify({ ...piece, error: undefined }) : line}\n`)

@@ -1,15 +1,5 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
-
-/** The call that failed, for messages. */
-export interface FailedCall {
-  /** The name of the provider. */
-  readonly name: string
-  /** The section of the configuration. */
-  readonly section: string
-  /** The requested model, unless the request was for the list of models. */
-  readonly model?: string
-}
+import type { ModelServer } from '@nodekeep/plugin-sdk/model-servers'
 
 /** An error answer of the server. */
 interface Refusal {
@@ -18,9 +8,18 @@ interface Refusal {
   readonly retryAfter: string | null
 }
 
+/** The call that was refused. */
+interface RefusedCall {
+  readonly server: ModelServer
+  /** The name of the provider. */
+  readonly name: string
+  /** The requested model, unless the request was for the list of models. */
+  readonly model?: string
+}
+
 /** Turns an error answer of the server into an error of the contract. */
 export function refusalError(
-  { name, section, model }: FailedCall,
+  { server, name, model }: RefusedCall,
   { status, said, retryAfter }: Refusal,
 ): NodekeepError {
   const message = messageIn(said)
@@ -30,32 +29,7 @@ export function refusalError(
     const text = `The AI provider "${name}" needs a sign-in for this. The owner of the node must sign in there.`
     return new NodekeepError('UPSTREAM_ERROR', text, { cause, permanent: true })
   }
-  const setting = `${section}.host`
-  return modelServerError(name, {
-    status,
-    message,
-    retryAfter,
-    cause,
-    setting,
-    ...(model !== undefined && { model }),
-  })
-}
-
-/** Turns an error of the SDK or of the connection into an error of the contract. */
-export function connectionError(
-  { name, section }: FailedCall,
-  thrown: unknown,
-  address?: string,
-): NodekeepError {
-  const { code } = ((thrown as Error | undefined)?.cause ?? {}) as { code?: unknown }
-  const late = /^UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT$/.test(String(code))
-  const setting = `${section}.host`
-  return modelServerError(name, {
-    ...(late && { status: 504 }),
-    cause: thrown,
-    setting,
-    ...(address !== undefined && { address }),
-  })
+  return server.error({ status, message, retryAfter, cause, ...(model !== undefined && { model }) })
 }
 
 /**

@@ -1,13 +1,16 @@
-import { type AiProvider, type ChatDelta, type ChatRequest, isNodekeepError } from '@nodekeep/plugin-sdk'
-import { cancellableReply, modelNames } from '@nodekeep/plugin-sdk/model-servers'
+import type { AiProvider, ChatDelta, ChatRequest } from '@nodekeep/plugin-sdk'
+import { type ModelServer, modelNames, modelServer } from '@nodekeep/plugin-sdk/model-servers'
 import type { Ollama } from 'ollama/browser'
 import { Call } from './call.ts'
-import { connectionError, type FailedCall } from './failure.ts'
 import { readReply } from './reply.ts'
 import { chatParameters } from './request.ts'
 
 /** Options of the provider. */
-interface OllamaProviderOptions extends FailedCall {
+interface OllamaProviderOptions {
+  /** The name that requests use. */
+  readonly name: string
+  /** The section of the configuration, for messages to the owner. */
+  readonly section: string
   /** The address of the server, in any form that the SDK accepts. */
   readonly host: string
 }
@@ -16,37 +19,39 @@ interface OllamaProviderOptions extends FailedCall {
 export class OllamaProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
   readonly #options: OllamaProviderOptions
+  readonly #server: ModelServer
 
   constructor(options: OllamaProviderOptions) {
+    const { name, section, host } = options
     this.#options = options
+    this.#server = modelServer({ name, url: host, setting: `${section}.host` })
   }
 
   async models(signal: AbortSignal): Promise<string[]> {
-    const call = new Call(this.#options, signal)
+    const call = new Call({ name: this.#options.name, server: this.#server }, signal)
     try {
       signal.throwIfAborted()
-      const server = await this.#server(call)
-      const { models } = await server.list()
+      const sdk = await this.#connect(call)
+      const { models } = await sdk.list()
       return modelNames(models.map(({ name, model }) => name ?? model))
     } catch (error) {
-      throw this.#failure(error, signal, call)
+      throw signal.aborted ? signal.reason : this.#failure(error, call)
     }
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return cancellableReply(signal, (signal) => this.#reply(request, signal))
+    return this.#server.reply(request, signal, (signal) => this.#reply(request, signal))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
-    const call = new Call({ ...this.#options, model: request.model }, signal)
+    const call = new Call({ name: this.#options.name, server: this.#server, model: request.model }, signal)
     try {
-      signal.throwIfAborted()
       const parameters = chatParameters(request)
-      const server = await this.#server(call)
-      yield* readReply(await server.chat(parameters))
+      const sdk = await this.#connect(call)
+      yield* readReply(await sdk.chat(parameters))
       await call.finish()
     } catch (error) {
-      throw this.#failure(error, signal, call)
+      throw this.#failure(error, call)
     } finally {
       call.end()
     }
@@ -56,13 +61,13 @@ export class OllamaProvider implements AiProvider {
    * Loads the SDK with the first call. Its variant for Node would take the text of an image for the name of a file, and
    * send that file.
    */
-  async #server({ fetch }: Call): Promise<Ollama> {
+  async #connect({ fetch }: Call): Promise<Ollama> {
     const { Ollama } = await import('ollama/browser')
     return new Ollama({ host: this.#options.host, fetch })
   }
 
-  #failure(error: unknown, signal: AbortSignal, { address }: Call): unknown {
-    if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : connectionError(this.#options, error, address)
+  /** The SDK completes the address of the server. */
+  #failure(cause: unknown, { address }: Call): unknown {
+    return this.#server.error({ cause, ...(address !== undefined && { address }) })
   }
 }

@@ -39,7 +39,8 @@ function readCall(
     index,
     id: id || `call_${randomUUID()}`,
     name,
-    arguments: JSON.stringify(args ?? {}),
+    // Other servers with this protocol send JSON text.
+    arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}),
   }
 }
 

@@ -1,5 +1,4 @@
 import { test } from 'tap'
-import { connectionError } from '../src/failure.ts'
 import { createChatNode } from './chat-node.ts'
 import { chatError } from './chatting.ts'
 import { startOllamaServer } from './ollama-server.ts'
@@ -167,19 +166,6 @@ test('A malformed list of models is an upstream error', async (t) => {
     response.end('{"models":[{},{"name":7},{"model":"a"},{"name":"b","model":"c"},{"name":"a"}]}')
   }
   t.same(await provider.models(now()), ['a', 'b'], 'A model without a name is left out.')
-})
-
-test('A connection that times out is a timeout', async (t) => {
-  for (const [code, becomes] of [
-    ['UND_ERR_HEADERS_TIMEOUT', 'UPSTREAM_TIMEOUT'],
-    ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
-    ['UND_ERR_CONNECT_TIMEOUT', 'UPSTREAM_TIMEOUT'],
-    ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
-  ] as const) {
-    const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
-    const call = { name: 'ollama', section: 'ai-ollama' }
-    t.match(connectionError(call, thrown), { code: becomes, permanent: false, cause: thrown })
-  }
 })
 
 test('Without a server, the error names its host and what to do', async (t) => {

@@ -61,6 +61,17 @@ test('A tool call without an id gets one', async (t) => {
   t.equal(ids.size, 4)
 })
 
+test('The arguments of a tool call may be JSON text', async (t) => {
+  const { provider, server } = await createChatNode(t)
+  const tool_calls = [{ function: { name: 'clock', arguments: '{"at":"map"}' } }]
+  server.answer = lines(
+    line({ message: { role: 'assistant', content: '', tool_calls }, done: false }),
+    lastLine({}),
+  )
+  const call = (await chat(provider)).find(({ type }) => type === 'tool_call')
+  t.match(call, { name: 'clock', arguments: '{"at":"map"}' })
+})
+
 test('A missing count of tokens is 0; if both are missing or one is invalid, the reply has no usage', async (t) => {
   const { provider, server } = await createChatNode(t)
   for (const [counts, usages] of [

@@ -1,5 +1,5 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
+import type { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { ModelServer } from '@nodekeep/plugin-sdk/model-servers'
 
 /** The fields of an error of the SDK (its class `APIError`). Any of them may be missing. */
 interface Failure {
@@ -14,42 +14,25 @@ interface Failure {
   readonly cause?: unknown
 }
 
-/** The call that failed, for messages. */
-interface FailedCall {
-  readonly name: string
-  readonly section: string
-  readonly endpoint: string
-  readonly key: string
-  /** The requested model, unless the request was for the list of models. */
-  readonly model?: string
-}
-
 /** Turns an error of the SDK into an error of the contract. */
-export function providerError(call: FailedCall, thrown: unknown): NodekeepError {
-  const { name, section, endpoint, key, model } = call
+export function providerError(server: ModelServer, thrown: unknown, model?: string): NodekeepError {
   const failure = failureOf(thrown)
   const status = statusOf(failure)
-  return modelServerError(name, {
+  return server.error({
     ...(status === undefined ? {} : { status }),
     // For 404 the text is not shown. The fact that a model is missing may be in the code alone.
     message: status === 404 ? JSON.stringify(failure.error ?? '') : saidBy(failure),
     code: [failure.code, failure.type].find(isWord) ?? '',
     retryAfter: failure.headers?.get('retry-after') ?? null,
     cause: causeOf(failure, thrown),
-    key,
-    address: endpoint,
-    setting: `${section}.baseURL`,
     ...(model !== undefined && { model }),
   })
 }
 
-/** Turns an error of the request for models into an error of the contract. Many servers have no such list. */
-export function modelListError(call: FailedCall, thrown: unknown): NodekeepError {
-  const { name, section } = call
+/** Tells whether a server has no list of models, like many. */
+export function hasNoList(thrown: unknown): boolean {
   const status = statusOf(failureOf(thrown))
-  if (status !== 404 && status !== 405 && status !== 501) return providerError(call, thrown)
-  const message = `The AI provider "${name}" has no list of models at its address. The owner of the node must check ${section}.baseURL, or can set ${section}.models.`
-  return new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
+  return status === 404 || status === 405 || status === 501
 }
 
 /** Tells whether a server refuses the option to count tokens. Older servers do not have it. */

@@ -5,13 +5,13 @@ import {
   isNodekeepError,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
-import { cancellableReply, modelNames } from '@nodekeep/plugin-sdk/model-servers'
+import { type ModelServer, modelNames, modelServer } from '@nodekeep/plugin-sdk/model-servers'
 import type { OpenAI } from 'openai'
 import { type Configuration, openaiBaseURL } from './configuration.ts'
-import { modelListError, providerError, refusesStreamOptions } from './failures.ts'
-import { guardedFetch } from './guarded-fetch.ts'
-import { readReply } from './reply.ts'
+import { hasNoList, providerError, refusesStreamOptions } from './failures.ts'
+import { readReply, refusal } from './reply.ts'
 import { chatParameters, type TokenLimitField } from './request.ts'
+import { sdkFetch } from './sdk-fetch.ts'
 
 /** Options of the provider. */
 export interface OpenAIProviderOptions extends Pick<Configuration, 'models' | 'tokenLimitField'> {
@@ -29,34 +29,45 @@ export interface OpenAIProviderOptions extends Pick<Configuration, 'models' | 't
 export class OpenAIProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
   readonly #options: OpenAIProviderOptions
+  readonly #server: ModelServer
   readonly #tokenLimitField: TokenLimitField
   #client: Promise<OpenAI> | undefined
   /** Whether to ask for a count of tokens. Some servers refuse the option. */
   #askForUsage = true
 
   constructor(options: OpenAIProviderOptions) {
+    const { name, section, endpoint, key } = options
     this.#options = options
+    this.#server = modelServer({
+      name,
+      url: endpoint,
+      setting: `${section}.baseURL`,
+      key,
+      ...(key !== '' && { headers: { authorization: `Bearer ${key}` } }),
+    })
     this.#tokenLimitField = tokenLimitField(options)
   }
 
   async models(signal: AbortSignal): Promise<string[]> {
-    const { models } = this.#options
+    const { models, name, section } = this.#options
     if (models !== undefined) return [...new Set(models)]
     if (this.#lacksKey) return []
     try {
       const client = await this.#connect()
-      return readModels(await client.get('/models', { signal }))
+      return await readModels(await client.get('/models', { signal }))
     } catch (error) {
-      throw this.#failure(error, signal, modelListError)
+      if (signal.aborted) throw signal.reason
+      if (!hasNoList(error)) throw providerError(this.#server, error)
+      const message = `The AI provider "${name}" has no list of models at its address. The owner of the node must check ${section}.baseURL, or can set ${section}.models.`
+      throw new NodekeepError('UPSTREAM_ERROR', message, { permanent: true })
     }
   }
 
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta> {
-    return cancellableReply(signal, (signal) => this.#reply(request, signal))
+    return this.#server.reply(request, signal, (signal) => this.#reply(request, signal))
   }
 
   async *#reply(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta> {
-    signal.throwIfAborted()
     if (this.#lacksKey) {
       const { name, section } = this.#options
       const message = `The AI provider "${name}" has no key. The owner of the node must set ${section}.apiKey.`
@@ -65,7 +76,7 @@ export class OpenAIProvider implements AiProvider {
     try {
       yield* readReply(await this.#ask(request, signal))
     } catch (error) {
-      throw this.#failure(error, signal, providerError, request.model)
+      throw isNodekeepError(error) ? error : providerError(this.#server, error, request.model)
     }
   }
 
@@ -94,26 +105,20 @@ export class OpenAIProvider implements AiProvider {
   /** Loads the SDK with the first call. */
   #connect(): Promise<OpenAI> {
     this.#client ??= import('openai').then(({ OpenAI }) => {
-      const { endpoint, key } = this.#options
       return new OpenAI({
-        baseURL: endpoint,
-        // `guardedFetch` sends the key. Without the values of `null`, the SDK would read the environment.
+        baseURL: this.#options.endpoint,
+        // The server's own `fetch` sends the key. Without the values of `null`, the SDK would read the environment.
         apiKey: 'unused',
         adminAPIKey: null,
         organization: null,
         project: null,
         webhookSecret: null,
-        fetch: guardedFetch(key),
+        fetch: sdkFetch(this.#server),
         maxRetries: 0,
         logLevel: 'off',
       })
     })
     return this.#client
-  }
-
-  #failure(error: unknown, signal: AbortSignal, explain: typeof providerError, model?: string): unknown {
-    if (signal.aborted) return signal.reason
-    return isNodekeepError(error) ? error : explain({ ...this.#options, ...(model && { model }) }, error)
   }
 }
 
@@ -127,10 +132,11 @@ function tokenLimitField({ tokenLimitField, endpoint }: OpenAIProviderOptions): 
  * Reads the answer of `GET /models`. OpenAI's form is `{ "data": [{ "id" }] }`. Other servers send the list itself, name it
  * `models`, or have `name` instead of `id`, or names only.
  *
- * @throws Error if the answer has no list
+ * @throws Error if the answer has no list, and the SDK's error if it has an error
  */
-function readModels(answer: unknown): string[] {
+async function readModels(answer: unknown): Promise<string[]> {
   const list = [answer, property(answer, 'data'), property(answer, 'models')].find(Array.isArray)
+  if (list === undefined && property(answer, 'error')) throw await refusal(answer)
   if (list === undefined) throw new Error('The answer has no list of models.')
   const names = list.map((model: unknown) =>
     typeof model === 'string' ? model : (property(model, 'id') ?? property(model, 'name')),

@@ -2,13 +2,19 @@ import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
 import { readEvents } from '@nodekeep/plugin-sdk/model-servers'
 import type { CompletionUsage } from 'openai/resources'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
+import { ToolCalls } from './tool-calls.ts'
 
 const maxEventBytes = 2 * 1024 * 1024
 
-type Choice = Partial<ChatCompletionChunk.Choice>
+/** A choice of a chunk. That of a whole reply has a `message` instead of a `delta`. */
+type Choice = Partial<ChatCompletionChunk.Choice> & { readonly message?: Delta }
 
-/** A delta with thoughts. llama.cpp, vLLM and DeepSeek have the first field, OpenRouter and Ollama the second. */
-type Delta = Partial<ChatCompletionChunk.Choice.Delta> & {
+/**
+ * A delta, with thoughts. llama.cpp and DeepSeek have the first field, OpenRouter, vLLM and Ollama the second. Mistral has
+ * a list of parts as content.
+ */
+type Delta = Partial<Omit<ChatCompletionChunk.Choice.Delta, 'content'>> & {
+  readonly content?: unknown
   readonly reasoning_content?: unknown
   readonly reasoning?: unknown
 }
@@ -21,8 +27,8 @@ const reasons: Readonly<Record<string, ChatFinishReason>> = {
   content_filter: 'content_filter',
 }
 
-/** The data of an event. Some servers write an error into the reply. */
-type Data = ChatCompletionChunk & { readonly error?: unknown }
+/** The data of an event. Some servers write an error into the reply, vLLM without a field of its own. */
+type Data = Omit<ChatCompletionChunk, 'object'> & { readonly object?: string; readonly error?: unknown }
 
 /**
  * Reads a reply. Behind its last event, it reads on for the end of the answer, so that the connection can be used again.
@@ -32,7 +38,7 @@ type Data = ChatCompletionChunk & { readonly error?: unknown }
 export async function* readReply({ body, headers }: Response): AsyncGenerator<ChatDelta> {
   const reader = new ReplyReader()
   const events = readEvents(body ?? [], maxEventBytes)
-  for await (const { event, data } of events) {
+  for await (const { event, data, isWholeBody } of events) {
     if (data === '[DONE]') {
       yield reader.finish()
       // The reply is complete, so a later error changes nothing.
@@ -40,9 +46,10 @@ export async function* readReply({ body, headers }: Response): AsyncGenerator<Ch
       return
     }
     const chunk = JSON.parse(data) as Data | null
-    if (event === 'error' || chunk?.error) {
+    if (isWholeBody && !Array.isArray(chunk?.choices)) throw await refusal(chunk)
+    if (event === 'error' || chunk?.error || chunk?.object === 'error') {
       const { APIError } = await import('openai')
-      throw new APIError(undefined, (chunk?.error ?? chunk ?? {}) as object, undefined, headers)
+      throw new APIError(undefined, (chunk?.error || chunk || {}) as object, undefined, headers)
     }
     // `yield*` would wait for each delta twice.
     for (const delta of reader.read(chunk)) yield delta
@@ -66,20 +73,22 @@ class ReplyReader {
    *
    * @throws Error if the chunk is malformed
    */
-  read(chunk: ChatCompletionChunk | null): ChatDelta[] {
+  read(chunk: Data | null): ChatDelta[] {
     const deltas: ChatDelta[] = []
     const choice: Choice | undefined = chunk?.choices?.[0]
     if (choice !== undefined) {
-      const { content, refusal, tool_calls: calls, reasoning_content, reasoning }: Delta = choice.delta ?? {}
+      const said: Delta = choice.delta ?? choice.message ?? {}
+      const { content, refusal, tool_calls: calls, reasoning_content, reasoning } = said
       const thought = reasoning_content || reasoning
       if (thought) deltas.push({ type: 'reasoning', text: typeof thought === 'string' ? thought : '' })
-      if (content) deltas.push(textOf(content))
+      if (Array.isArray(content)) deltas.push(...content.flatMap(partOf))
+      else if (content) deltas.push(textOf(content))
       if (refusal) {
         this.#refuses = true
         deltas.push(textOf(refusal))
       }
       for (const call of calls ?? []) deltas.push(this.#calls.read(call))
-      this.#reason = choice.finish_reason ?? this.#reason
+      this.#reason = choice.finish_reason || this.#reason
     }
     // The usage comes in the last chunk, in a chunk after it, or in every chunk.
     const usage = readUsage(chunk?.usage)
@@ -109,6 +118,34 @@ function textOf(text: unknown): ChatDelta {
   return { type: 'text', text }
 }
 
+/** Reads a part of a content: text, or thoughts in a list of parts of their own. Other parts add nothing. */
+function partOf(part: unknown): ChatDelta[] {
+  const { type, text } = Object(part) as { readonly type?: unknown; readonly text?: unknown }
+  if (type === 'text') return [textOf(text)]
+  return type === 'thinking' || type === 'reasoning' ? [{ type: 'reasoning', text: thoughtOf(part) }] : []
+}
+
+/** Reads the text of thoughts, or of their parts. */
+function thoughtOf(part: unknown): string {
+  const { thinking, summary, text = '' } = Object(part) as Readonly<Record<string, unknown>>
+  const said = thinking ?? summary ?? text
+  return Array.isArray(said) ? said.map(thoughtOf).join('') : String(said)
+}
+
+/**
+ * Makes the SDK's error of an answer that has an error in spite of the status of a success, such as LM Studio's. Without a
+ * status of its own, it is about the request.
+ */
+export async function refusal(answer: unknown): Promise<Error> {
+  const { APIError } = await import('openai')
+  const error = Object(answer).error || answer
+  const { code, type } = Object(error) as { readonly code?: unknown; readonly type?: unknown }
+  const own = Number(code)
+  const isStatus = Number.isInteger(own) && own >= 400 && own < 600
+  const status = isStatus ? own : /rate_?limit/.test(`${code} ${type}`) ? 429 : 400
+  return new APIError(status, error, undefined, new Headers())
+}
+
 /** A reply that had to call a tool ends with `stop`. Other servers have further reasons. */
 function finishReason(reason: string, hasCalls: boolean): ChatFinishReason {
   const known = reasons[reason] ?? 'stop'
@@ -121,38 +158,4 @@ function readUsage(usage: CompletionUsage | null | undefined): Extract<ChatDelta
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
   const counted = [inputTokens, outputTokens].every((tokens) => Number.isSafeInteger(tokens) && tokens >= 0)
   return counted ? { type: 'usage', inputTokens, outputTokens } : null
-}
-
-type CallPiece = Partial<ChatCompletionChunk.Choice.Delta.ToolCall>
-/** The limit of the contract. */
-const maxCalls = 1000
-
-type ToolCallDelta = Extract<ChatDelta, { type: 'tool_call' }>
-
-/**
- * Assigns the pieces of tool calls to their calls. In OpenAI's form, a call has an index, and its first piece has id and
- * name. Other servers leave out the index or the id, use index 0 for all calls, or repeat id and name.
- */
-class ToolCalls {
-  readonly #calls: { readonly index: unknown; readonly id: string }[] = []
-
-  /** The number of calls that have begun. */
-  get count(): number {
-    return this.#calls.length
-  }
-
-  /** @throws Error if a call has no name, or there are too many calls */
-  read(piece: CallPiece): ToolCallDelta {
-    const { index, id = '', function: { name, arguments: text } = {} } = piece
-    const known = this.#calls.findLastIndex(
-      (call) => (index === undefined || call.index === index) && (!id || call.id === id),
-    )
-    const args = text ? { arguments: typeof text === 'string' ? text : JSON.stringify(text) } : {}
-    if (known >= 0) return { type: 'tool_call', index: known, ...args }
-    if (typeof name !== 'string' || name === '') throw new Error('A tool call of the reply has no name.')
-    if (this.count >= maxCalls) throw new Error(`The reply has more than ${maxCalls} tool calls.`)
-    const call = { index, id: id || `call_${this.count}` }
-    this.#calls.push(call)
-    return { type: 'tool_call', index: this.count - 1, id: call.id, name, ...args }
-  }
 }

@@ -2,11 +2,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { inspect } from 'node:util'
 import type { ModelHttpAnswer } from '@nodekeep/plugin-sdk/conformance/ai'
+import { modelServer } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
 import { providerError } from '../src/failures.ts'
 import { chat, key, providerOf, subject } from './fixtures/chatting.ts'
 import { begin, sendJson } from './openai-server.ts'
 import { delta, event } from './openai-wire.ts'
+
+const nowhere = modelServer({ name: 'openai', url: 'http://127.0.0.1:1', setting: 'ai-openai.baseURL', key })
 
 test('The message of a server about a request is passed on in every form', async (t) => {
   const { server, provider } = await subject(t)
@@ -62,6 +65,12 @@ test('The error of an address without the API differs from that of an unknown mo
     server.answer = (response) => response.writeHead(404).end(body)
     await t.rejects(chat(provider, { model: 'some/one' }), { code: 'NOT_FOUND', permanent: true }, body)
   }
+  // A login page, or the page of another server.
+  server.answer = (response) =>
+    response
+      .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+      .end('<h1>Log in to use the model</h1>')
+  await t.rejects(chat(provider), noApi, 'a page')
   const { href } = new URL('/', server.url)
   const lost = providerOf(server, { endpoint: href.slice(0, -1) })
   await t.rejects(chat(lost), noApi, 'The version is missing.')
@@ -166,23 +175,21 @@ test('A server without HTTP is an upstream error', async (t) => {
 })
 
 test('A server that is too slow has another error than a server that fails', async (t) => {
-  const failing = { name: 'openai', section: 'ai-openai', endpoint: 'http://127.0.0.1:1', key }
   for (const [thrown, code] of [
     [new Error('Request timed out.'), 'UPSTREAM_TIMEOUT'],
     [Object.assign(new Error('read ETIMEDOUT'), { code: 'ETIMEDOUT' }), 'UPSTREAM_TIMEOUT'],
     [Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }), 'UPSTREAM_ERROR'],
   ] as const) {
-    t.match(providerError(failing, thrown), { code, permanent: false }, thrown.message)
+    t.match(providerError(nowhere, thrown), { code, permanent: false }, thrown.message)
   }
 })
 
 test('A connection that idles too long within a reply is a timeout', async (t) => {
-  const call = { name: 'openai', section: 'ai-openai', endpoint: 'http://127.0.0.1:1', key }
   for (const [code, expected] of [
     ['UND_ERR_BODY_TIMEOUT', 'UPSTREAM_TIMEOUT'],
     ['UND_ERR_SOCKET', 'UPSTREAM_ERROR'],
   ] as const) {
     const thrown = new TypeError('terminated', { cause: Object.assign(new Error('…'), { code }) })
-    t.match(providerError(call, thrown), { code: expected, permanent: false })
+    t.match(providerError(nowhere, thrown), { code: expected, permanent: false })
   }
 })

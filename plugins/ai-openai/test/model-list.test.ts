@@ -24,6 +24,8 @@ test('The provider reads lists of models in every form', async (t) => {
   }
   server.answer = (response) => response.writeHead(200).end('<html>')
   await t.rejects(list(), { code: 'UPSTREAM_ERROR' })
+  server.answer = (response) => sendJson(response, 200, { error: 'Unexpected endpoint. (GET /models)' })
+  await t.rejects(list(), { permanent: true, message: /It says: Unexpected endpoint\. \(GET \/models\)$/ })
   server.answer = (response) => response.writeHead(404).end()
   await t.rejects(list(), {
     code: 'UPSTREAM_ERROR',

@@ -8,6 +8,7 @@ import {
 import { providerFailure } from '../provider-failure.ts'
 import { bytesOf, isWellFormed } from './delta.ts'
 import { ProviderStream } from './provider-stream.ts'
+import { ThinkTags } from './think-tags.ts'
 
 export interface CallLimits {
   /** Longest wait for each piece, up to the first piece of the reply, in milliseconds. */
@@ -123,6 +124,7 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
 
   async *#read(): AsyncGenerator<ReplyDelta, undefined> {
     const calls = new Set<number>()
+    const tags = new ThinkTags()
     let pieces = 0
     let empty = 0
     let begun = false
@@ -137,6 +139,8 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
         pieces += 1
         if (delta.type === 'finish') {
           this.#end('finished')
+          const held = tags.end()
+          if (held !== '') yield { type: 'text', text: held }
           if (this.#usage !== null) yield this.#usage
           yield delta
           return
@@ -145,9 +149,11 @@ export class ProviderCall implements AsyncIterator<ReplyDelta, undefined> {
         if (empty > maxEmptyPieces) throw saysNothing(this.#name)
         isEmptyText = delta.type === 'text' && delta.text === ''
         hasWorked ||= !isEmptyText
-        if (delta.type === 'tool_call' || (delta.type === 'text' && delta.text !== '')) {
-          begun = true
-          yield delta
+        if (delta.type === 'tool_call' || delta.type === 'text') {
+          const text = delta.type === 'text' ? tags.add(delta.text) : tags.end()
+          begun ||= text !== '' || delta.type === 'tool_call'
+          if (text !== '') yield { type: 'text', text }
+          if (delta.type === 'tool_call') yield delta
         }
         if (pieces % piecesPerTurn === 1) await new Promise((resolve) => setImmediate(resolve))
       }

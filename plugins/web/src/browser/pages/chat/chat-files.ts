@@ -110,10 +110,18 @@ export class ChatFiles {
   }
 }
 
-/** Returns a text as a title that a file name can have; empty if nothing is left. */
+/**
+ * Returns a text as a title that a file name can have; empty if nothing is left. The joiners U+200C and U+200D stay within
+ * it: words of several scripts need them, and so do emoji of several people.
+ */
 export function titleFrom(text: string): string {
-  const words = text.replace(/[/\\\p{C}\s]+/gu, ' ').trim()
-  return [...words.toWellFormed()].slice(0, titleLength).join('').trim()
+  const words = text.replace(/[\/\\\s[\p{C}--[\u200c\u200d]]]+/gv, ' ').toWellFormed()
+  let title = ''
+  for (const { segment } of new Intl.Segmenter().segment(words.replace(/^[\s\u200c\u200d]+/v, ''))) {
+    if ([...title, ...segment].length > titleLength) break
+    title += segment
+  }
+  return title.replace(/[\s\u200c\u200d]+$/v, '')
 }
 
 /** Returns the title in the name of a file. */
