@@ -12,7 +12,7 @@ export function releaseName({ version, platform }: Pick<ReleaseFile, 'version' |
  * Packs the folder of a release as `<into>/nodekeep-<version>-<os>-<arch>.tar.gz`. The same content gives the same bytes:
  * files are in order, `release.json` first, and have no owner, one of two modes, and the date of the build.
  *
- * @param level the level of compression, 1 to 9
+ * @param level the level of compression, 0 to 9
  * @returns the path of the archive
  */
 export async function packRelease(folder: string, into: string, level = 9): Promise<string> {

@@ -1,6 +1,19 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -100,10 +113,27 @@ t.test(
 t.test(
   'the same content gives the same bytes, whatever the times, owners and order on the disk',
   async (t) => {
-    const again = join(work, 'again')
-    await mkdir(again)
-    const file = await packRelease(release, again, 1)
-    t.ok((await readFile(file)).equals(await readFile(archive)))
+    const version = { version: '1.0.0', platform: 'any', buildDate: '2026-11-01T00:00:00.000Z' }
+    const contents = Object.entries({
+      'release.json': JSON.stringify(version),
+      'bin/program': '#!/bin/sh\n',
+      'lib/b.js': 'b',
+      'lib/a.js': 'a',
+    })
+    const packed = async (folder: string, files: typeof contents, mask: number, owner: number) => {
+      for (const [path, content] of files) {
+        const file = join(work, folder, path)
+        await mkdir(dirname(file), { recursive: true })
+        await writeFile(file, content)
+        await chmod(file, (path.startsWith('bin/') ? 0o777 : 0o666) & ~mask)
+        await utimes(file, owner, mask)
+        if (process.getuid?.() === 0) await chown(file, owner, owner)
+      }
+      return readFile(await packRelease(join(work, folder), join(work, folder), 1))
+    }
+    const one = await packed('one copy', contents, 0o022, 0)
+    const other = await packed('other copy', contents.toReversed(), 0o077, 1)
+    t.ok(one.equals(other))
   },
 )
 

@@ -10,6 +10,9 @@ export interface Seen {
   readonly count: number
 }
 
+/** Requests at a time. A busy machine answers later than the next request is due, and more of them would make it busier. */
+const maxOpen = 10
+
 /** Asks every 10 ms, each time on a connection of its own, while something happens. */
 export async function pollDuring(url: URL, work: () => Promise<unknown>): Promise<Seen> {
   const failures: string[] = []
@@ -25,6 +28,7 @@ export async function pollDuring(url: URL, work: () => Promise<unknown>): Promis
   }
   const polling = (async () => {
     while (!isOver) {
+      while (open.size >= maxOpen) await Promise.race(open)
       count += 1
       const one = poll().finally(() => open.delete(one))
       open.add(one)

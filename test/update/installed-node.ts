@@ -231,7 +231,7 @@ export class InstalledNode {
     const writing = (async () => {
       while (!isOver) {
         await this.write()
-        await delay(20)
+        await delay(100)
       }
     })()
     try {

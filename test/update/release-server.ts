@@ -51,7 +51,7 @@ export async function serveReleases(folder: string): Promise<ReleaseServer> {
     version: firstVersion,
     trustedRoot: join(repository.folder, 'metadata/root.json'),
   })
-  const archive = await packRelease(built, folder, 1)
+  const archive = await packRelease(built, folder, 0)
   const server = await serveFolder(repository.folder)
   return {
     url: server.url,
@@ -64,7 +64,7 @@ export async function serveReleases(folder: string): Promise<ReleaseServer> {
       await change?.(release)
       const into = join(folder, 'packed')
       await mkdir(into, { recursive: true })
-      const file = await packRelease(release, into, 1)
+      const file = await packRelease(release, into, 0)
       await addReleases(repository, [{ file, notes: (of) => `Notes of ${of}` }], [key])
       await Promise.all([release, file].map((path) => rm(path, { recursive: true })))
       return join(repository.folder, 'targets', platform, basename(file))

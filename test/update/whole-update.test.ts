@@ -12,7 +12,7 @@ import { serveReleases, setVersion } from './release-server.ts'
 import { UpdatePage } from './update-page.ts'
 
 // The packages are packed here outside of a full run.
-t.setTimeout(300_000)
+t.setTimeout(390_000)
 
 const work = await mkdtemp(join(tmpdir(), 'nodekeep-whole-update-'))
 t.teardown(() => rm(work, { recursive: true, force: true }))
