@@ -7,7 +7,7 @@ import { createTestNode } from '../../src/testing/create-test-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 // It runs many commands, one after the other. On a busy machine, they take longer than the default.
-tap.setTimeout(120_000)
+tap.setTimeout(300_000)
 
 /** Adds a plugin with a secret to the folder. */
 async function addPlugin(path: string): Promise<void> {
