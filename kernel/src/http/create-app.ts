@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { collectRoutes } from './collect-routes.ts'
 import { type MountedRoute, routerOptions } from './route-table.ts'
 import { sendError } from './send-error.ts'
+import { createSerializerCompiler } from './serializer.ts'
 import { logAs, type SharedHooksOptions, sharedHooks } from './shared-hooks.ts'
 import { createValidatorCompiler, formatSchemaErrors, type SharedSchemas } from './validator.ts'
 
@@ -34,10 +35,11 @@ export async function createApp(options: AppOptions): Promise<App> {
     pluginTimeout: options.loadTimeoutMs,
     routerOptions,
     schemaController: {
-      // With a compiler given here, Fastify does not load its own one, whose form its types declare. It asks for
-      // another compiler whenever shared schemas were added.
+      // With compilers given here, Fastify does not load its own ones, whose forms its types declare. It asks for
+      // other compilers whenever shared schemas were added.
       compilersFactory: {
         buildValidator: (shared: SharedSchemas) => createValidatorCompiler(shared) as never,
+        buildSerializer: createSerializerCompiler as never,
       },
     },
     schemaErrorFormatter: formatSchemaErrors,

@@ -1,4 +1,5 @@
 import { PassThrough, Writable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 
 /** The result of a command. */
 export interface CommandOutcome {
@@ -36,6 +37,7 @@ export async function runCommand(
         done()
       },
     })
+  const atExit: (() => void)[] = []
   const process = {
     stdin: new PassThrough().end(),
     stdout: capture('stdout'),
@@ -43,8 +45,11 @@ export async function runCommand(
     env,
     exitCode: 0,
     cwd: () => cwd,
-    once: () => {},
+    once: (event: string, listener: () => void) => event === 'exit' && atExit.push(listener),
   }
   await run(args, [], process)
+  // Node reports an unhandled rejection one turn later.
+  await setImmediate()
+  for (const listener of atExit) listener()
   return { code: process.exitCode, ...written }
 }

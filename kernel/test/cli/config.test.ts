@@ -1,4 +1,3 @@
-// In a process of its own: its commands leave listeners for faults of plugins, which end with their process.
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +7,7 @@ import { createTestNode } from '../../src/testing/create-test-node.ts'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
 // It runs many commands, one after the other. On a busy machine, they take longer than the default.
-tap.setTimeout(120_000)
+tap.setTimeout(300_000)
 
 /** Adds a plugin with a secret to the folder. */
 async function addPlugin(path: string): Promise<void> {

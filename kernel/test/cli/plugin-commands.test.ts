@@ -1,4 +1,3 @@
-// In a process of its own: its commands leave listeners for faults of plugins, which end with their process.
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -63,16 +63,6 @@ export default definePlugin({ id: 'login-test', contributes: { logins: LoginProv
   )
 }
 
-test('nodekeep without a command starts the node, and Ctrl+C stops it', async (t) => {
-  const folder = await commandFolder(t)
-  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0', '--data', 'elsewhere'] })
-  t.ok(
-    (await readdir(join(folder.path, 'elsewhere'))).includes('state.sqlite'),
-    'the folder of a flag is relative to the working directory',
-  )
-  t.same(await node.end('SIGINT'), { code: 0, signal: null })
-})
-
 test('`npm start --` takes the same flags', async (t) => {
   const folder = await commandFolder(t)
   const args = ['--port', '0', '--config', join(folder.path, 'nodekeep.json'), '--data', folder.data]
@@ -82,7 +72,7 @@ test('`npm start --` takes the same flags', async (t) => {
   await node.end('SIGINT')
 })
 
-test('flags override the environment, and the environment overrides the file', async (t) => {
+test('flags override the environment, which overrides the file, and Ctrl+C stops a node without a command', async (t) => {
   const folder = await commandFolder(t, { server: { port: 1 }, data: './from-file', log: { level: 'debug' } })
   await writeFile(join(folder.path, 'other.json'), '{ "server": { "drainSeconds": 3 } }')
   const env = {
@@ -96,6 +86,7 @@ test('flags override the environment, and the environment overrides the file', a
   t.ok(node.stderr().includes(join(folder.path, 'from-flag')))
   t.not(node.url.port, '1')
   const visible = (await readdir(folder.path)).filter((name) => name !== '.cache')
+  // The folder of a flag is relative to the working directory.
   t.same(visible.sort(), ['from-flag', 'nodekeep.json', 'other.json'])
   t.equal((await node.end('SIGTERM')).code, 0)
 
@@ -104,7 +95,7 @@ test('flags override the environment, and the environment overrides the file', a
     env: { ...env, NODEKEEP_LOG__LEVEL: 'info' },
   })
   t.ok(fromEnvironment.stderr().includes(env.NODEKEEP_DATA))
-  t.equal((await fromEnvironment.end('SIGTERM')).code, 0)
+  t.same(await fromEnvironment.end('SIGINT'), { code: 0, signal: null })
 })
 
 test('a node answers its open requests before it stops', async (t) => {

@@ -92,7 +92,7 @@ test('a client that disconnects at any moment leaves no connection and no timer'
     'after a broken handshake': rawRequest('GET', '/socket', { ...upgrade, 'sec-websocket-key': 'no' }),
   }
   for (const [moment, bytes] of Object.entries(moments)) {
-    await breakOff(node, bytes, 30)
+    await breakOff(node, bytes, 12)
     await until(() => openAnswers === 0)
     await until(() => resources() === '')
     t.pass(`${moment}: no connection and no timer is left`)

@@ -75,3 +75,22 @@ test('a shared schema converts the texts of a query', async (t) => {
   t.strictSame(await answer.json(), { query: { count: 7, done: true } })
   t.equal((await node.fetch('/notes?count=seven')).status, 400)
 })
+
+test('a response schema that refers to a shared one means that of its own plugin', async (t) => {
+  const response = { 200: { $ref: 'Shown#' } }
+  const showing = (id: string, key: string) =>
+    definePlugin({
+      id,
+      setup({ routes }) {
+        routes((app) => {
+          app.addSchema({ $id: 'Shown', type: 'object', properties: { [key]: { type: 'integer' } } })
+          app.get(`/${id}`, { config: access, schema: { response } }, async () => ({ a: 1, b: 2 }) as never)
+        })
+      },
+    })
+  const node = await createTestNode({ plugins: [showing('one', 'a'), showing('two', 'b')] })
+  t.teardown(() => node.stop())
+  t.strictSame(await (await node.fetch('/one')).json(), { a: 1 })
+  t.strictSame(await (await node.fetch('/two')).json(), { b: 2 })
+  t.equal((await node.fetch('/two', { method: 'HEAD' })).status, 200)
+})

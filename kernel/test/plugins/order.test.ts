@@ -54,7 +54,7 @@ test('the order blocks exactly the plugins without a provider, in a circle, or b
         [...blocked.values()].every((reason) => reason.endsWith('.'))
       )
     }),
-    { numRuns: 3000 },
+    { numRuns: 500 },
   )
 })
 
@@ -70,7 +70,7 @@ test('providers come before dependents', async () => {
           .every((provider) => Number(place.get(provider.id)) < Number(place.get(id))),
       )
     }),
-    { numRuns: 3000 },
+    { numRuns: 500 },
   )
 })
 
@@ -90,7 +90,7 @@ test('optional services block no plugin and come first where possible', async ()
           .every((provider) => ids.indexOf(provider.id) < ids.indexOf(id)),
       )
     }),
-    { numRuns: 3000 },
+    { numRuns: 500 },
   )
 })
 

@@ -9,5 +9,6 @@ export interface CommandProcess {
   readonly env: NodeJS.ProcessEnv
   exitCode?: number | string | null | undefined
   cwd(): string
-  once(signal: NodeJS.Signals, listener: () => void): unknown
+  /** Calls the listener at a signal, or when the command is over. */
+  once(event: NodeJS.Signals | 'exit', listener: () => void): unknown
 }

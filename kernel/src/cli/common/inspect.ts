@@ -35,7 +35,10 @@ export async function inspect(options: ConfigurationOptions, process: CommandPro
   )
   const records = new PluginRecords()
   // Node reports an unhandled rejection one turn later, so the watch goes on until the command ends.
-  watchFaults((thrown, context) => records.originOf(thrown, context))
+  process.once(
+    'exit',
+    watchFaults((thrown, context) => records.originOf(thrown, context)),
+  )
   records.loaded(
     await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: faultReporter(process) }),
   )

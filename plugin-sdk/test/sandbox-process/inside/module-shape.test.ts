@@ -71,13 +71,13 @@ test('any other bytes are read in bounded time, or are a RangeError', async (t) 
       for (const [at, byte] of changed) bytes[8 + (at % (bytes.length - 8))] = byte
       return isShapeOrRangeError(bytes) && isShapeOrRangeError(bytes.subarray(0, end % bytes.length))
     }),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   )
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) =>
       isShapeOrRangeError(Buffer.concat([encode(null), bytes])),
     ),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   )
   t.ok(performance.now() - began < 20_000)
 })
