@@ -33,7 +33,7 @@ const mostDirty = 10_000
 /** Milliseconds after which a change without an answer does not happen any more. A silent request ends after five minutes. */
 const latestChangeMs = 10 * 60_000
 
-export interface EngineServices {
+interface EngineServices {
   readonly state: SyncState
   readonly disk: Disk
   readonly remote: Remote
