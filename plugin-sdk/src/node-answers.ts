@@ -485,7 +485,7 @@ export interface NodeAnswers {
     wayBack: {
       version: string
       /**
-       * The end of the way back.
+       * The time until which the node can go back.
        */
       until: string
       /**

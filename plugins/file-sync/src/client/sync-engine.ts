@@ -1,13 +1,15 @@
 import type { ServerMessage, WireChange } from '../protocol/messages.ts'
 import { applyStep } from './apply-step.ts'
-import { DeletionGuard, type DeletionLimits } from './deletion-guard.ts'
+import type { DeletionLimits } from './deletion-guard.ts'
+import { FailedSteps } from './failed-steps.ts'
 import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
-import { PathTree } from './path-tree.ts'
 import type { Clock, Disk, Random, Remote } from './ports.ts'
 import type { Step } from './reconcile.ts'
-import { isRemoval, Replicas } from './replicas.ts'
+import { RemoteAnswers } from './remote-answers.ts'
+import { Replicas } from './replicas.ts'
 import { listRemote, scanLocal, scanRemote } from './scan.ts'
 import { Scans } from './scans.ts'
+import { StepOrder } from './step-order.ts'
 import { SyncFailure } from './sync-failure.ts'
 import { foldersAbove, isSyncPath } from './sync-paths.ts'
 import type { SyncState } from './sync-state.ts'
@@ -22,28 +24,16 @@ const scanAllEveryMs = 60 * 60_000
 const firstPauseMs = 500
 const longestPauseMs = 60_000
 
-/**
- * Attempts at a step before a person gets a message. If the same step has met the same entries each time, it is not tried again before
- * something changes: the disk may have another idea of its names than the client.
- */
-const mostAttempts = 6
-
 /** A connection that lasts for fewer milliseconds is a failed attempt: a node could send a reset with each. */
 const shortConnectionMs = 5000
 
 /** Number of dirty paths of the node, from which on changes are not acknowledged. The node then sends no more of them. */
 const mostDirty = 10_000
 
-/**
- * Milliseconds for which a file must be missing here before it is removed from the node. Programs that save a file may remove it for
- * a short time, and a file that moved may be missed at its former path before it is seen at the new one.
- */
-const removalPauseMs = 1000
-
 /** Milliseconds after which a change without an answer does not happen any more. A silent request ends after five minutes. */
 const latestChangeMs = 10 * 60_000
 
-export interface EngineServices {
+interface EngineServices {
   readonly state: SyncState
   readonly disk: Disk
   readonly remote: Remote
@@ -59,16 +49,6 @@ export interface EngineOptions {
   readonly onStep?: (path: string, step: Step['do']) => void
   /** Called after each change of the status. */
   readonly onStatus?: (status: SyncStatus) => void
-}
-
-/** A step that has failed. */
-interface FailedStep {
-  /** Attempts in a row. */
-  readonly attempts: number
-  /** The step, and the entries of both sides that it met. */
-  readonly situation: string
-  /** Attempts in a row that did not find this situation, as if it had changed, although it is the same after each scan. */
-  readonly vain: number
 }
 
 /** The present activity of a client. */
@@ -97,10 +77,11 @@ export class SyncEngine {
   readonly replicas: Replicas
   readonly #services: EngineServices
   readonly #options: EngineOptions
-  readonly #guard: DeletionGuard
-  readonly #failed = new PathTree<FailedStep>()
+  readonly #failed: FailedSteps
   readonly #localScans = new Scans()
   readonly #remoteScans = new Scans()
+  readonly #remoteAnswers: RemoteAnswers
+  readonly #order: StepOrder
   /** Acknowledges the last changes. `null` if that is done. */
   #ack: (() => void) | null = null
   readonly #end = new AbortController()
@@ -109,11 +90,6 @@ export class SyncEngine {
   /** Counts the resets of the node or of its journal. */
   #resets = 0
   #rules: string | null = null
-  /** Counts the answers of scans of the node. */
-  #remoteAnswers = 0
-  /** The answers that were of the node to which this client is connected. */
-  #confirmedAnswers = 0
-  #confirming: Promise<void> | null = null
   #isListing = false
   /** Failed listings in a row. */
   #failedLists = 0
@@ -121,7 +97,6 @@ export class SyncEngine {
   #isPaused = false
   #isRetrying = false
   #isEndingChanges = false
-  #heldDeletions: number | null = null
   #trouble: string | null = null
   /** The mount that the node waits for, in a sentence. */
   #waiting: string | null = null
@@ -134,9 +109,21 @@ export class SyncEngine {
   constructor(services: EngineServices, options: EngineOptions) {
     this.#services = services
     this.#options = options
-    this.#progressAt = services.clock.elapsed()
-    this.replicas = new Replicas(services.state, services.disk)
-    this.#guard = new DeletionGuard(options.deletionLimits)
+    const { state, clock } = services
+    this.#progressAt = clock.elapsed()
+    this.replicas = new Replicas(state, services.disk)
+    this.#failed = new FailedSteps(state, this.replicas)
+    this.#remoteAnswers = new RemoteAnswers(services.remote)
+    const orderServices = {
+      state,
+      replicas: this.replicas,
+      localScans: this.#localScans,
+      remoteScans: this.#remoteScans,
+      failed: this.#failed,
+      clock,
+      after: (ms: number, change: () => void) => this.#after(ms, change),
+    }
+    this.#order = new StepOrder(orderServices, options.deletionLimits)
   }
 
   /**
@@ -168,6 +155,7 @@ export class SyncEngine {
   get status(): SyncStatus {
     const { replicas } = this
     const { dirtyRemote, position, common } = this.#services.state
+    const { heldDeletions } = this.#order
     const open =
       replicas.dirty.size +
       replicas.retryLater.size +
@@ -180,10 +168,10 @@ export class SyncEngine {
     return {
       isConnected,
       isPaused: this.#isPaused,
-      isIdle: isConnected && isWhole && open === (this.#heldDeletions === null ? 0 : replicas.removals.size),
+      isIdle: isConnected && isWhole && open === (heldDeletions === null ? 0 : replicas.removals.size),
       synced: common.size,
       open,
-      heldDeletions: this.#heldDeletions,
+      heldDeletions,
       problems: replicas.problems,
       trouble: this.#trouble ?? this.#waiting,
     }
@@ -211,11 +199,11 @@ export class SyncEngine {
 
   /** Lets the deletions happen that wait for the person. */
   confirmDeletions(): void {
-    this.#guard.confirm(this.#heldDeletions ?? 0)
+    this.#order.confirmDeletions()
     this.#proceed()
   }
 
-  /** Scans at everything on the disk, and tries again what was not possible. */
+  /** Scans everything on the disk, and tries again what was not possible. */
   scanAll(): void {
     this.#tryAgain('/')
     this.#hint(['/'])
@@ -377,88 +365,8 @@ export class SyncEngine {
       return () => this.#scan(path, this.#remoteScans, () => this.#scanRemote(path))
     }
     if (!this.#isScanned || this.#isPaused) return null
-    return this.#nextStep() ?? (this.#isScanning ? null : this.#nextRemoval())
-  }
-
-  get #isScanning(): boolean {
-    return this.#localScans.isRunning || this.#remoteScans.isRunning
-  }
-
-  #nextStep(): (() => Promise<void>) | null {
-    const { replicas } = this
-    for (const path of replicas.dirty) {
-      if (replicas.isBusy(path) || this.#isUnseen(path)) continue
-      const step = replicas.stepFor(path)
-      if (this.#waitsForScans(path, step)) return null
-      replicas.dirty.delete(path)
-      replicas.removals.delete(path)
-      if (step.do === 'nothing') {
-        // The path may be left alone now, for another reason.
-        if (this.#forgetFailure(path)) replicas.stepFor(path)
-        continue
-      }
-      if (!isRemoval(step)) return () => this.#make(path, step)
-      this.#addRemoval(path, step)
-    }
-    return !this.#isScanning && replicas.wake() ? this.#nextStep() : null
-  }
-
-  /**
-   * Whether scans must end before a step. An upload may be the move of a file that a scan of the disk finds gone, and a download that
-   * of one that the node has moved. A client sees its own changes, so neither waits for scans of the side that it changes.
-   */
-  #waitsForScans(path: string, { do: what }: Step): boolean {
-    if (!this.#isScanning) return false
-    if (this.#localScans.meets(path) || this.#remoteScans.meets(path)) return true
-    if (what === 'upload' || what === 'makeRemoteFolder') return this.#localScans.isRunning
-    if (what === 'download' || what === 'makeLocalFolder') return this.#remoteScans.isRunning
-    return true
-  }
-
-  /** Whether a path waits for a scan that failed. What is known of it may be old. */
-  #isUnseen(path: string): boolean {
-    return this.#localScans.awaits(path) || this.#remoteScans.awaits(path)
-  }
-
-  #addRemoval(path: string, { do: what }: Step): void {
-    const isFile = this.#services.state.common.get(path)?.type === 'file'
-    const removal = { isFile, isDue: what !== 'removeRemote' || !isFile }
-    this.replicas.removals.set(path, removal)
-    if (removal.isDue) return
-    this.#after(removalPauseMs, () => {
-      removal.isDue = true
-    })
-  }
-
-  /** Removals come last: what is missing at one path may have moved to another. */
-  #nextRemoval(): (() => Promise<void>) | null {
-    const { replicas } = this
-    const { removals } = replicas
-    this.#heldDeletions = null
-    for (const path of replicas.dirty) if (!this.#isUnseen(path)) return null
-    for (const [path, { isFile, isDue }] of removals.entries()) {
-      if (replicas.isBusy(path) || !isDue || this.#isUnseen(path)) continue
-      const step = replicas.stepFor(path)
-      if (!isRemoval(step)) {
-        removals.delete(path)
-        if (step.do !== 'nothing') return () => this.#make(path, step)
-      } else if (isFile && !this.#allowsRemovals()) {
-        return null
-      } else {
-        removals.delete(path)
-        if (isFile) this.#guard.count(this.#services.clock.elapsed())
-        return () => this.#make(path, step)
-      }
-    }
-    return null
-  }
-
-  #allowsRemovals(): boolean {
-    const { state, clock } = this.#services
-    const { files: planned } = this.replicas.removals
-    const isAllowed = this.#guard.allows(planned, state.files, clock.elapsed())
-    if (!isAllowed) this.#heldDeletions = planned
-    return isAllowed
+    const next = this.#order.next()
+    return next && (() => this.#make(next.path, next.step))
   }
 
   async #make(path: string, step: Step): Promise<void> {
@@ -466,7 +374,7 @@ export class SyncEngine {
     replicas.busy.add(path)
     try {
       if (takesLocalAway(replicas, path, step)) {
-        await this.#confirmAnswers()
+        await this.#remoteAnswers.confirm()
         if (replicas.stepFor(path).do !== step.do) {
           replicas.dirty.add(path)
           return
@@ -474,7 +382,7 @@ export class SyncEngine {
       }
       const { deviceName } = this.#options
       await applyStep({ ...this.#services, replicas, deviceName }, path, step)
-      this.#forgetFailure(path)
+      this.#failed.forget(path)
       replicas.retryLater.delete(path)
       this.#noteProgress()
       this.#options.onStep?.(path, step.do)
@@ -488,48 +396,19 @@ export class SyncEngine {
     }
   }
 
-  /**
-   * Waits until it is certain that all scans were answered by the node that this client is connected to. A node that was restored answers
-   * scans with older files, perhaps before the connection reports the restore.
-   */
-  async #confirmAnswers(): Promise<void> {
-    const answers = this.#remoteAnswers
-    // Steps that are made together share a ping. One that was sent before the latest scan says nothing about it.
-    while (this.#confirmedAnswers < answers) {
-      this.#confirming ??= this.#confirmNow().finally(() => {
-        this.#confirming = null
-      })
-      await this.#confirming
-    }
-  }
-
-  async #confirmNow(): Promise<void> {
-    const answers = this.#remoteAnswers
-    await this.#services.remote.confirm()
-    this.#confirmedAnswers = answers
-  }
-
-  /** Scans again at what was not as expected, at once for the first time. */
+  /** Scans again what was not as expected, at once for the first time. */
   #postpone(path: string, step: Step, error: unknown): void {
     const { replicas } = this
-    const { state } = this.#services
     this.#note(error)
-    const { kind, message } = error as SyncFailure
+    const { kind } = error as SyncFailure
     if (kind === 'unavailable') this.#endChangesLater()
-    const former = this.#failed.get(path)
-    const attempts = (former?.attempts ?? 0) + 1
-    const situation = JSON.stringify([step, replicas.local.get(path), state.remote.get(path)])
-    const formerVain = former?.situation === situation ? former.vain : 0
-    const vain = kind === 'changed' ? formerVain + 1 : formerVain
-    this.#failed.set(path, { attempts, situation, vain })
-    const waitsForChange = kind === 'refused' || vain >= mostAttempts
-    if (waitsForChange || attempts >= mostAttempts) replicas.problems.set(path, message)
+    const { attempts, waitsForChange } = this.#failed.add(path, step, error as SyncFailure)
     if (waitsForChange) {
       replicas.retryLater.delete(path)
       return
     }
     replicas.dirtyLocal.add(path)
-    this.#tryTo(() => state.markDirty(path))
+    this.#tryTo(() => this.#services.state.markDirty(path))
     if (kind === 'changed' && attempts < 3) {
       replicas.dirty.add(path)
     } else {
@@ -538,7 +417,7 @@ export class SyncEngine {
     }
   }
 
-  /** Scans again, when no request can be under way any more, at the paths of the changes that have no answer now. */
+  /** Scans again, when no request can be under way any more, the paths of the changes that have no answer now. */
   #endChangesLater(): void {
     const { state } = this.#services
     const { asks } = state
@@ -551,14 +430,6 @@ export class SyncEngine {
       }
       this.#endChangesLater()
     })
-  }
-
-  /** Forgets that a step of a path has failed. Returns whether one had. */
-  #forgetFailure(path: string): boolean {
-    if (this.#failed.get(path) === undefined) return false
-    this.#failed.delete(path)
-    this.replicas.problems.delete(path)
-    return true
   }
 
   #scan(path: string, scans: Scans, scan: () => Promise<void>): Promise<void> {
@@ -587,7 +458,7 @@ export class SyncEngine {
 
   async #scanRemote(path: string): Promise<void> {
     await scanRemote(this.replicas, this.#services.remote, path)
-    this.#remoteAnswers += 1
+    this.#remoteAnswers.add()
   }
 
   async #list(): Promise<void> {
@@ -599,7 +470,7 @@ export class SyncEngine {
       const listing = await listRemote(remote)
       // The listing may be older than where the changes begin now.
       if (this.#resets === resets) {
-        this.#remoteAnswers += 1
+        this.#remoteAnswers.add()
         state.setListing(listing)
         this.#failedLists = 0
         this.#noteProgress()
