@@ -1,8 +1,8 @@
 import { type Plugin, type SupervisorLink, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
-import { keepReserve, lockDataFolder, releaseReserve } from '@nodekeep/plugin-sdk/data-folder'
+import { makeReserve, lockDataFolder, releaseReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Logger } from 'pino'
-import { applyPlannedRestore } from './backup/restores.ts'
+import { applyPlannedRestore, readLastRestore } from './backup/restores.ts'
 import { removeLeftCopies } from './backup/state-in-backups.ts'
 import { composeKernel } from './composition/compose.ts'
 import { createKernelApp } from './composition/kernel-app.ts'
@@ -150,6 +150,7 @@ async function boot(
   removeLeftCopies(data)
   const backup = applyPlannedRestore(data)
   if (backup !== null) log.warn({ backup }, 'The node was restored from a backup.')
+  const lastRestore = readLastRestore(data)
   const database = await openState(configuration)
   started.defer(() => database.close())
   const accounts = new UserAccounts(database)
@@ -166,6 +167,7 @@ async function boot(
     accounts,
     ownership,
     inlinePlugins: plugins,
+    lastRestore,
     supervisor,
   })
   started.defer(watchFaults((thrown, context) => cradle.records.originOf(thrown, context)))
@@ -210,7 +212,7 @@ async function boot(
   }
 
   async function admit(): Promise<RunningNode> {
-    await keepReserve(data)
+    await makeReserve(data)
     // The command line may have made somebody the owner during a trial.
     if ((await accounts.owner()) !== null) ownership.claimed()
     cradle.health.admitTraffic()
@@ -230,7 +232,7 @@ async function boot(
         log,
         sessions: cradle.sessions,
         clock: cradle.clock,
-        keepReserve: () => keepReserve(data),
+        makeReserve: () => makeReserve(data),
         holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),
         absentPlugins: () => cradle.records.absent,
       }),

@@ -29,7 +29,7 @@ export interface BaseContext<Config> {
    */
   readonly restored: Restored | null
   /**
-   * Another text whenever another version of the plugin or of the node ran last, also after a way back. Data that the plugin makes
+   * Another text whenever another version of the plugin or of the node ran last, also after a rollback. Data that the plugin makes
    * from other data, such as an index, is stale if it was made in another generation: the other version did not keep it.
    */
   readonly generation: string

@@ -85,7 +85,7 @@ export {
 } from './service.ts'
 export type { Migrate, Migration, MigrationChange, StateStore } from './state.ts'
 export { createStorageBackend } from './storage/create-storage-backend.ts'
-export { notAfterNow } from './stored-moments.ts'
+export { notAfterNow } from './stored-times.ts'
 export { clientSignal } from './streaming/client-signal.ts'
 export { EventStream } from './streaming/event-stream.ts'
 export { GatheredText } from './streaming/gathered-text.ts'

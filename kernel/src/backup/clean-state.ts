@@ -35,15 +35,15 @@ interface ListedUser {
  *
  * @param from a copy of the database that nobody uses; it is changed
  * @param to an empty file
- * @param moment the moment of the database's state, in milliseconds since 1970
+ * @param takenAt the time of the database's state, in milliseconds since 1970
  * @returns all users by uuid
  */
-export function cleanState(from: string, to: string, moment: number): Record<string, ListedUser> {
+export function cleanState(from: string, to: string, takenAt: number): Record<string, ListedUser> {
   const connection = new DatabaseSync(from)
   try {
     connection.exec('PRAGMA journal_mode = OFF')
     connection.exec('PRAGMA synchronous = OFF')
-    cleanDatabase(connection, moment)
+    cleanDatabase(connection, takenAt)
     connection.prepare('VACUUM INTO ?').run(to)
     const users = createSql(connection).all(
       'SELECT uuid, username, wallet, owner FROM users ORDER BY created_at, uuid',
@@ -55,10 +55,10 @@ export function cleanState(from: string, to: string, moment: number): Record<str
 }
 
 /** Removes from a database what must not come back. */
-export function cleanDatabase(connection: DatabaseSync, moment: number): void {
+export function cleanDatabase(connection: DatabaseSync, takenAt: number): void {
   for (const statement of Object.values(cleanedTables)) {
     if (statement === null) continue
-    connection.prepare(statement).run(statement.includes(':soon') ? { soon: moment + shortLifeMs } : {})
+    connection.prepare(statement).run(statement.includes(':soon') ? { soon: takenAt + shortLifeMs } : {})
   }
 }
 

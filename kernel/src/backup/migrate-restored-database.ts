@@ -27,10 +27,10 @@ type MigratedDatabase =
  * It blocks its thread.
  *
  * @param file a database that nobody uses
- * @param moment the moment of its state, in milliseconds since 1970
+ * @param takenAt the time of its state, in milliseconds since 1970
  * @throws errors of a full disk
  */
-export function migrateRestoredDatabase(file: string, moment: number): MigratedDatabase {
+export function migrateRestoredDatabase(file: string, takenAt: number): MigratedDatabase {
   let connection: DatabaseSync | undefined
   try {
     connection = new DatabaseSync(file, { enableForeignKeyConstraints: true })
@@ -44,7 +44,7 @@ export function migrateRestoredDatabase(file: string, moment: number): MigratedD
     applySchema(connection, databaseSchema)
     const difference = differingColumn(sql)
     if (difference !== null) return { kind: 'refused', reason: difference }
-    cleanDatabase(connection, moment)
+    cleanDatabase(connection, takenAt)
     return { kind: 'migrated', steps: stepsOfPlugins(sql) }
   } catch (error) {
     if (error instanceof HistoryMismatch) return { kind: 'newer', reason: error.message }

@@ -26,10 +26,10 @@ interface Versions {
  */
 export async function migrateRestoredState(
   dataFolder: string,
-  { file, moment, nodekeep, plugins }: RestoredState,
+  { file, takenAt, nodekeep, plugins }: RestoredState,
   present: Versions,
 ): Promise<void> {
-  const migrated = await callInDatabaseThread('migrateRestoredDatabase', [file, moment.getTime()])
+  const migrated = await callInDatabaseThread('migrateRestoredDatabase', [file, takenAt.getTime()])
   if (migrated.kind === 'refused') {
     throw new NodekeepError(
       'VALIDATION_ERROR',

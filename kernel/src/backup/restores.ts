@@ -28,15 +28,17 @@ import { MountPoints } from './mount-points.ts'
 interface StoredPlan {
   readonly format: 1
   readonly backup: string
+  /** The time of the backup's state. */
   readonly moment: string
   readonly moves: readonly RestoreMove[]
-  /** Set before the first move is made. Until then, the restore can be given up. */
+  /** Set before the first move is made. Until then, nothing was changed. */
   readonly hasBegun?: true
 }
 
 /** The last restore that was applied, and the plugins that have acted on it. */
 interface AppliedRestore {
   readonly backup: string
+  /** The time of the backup's state. */
   readonly moment: string
   readonly acknowledgedBy: readonly string[]
 }
@@ -69,7 +71,7 @@ export class LastRestore {
   restored(plugin: string): Restored | null {
     const { backup, moment, acknowledgedBy } = this.#applied
     if (acknowledgedBy.includes(plugin)) return null
-    return { backup, moment: new Date(moment), acknowledge: async () => this.#acknowledge(plugin) }
+    return { backup, takenAt: new Date(moment), acknowledge: async () => this.#acknowledge(plugin) }
   }
 
   #acknowledge(plugin: string): void {
@@ -81,11 +83,33 @@ export class LastRestore {
   }
 }
 
-/** Reads the last restore that was applied; `null` if there was none. */
+/**
+ * Reads the last restore that was applied; `null` if there was none.
+ *
+ * @throws Error with one line for a person
+ */
 export function readLastRestore(dataFolder: string): LastRestore | null {
   const file = appliedFile(dataFolder)
-  const applied = readJsonSync<AppliedRestore>(file)
-  return applied === null ? null : new LastRestore(file, applied)
+  try {
+    const applied = readJsonSync<AppliedRestore>(file)
+    return applied === null ? null : new LastRestore(file, applied)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new Error(
+      `The record of the last restore is damaged: ${file}. If the node has run since that restore, move this file to another place, then start the node. Otherwise some plugins have not acted on the restore: restore the backup again: nodekeep backup restore FILE`,
+      { cause: error },
+    )
+  }
+}
+
+/** Returns the name of the last backup that was applied. A damaged record counts as none: the next start says what to do about it. */
+function appliedBackup(dataFolder: string): string | null {
+  try {
+    return readJsonSync<AppliedRestore>(appliedFile(dataFolder))?.backup ?? null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
 }
 
 /** Plans restores. */
@@ -101,7 +125,7 @@ export class KernelRestores implements NodeRestores {
 
   async state(): Promise<RestoresState> {
     const planned = readPlan(planFile(this.#dataFolder))?.backup ?? null
-    const applied = readJsonSync<AppliedRestore>(appliedFile(this.#dataFolder))?.backup ?? null
+    const applied = appliedBackup(this.#dataFolder)
     // A start that was killed between its last two steps leaves both. The next one makes the last step.
     return { planned, applied: applied === planned ? null : applied }
   }
@@ -135,7 +159,7 @@ export class KernelRestores implements NodeRestores {
 }
 
 /** Stores a plan. See `plan` of the service `Restores`. */
-export function planRestore(dataFolder: string, { backup, moment, moves: planned }: RestorePlan): void {
+export function planRestore(dataFolder: string, { backup, takenAt, moves: planned }: RestorePlan): void {
   const file = planFile(dataFolder)
   if (readPlan(file)?.hasBegun === true) {
     throw new NodekeepError(
@@ -147,7 +171,7 @@ export function planRestore(dataFolder: string, { backup, moment, moves: planned
   checkPaths(file, moves)
   const mounts = new MountPoints()
   for (const move of moves) checkMove(move, mounts)
-  writeJsonSync(file, { format: 1, backup, moment: moment.toISOString(), moves } satisfies StoredPlan)
+  writeJsonSync(file, { format: 1, backup, moment: takenAt.toISOString(), moves } satisfies StoredPlan)
 }
 
 /**
@@ -215,9 +239,8 @@ function undoPlannedRestore(dataFolder: string): string | null {
 function undoMoves(dataFolder: string, { backup, moves }: StoredPlan): void {
   for (const move of moves) checkUndo(move)
   // The record is the last step of a restore. It would tell plugins of this one.
-  const applied = appliedFile(dataFolder)
   const isApplied = moves.some(({ from }) => from !== null && !isThere(from))
-  if (isApplied && readJsonSync<AppliedRestore>(applied)?.backup === backup) removeDurably(applied)
+  if (isApplied && appliedBackup(dataFolder) === backup) removeDurably(appliedFile(dataFolder))
   for (const move of moves) takeOutAgain(move)
   syncFolders(moves)
   for (const move of moves) bringBack(move)

@@ -9,7 +9,7 @@ import { callInDatabaseThread } from './call-in-database-thread.ts'
 
 /**
  * The databases of the kernel and of the plugins in backups, by their paths in the data folder, and `users.json`. The copies are
- * made directly after the moment, since the write-ahead logs grow until they are complete.
+ * made directly after the states are fixed, since the write-ahead logs grow until they are complete.
  */
 export function stateInBackups(dataFolder: string, databases: DatabaseSnapshots): BackupParticipant {
   return {
@@ -50,8 +50,8 @@ function copiesFolder(dataFolder: string): string {
   return join(dataFolder, 'state-copies')
 }
 
-function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): BackupSnapshot {
-  const copying = copyAll(pinned, folder, moment).finally(() => pinned.release())
+function snapshotOf(pinned: DatabaseSnapshot, folder: string, takenAt: Date): BackupSnapshot {
+  const copying = copyAll(pinned, folder, takenAt).finally(() => pinned.release())
   copying.catch(() => {})
   return {
     omitted: async () => [],
@@ -67,20 +67,20 @@ function snapshotOf(pinned: DatabaseSnapshot, folder: string, moment: Date): Bac
   }
 }
 
-async function copyAll(pinned: DatabaseSnapshot, folder: string, moment: Date): Promise<BackupEntry[]> {
+async function copyAll(pinned: DatabaseSnapshot, folder: string, takenAt: Date): Promise<BackupEntry[]> {
   const entries: BackupEntry[] = []
   for (const [index, path] of pinned.paths.entries()) {
     const file = join(folder, `${index}.sqlite`)
     await pinned.copyTo(path, file)
     if (path !== 'state.sqlite') {
-      entries.push(await fileEntry(path, file, moment))
+      entries.push(await fileEntry(path, file, takenAt))
       continue
     }
     const cleaned = join(folder, 'state.sqlite')
     await writeFile(cleaned, '', { mode: 0o600 })
-    const users = await callInDatabaseThread('cleanState', [file, cleaned, moment.getTime()], pinned.signal)
+    const users = await callInDatabaseThread('cleanState', [file, cleaned, takenAt.getTime()], pinned.signal)
     await rm(file)
-    entries.push(await fileEntry(path, cleaned, moment), textEntry('users.json', users, moment))
+    entries.push(await fileEntry(path, cleaned, takenAt), textEntry('users.json', users, takenAt))
   }
   return entries
 }

@@ -29,7 +29,7 @@ import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
 import { SessionCookies } from '../access/session-cookies.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
-import { type KernelRestores, type LastRestore, readLastRestore } from '../backup/restores.ts'
+import type { KernelRestores, LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { Health } from '../health/health-report.ts'
@@ -76,6 +76,8 @@ interface KernelValues {
   readonly ownership: Ownership
   /** Plugins that an embedding program passed and that need no package, by id. */
   readonly inlinePlugins: Readonly<Record<string, Plugin>>
+  /** The last restore that was applied; `null` if there was none. */
+  readonly lastRestore: LastRestore | null
   /** The supervisor that runs the node; `null` if there is none. */
   readonly supervisor: SupervisorLink | null
 }
@@ -104,8 +106,6 @@ const parts = {
       earliest: cradle.info.buildDate,
     }),
   restores: (cradle: KernelCradle): KernelRestores => createRestores(cradle.configuration),
-  lastRestore: (cradle: KernelCradle): LastRestore | null =>
-    readLastRestore(cradle.configuration.kernel.data),
   trials: (cradle: KernelCradle): KernelTrials => new KernelTrials(cradle.configuration),
   databaseSnapshots: (cradle: KernelCradle): DatabaseSnapshots =>
     new DatabaseSnapshots(cradle.configuration.kernel.data),

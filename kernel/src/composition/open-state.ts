@@ -23,7 +23,7 @@ export async function openState(configuration: Configuration): Promise<StateData
   }
 }
 
-/** Looks into the folders that plugins keep outside of their own, such as those of storages, at folders named by the id of a user. */
+/** Searches the folders that plugins have outside of their own, such as those of storages, for folders of users. */
 async function refuseForgottenFiles(configuration: Configuration, statePath: string): Promise<void> {
   // The start of a plugin tells what is wrong with its configuration.
   const folders = await findPluginFolders(configuration).catch(() => [])

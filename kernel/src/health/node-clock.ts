@@ -79,7 +79,7 @@ export class NodeClock {
   }
 
   /**
-   * The latest moment that has certainly passed: each of the last 24 hours of running ended after it. What cannot be undone goes by
+   * The latest time that has certainly passed: each of the last 24 hours of running ended after it. What cannot be undone goes by
    * it, and not by the clock, which may be years ahead for a while. 1970 until the node has run that long.
    */
   get past(): Date {

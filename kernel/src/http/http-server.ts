@@ -127,7 +127,7 @@ export class HttpServer {
   }
 
   /**
-   * Waits, while the server goes on, until no request is in work for longer than a moment: its body arrives, or its answer has not
+   * Waits, while the server goes on, until no request is in work for 300 ms or more: its body arrives, or its answer has not
    * begun. So uploads count, and answers that stream do not.
    */
   async waitForRequests(waitMs: number, signal: AbortSignal): Promise<void> {

@@ -43,7 +43,7 @@ export class PluginSwitch {
       const record = this.#find(id)
       if (record.state === 'disabled') return record
       this.#refuseIndispensable(record)
-      await this.#remember(id, true)
+      await this.#storeChoice(id, true)
       if (record.isUp) await this.#services.host.takeDown(record)
       record.disabled('switched off at run time')
       logImpaired(this.#services.log, await this.#services.host.bringUp())
@@ -73,7 +73,7 @@ export class PluginSwitch {
           `"${id}" could not be loaded (${record.failure?.message ?? 'see the log'}). Fix the cause and restart the node.`,
         )
       }
-      await this.#remember(id, false)
+      await this.#storeChoice(id, false)
       record.stopped()
       logImpaired(this.#services.log, await this.#services.host.renew(record))
       await this.#services.storeScopes()
@@ -109,7 +109,7 @@ export class PluginSwitch {
     }
   }
 
-  async #remember(id: string, off: boolean): Promise<void> {
+  async #storeChoice(id: string, off: boolean): Promise<void> {
     const ids = new Set(await readSwitchedOff(this.#services.state))
     if (off) ids.add(id)
     else ids.delete(id)

@@ -1,7 +1,7 @@
 import type { Sql } from './sql.ts'
 
 /**
- * Returns the migrations, of the kernel and of plugins, that have run since a moment and that an earlier version cannot undo.
+ * Returns the migrations, of the kernel and of plugins, that have run since a time and that an earlier version cannot undo.
  *
  * @param since in the form of ISO 8601
  * @returns their names, such as `"2-index" of "notes"`

@@ -23,8 +23,8 @@ interface TrialProcessOptions {
 /** A node that has not ended after this time is killed, in milliseconds. */
 const graceMs = 10_000
 
-/** Characters of standard error that are kept. */
-const keptLength = 4096
+/** Characters of standard error that are retained. */
+const errorsLength = 4096
 
 const command = fileURLToPath(new URL('../../bin/nodekeep.js', import.meta.url))
 
@@ -44,7 +44,7 @@ export async function startTrialProcess(options: TrialProcessOptions): Promise<T
   const end = () => trial.end()
   signal.addEventListener('abort', end)
   trial.exited.then(() => signal.removeEventListener('abort', end))
-  trial.exited.then(() => started.reject(signal.aborted ? signal.reason : new Error(trial.lastWords)))
+  trial.exited.then(() => started.reject(signal.aborted ? signal.reason : new Error(trial.endReason)))
   await started.promise
   return trial
 }
@@ -66,7 +66,7 @@ class TrialProcess implements TrialNode {
       onMessage(message)
     })
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#errors = (this.#errors + text).slice(-keptLength)
+      this.#errors = (this.#errors + text).slice(-errorsLength)
     })
     // The event `close` of a process does not come after `disconnect()`.
     const closed = child.stderr === null ? null : once(child.stderr, 'close')
@@ -74,7 +74,7 @@ class TrialProcess implements TrialNode {
       this.#end = end
       if (end.error === null) await closed
       this.#agent.destroy()
-      for (const { reject } of this.#tokens.values()) reject(new TypeError(this.lastWords))
+      for (const { reject } of this.#tokens.values()) reject(new TypeError(this.endReason))
     })
     try {
       // With the lowest priority, a busy machine would hardly run it at all.
@@ -85,7 +85,7 @@ class TrialProcess implements TrialNode {
   }
 
   /** The reason why the process has ended, in one line. */
-  get lastWords(): string {
+  get endReason(): string {
     const words = this.#errors.split('nodekeep: ').at(-1) ?? ''
     const line = words
       .replace(/Add --verbose.*/, '')
@@ -148,7 +148,7 @@ class TrialProcess implements TrialNode {
     if (known !== undefined) return known.promise
     const asked = Promise.withResolvers<string>()
     this.#tokens.set(user, asked)
-    if (!this.#child.send({ nodekeep: 'session', user })) asked.reject(new TypeError(this.lastWords))
+    if (!this.#child.send({ nodekeep: 'session', user })) asked.reject(new TypeError(this.endReason))
     return asked.promise
   }
 

@@ -24,7 +24,7 @@ interface ErasureServices {
 interface HousekeepingServices extends ErasureServices {
   readonly sessions: SessionTable
   /** Makes the reserve of a full disk again. */
-  readonly keepReserve: () => Promise<void>
+  readonly makeReserve: () => Promise<void>
   readonly holders: GuardedRegistry<UserDataHolder>
 }
 
@@ -37,7 +37,7 @@ export function startHousekeeping(services: HousekeepingServices): () => Promise
   const abort = new AbortController()
   let running: Promise<void> = Promise.resolve()
   const run = () => {
-    running = running.then(() => keepHouse(services, abort.signal))
+    running = running.then(() => removeEnded(services, abort.signal))
   }
   const timer = setInterval(run, intervalMs).unref()
   run()
@@ -48,9 +48,9 @@ export function startHousekeeping(services: HousekeepingServices): () => Promise
   }
 }
 
-async function keepHouse(services: HousekeepingServices, signal: AbortSignal): Promise<void> {
+async function removeEnded(services: HousekeepingServices, signal: AbortSignal): Promise<void> {
   try {
-    await services.keepReserve()
+    await services.makeReserve()
     // A clock that starts in 1970 must not end the sessions that begin meanwhile.
     await services.sessions.sweep(notAfterNow(services.clock.past))
     await eraseDueUsers({ ...services, holders: inContextOfOwner(services.holders) }, signal)

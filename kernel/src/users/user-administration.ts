@@ -14,7 +14,7 @@ interface UserAdministrationServices {
   readonly userSessions: UserSessions
   readonly authenticator: UserCache
   readonly deletionGraceDays: number
-  /** Returns a moment that has certainly passed, whatever the clock says. */
+  /** Returns a time that has certainly passed, whatever the clock says. */
   readonly past: () => Date | Promise<Date>
 }
 

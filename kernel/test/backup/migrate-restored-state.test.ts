@@ -19,7 +19,7 @@ function stateOf(folder: string, steps = databaseSchema, more: readonly string[]
   return file
 }
 
-const made = { moment: new Date('2026-11-01T03:00:00Z'), nodekeep: '1.2.3', plugins }
+const made = { takenAt: new Date('2026-11-01T03:00:00Z'), nodekeep: '1.2.3', plugins }
 
 async function migrated(t: Test, data: string, file: string, more: Partial<typeof made> = {}) {
   await restores(data).migrateState({ file, ...made, ...more })
@@ -40,7 +40,7 @@ test('the state of an earlier version is brought to the present form', async (t)
 
 test('sessions, short-lived state and leases are removed for good', async (t) => {
   const root = t.testdir({ data: {}, backup: {} })
-  const soon = made.moment.getTime() + 60_000
+  const soon = made.takenAt.getTime() + 60_000
   const file = stateOf(join(root, 'backup'), databaseSchema, [
     "INSERT INTO users (uuid, username, wallet, created_at) VALUES ('u', 'ada', '0x0', 0)",
     "INSERT INTO sessions VALUES (x'00', 'i', 'u', 'session', 'l', NULL, 0, 0, NULL)",

@@ -23,7 +23,7 @@ import { createTestNode } from '../../src/testing/create-test-node.ts'
 const restoresOf = (data: string) =>
   new KernelRestores(data, { version: '1.0.0', folders: async () => [], plugins: async () => [] })
 
-const moment = new Date('2026-11-01T03:00:00Z')
+const takenAt = new Date('2026-11-01T03:00:00Z')
 
 /** Writes a data folder with old content, unpacked new content beside it, and a plan. */
 async function planned(data: string): Promise<void> {
@@ -44,7 +44,7 @@ async function planned(data: string): Promise<void> {
     previous: join(data, 'previous', name),
   })
   const moves = [move('state.sqlite'), move('files/ada'), move('extra/deep'), move('plugins/notes', null)]
-  await restoresOf(data).plan({ backup: 'backup-20261101-030000.tar.gz', moment, moves })
+  await restoresOf(data).plan({ backup: 'backup-20261101-030000.tar.gz', takenAt, moves })
 }
 
 function write(folder: string, files: Readonly<Record<string, string>>): void {
@@ -238,8 +238,34 @@ test('a damaged plan changes nothing, and its message says what to do', async (t
   t.throws(() => applyPlannedRestore(data), { message })
   await t.rejects(restoresOf(data).cancel(), { message })
   await t.rejects(restoresOf(data).state(), { message })
-  await t.rejects(restoresOf(data).plan({ backup: 'b', moment, moves: [] }), { message })
+  await t.rejects(restoresOf(data).plan({ backup: 'b', takenAt, moves: [] }), { message })
   t.strictSame(contentOf(data), before)
+})
+
+test('a damaged record of the last restore holds up no cancel, and a start says what to do', async (t) => {
+  const data = t.testdir()
+  await planned(data)
+  const former = contentOf(data)
+  const record = join(data, 'restore/applied.json')
+  // The start stops at its last step.
+  mkdirSync(join(record, 'x'), { recursive: true })
+  t.throws(() => applyPlannedRestore(data), /take the restore back: nodekeep backup restore --cancel/)
+  rmSync(record, { recursive: true })
+  writeFileSync(record, '')
+  t.strictSame(await restoresOf(data).state(), { planned: 'backup-20261101-030000.tar.gz', applied: null })
+  t.equal(await restoresOf(data).cancel(), 'backup-20261101-030000.tar.gz')
+  t.strictSame(contentOf(data), former)
+  t.equal(readFileSync(record, 'utf8'), '', 'nothing is deleted')
+
+  const dataFolder = t.testdir({ restore: { 'applied.json': '' } })
+  const start = createTestNode({ dataFolder })
+  await t.rejects(
+    start,
+    /applied\.json\. If the node has run since that restore, move this file to another place/,
+  )
+  renameSync(join(dataFolder, 'restore/applied.json'), join(dataFolder, 'applied.json'))
+  const node = await createTestNode({ dataFolder })
+  await node.stop()
 })
 
 test('a restore whose content has gone before the start changes nothing, and can be given up', async (t) => {
@@ -273,7 +299,7 @@ test('a restore that was interrupted is completed before another one is planned'
     stoppedBefore(steps, () => void applyPlannedRestore(data))
   }
   const other = { from: null, to: join(data, 'other'), previous: join(data, 'kept') }
-  await t.rejects(restoresOf(data).plan({ backup: 'other', moment, moves: [other] }), { code: 'CONFLICT' })
+  await t.rejects(restoresOf(data).plan({ backup: 'other', takenAt, moves: [other] }), { code: 'CONFLICT' })
   applyPlannedRestore(data)
   t.strictSame(contentOf(data), restored)
 })
@@ -283,7 +309,7 @@ test('a plan that could not be applied is refused', async (t) => {
   const plan = (from: string, previous: string) =>
     restoresOf(data).plan({
       backup: 'b',
-      moment,
+      takenAt,
       moves: [{ from: join(data, from), to: join(data, 'old'), previous: join(data, previous) }],
     })
   await t.rejects(plan('missing', 'previous'), {
@@ -293,7 +319,7 @@ test('a plan that could not be applied is refused', async (t) => {
   await t.rejects(plan('new', 'taken'), { code: 'VALIDATION_ERROR', message: /taken exists already/ })
   if (existsSync('/proc/version')) {
     const moves = [{ from: join(data, 'new'), to: '/proc/version', previous: '/proc/previous' }]
-    await t.rejects(restoresOf(data).plan({ backup: 'b', moment, moves }), {
+    await t.rejects(restoresOf(data).plan({ backup: 'b', takenAt, moves }), {
       message: /another file system/,
     })
   }
@@ -319,7 +345,7 @@ test('a plan whose moves would take along each other, or the plan itself, is ref
     [[{ ...move('new', 'old', 'kept'), to: 'old' }], /old is not an absolute path/],
   ]
   for (const [moves, message] of plans) {
-    await t.rejects(restoresOf(data).plan({ backup: 'b', moment, moves }), {
+    await t.rejects(restoresOf(data).plan({ backup: 'b', takenAt, moves }), {
       code: 'VALIDATION_ERROR',
       message,
     })
@@ -341,7 +367,7 @@ test('the node applies a restore before it opens its database, and tells each pl
         const moves = [
           { from, to: join(nodeDataDir, 'file.txt'), previous: join(nodeDataDir, 'previous.txt') },
         ]
-        await restores.plan({ backup: 'b', moment, moves })
+        await restores.plan({ backup: 'b', takenAt, moves })
       }
       if (seen.length === 3) await restored?.acknowledge()
     },
@@ -351,5 +377,5 @@ test('the node applies a restore before it opens its database, and tells each pl
     await node.stop()
   }
   t.equal(readFileSync(join(dataFolder, 'file.txt'), 'utf8'), 'from the backup')
-  t.match(seen, [null, { backup: 'b', moment }, { backup: 'b', moment }, null])
+  t.match(seen, [null, { backup: 'b', takenAt }, { backup: 'b', takenAt }, null])
 })

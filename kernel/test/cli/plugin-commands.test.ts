@@ -38,7 +38,7 @@ export default defineCommands({
     if (options.cancel) return output.lines(\`taken back: \${await restores.cancel()}\`)
     const [{ path }] = await restores.folders()
     const moves = [{ from: null, to: path, previous: \`\${nodeDataDir}/restore/previous\` }]
-    await restores.plan({ backup: 'b', moment: new Date(0), moves })
+    await restores.plan({ backup: 'b', takenAt: new Date(0), moves })
     output.lines(path)
   },
   async both({ output }) {

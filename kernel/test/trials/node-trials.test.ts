@@ -132,7 +132,7 @@ test('a restore is applied by the start, and requests have sessions of its users
     data,
     restore: {
       backup: 'today',
-      moment: new Date(),
+      takenAt: new Date(),
       moves: [{ from, to: join(data, 'state.sqlite'), previous: join(data, 'previous') }],
     },
   })

@@ -13,8 +13,8 @@ export interface RestoreMove {
 export interface RestorePlan {
   /** The name of the backup or of its restore, for people and for {@link RestoresState}. */
   readonly backup: string
-  /** The moment of the backup's state. */
-  readonly moment: Date
+  /** The time of the backup's state. */
+  readonly takenAt: Date
   readonly moves: readonly RestoreMove[]
 }
 
@@ -32,8 +32,8 @@ export interface NodeFolder {
 export interface RestoredState {
   /** The unpacked `state.sqlite`, an absolute path. Nothing uses it. */
   readonly file: string
-  /** The moment of the backup's state. */
-  readonly moment: Date
+  /** The time of the backup's state. */
+  readonly takenAt: Date
   /** The version of Nodekeep that has made the backup. */
   readonly nodekeep: string
   /** The plugins that worked then, with the versions of their packages. */
@@ -99,8 +99,8 @@ export const Restores = defineService<NodeRestores>('node-restores', 2)
 export interface Restored {
   /** The name of the backup. */
   readonly backup: string
-  /** The moment of the backup's state. Everything that happened later is unknown to this node. */
-  readonly moment: Date
+  /** The time of the backup's state. Everything that happened later is unknown to this node. */
+  readonly takenAt: Date
   /** Call it when the plugin has acted on the restore: later starts do not tell of it again. */
   acknowledge(): Promise<void>
 }

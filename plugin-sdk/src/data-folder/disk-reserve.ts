@@ -55,7 +55,7 @@ export function withReserve(folder: string, work: () => void): void {
  *
  * @param bytes its size, a multiple of 64 KiB. Default: that of a node
  */
-export async function keepReserve(folder: string, bytes = reserveBytes): Promise<void> {
+export async function makeReserve(folder: string, bytes = reserveBytes): Promise<void> {
   const file = fileIn(folder)
   try {
     if ((await stat(file).catch(() => null))?.size === bytes) return

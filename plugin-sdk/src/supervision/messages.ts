@@ -22,7 +22,7 @@ export type FromParent =
   | { readonly nodekeep: 'alive' }
   /** The answer to a request; `refused` is a sentence for people, or `null` if the change has begun. */
   | { readonly nodekeep: 'answer'; readonly id: number; readonly refused: string | null }
-  /** Ends the node. It may wait for requests that run before it stops to listen. */
+  /** Ends the node. It waits for requests that run, for up to `patienceMs` milliseconds, before it stops to listen. */
   | { readonly nodekeep: 'stop'; readonly patienceMs: number }
   /** The answer to `configure`: the sources of the configuration, and a folder that the node removes when it ends. */
   | { readonly nodekeep: 'configuration'; readonly sources: unknown; readonly temporary: string | null }
@@ -68,6 +68,7 @@ export type ReleaseRequest =
       readonly id: number
       /** The version, which is the name of its folder too. */
       readonly release: string
+      /** Milliseconds that the node waits for requests that run before it stops to listen. */
       readonly patienceMs: number
       /** Whether the new release may run migrations that the former one cannot undo. */
       readonly withoutWayBack: boolean

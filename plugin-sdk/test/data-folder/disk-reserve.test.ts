@@ -1,13 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { keepReserve } from '@nodekeep/plugin-sdk/data-folder'
+import { makeReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { test } from 'tap'
 
 const pieceBytes = 64 * 1024
 
 test('the reserve is 4 MiB of random bytes, which only the owner of the folder can read', async (t) => {
   const folder = t.testdir()
-  await keepReserve(folder)
+  await makeReserve(folder)
   const file = join(folder, 'reserve')
   t.equal(statSync(file).mode & 0o777, 0o600)
   const bytes = readFileSync(file)
@@ -21,6 +21,6 @@ test('the reserve is 4 MiB of random bytes, which only the owner of the folder c
 
 test('making the reserve leaves no memory behind', async (t) => {
   const before = process.memoryUsage().arrayBuffers
-  await keepReserve(t.testdir())
+  await makeReserve(t.testdir())
   t.ok(process.memoryUsage().arrayBuffers - before < 1024 * 1024)
 })

@@ -7,13 +7,20 @@ export const configuration = Type.Object({
     description:
       'Whether a new version is installed as soon as the daily check finds it. One that has failed on trial or was left before, or after which there is no way back, is left to a person.',
   }),
-  patience: Type.Integer({
+  drainSeconds: Type.Integer({
     default: 300,
     minimum: 0,
     maximum: 86_400,
     description:
-      'Seconds that an update waits for requests that run, such as uploads, before it refuses them.',
+      'Maximum time for running requests, such as uploads, to end before an update refuses them, in seconds.',
   }),
+  patience: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 86_400,
+      description: 'The former name of `drainSeconds`. It wins over the new name.',
+    }),
+  ),
 })
 
 /** The configuration of updates. */

@@ -59,7 +59,7 @@ export default definePlugin({
       releases,
       file,
       log,
-      waitMs: config.patience * 1000,
+      waitMs: (config.patience ?? config.drainSeconds) * 1000,
       passedProbes: (signal) => passedProbes(probes(), signal),
       signal,
     })

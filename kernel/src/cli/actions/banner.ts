@@ -58,7 +58,7 @@ function warning({ listensOn, url, publicOrigins }: RunningNode): string[] {
   ]
 }
 
-/** One line for the plugins that are as configured, and one for each that needs a look. */
+/** One line for the plugins that are as configured, and one for each that failed, is blocked or degraded. */
 function pluginLines(plugins: readonly PluginDescription[]): string[] {
   if (plugins.length === 0) return ['none']
   const counts = (['active', 'disabled'] as const).flatMap((wanted) => {

@@ -21,7 +21,7 @@ export class Parent {
   readonly #option: ParentOption
   readonly #stop: () => void
   readonly #lost = new AbortController()
-  readonly #impatient = new AbortController()
+  readonly #stopNow = new AbortController()
   readonly #signal: AbortSignal
   readonly #first = Promise.withResolvers<Message<'supervisor'>>()
   readonly #configuration = Promise.withResolvers<Message<'configuration'>>()
@@ -30,7 +30,7 @@ export class Parent {
   #trial: Awaited<ReturnType<typeof startOnTrial>> | null = null
   /** Whether the start depends on the parent. */
   #isNeeded = true
-  #patienceMs = 0
+  #waitMs = 0
   #lastId = 0
 
   /**
@@ -56,13 +56,13 @@ export class Parent {
   }
 
   /** The milliseconds to wait for requests that run, once the supervisor has asked the node to stop. */
-  get patienceMs(): number {
-    return this.#patienceMs
+  get waitMs(): number {
+    return this.#waitMs
   }
 
-  /** Aborted when the supervisor asks to stop without such patience. */
-  get impatient(): AbortSignal {
-    return this.#impatient.signal
+  /** Aborted when the supervisor asks the node to stop without waiting. */
+  get stopNow(): AbortSignal {
+    return this.#stopNow.signal
   }
 
   /**
@@ -147,8 +147,8 @@ export class Parent {
         this.#admitted.resolve()
         break
       case 'stop':
-        if (message.patienceMs === 0) this.#impatient.abort()
-        this.#patienceMs = message.patienceMs
+        if (message.patienceMs === 0) this.#stopNow.abort()
+        this.#waitMs = message.patienceMs
         this.#stop()
         break
       case 'answer':
@@ -185,7 +185,7 @@ export class Parent {
   #leave(): void {
     if (this.#isNeeded) this.#lost.abort(new Error('The program that started this trial has ended.'))
     if (this.#option !== '--supervised') return
-    this.#impatient.abort()
+    this.#stopNow.abort()
     this.#stop()
   }
 }

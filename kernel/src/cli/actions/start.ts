@@ -94,12 +94,12 @@ function parentOption({ supervised, configuredByParent, trial }: StartOptions): 
   return trial === undefined ? null : '--trial'
 }
 
-/** During a change of the release, clients wait. So what still runs after the patience has little time. */
+/** During a change of the release, clients wait. So the requests that still run after the wait have little time. */
 const drainOfChangeMs = 1000
 
 async function stopNode(node: RunningNode, parent: Parent | null): Promise<void> {
-  if (parent === null || parent.patienceMs === 0) return node.stop()
-  await node.waitForRequests(parent.patienceMs, parent.impatient)
+  if (parent === null || parent.waitMs === 0) return node.stop()
+  await node.waitForRequests(parent.waitMs, parent.stopNow)
   await node.stop(drainOfChangeMs)
 }
 

@@ -12,7 +12,7 @@ import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
 /**
- * Starts a node on trial with an empty temporary data folder, and stops it. That finds what no look at the configuration can:
+ * Starts a node on trial with an empty temporary data folder, and stops it. That finds what a check of the configuration cannot find:
  * mounts without a backend, names and routes that two plugins want, and plugins that fail in their setup. The data of the node
  * and the folders of its plugins stay as they are, and a running node may use them meanwhile.
  *

@@ -110,7 +110,7 @@ export async function drill(
     await using trial = await trials.start({
       data,
       folders,
-      restore: { backup: prepared.name, moment: new Date(moment), moves },
+      restore: { backup: prepared.name, takenAt: new Date(moment), moves },
       signal,
     })
     const seconds = Math.ceil((performance.now() - startedAt) / 1000)

@@ -19,7 +19,7 @@ export async function planRestore(
   const earlier = await folders.planned()
   try {
     await folders.finish()
-    await restores.plan({ backup: folder.name, moment: new Date(moment), moves })
+    await restores.plan({ backup: folder.name, takenAt: new Date(moment), moves })
   } catch (error) {
     if (earlier?.name !== folder.name) await folder.remove()
     throw explainFullDisk(error, 'this restore')

@@ -98,7 +98,7 @@ async function prepare(
     await arrangeUnpacked(folder, storages, request.sample)
     await restores.migrateState({
       file: join(folder.path, 'new', 'state.sqlite'),
-      moment: new Date(header.created),
+      takenAt: new Date(header.created),
       nodekeep: header.nodekeep,
       plugins: header.plugins,
     })

@@ -74,7 +74,7 @@ t.test('after a restore, files have the dates that they had at the moment of the
             previous: join(nodeDataDir, 'previous-list'),
           },
         ]
-        if (existsSync(moves[0]?.from as string)) await restores.plan({ backup, moment: new Date(), moves })
+        if (existsSync(moves[0]?.from as string)) await restores.plan({ backup, takenAt: new Date(), moves })
       },
     })
     setup()

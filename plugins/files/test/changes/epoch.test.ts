@@ -7,7 +7,7 @@ import { createFilesNode, put } from '../fixtures/files-node.ts'
 const restorer = definePlugin({
   id: 'restorer',
   requires: { restores: Restores },
-  setup: ({ restores }) => restores.plan({ backup: 'a backup', moment: new Date(), moves: [] }),
+  setup: ({ restores }) => restores.plan({ backup: 'a backup', takenAt: new Date(), moves: [] }),
 })
 
 test('the journal begins anew when the mounts changed, and after a restore', async (t) => {

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keepReserve, lockDataFolder } from '@nodekeep/plugin-sdk/data-folder'
+import { makeReserve, lockDataFolder } from '@nodekeep/plugin-sdk/data-folder'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import type { ReleaseRequest } from '@nodekeep/plugin-sdk/supervision'
 import { copyDatabases, databasesIn, putBackDatabases } from './database-copies.ts'
@@ -269,7 +269,7 @@ export class ReleaseChanges {
         if (state.change !== null) return
         await rm(path, { recursive: true, force: true })
       }
-      await keepReserve(folder.path, reserveBytes)
+      await makeReserve(folder.path, reserveBytes)
     } catch (error) {
       log.warn(`Former releases could not be removed: ${messageOf(error)}`)
     }
