@@ -1,5 +1,5 @@
 import { type Plugin, type SupervisorLink, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
-import { makeReserve, lockDataFolder, releaseReserve } from '@nodekeep/plugin-sdk/data-folder'
+import { lockDataFolder, makeReserve, releaseReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Logger } from 'pino'
 import { applyPlannedRestore, readLastRestore } from './backup/restores.ts'

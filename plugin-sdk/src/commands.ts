@@ -110,3 +110,16 @@ export function defineCommands<Config = unknown>(
 export function isCommands(value: unknown): value is Commands {
   return typeof value === 'object' && value !== null && (value as { [brand]?: unknown })[brand] === true
 }
+
+/**
+ * Returns the JSON of an answer of the node to a command.
+ *
+ * @throws Error with the node's message
+ * @example const { version } = await answerOf<NodeAnswers['GET /api/update/version']>(node.fetch('/api/update/version'))
+ */
+export async function answerOf<T>(answer: Promise<Response>): Promise<T> {
+  const response = await answer
+  const body = (await response.json()) as T & { readonly message?: string }
+  if (!response.ok) throw new Error(body.message)
+  return body
+}

@@ -1,5 +1,6 @@
 export { addressGroup } from './address-group.ts'
 export {
+  answerOf,
   type CommandContext,
   type CommandOutput,
   type CommandRun,

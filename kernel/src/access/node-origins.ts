@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { type NodeAddress, NodekeepError } from '@nodekeep/plugin-sdk'
+import { invalid, type NodeAddress, type NodekeepError } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 import { externalConnectionOf } from '../http/external-connection.ts'
 import type { RegistryEntries } from '../services/registry.ts'
@@ -140,5 +140,5 @@ function unknownName(request: AddressedRequest): NodekeepError {
     ? `The proxy named the node "${name}", which is no name of it from outside. A proxy must pass the Host of its client on.`
     : `The node does not go by the name "${name}"${where}.`
   const remedy = 'The owner can add a name to "server.hostnames", or its origin to "server.publicUrl".'
-  return new NodekeepError('VALIDATION_ERROR', `${problem} ${remedy}`)
+  return invalid(`${problem} ${remedy}`)
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { NodekeepError, type RestoredState } from '@nodekeep/plugin-sdk'
+import { conflict, invalid, type RestoredState } from '@nodekeep/plugin-sdk'
 import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
 import semver from 'semver'
 import { createSql } from '../state/sql.ts'
@@ -31,14 +31,12 @@ export async function migrateRestoredState(
 ): Promise<void> {
   const migrated = await callInDatabaseThread('migrateRestoredDatabase', [file, takenAt.getTime()])
   if (migrated.kind === 'refused') {
-    throw new NodekeepError(
-      'VALIDATION_ERROR',
+    throw invalid(
       `The backup cannot be restored: its state/state.sqlite is not the state of a node, since ${migrated.reason}.`,
     )
   }
   if (migrated.kind === 'newer') {
-    throw new NodekeepError(
-      'CONFLICT',
+    throw conflict(
       `The backup was made by Nodekeep ${nodekeep}. This node, Nodekeep ${present.version}, does not know the form of its state: ${migrated.reason}. Update this node, then restore the backup.`,
     )
   }
@@ -51,8 +49,7 @@ export async function migrateRestoredState(
       (one) => one.plugin === id && one.change === 'contract' && !known.has(keyOf(one)),
     )
     if (step === undefined) continue
-    throw new NodekeepError(
-      'CONFLICT',
+    throw conflict(
       `The backup has data of the plugin "${id}" ${made}. This node has "${id}" ${version}, which may not know its form: migration "${step.id}" has run. Update the plugin, then restore the backup.`,
     )
   }

@@ -1,10 +1,10 @@
 import { existsSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import {
+  conflict,
   invalid,
   lockFolder,
   type NodeFolder,
-  NodekeepError,
   type NodeRestores,
   type Restored,
   type RestoredState,
@@ -20,7 +20,6 @@ import {
   writeJsonSync,
 } from '@nodekeep/plugin-sdk/durable-files'
 import { messageOf } from '../errors/error-text.ts'
-import { isThere, removeDurably } from '../state/durable-file.ts'
 import type { InstalledPlugin } from './migrate-restored-state.ts'
 import { MountPoints } from './mount-points.ts'
 
@@ -162,8 +161,7 @@ export class KernelRestores implements NodeRestores {
 export function planRestore(dataFolder: string, { backup, takenAt, moves: planned }: RestorePlan): void {
   const file = planFile(dataFolder)
   if (readPlan(file)?.hasBegun === true) {
-    throw new NodekeepError(
-      'CONFLICT',
+    throw conflict(
       'A restore is not complete yet. Start the node, which completes it, or take it back: nodekeep backup restore --cancel',
     )
   }
@@ -378,4 +376,15 @@ function planFile(dataFolder: string): string {
 
 function appliedFile(dataFolder: string): string {
   return join(dataFolder, 'restore', 'applied.json')
+}
+
+/** Removes a file so that it stays away, also after a power cut. */
+function removeDurably(file: string): void {
+  rmSync(file)
+  syncFolderSync(dirname(file))
+}
+
+/** Unlike `existsSync`, it sees a symbolic link that leads nowhere. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

@@ -235,11 +235,6 @@ function createAdministration(cradle: KernelCradle): UserAdministration {
   return new UserAdministration({ database, userSessions, authenticator, deletionGraceDays, past })
 }
 
-/** Writes origins as browsers do: configuration may have a trailing slash, upper case, or the port 443. */
-function originsOf(urls: readonly string[]): string[] {
-  return urls.map((url) => new URL(url).origin)
-}
-
 function createSignIn(cradle: KernelCradle): SignIn {
   const { registries, database, ownership, admission, userSessions, configuration } = cradle
   const { auth, session } = configuration.kernel
@@ -277,7 +272,8 @@ function createAppFactory({
       bodyLimit: server.bodyLimit,
       bodyTimeoutMs: server.bodyTimeoutSeconds * 1000,
       stallTimeoutMs: server.stallTimeoutSeconds * 1000,
-      corsOrigins: originsOf(server.cors.origins),
+      // Browsers write origins without a trailing slash, upper case and the port 443.
+      corsOrigins: server.cors.origins.map((url) => new URL(url).origin),
       logsAnswers: ['debug', 'trace'].includes(log.level),
       trustedProxies: server.trustedProxies,
       loadTimeoutMs: loader.setupTimeoutMs,

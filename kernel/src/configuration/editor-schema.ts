@@ -1,5 +1,12 @@
 import type { TObject } from 'typebox'
-import { isByteSize, type JsonSchema, jsonSchema, subschemas, typesOf } from '../validation/json-schema.ts'
+import {
+  isByteSize,
+  type JsonSchema,
+  jsonSchema,
+  mapSubschemas,
+  subschemas,
+  typesOf,
+} from '../validation/json-schema.ts'
 import { byteSizePattern } from './byte-size.ts'
 import { closeSchema } from './closed-schema.ts'
 import { kernelSchema, pluginSchema } from './kernel-schema.ts'
@@ -48,25 +55,14 @@ export function editorSchema(sections: ReadonlyMap<string, TObject | null>): Jso
   }
 }
 
+const isValue: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'additionalProperties'])
+
 function partial(schema: JsonSchema): JsonSchema {
   const { required: _, ...rest } = schema
-  const open: Record<string, unknown> = { ...rest }
-  for (const name of ['properties', 'patternProperties'] as const) {
-    const children = schema[name]
-    if (children) {
-      open[name] = Object.fromEntries(
-        Object.entries(children).map(([key, child]) => [key, removable(partial(child))]),
-      )
-    }
-  }
-  for (const name of ['anyOf', 'oneOf', 'allOf'] as const) {
-    if (schema[name]) open[name] = schema[name].map((child) => ('const' in child ? child : partial(child)))
-  }
-  if (Array.isArray(schema.items)) open.items = schema.items.map(partial)
-  else if (schema.items) open.items = partial(schema.items as JsonSchema)
-  if (typeof schema.additionalProperties === 'object') {
-    open.additionalProperties = removable(partial(schema.additionalProperties))
-  }
+  const open = mapSubschemas(rest, (child, keyword) => {
+    if (isValue.has(keyword)) return removable(partial(child))
+    return 'const' in child ? child : partial(child)
+  })
   const types = typesOf(schema)
   const { description, default: fallback } = schema
   if (types.size === 0 || types.has('object') || takesAnyText(schema)) return open

@@ -1,6 +1,6 @@
 import { childSchema, isByteSize, type JsonSchema } from '../validation/json-schema.ts'
 import { type Environment, parseText } from './environment.ts'
-import { formatKey, formatPlace, type Origin, type Path, type Tree } from './tree.ts'
+import { formatKey, formatPlace, type Path, type Tree } from './tree.ts'
 
 /** `$${` is a literal `${`. `${NAME}` and `${NAME:-fallback}` insert a variable of the environment. */
 const reference = /\$\$\{|\$\{([^}:]*)(?::-([^}]*))?\}|\$\{/g
@@ -30,7 +30,7 @@ export function interpolate(
     case 'leaf': {
       if (typeof tree.value !== 'string') return tree
       if (tree.origin.kind === 'flag') return { ...tree, value: parseText(tree.value, schema) }
-      if (!isWritten(tree.origin)) return tree
+      if (!['file', 'inline'].includes(tree.origin.kind)) return tree
       if (!tree.value.includes('${'))
         return isByteSize(schema) ? { ...tree, value: parseText(tree.value, schema) } : tree
       const report = (problem: string) => {
@@ -40,10 +40,6 @@ export function interpolate(
       return { ...tree, value: parseText(text, schema) }
     }
   }
-}
-
-function isWritten(origin: Origin): boolean {
-  return origin.kind === 'file' || origin.kind === 'inline'
 }
 
 function replace(text: string, environment: Environment, report: (problem: string) => void): string {

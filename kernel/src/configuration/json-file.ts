@@ -50,7 +50,10 @@ function parse(text: string, file: string, label: string): Branch {
   const root = parseTree(text, errors, { allowTrailingComma: true })
   const first = errors[0]
   if (first) {
-    const reason = inWords(printParseErrorCode(first.error))
+    // `CommaExpected` becomes `comma expected`.
+    const reason = printParseErrorCode(first.error)
+      .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+      .toLowerCase()
     throw new ConfigurationError([`${label}:${line(origin(first.offset))} is not valid JSON: ${reason}.`])
   }
   if (root?.type !== 'object') {
@@ -97,9 +100,4 @@ function originsOf(text: string, file: string, label: string): (offset: number) 
 
 function line(origin: Origin): number {
   return origin.kind === 'file' ? origin.line : 0
-}
-
-/** `CommaExpected` becomes `comma expected`. */
-function inWords(code: string): string {
-  return code.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
 }

@@ -12,7 +12,6 @@ import {
   formatKey,
   formatPlace,
   mergeAll,
-  type Origin,
   type Tree,
   treeOf,
   visit,
@@ -47,7 +46,12 @@ export interface WrittenLayers {
 export async function readLayers(sources: ConfigurationSources): Promise<WrittenLayers> {
   const { trees, paths } = await readFiles(sources)
   const files = mergeAll(trees.map(expandPlugins))
-  const flags = expandPlugins(treeOf(sources.flags, (path) => flagOrigin(formatKey(path))))
+  const flags = expandPlugins(
+    treeOf(sources.flags, (path) => ({
+      kind: 'flag',
+      flag: flagNames[formatKey(path)] ?? `the flag for ${formatKey(path)}`,
+    })),
+  )
   refuse([...forbiddenKeys(files), ...forbiddenKeys(flags)])
   return { files, paths, flags }
 }
@@ -58,11 +62,6 @@ const flagNames: Readonly<Record<string, string>> = {
   'server.host': '--host',
   data: '--data',
   'log.level': '--log-level',
-}
-
-/** The origin of a value given on the command line, by its dotted key. */
-function flagOrigin(key: string): Origin {
-  return { kind: 'flag', flag: flagNames[key] ?? `the flag for ${key}` }
 }
 
 /** Reads the layers of the file: its presets in the order of `extends`, each after its own presets, the file last. */

@@ -37,20 +37,15 @@ const entrySchema = jsonSchema(pluginSchema)
 export function expandPlugins(layer: Tree): Tree {
   const plugins = childOf(layer, 'plugins')
   if (layer.kind !== 'branch' || plugins?.kind !== 'branch') return layer
-  const expanded = [...plugins.entries].map(([id, entry]) => [id, expand(entry)] as const)
+  const expanded = [...plugins.entries].map(([id, entry]) => {
+    const isShort = entry.kind === 'leaf' && typeof entry.value === 'boolean'
+    return [id, isShort ? treeAt(['enabled'], entry) : entry] as const
+  })
   const entries = new Map(layer.entries).set('plugins', { ...plugins, entries: new Map(expanded) })
   for (const [id, entry] of plugins.entries)
-    if (isNull(entry) && !entries.has(id) && !reservedNames.has(id)) entries.set(id, entry)
+    if (entry.kind === 'leaf' && entry.value === null && !entries.has(id) && !reservedNames.has(id))
+      entries.set(id, entry)
   return { ...layer, entries }
-}
-
-function isNull(tree: Tree): boolean {
-  return tree.kind === 'leaf' && tree.value === null
-}
-
-function expand(entry: Tree): Tree {
-  if (entry.kind !== 'leaf' || typeof entry.value !== 'boolean') return entry
-  return treeAt(['enabled'], entry)
 }
 
 /**

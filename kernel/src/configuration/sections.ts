@@ -69,7 +69,7 @@ export function refuseUnknownSections(
     const section = moved.get(name)
     const advice =
       section === undefined
-        ? `${suggest(name, known)} ${hint(name)}`.trimEnd()
+        ? `${suggest(name, known)} ${reservedNames.has(name) ? '' : 'A plugin\'s section needs the plugin in "plugins".'}`.trimEnd()
         : `The plugin "${name}" reads the section "${section}".`
     problems.push(`${where} is not a known section. ${advice}`)
   }
@@ -82,8 +82,4 @@ export function refuseUnknownSections(
     if (!words.has(parts[0] ?? '')) problems.push(unknownVariable(name, variables))
   }
   refuse(problems)
-}
-
-function hint(name: string): string {
-  return reservedNames.has(name) ? '' : 'A plugin\'s section needs the plugin in "plugins".'
 }

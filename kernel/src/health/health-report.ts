@@ -1,20 +1,19 @@
 import { performance } from 'node:perf_hooks'
-import { type HealthCheck, type HealthFinding, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { type HealthCheck, type HealthFinding, type Static, Type, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FaultContext } from '../faults/fault-context.ts'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 
 /** The answer of `GET /health` (interface, "Health report"). */
-interface HealthReport {
-  readonly status: 'ok' | 'degraded'
-  readonly database: string
-  readonly ipfs: string
-  /** Seconds. */
-  readonly uptime: number
-}
+export const healthReport = Type.Object({
+  status: Type.String(),
+  database: Type.String(),
+  ipfs: Type.String(),
+  uptime: Type.Integer({ description: 'Seconds.' }),
+})
 
 /** The result of every check, by name. */
 interface HealthStatus {
-  readonly report: HealthReport
+  readonly report: Static<typeof healthReport>
   readonly findings: Readonly<Record<string, HealthFinding>>
   /** Whether all required checks pass. */
   readonly serving: boolean

@@ -1,15 +1,8 @@
 import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import type { Health } from './health-report.ts'
-
-const report = Type.Object({
-  status: Type.String(),
-  database: Type.String(),
-  ipfs: Type.String(),
-  uptime: Type.Integer({ description: 'Seconds.' }),
-})
+import { type Health, healthReport } from './health-report.ts'
 
 const findings = Type.Object({
-  ...report.properties,
+  ...healthReport.properties,
   checks: Type.Record(
     Type.String(),
     Type.Object({
@@ -33,7 +26,7 @@ export function healthRoutes(app: RoutesApp, health: Health): void {
         operationId: 'getHealth',
         summary: 'The health of the node',
         tags: ['system'],
-        response: { 200: report, 503: report },
+        response: { 200: healthReport, 503: healthReport },
       },
     },
     async (_request, reply) => {

@@ -1,5 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
+import { isPreflight } from './cors.ts'
 import type { MountedRoute } from './route-table.ts'
 
 /**
@@ -36,13 +37,6 @@ function slashedTwin(app: FastifyInstance, route: MountedRoute, known: readonly 
   if (!app.hasRoute({ method: method as HTTPMethods, url: path })) return []
   // The OpenAPI document describes the route once.
   return [{ ...route, path, schema: { hide: true } }]
-}
-
-/**
- * Returns whether this is the route that @fastify/cors adds to every instance. Only the kernel's answers preflights.
- */
-function isPreflight({ method, url }: RouteOptions): boolean {
-  return url === '*' && [method].flat().join() === 'OPTIONS'
 }
 
 interface RouteConfig {

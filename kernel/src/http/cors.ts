@@ -1,5 +1,5 @@
 import cors from '@fastify/cors'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 /** Response headers that pages of other sites may read, in addition to the safelisted ones. */
 const exposedHeaders = [
@@ -34,7 +34,7 @@ export async function allowOrigins(app: FastifyInstance, origins: readonly strin
   })
 }
 
-/** Returns whether a request reached the route that @fastify/cors adds to every instance. */
-export function isStrayPreflight(request: FastifyRequest): boolean {
-  return request.method === 'OPTIONS' && request.routeOptions.url === '*'
+/** Returns whether a route is the one that @fastify/cors adds to every instance. Only the kernel's answers preflights. */
+export function isPreflight({ method, url }: { readonly method: unknown; readonly url?: string }): boolean {
+  return url === '*' && [method].flat().join() === 'OPTIONS'
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type ErrorSerializer, NodekeepError, type RouteAccess } from '@nodekeep/plugin-sdk'
+import { conflict, type ErrorSerializer, type RouteAccess } from '@nodekeep/plugin-sdk'
 import createRouter, { type HTTPMethod, type HTTPVersion, type Instance } from 'find-my-way'
 import { METHODS } from './node-http.ts'
 
@@ -132,14 +132,11 @@ function addRoute(router: Router, route: MountedRoute, mount: RouteMount, owners
     const owner = owners.get(key)
     if (owner !== undefined) {
       const remedy = owner === kernelOwner ? 'Choose another path.' : 'Disable one of the two plugins.'
-      throw new NodekeepError(
-        'CONFLICT',
-        `The route ${route.method} ${route.path} belongs to "${owner}" already. ${remedy}`,
-      )
+      throw conflict(`The route ${route.method} ${route.path} belongs to "${owner}" already. ${remedy}`)
     }
     owners.set(key, mount.owner)
   }
-  router.on(route.method as HTTPMethod, route.path, noop, { route, mount } satisfies FoundRoute)
+  router.on(route.method as HTTPMethod, route.path, () => {}, { route, mount } satisfies FoundRoute)
 }
 
 /**
@@ -150,5 +147,3 @@ function patternsOf(path: string): string[] {
   if (!pattern.endsWith('?')) return [pattern]
   return [pattern.slice(0, -1), pattern.slice(0, pattern.lastIndexOf('/')) || '/']
 }
-
-function noop(): void {}

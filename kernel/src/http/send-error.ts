@@ -69,7 +69,8 @@ export function sendPublicError(
     return reply
   }
   const { contentType, body } = write(error, reply, serializeError)
-  reply.code(error.status).type(contentType).serializer(asIs)
+  // Without it, the route's response schema would rewrite the error.
+  reply.code(error.status).type(contentType).serializer(String)
   const { send } = reply
   // After the answer is sent, Fastify itself reports that another one is too late.
   replaceMethod(reply, 'send', (thrown: unknown) =>
@@ -130,8 +131,3 @@ const nodeForm: ErrorSerializer = (error) => ({
   contentType: 'application/json; charset=utf-8',
   body: errorBody(error),
 })
-
-/** Keeps a route's response schema from rewriting an error. */
-function asIs(payload: unknown): string {
-  return String(payload)
-}

@@ -8,7 +8,7 @@ import fastifyPlugin from 'fastify-plugin'
 import { tooManyRequests } from '../errors/too-many-requests.ts'
 import { RequestLog } from '../log/request-log.ts'
 import { senderOf } from '../log/security-events.ts'
-import { allowOrigins, isStrayPreflight } from './cors.ts'
+import { allowOrigins, isPreflight } from './cors.ts'
 import { announcesBody, discardBody, limitBodyTime } from './request-body.ts'
 import { pathOf } from './request-path.ts'
 import { type ErrorWatchers, sendError } from './send-error.ts'
@@ -105,7 +105,11 @@ export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
         })
       }
       // Before the body is read: nobody wants it.
-      if (request.is404 || (hasCors && isStrayPreflight(request))) answerNotFound(request, reply)
+      if (
+        request.is404 ||
+        (hasCors && isPreflight({ method: request.method, url: request.routeOptions.url ?? '' }))
+      )
+        answerNotFound(request, reply)
       else if (onAdmitted === undefined) checkAccess(request, reply, done)
       else {
         checkAccess(request, reply, (refused) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from '@fastify/websocket'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { invalid } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, preHandlerHookHandler, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { closeLingering } from './closing.ts'
@@ -115,5 +115,5 @@ function requireUpgrade(route: RouteOptions & { websocket?: boolean }): void {
 
 const refuseOrdinary: preHandlerHookHandler = (request, _reply, done) => {
   if (request.ws) done()
-  else done(new NodekeepError('VALIDATION_ERROR', 'This path takes WebSocket connections only.'))
+  else done(invalid('This path takes WebSocket connections only.'))
 }

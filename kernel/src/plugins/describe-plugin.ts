@@ -1,6 +1,6 @@
 import { type Static, Type } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
-import type { MountedRoute, RouteTable } from '../http/route-table.ts'
+import type { RouteTable } from '../http/route-table.ts'
 import type { PluginRecord } from './plugin-record.ts'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
@@ -54,10 +54,12 @@ export function describePlugin(record: PluginRecord, table: RouteTable): PluginD
     optional: keys(plugin?.optional),
     provides: keys(plugin?.provides),
     contributes: keys(plugin?.contributes),
-    routes: table.routesOf(record.id).map(describeRoute),
+    routes: table.routesOf(record.id).map(({ method, path, access, publicReason, scope }) => ({
+      method,
+      path,
+      access,
+      publicReason,
+      scope,
+    })),
   }
-}
-
-function describeRoute({ method, path, access, publicReason, scope }: MountedRoute) {
-  return { method, path, access, publicReason, scope }
 }

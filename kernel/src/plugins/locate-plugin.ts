@@ -24,7 +24,7 @@ export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> 
   if (/^\.{1,2}(\/|$)/.test(wanted) || isAbsolute(wanted)) {
     const folder = resolve(entry.folder, wanted)
     const path = join(folder, 'package.json')
-    if (await exists(path)) return readManifest(realpathSync(path))
+    if ((await stat(path).catch(() => null))?.isFile() === true) return readManifest(realpathSync(path))
     throw new PluginFailure(
       'locate',
       `There is no package.json in ${folder}. "from" must name the folder of the plugin's package.`,
@@ -64,12 +64,4 @@ function notFound({ id, folder }: PluginEntry, names: readonly string[]): string
     `${which} can be found from ${folder}. Install its package there, ` +
     `or name it with "plugins": { "${id}": { "from": "…" } }.`
   )
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile()
-  } catch {
-    return false
-  }
 }

@@ -44,6 +44,16 @@ function walk(
   const ids: string[] = []
   const visited = new Set<string>()
 
+  const whyBlocked = ({ requires }: OrderedPlugin): string | undefined => {
+    for (const key of requires) {
+      const provider = graph.provider(key)
+      if (provider === undefined && !available.has(key))
+        return `It needs the service "${key}", which is not available. ${explain(key)}`
+      if (provider !== undefined && blocked.has(provider.id))
+        return `It needs the service "${key}" of "${provider.id}", which is blocked too.`
+    }
+    return undefined
+  }
   const visit = (plugin: OrderedPlugin, trail: readonly OrderedPlugin[]): void => {
     if (visited.has(plugin.id)) return
     if (trail.includes(plugin)) {
@@ -60,7 +70,7 @@ function walk(
     if (visited.has(plugin.id)) return
     visited.add(plugin.id)
     ids.push(plugin.id)
-    const why = blocked.has(plugin.id) ? undefined : whyBlocked(plugin, graph, blocked, available, explain)
+    const why = blocked.has(plugin.id) ? undefined : whyBlocked(plugin)
     if (why !== undefined) blocked.set(plugin.id, why)
   }
   for (const plugin of plugins) {
@@ -69,25 +79,6 @@ function walk(
   }
   for (const plugin of plugins) visit(plugin, [])
   return { ids: ids.filter((id) => !blocked.has(id)), blocked }
-}
-
-function whyBlocked(
-  plugin: OrderedPlugin,
-  graph: ServiceGraph,
-  blocked: ReadonlyMap<string, string>,
-  available: ReadonlySet<string>,
-  explain: (service: string) => string,
-): string | undefined {
-  for (const key of plugin.requires) {
-    const provider = graph.provider(key)
-    if (provider === undefined) {
-      if (available.has(key)) continue
-      return `It needs the service "${key}", which is not available. ${explain(key)}`
-    }
-    if (blocked.has(provider.id))
-      return `It needs the service "${key}" of "${provider.id}", which is blocked too.`
-  }
-  return undefined
 }
 
 /** The providers of all services, and the paths between plugins along required services. */

@@ -48,7 +48,8 @@ export class PluginHost {
       begun.push(record)
       await this.#setUp(record)
     }
-    for (const record of begun) if (record.isUp) await this.#start(record)
+    for (const record of begun)
+      if (record.isUp) await this.#proceed(record, (activation) => activation.start())
     if (this.#serving) for (const record of begun) if (record.isUp) await this.#serve(record)
     // Node reports an unhandled rejection one turn of the event loop later.
     await setImmediate()
@@ -90,7 +91,7 @@ export class PluginHost {
    * @returns the plugins that failed
    */
   async renew(record: PluginRecord): Promise<PluginRecord[]> {
-    for (const other of this.#kernel.records) if (other.state === 'blocked') other.stopped()
+    for (const other of this.#kernel.records.all) if (other.state === 'blocked') other.stopped()
     await this.takeDown(record)
     return this.bringUp()
   }
@@ -129,10 +130,6 @@ export class PluginHost {
     } catch (error) {
       await this.#fail(record, error)
     }
-  }
-
-  #start(record: PluginRecord): Promise<void> {
-    return this.#proceed(record, (activation) => activation.start())
   }
 
   #serve(record: PluginRecord): Promise<void> {

@@ -142,12 +142,8 @@ export class PluginRecord implements FaultOwner {
 }
 
 /** All plugins of a node, in the order of the configuration. The list is empty until they are loaded. */
-export class PluginRecords implements Iterable<PluginRecord> {
-  #all: readonly PluginRecord[]
-
-  constructor(records: readonly PluginRecord[] = []) {
-    this.#all = records
-  }
+export class PluginRecords {
+  #all: readonly PluginRecord[] = []
 
   /** Sets the list, once the plugins are loaded. */
   loaded(records: readonly PluginRecord[]): void {
@@ -156,10 +152,6 @@ export class PluginRecords implements Iterable<PluginRecord> {
 
   get all(): readonly PluginRecord[] {
     return this.#all
-  }
-
-  [Symbol.iterator](): Iterator<PluginRecord> {
-    return this.#all[Symbol.iterator]()
   }
 
   get(id: string): PluginRecord | undefined {

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { ErrorSerializer, Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
+import type { Routes, RoutesApp, RoutesOptions } from '@nodekeep/plugin-sdk'
 import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
@@ -220,11 +220,9 @@ function schemaFailure(error: unknown): Error | undefined {
 function scopeOf(register: Registration['register'], { serializeError }: RoutesOptions) {
   return async (app: RoutesApp): Promise<void> => {
     if (serializeError !== undefined)
-      app.addHook('onRoute', (route) => declareSerializer(route, serializeError))
+      app.addHook('onRoute', (route: { config?: object }) => {
+        route.config = { ...route.config, serializeError }
+      })
     await register(app)
   }
-}
-
-function declareSerializer(route: { config?: object }, serializeError: ErrorSerializer): void {
-  route.config = { ...route.config, serializeError }
 }

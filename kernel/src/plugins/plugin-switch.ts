@@ -1,4 +1,11 @@
-import { type Log, LoginProviders, Mutex, NodekeepError, type StateStore } from '@nodekeep/plugin-sdk'
+import {
+  conflict,
+  type Log,
+  LoginProviders,
+  Mutex,
+  NodekeepError,
+  type StateStore,
+} from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Registries } from '../services/registry.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
@@ -62,14 +69,12 @@ export class PluginSwitch {
       const record = this.#find(id)
       if (record.isUp) return record
       if (!record.entry.enabled) {
-        throw new NodekeepError(
-          'CONFLICT',
+        throw conflict(
           `"${id}" is switched off by ${record.entry.where}. Enable it there and restart the node.`,
         )
       }
       if (record.plugin === null) {
-        throw new NodekeepError(
-          'CONFLICT',
+        throw conflict(
           `"${id}" could not be loaded (${record.failure?.message ?? 'see the log'}). Fix the cause and restart the node.`,
         )
       }
@@ -89,23 +94,19 @@ export class PluginSwitch {
 
   #refuseIndispensable(record: PluginRecord): void {
     if (record.entry.required) {
-      throw new NodekeepError(
-        'CONFLICT',
+      throw conflict(
         `"${record.id}" is required. Set "required": false at ${record.entry.where} to make it optional.`,
       )
     }
     const requirer = this.#services.host.requirersOf(record).find(({ entry }) => entry.required)
     if (requirer !== undefined) {
-      throw new NodekeepError('CONFLICT', `"${requirer.id}" is required and needs "${record.id}".`)
+      throw conflict(`"${requirer.id}" is required and needs "${record.id}".`)
     }
     const logins = this.#services.registries.entries(tokenKey(LoginProviders))
     const stopped = [record, ...this.#services.host.requirersOf(record)]
     const stoppedLogins = stopped.flatMap(({ id }) => logins.namesOf(id))
     if (stoppedLogins.length > 0 && stoppedLogins.length === logins.names().length) {
-      throw new NodekeepError(
-        'CONFLICT',
-        `"${record.id}" is the last way to sign in. Enable another login provider first.`,
-      )
+      throw conflict(`"${record.id}" is the last way to sign in. Enable another login provider first.`)
     }
   }
 

@@ -65,7 +65,7 @@ export class ServiceWiring {
     // The iteration of a set includes members that are added meanwhile.
     for (const { plugin } of found) {
       const needed = plugin === null ? [] : requiredServices(plugin)
-      for (const record of this.#records) {
+      for (const record of this.#records.all) {
         if (needed.some((key) => this.offersOf(record).has(key))) found.add(record)
       }
     }

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import type { BaseContext, Disposer, Log, Plugin, Routes } from '@nodekeep/plugin-sdk'
+import type { BaseContext, Disposer, Log, Plugin } from '@nodekeep/plugin-sdk'
 import { preparePluginDatabase } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { LastRestore } from '../backup/restores.ts'
@@ -32,14 +32,10 @@ export interface SetupServices {
 }
 
 /** The parts of one activation that its setup context gives access to. */
-interface ActivationAccess {
-  readonly signal: AbortSignal
-  onStart(hook: () => void | Promise<void>): void
-  onServing(hook: () => void | Promise<void>): void
-  onStop(hook: () => void | Promise<void>): void
+interface ActivationAccess
+  extends Pick<BaseContext<unknown>, 'signal' | 'onStart' | 'onServing' | 'onStop' | 'routes'> {
   onDispose(dispose: Disposer): void
   readonly contributions: Contributions
-  readonly routes: Routes
 }
 
 /**

@@ -86,10 +86,10 @@ function refuseMissing({ impaired }: PluginRecords): void {
 async function tellGenerations({ info, stateStores, records }: StartServices): Promise<void> {
   const node = `${info.version} ${info.commit}`
   const versions = new Map<string, string>()
-  for (const { id, plugin, manifest } of records)
+  for (const { id, plugin, manifest } of records.all)
     if (plugin !== null) versions.set(id, `${node} ${manifest?.version}`)
   const generations = await readGenerations(stateStores.for('@kernel'), versions)
-  for (const record of records) record.generation = generations.get(record.id)?.generation ?? ''
+  for (const record of records.all) record.generation = generations.get(record.id)?.generation ?? ''
 }
 
 /** A plugin that is switched off at run time starts all the same if a required plugin needs it now. */
@@ -106,7 +106,7 @@ function switchOnIndispensable({ wiring, log }: StartServices): void {
 
 /** Validates every section before any plugin runs, and tells the logger which values are secret. */
 function checkSections({ configuration, records, secrets, log }: StartServices): void {
-  for (const record of records) {
+  for (const record of records.all) {
     if (!record.isCandidate || record.plugin === null) continue
     try {
       configuration.section(record.claim.section, record.plugin.config)

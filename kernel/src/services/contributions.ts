@@ -93,13 +93,8 @@ function refuseInvalid<T>(owner: string, key: string, name: unknown, entry: T, c
       `"${owner}" adds to the registry "${key}" under the name ${shown}. A name is a text of 1 to 256 characters without "/".`,
     )
   }
-  const problem = problemOf(entry, check)
+  const problem = entry == null ? `is ${entry}` : (check?.(entry) ?? null)
   if (problem !== null) {
     throw new TypeError(`"${owner}" adds "${name}" to the registry "${key}", but the entry ${problem}.`)
   }
-}
-
-function problemOf<T>(entry: T, check: EntryCheck<T> | undefined): string | null {
-  if (entry === null || entry === undefined) return `is ${entry}`
-  return check === undefined ? null : check(entry)
 }

@@ -13,7 +13,6 @@ interface EventScope extends EventBus {
 interface Listener {
   readonly log: Log
   readonly call: (payload: unknown) => void | Promise<void>
-  active: boolean
 }
 
 /**
@@ -37,14 +36,10 @@ export class KernelEventBus {
         if (closed) return () => {}
         // A fault of a listener is blamed on the plugin that listens, not on the one that emits.
         const context = currentContext()
-        const listener: Listener = {
-          log,
-          call: (payload) => context(() => call(payload as T)),
-          active: true,
-        }
+        const listener: Listener = { log, call: (payload) => context(() => call(payload as T)) }
         this.#add(event.name, listener)
         const dispose = (): void => {
-          this.#remove(event.name, listener)
+          this.#listeners.get(event.name)?.delete(listener)
           disposers.delete(dispose)
         }
         disposers.add(dispose)
@@ -62,7 +57,7 @@ export class KernelEventBus {
     if (!listeners) return
     const present = [...listeners]
     queueMicrotask(() => {
-      for (const listener of present) deliver(name, payload, listener)
+      for (const listener of present) if (listeners.has(listener)) deliver(name, payload, listener)
     })
   }
 
@@ -70,17 +65,9 @@ export class KernelEventBus {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners.add(listener))
   }
-
-  #remove(name: string, listener: Listener): void {
-    listener.active = false
-    const listeners = this.#listeners.get(name)
-    listeners?.delete(listener)
-    if (listeners?.size === 0) this.#listeners.delete(name)
-  }
 }
 
 function deliver(event: string, payload: unknown, listener: Listener): void {
-  if (!listener.active) return
   const failed = (err: unknown): void => listener.log.error({ err, event }, 'An event listener failed.')
   try {
     const result = listener.call(payload)

@@ -1,4 +1,4 @@
-import { type Disposer, NodekeepError, type RegistryReader } from '@nodekeep/plugin-sdk'
+import { conflict, type Disposer, type RegistryReader } from '@nodekeep/plugin-sdk'
 import { currentContext, type FaultContext } from '../faults/fault-context.ts'
 
 interface Holding {
@@ -27,12 +27,11 @@ export class RegistryEntries {
   /** @throws NodekeepError CONFLICT when the name is taken */
   refuseTaken(name: string, owner: string): void {
     if (this.#reserved.has(name)) {
-      throw new NodekeepError('CONFLICT', `The name "${name}" is reserved in the registry "${this.id}".`)
+      throw conflict(`The name "${name}" is reserved in the registry "${this.id}".`)
     }
     const holding = this.#entries.get(name)
     if (holding !== undefined) {
-      throw new NodekeepError(
-        'CONFLICT',
+      throw conflict(
         `"${owner}" adds "${name}" to the registry "${this.id}", where "${holding.owner}" has that name already. ` +
           'Disable one of the two, or load it under another id.',
       )
@@ -62,7 +61,16 @@ export class RegistryEntries {
 
   listen(listener: () => void): Disposer {
     const context = currentContext()
-    const guarded = () => context(() => callGuarded(listener))
+    const guarded = () =>
+      context(() => {
+        try {
+          listener()
+        } catch (error) {
+          queueMicrotask(() => {
+            throw error
+          })
+        }
+      })
     this.#listeners.add(guarded)
     return () => {
       this.#listeners.delete(guarded)
@@ -93,16 +101,6 @@ export class RegistryEntries {
 }
 
 const callersContext: FaultContext = (work) => work()
-
-function callGuarded(listener: () => void): void {
-  try {
-    listener()
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error
-    })
-  }
-}
 
 /** Creates the live view of a registry for one plugin. `onDispose` gets a disposer for each of its listeners. */
 export function createRegistryReader<T>(

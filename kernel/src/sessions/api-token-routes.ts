@@ -1,4 +1,4 @@
-import { NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import { conflict, invalid, NodekeepError, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import type { RouteTable } from '../http/route-table.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
@@ -62,7 +62,7 @@ export function apiTokenRoutes(
     async (request, reply) => {
       const { name, scopes, expiryDays } = request.body
       const { uuid, sessionId } = userOf(request)
-      if (!isTokenName(name)) throw new NodekeepError('VALIDATION_ERROR', tokenNameRule)
+      if (!isTokenName(name)) throw invalid(tokenNameRule)
       refuseUnknownScopes(scopes, known.scopes)
       const { token, record } = await issueApiToken(sessions, {
         userUuid: uuid,
@@ -113,8 +113,5 @@ function objectionTo(records: readonly SessionRecord[], sessionId: string): Node
   }
   const tokens = records.filter(({ kind }) => kind === 'api-token')
   if (tokens.length <= tokensPerUser) return null
-  return new NodekeepError(
-    'CONFLICT',
-    `You have ${tokensPerUser} API tokens. Revoke one that you do not need.`,
-  )
+  return conflict(`You have ${tokensPerUser} API tokens. Revoke one that you do not need.`)
 }

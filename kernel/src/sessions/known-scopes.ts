@@ -1,4 +1,4 @@
-import { type Log, NodekeepError, type StateStore } from '@nodekeep/plugin-sdk'
+import { invalid, type Log, type StateStore } from '@nodekeep/plugin-sdk'
 
 const stateKey = 'scopes.known'
 
@@ -34,8 +34,5 @@ export function refuseUnknownScopes(scopes: readonly string[], known: readonly s
   if (unknown.length === 0) return
   const hint =
     known.length === 0 ? 'No route of this node asks for a scope.' : `Known scopes: ${known.join(', ')}.`
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
-    `Unknown scope ${unknown.map((scope) => `"${scope}"`).join(', ')}. ${hint}`,
-  )
+  throw invalid(`Unknown scope ${unknown.map((scope) => `"${scope}"`).join(', ')}. ${hint}`)
 }

@@ -1,7 +1,8 @@
 import { type Static, Type } from '@nodekeep/plugin-sdk'
 import type { SessionRecord } from './session-table.ts'
 
-const timestamp = Type.String({ format: 'date-time' })
+/** A time in an answer. */
+export const timestamp = Type.String({ format: 'date-time' })
 
 /** A session, as its user sees it. */
 export const sessionView = Type.Object({

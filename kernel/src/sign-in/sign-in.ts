@@ -1,4 +1,5 @@
 import {
+  invalid,
   type LoginCredentials,
   type LoginProvider,
   NodekeepError,
@@ -58,7 +59,7 @@ export class SignIn {
     const provider = this.#provider(request.provider)
     const wallet = parseWallet(request.credentials.address)
     if (wallet === null) {
-      throw new NodekeepError('VALIDATION_ERROR', '"address" must be 0x and 40 hexadecimal digits (EIP-55).')
+      throw invalid('"address" must be 0x and 40 hexadecimal digits (EIP-55).')
     }
     const verified = await this.#verify(provider, request)
     if (parseWallet(verified.address) !== wallet) {

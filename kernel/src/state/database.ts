@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,10 +11,7 @@ import { createSql, type Sql } from './sql.ts'
 import { statementFailure } from './sqlite-errors.ts'
 
 /** Tells a file from another one of the same name. */
-interface FileIdentity {
-  readonly dev: number
-  readonly ino: number
-}
+type FileIdentity = Pick<Stats, 'dev' | 'ino'>
 
 /**
  * The node's connection to `state.sqlite`, shared by all parts of the kernel.

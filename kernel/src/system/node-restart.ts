@@ -1,4 +1,4 @@
-import { NodekeepError, type NodeRestart } from '@nodekeep/plugin-sdk'
+import { conflict, type NodeRestart } from '@nodekeep/plugin-sdk'
 
 /** Passes the request for a restart on to the program that runs the node. */
 export class KernelNodeRestart implements NodeRestart {
@@ -16,8 +16,7 @@ export class KernelNodeRestart implements NodeRestart {
 
   restart(reason: string): void {
     if (!this.supervised) {
-      throw new NodekeepError(
-        'CONFLICT',
+      throw conflict(
         'Nothing would start the node again. Stop it and start it yourself, or let a service manager such as systemd start it again after exit code 75, and set "supervised": true.',
       )
     }

@@ -154,10 +154,7 @@ function derivedId(method: string, path: string): string {
 function uniqueIds(): (id: string, owner: string) => string {
   const given = new Set<string>()
   return (id, owner) => {
-    let unique = given.has(id) ? `${owner}.${id}` : id
-    for (let n = 2; given.has(unique); n += 1) unique = `${owner}.${id}-${n}`
-    given.add(unique)
-    return unique
+    return uniqueName(given.has(id) ? `${owner}.${id}` : id, given)
   }
 }
 
@@ -208,10 +205,14 @@ const leftOut = 'GET /openapi.json leaves out routes whose schema cannot be desc
 function namesFor(owner: string, taken: Readonly<Record<string, unknown>>): (id: string) => string {
   const given = new Set(Object.keys(taken))
   return (id) => {
-    const wanted = `${owner}.${id.replaceAll(/[^\w.-]+/g, '_')}`
-    let name = wanted
-    for (let n = 2; given.has(name); n += 1) name = `${wanted}-${n}`
-    given.add(name)
-    return name
+    return uniqueName(`${owner}.${id.replaceAll(/[^\w.-]+/g, '_')}`, given)
   }
+}
+
+/** Adds a name to those that are given, with a number if it is one of them. */
+function uniqueName(wanted: string, given: Set<string>): string {
+  let name = wanted
+  for (let n = 2; given.has(name); n += 1) name = `${wanted}-${n}`
+  given.add(name)
+  return name
 }

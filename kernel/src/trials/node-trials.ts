@@ -46,7 +46,12 @@ export class KernelTrials implements NodeTrials {
     // It loads Node's HTTP client, which takes 4 MB of memory. Trials are rare.
     const { startTrialProcess } = await import('./trial-process.ts')
     if (process.platform === 'win32')
-      return startTrialProcess({ sources, socket: pipeName(), temporary: null, signal })
+      return startTrialProcess({
+        sources,
+        socket: `\\\\.\\pipe\\nodekeep-trial-${crypto.randomUUID()}`,
+        temporary: null,
+        signal,
+      })
     // The path of a socket has at most 107 bytes, so it is not in the data folder.
     const temporary = await mkdtemp(join(tmpdir(), 'nodekeep-trial-'))
     try {
@@ -76,8 +81,4 @@ export class KernelTrials implements NodeTrials {
     }
     return { ...values, data }
   }
-}
-
-function pipeName(): string {
-  return `\\\\.\\pipe\\nodekeep-trial-${crypto.randomUUID()}`
 }

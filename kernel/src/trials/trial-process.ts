@@ -161,10 +161,9 @@ class TrialProcess implements TrialNode {
 
 function responseOf(answer: IncomingMessage): Response {
   const status = answer.statusCode ?? 0
-  const headers = new Headers()
-  for (const [name, values = []] of Object.entries(answer.headersDistinct)) {
-    for (const value of values) headers.append(name, value)
-  }
+  const headers = Object.entries(answer.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  )
   const hasBody = ![204, 205, 304].includes(status)
   if (!hasBody) answer.resume()
   return new Response(hasBody ? (Readable.toWeb(answer) as unknown as globalThis.ReadableStream) : null, {

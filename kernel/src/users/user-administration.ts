@@ -1,4 +1,4 @@
-import { conflict, NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
+import { conflict, invalid, NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserCache, UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
@@ -18,7 +18,7 @@ interface UserAdministrationServices {
   readonly past: () => Date | Promise<Date>
 }
 
-/** The fields of a user to change; at least one of them. */
+/** The fields of a user to change; at least one. */
 interface UserUpdate {
   readonly username?: string | undefined
   readonly disabled?: boolean | undefined
@@ -35,6 +35,10 @@ export class UserAdministration {
 
   constructor(services: UserAdministrationServices) {
     this.#services = services
+  }
+
+  get(uuid: string): Promise<UserAccount> {
+    return this.#services.database.use((sql) => existing(sql, uuid))
   }
 
   /** Renames, disables or enables a user: all of what is asked for, or nothing. To enable a user also cancels a deletion. */
@@ -183,8 +187,7 @@ function isTaken(sql: Sql, field: 'username' | 'wallet', value: string, uuid: st
 
 function checkUsername(username: string): void {
   if (new RegExp(usernamePattern).test(username)) return
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
+  throw invalid(
     'A username has 3 to 30 lower case letters, digits, dashes and underscores, and begins with a letter or digit.',
   )
 }
@@ -197,10 +200,7 @@ function checkUsername(username: string): void {
 export function walletOf(address: string): string {
   const wallet = parseWallet(address)
   if (wallet !== null) return wallet
-  throw new NodekeepError(
-    'VALIDATION_ERROR',
-    `"${address}" is not a wallet address. Write 0x and 40 hexadecimal digits (EIP-55).`,
-  )
+  throw invalid(`"${address}" is not a wallet address. Write 0x and 40 hexadecimal digits (EIP-55).`)
 }
 
 function ownerStays(change: string): NodekeepError {

@@ -1,13 +1,12 @@
-import { NodekeepError, type RoutesApp, type Static, Type } from '@nodekeep/plugin-sdk'
+import { type RoutesApp, type Static, Type } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../log/security-events.ts'
-import { apiTokenView, sessionView, viewApiToken, viewSession } from '../sessions/session-view.ts'
+import { apiTokenView, sessionView, timestamp, viewApiToken, viewSession } from '../sessions/session-view.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
 import { type UserAdministration, usernamePattern } from './user-administration.ts'
 
 const config = { access: 'owner' } as const
 const tags = ['users']
-const timestamp = Type.String({ format: 'date-time' })
 const byUuid = Type.Object({ uuid: Type.String() })
 const success = Type.Object({ success: Type.Literal(true) })
 
@@ -49,11 +48,6 @@ export function userRoutes(
   userSessions: UserSessions,
   administration: UserAdministration,
 ): void {
-  const existing = async (uuid: string): Promise<UserAccount> => {
-    const user = await accounts.get(uuid)
-    if (user === null) throw new NodekeepError('NOT_FOUND', 'There is no user with that uuid.')
-    return user
-  }
   const one = { response: { 200: Type.Object({ user: account }) }, params: byUuid, tags }
 
   app.get(
@@ -97,7 +91,7 @@ export function userRoutes(
     '/api/users/:uuid',
     { config, schema: { ...one, operationId: 'getUser', summary: 'One user' } },
     async ({ params }) => ({
-      user: viewAccount(await existing(params.uuid)),
+      user: viewAccount(await administration.get(params.uuid)),
     }),
   )
   app.patch(
@@ -150,7 +144,7 @@ export function userRoutes(
       },
     },
     async ({ params, user }) => {
-      const { uuid } = await existing(params.uuid)
+      const { uuid } = await administration.get(params.uuid)
       const records = await userSessions.live(uuid)
       return {
         sessions: records
@@ -173,7 +167,7 @@ export function userRoutes(
       },
     },
     async (request) => {
-      const { uuid, username } = await existing(request.params.uuid)
+      const { uuid, username } = await administration.get(request.params.uuid)
       await userSessions.endAll(uuid)
       const details = { target: username, targetUuid: uuid }
       logSecurityEvent(

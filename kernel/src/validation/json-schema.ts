@@ -30,6 +30,25 @@ export function subschemas(schema: JsonSchema): JsonSchema[] {
   return [schema, ...nested.flatMap(subschemas)]
 }
 
+/** Returns a copy of a schema in which `map` has replaced the schemas directly below it. */
+export function mapSubschemas(
+  schema: JsonSchema,
+  map: (child: JsonSchema, keyword: string) => JsonSchema,
+): Record<string, unknown> {
+  const mapped: Record<string, unknown> = { ...schema }
+  for (const keyword of ['properties', 'patternProperties', '$defs', 'definitions']) {
+    const children = Object.entries((schema[keyword] ?? {}) as Record<string, JsonSchema>)
+    if (keyword in schema)
+      mapped[keyword] = Object.fromEntries(children.map(([key, child]) => [key, map(child, keyword)]))
+  }
+  for (const keyword of ['anyOf', 'oneOf', 'allOf', 'prefixItems', 'items', 'additionalProperties']) {
+    const below = schema[keyword] as JsonSchema | readonly JsonSchema[] | boolean | undefined
+    if (Array.isArray(below)) mapped[keyword] = below.map((child) => map(child, keyword))
+    else if (typeof below === 'object') mapped[keyword] = map(below as JsonSchema, keyword)
+  }
+  return mapped
+}
+
 /** Returns the schema of a key or an index, or `undefined` when the schema does not describe it. */
 export function childSchema(schema: JsonSchema | undefined, key: string | number): JsonSchema | undefined {
   if (schema === undefined) return undefined

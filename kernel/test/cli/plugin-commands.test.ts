@@ -37,7 +37,7 @@ export default defineCommands({
     if (options.cancel) return output.lines(\`taken back: \${await restores.cancel()}\`)
     const [{ path }] = await restores.folders()
     const moves = [{ from: null, to: path, previous: \`\${nodeDataDir}/restore/previous\` }]
-    await restores.plan({ backup: 'b', moment: new Date(0), moves })
+    await restores.plan({ backup: 'b', takenAt: new Date(0), moves })
     output.lines(path)
   },
   async both({ output }) {
@@ -184,7 +184,7 @@ test('a command reaches the node that runs as its owner, or has the data folder 
   t.match(status, {
     code: 0,
     stdout:
-      /Address +http[\s\S]*Owner +\S+, 0x[\s\S]*Health +ok\nPlugins +1 active of 1\nAttention +Feed the cat\./,
+      /Address +http[\s\S]*Owner +\S+, 0x[\s\S]*Health +ok\nPlugins +1 active\nAttention +Feed the cat\./,
   })
   const json = JSON.parse((await folder.run('status', '--json')).stdout)
   t.match(json, { running: true, address: node.url.href, process: process.pid, plugins: { quiet: 'active' } })

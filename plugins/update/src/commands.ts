@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import { answerOf, type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { UpdateConfiguration } from './configuration.ts'
 
@@ -140,14 +140,6 @@ function post<Name extends 'check' | 'install' | 'back'>(
   query = '',
 ): Promise<NodeAnswers[`POST /api/update/${Name}`]> {
   return answerOf(node.fetch(`/api/update/${name}${query}`, { method: 'POST' }))
-}
-
-/** @throws Error with the node's message */
-async function answerOf<T>(answer: Promise<Response>): Promise<T> {
-  const response = await answer
-  const body = (await response.json()) as T & { message?: string }
-  if (!response.ok) throw new Error(body.message)
-  return body
 }
 
 /** Node's `fetch` waits 5 minutes for an answer. A download may take longer, so the progress tells its end. */

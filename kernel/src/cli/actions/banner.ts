@@ -8,7 +8,7 @@ import type { RunningNode } from '../../node.ts'
 import type { PluginDescription } from '../../plugins/describe-plugin.ts'
 import { kernelVersion } from '../../system/kernel-version.ts'
 import { ownCommand } from '../common/own-command.ts'
-import { itemLines } from '../common/print-lines.ts'
+import { itemLines, pluginLines } from '../common/print-lines.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */
 export function banner(node: RunningNode): string {
@@ -18,7 +18,7 @@ export function banner(node: RunningNode): string {
     ...itemLines([
       ['Address', addresses(node)],
       ['Data', node.dataFolder],
-      ['Plugins', pluginLines(node.plugins())],
+      ['Plugins', node.plugins().length === 0 ? 'none' : pluginLines(node.plugins())],
       ['Warning', warning(node)],
       ['', ''],
       ['Next', next(node)],
@@ -56,20 +56,6 @@ function warning({ listensOn, url, publicOrigins }: RunningNode): string[] {
     ...(isWildcard(listensOn)
       ? ['To sign in by an address of the network, add its host to "server.hostnames".']
       : []),
-  ]
-}
-
-/** One line for the plugins that are as configured, and one for each that failed, is blocked or degraded. */
-function pluginLines(plugins: readonly PluginDescription[]): string[] {
-  if (plugins.length === 0) return ['none']
-  const counts = (['active', 'disabled'] as const).flatMap((wanted) => {
-    const count = plugins.filter(({ state }) => state === wanted).length
-    return count === 0 ? [] : [`${count} ${wanted}`]
-  })
-  const troubled = plugins.filter(({ state }) => state !== 'active' && state !== 'disabled')
-  return [
-    ...(counts.length === 0 ? [] : [counts.join(', ')]),
-    ...troubled.map(({ id, state, reason }) => `${id}: ${state}${reason === null ? '' : ` (${reason})`}`),
   ]
 }
 

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { NodekeepError, type SupervisorLink, untilAborted } from '@nodekeep/plugin-sdk'
+import { conflict, type SupervisorLink, untilAborted } from '@nodekeep/plugin-sdk'
 import type { FromParent, ToParent } from '@nodekeep/plugin-sdk/supervision'
 import { type Configuration, loadConfiguration } from '../../configuration/configuration.ts'
 import type { ConfigurationSources } from '../../configuration/layers.ts'
@@ -159,7 +159,7 @@ export class Parent {
   #answer({ id, refused }: Message<'answer'>): void {
     const asked = this.#requests.get(id)
     if (refused === null) asked?.resolve()
-    else asked?.reject(new NodekeepError('CONFLICT', refused))
+    else asked?.reject(conflict(refused))
     this.#requests.delete(id)
   }
 

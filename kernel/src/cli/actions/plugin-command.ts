@@ -43,6 +43,10 @@ export async function runPluginCommand(call: PluginCommandCall, process: Command
   const label = `nodekeep ${entry.id} ${name}`
   const restores = createRestores(configuration)
   let isExclusive = false
+  const exclusively = <T>(change: () => T): T => {
+    if (isExclusive) return change()
+    throw new Error('A command changes restores while no node runs: it has to call exclusive() before.')
+  }
   const context: CommandContext = {
     id: entry.id,
     config,
@@ -70,16 +74,8 @@ export async function runPluginCommand(call: PluginCommandCall, process: Command
       folders: () => restores.folders(),
       plugins: () => restores.plugins(),
       migrateState: (state) => restores.migrateState(state),
-      async plan(plan) {
-        if (isExclusive) return restores.plan(plan)
-        throw new Error('A command plans a restore while no node runs: it has to call exclusive() before.')
-      },
-      async cancel() {
-        if (isExclusive) return restores.cancel()
-        throw new Error(
-          'A command takes a restore back while no node runs: it has to call exclusive() before.',
-        )
-      },
+      plan: async (plan) => exclusively(() => restores.plan(plan)),
+      cancel: async () => exclusively(() => restores.cancel()),
     },
   }
   await run(context as CommandContext<never>)

@@ -1,4 +1,4 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { conflict } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import { walletOf } from '../../users/user-administration.ts'
 import type { CommandProcess } from '../common/command-process.ts'
@@ -37,5 +37,5 @@ async function claim({ accounts, owner }: IdentityAccess, wallet: string): Promi
   if ((await owner()) === null) await accounts.ensure(wallet, true)
   const user = await owner()
   if (user?.wallet === wallet) return user
-  throw new NodekeepError('CONFLICT', `The node belongs to the wallet ${user?.wallet}, not to ${wallet}.`)
+  throw conflict(`The node belongs to the wallet ${user?.wallet}, not to ${wallet}.`)
 }

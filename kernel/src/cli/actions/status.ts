@@ -4,7 +4,7 @@ import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions, PrintOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { connectToNode } from '../common/node-client.ts'
-import { type Item, itemLines, printJson, printLines } from '../common/print-lines.ts'
+import { type Item, itemLines, pluginLines, printJson, printLines } from '../common/print-lines.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 
 /** `nodekeep status`. The exit code is 1 if no node runs, or if a required health check fails. */
@@ -33,16 +33,31 @@ export async function showStatus(options: PrintOptions, process: CommandProcess)
     attention: report?.attention ?? null,
   }
   if (health === null || !health.serving) process.exitCode = 1
-  if (options.json === true) printJson(status, process.stdout)
-  else printLines(itemLines(itemsOf(status)), process.stdout)
+  if (options.json === true) {
+    printJson(status, process.stdout)
+    return
+  }
+  const items: Item[] = [
+    ['Address', status.address ?? 'it does not listen yet'],
+    ['Process', `${pid}, since ${status.since}`],
+    ['Data', status.data],
+    [
+      'Owner',
+      owner === null ? 'none yet: sign in with the claim code' : `${owner.username}, ${owner.wallet}`,
+    ],
+    ['Health', health === null ? 'the node does not answer' : health.status],
+    [
+      'Plugins',
+      report === null
+        ? []
+        : pluginLines(Object.entries(report.plugins).map(([id, state]) => ({ id, state }))),
+    ],
+    ['Attention', [...(report?.attention ?? [])]],
+  ]
+  printLines(itemLines(items), process.stdout)
 }
 
-interface HealthStatus {
-  readonly serving: boolean
-  readonly status: string
-}
-
-async function healthOf(url: URL): Promise<HealthStatus | null> {
+async function healthOf(url: URL) {
   try {
     const answer = await fetch(new URL('/health', url), { signal: AbortSignal.timeout(5000) })
     const { status } = (await answer.json()) as NodeAnswers['GET /health']
@@ -79,36 +94,4 @@ async function reportOf(
   } catch {
     return null
   }
-}
-
-interface Status {
-  readonly address: string | null
-  readonly process: number
-  readonly since: string
-  readonly data: string
-  readonly owner: { readonly username: string; readonly wallet: string } | null
-  readonly health: HealthStatus | null
-  readonly plugins: Readonly<Record<string, string>> | null
-  readonly attention: readonly string[] | null
-}
-
-function itemsOf({ address, process: pid, since, data, owner, health, plugins, attention }: Status): Item[] {
-  return [
-    ['Address', address ?? 'it does not listen yet'],
-    ['Process', `${pid}, since ${since}`],
-    ['Data', data],
-    [
-      'Owner',
-      owner === null ? 'none yet: sign in with the claim code' : `${owner.username}, ${owner.wallet}`,
-    ],
-    ['Health', health === null ? 'the node does not answer' : health.status],
-    ['Plugins', plugins === null ? [] : pluginLines(Object.entries(plugins))],
-    ['Attention', attention ?? []],
-  ]
-}
-
-function pluginLines(states: readonly (readonly [id: string, state: string])[]): string[] {
-  const active = states.filter(([, state]) => state === 'active').length
-  const troubled = states.filter(([, state]) => state !== 'active' && state !== 'disabled')
-  return [`${active} active of ${states.length}`, ...troubled.map(([id, state]) => `${id} is ${state}`)]
 }

@@ -1,4 +1,4 @@
-import { NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
+import { conflict, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions, PrintOptions } from '../common/configuration-options.ts'
@@ -103,8 +103,7 @@ export async function setWallet(
 function refuseAgainstConfiguration(identity: IdentityAccess, user: UserAccount, address: string): void {
   const configured = parseWallet(identity.configuredOwner ?? '')
   if (user.wallet !== configured || configured === parseWallet(address)) return
-  throw new NodekeepError(
-    'CONFLICT',
+  throw conflict(
     `"auth.owner" in the configuration names ${configured}. Write the new wallet there, run this again, and restart the node. To give ${configured} to another user instead, run: nodekeep user set-wallet <its old wallet> ${configured} --swap`,
   )
 }

@@ -1,16 +1,18 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { conflict, NodekeepError } from '@nodekeep/plugin-sdk'
 import { Admission } from '../../access/admission.ts'
 import { Authenticator } from '../../access/authenticator.ts'
 import { isRestorePlanned } from '../../backup/restores.ts'
 import { openState } from '../../composition/open-state.ts'
+import type { KernelConfiguration } from '../../configuration/kernel-schema.ts'
 import { readPast } from '../../health/node-clock.ts'
 import { createLogger } from '../../log/logger.ts'
 import { KernelEventBus } from '../../services/event-bus.ts'
-import { type IssuedToken, issueSession, type NewSession } from '../../sessions/issue-session.ts'
+import { issueSession, type NewSession } from '../../sessions/issue-session.ts'
 import { readKnownScopes } from '../../sessions/known-scopes.ts'
 import { SessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
 import { Ownership } from '../../sign-in/ownership.ts'
+import type { StateDatabase } from '../../state/database.ts'
 import { holdsState, withStoredState } from '../../state/stored-state.ts'
 import { type UserAccount, UserAccounts } from '../../users/user-accounts.ts'
 import { UserAdministration } from '../../users/user-administration.ts'
@@ -19,24 +21,7 @@ import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
 /** Users and sessions of a node, for a person who has write access to its data folder. */
-export interface IdentityAccess {
-  readonly accounts: UserAccounts
-  readonly sessions: SessionTable
-  readonly userSessions: UserSessions
-  issueSession(session: NewSession): Promise<IssuedToken>
-  readonly administration: UserAdministration
-  /** Returns the scopes that the node knew when it ran last. */
-  knownScopes(): Promise<readonly string[]>
-  readonly expiryDays: number
-  /** `auth.owner` as it is written. */
-  readonly configuredOwner: string | undefined
-  /** Returns the owner, after `auth.owner` was applied; `null` when the node is unclaimed. */
-  owner(): Promise<UserAccount | null>
-  /** Finds a user by username, uuid or wallet. Without a name it returns the owner. */
-  find(name: string | undefined): Promise<UserAccount>
-  /** @throws NodekeepError CONFLICT when the node would refuse a token of the user */
-  refuseLockedOut(user: UserAccount): void
-}
+export type IdentityAccess = ReturnType<typeof accessTo>
 
 /**
  * Opens users and sessions, also beside a running node: single statements need no lock on the data folder. A running node
@@ -60,80 +45,88 @@ export async function withIdentity<T>(
     )
   }
   if (!beforeRestore && isRestorePlanned(kernel.data)) {
-    throw new NodekeepError(
-      'CONFLICT',
+    throw conflict(
       'A restore waits for the next start of the node. Start the node first: the restore replaces its users.',
     )
   }
   const database = await openState(configuration)
   try {
-    const accounts = new UserAccounts(database)
-    const sessions = new SessionTable(database)
-    const admission = new Admission(kernel.auth)
-    const { expiryDays, idleDays } = kernel.session
-    const authenticator = new Authenticator(sessions, accounts, admission, { idleDays })
-    const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
-    const { deletionGraceDays, owner: configuredOwner } = kernel.auth
-    const userSessions = new UserSessions({ sessions, idleDays, authenticator, events })
-    const owner = async () => {
-      const { ownership, change } = await Ownership.establish(database, accounts, configuredOwner)
-      if (change !== null) process.stderr.write(`${change}\n`)
-      await ownership.ensureConfiguredOwner()
-      return accounts.owner()
-    }
-    return await work({
-      accounts,
-      sessions,
-      userSessions,
-      issueSession: (session) => database.transaction((sql) => issueSession(sql, session)),
-      administration: new UserAdministration({
-        database,
-        userSessions,
-        authenticator,
-        deletionGraceDays,
-        past: () => withStoredState(kernel.data, '@kernel', readPast, new Date(0)),
-      }),
-      knownScopes: async () =>
-        scopesOfNode(await withStoredState(kernel.data, '@kernel', readKnownScopes, null)),
-      expiryDays,
-      configuredOwner,
-      owner,
-      find: async (name) => (name === undefined ? existing(await owner()) : findUser(accounts, name)),
-      refuseLockedOut: (user) => refuseLockedOut(user, admission),
-    })
+    return await work(accessTo(kernel, database, process))
   } finally {
     await database.close()
   }
 }
 
-function existing(owner: UserAccount | null): UserAccount {
-  if (owner !== null) return owner
-  throw new NodekeepError(
-    'NOT_FOUND',
-    'The node has no owner yet. Run "nodekeep session create --wallet YOUR_WALLET_ADDRESS", set "auth.owner", or sign in with the claim code.',
-  )
+function accessTo(
+  { data, auth, session: { expiryDays, idleDays } }: KernelConfiguration,
+  database: StateDatabase,
+  process: CommandProcess,
+) {
+  const accounts = new UserAccounts(database)
+  const sessions = new SessionTable(database)
+  const admission = new Admission(auth)
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays })
+  const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
+  const { deletionGraceDays, owner: configuredOwner } = auth
+  const userSessions = new UserSessions({ sessions, idleDays, authenticator, events })
+  /** Returns the owner, after `auth.owner` was applied; `null` when the node is unclaimed. */
+  const owner = async () => {
+    const { ownership, change } = await Ownership.establish(database, accounts, configuredOwner)
+    if (change !== null) process.stderr.write(`${change}\n`)
+    await ownership.ensureConfiguredOwner()
+    return accounts.owner()
+  }
+  return {
+    accounts,
+    sessions,
+    userSessions,
+    issueSession: (session: NewSession) => database.transaction((sql) => issueSession(sql, session)),
+    administration: new UserAdministration({
+      database,
+      userSessions,
+      authenticator,
+      deletionGraceDays,
+      past: () => withStoredState(data, '@kernel', readPast, new Date(0)),
+    }),
+    /** Returns the scopes that the node knew when it ran last. */
+    async knownScopes(): Promise<readonly string[]> {
+      const scopes = await withStoredState(data, '@kernel', readKnownScopes, null)
+      if (scopes !== null) return scopes
+      throw conflict('The scopes of this node are not known yet. Start the node once.')
+    },
+    expiryDays,
+    /** `auth.owner` as it is written. */
+    configuredOwner,
+    owner,
+    /** Finds a user by username, uuid or wallet. Without a name it returns the owner. */
+    async find(name: string | undefined): Promise<UserAccount> {
+      const user = name === undefined ? await owner() : await findUser(accounts, name)
+      if (user !== null) return user
+      throw new NodekeepError(
+        'NOT_FOUND',
+        name === undefined
+          ? 'The node has no owner yet. Run "nodekeep session create --wallet YOUR_WALLET_ADDRESS", set "auth.owner", or sign in with the claim code.'
+          : `There is no user "${name}". "nodekeep user list" shows all users.`,
+      )
+    },
+    /** @throws NodekeepError CONFLICT when the node would refuse a token of the user */
+    refuseLockedOut: (user: UserAccount) => refuseLockedOut(user, admission),
+  }
 }
 
 function refuseLockedOut(user: UserAccount, admission: Admission): void {
   if (user.disabledAt !== null) {
     const remedy = `"nodekeep user enable ${user.username}" admits the user again.`
-    throw new NodekeepError('CONFLICT', `The user ${user.username} is disabled. ${remedy}`)
+    throw conflict(`The user ${user.username} is disabled. ${remedy}`)
   }
   if (admission.admits(user)) return
-  throw new NodekeepError(
-    'CONFLICT',
+  throw conflict(
     `The wallet ${user.wallet} may not sign in: "auth.admission" of the configuration does not admit it. "nodekeep user add ${user.wallet}" does.`,
   )
 }
 
-function scopesOfNode(scopes: readonly string[] | null): readonly string[] {
-  if (scopes !== null) return scopes
-  throw new NodekeepError('CONFLICT', 'The scopes of this node are not known yet. Start the node once.')
-}
-
-async function findUser(accounts: UserAccounts, name: string): Promise<UserAccount> {
-  const user =
+async function findUser(accounts: UserAccounts, name: string): Promise<UserAccount | null> {
+  return (
     (await accounts.findByUsername(name)) ?? (await accounts.get(name)) ?? (await accounts.findByWallet(name))
-  if (user !== null) return user
-  throw new NodekeepError('NOT_FOUND', `There is no user "${name}". "nodekeep user list" shows all users.`)
+  )
 }

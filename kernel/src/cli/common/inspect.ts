@@ -43,7 +43,7 @@ export async function inspect(options: ConfigurationOptions, process: CommandPro
     await loadPlugins({ configuration, inlinePlugins: {}, switchedOff, onFault: faultReporter(process) }),
   )
   const schemas = new Map<string, TObject>()
-  for (const record of records) {
+  for (const record of records.all) {
     if (record.plugin?.config != null) schemas.set(record.claim.section, record.plugin.config)
   }
   const wiring = new ServiceWiring(records, kernelServices, configuration.kernel.services)
@@ -88,7 +88,7 @@ export function checkAll({ configuration, records, wiring }: Inspection): Findin
       problems.push(...error.problems)
     }
   }
-  for (const record of records) {
+  for (const record of records.all) {
     const { id, plugin, claim, state, entry, reason } = record
     if (plugin !== null) attempt(() => configuration.section(claim.section, plugin.config ?? null))
     const isMissing = state === 'failed' || (state === 'blocked' && entry.required)

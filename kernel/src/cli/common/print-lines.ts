@@ -56,6 +56,23 @@ export function itemLines(items: readonly Item[]): string[] {
   )
 }
 
+/** One line for the plugins that work, and one for each that should work and does not. */
+export function pluginLines(
+  plugins: readonly { readonly id: string; readonly state: string; readonly reason?: string | null }[],
+): string[] {
+  const counts = ['active', 'disabled'].flatMap((wanted) => {
+    const count = plugins.filter(({ state }) => state === wanted).length
+    return count === 0 ? [] : [`${count} ${wanted}`]
+  })
+  const troubled = plugins.filter(({ state }) => state !== 'active' && state !== 'disabled')
+  return [
+    ...(counts.length === 0 ? [] : [counts.join(', ')]),
+    ...troubled.map(
+      ({ id, state, reason = null }) => `${id}: ${state}${reason === null ? '' : ` (${reason})`}`,
+    ),
+  ]
+}
+
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, parse, relative, sep } from 'node:path'
 import { type Configuration, loadConfiguration } from '../../configuration/configuration.ts'
-import { ConfigurationError } from '../../configuration/error.ts'
+import { refuse } from '../../configuration/error.ts'
 import { createLogger } from '../../log/logger.ts'
 import { Secrets } from '../../log/secrets.ts'
 import { startOnTrial } from '../../node.ts'
@@ -35,13 +35,9 @@ export async function checkByTrial(
     const trial = await startOnTrial({ configuration, log, secrets }, null)
     const failed = trial.plugins().filter(({ state }) => state === 'failed' || state === 'degraded')
     await trial.stop()
-    if (failed.length > 0) {
-      throw new ConfigurationError(
-        failed.map(
-          ({ id, configuredAt, state, reason }) => `"${id}" (${configuredAt}) is ${state}: ${reason}`,
-        ),
-      )
-    }
+    refuse(
+      failed.map(({ id, configuredAt, state, reason }) => `"${id}" (${configuredAt}) is ${state}: ${reason}`),
+    )
     return warnings
   } finally {
     await rm(data, { recursive: true, force: true })

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  answerOf,
   type CommandContext,
   lockFolder,
   type NodeClient,
@@ -10,7 +11,6 @@ import {
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { readHeader } from '../archive/read-archive.ts'
 import { mebibytes } from '../create/free-space.ts'
-import { answerOf } from '../node-answer.ts'
 import { identitiesOf } from '../recovery-keys.ts'
 import { namedBackup } from '../stored/backup-folder.ts'
 import { type Excerpt, isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeReserve, lockDataFolder } from '@nodekeep/plugin-sdk/data-folder'
+import { lockDataFolder, makeReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import type { ReleaseRequest } from '@nodekeep/plugin-sdk/supervision'
 import { copyDatabases, databasesIn, putBackDatabases } from './database-copies.ts'

@@ -181,3 +181,10 @@ test('only the owner sees what the former version would refuse, makes it look, a
   releases.rollbackProblems = () => Promise.reject(new NodekeepError('SERVICE_UNAVAILABLE', message))
   t.match(await ask(owner, 'GET', 'details'), { wayBack: { problems: [message] } })
 })
+
+test('the former name of the key drainSeconds is accepted', async (t) => {
+  const node = await createTestNode({ plugins: [update], config: { update: { patience: 5 } } })
+  await node.stop()
+  const wrong = createTestNode({ plugins: [update], config: { update: { patience: -1 } } })
+  await t.rejects(wrong, /update\.patience .* must be between 0 and 86400/)
+})
