@@ -45,7 +45,7 @@ async function runFile(file: string, env: NodeJS.ProcessEnv): Promise<TestProces
 
 async function runTogether(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
   const { parser, results } = countGroup(group)
-  const args = [join(import.meta.dirname, 'run-group.ts')]
+  const args = [join(import.meta.dirname, 'group-program.ts')]
   const files = { [filesVariable]: JSON.stringify(group) }
   const { ended, ...run } = await runProcess(group.join(', '), args, { ...env, ...files }, parser)
   const failed = { ok: false, ms: 0, passed: 0, failed: 1, skipped: 0, skippedTests: [] }
