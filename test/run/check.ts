@@ -16,6 +16,13 @@
  *   prints that. The examples are tested with node:test, as an author outside would, and count too.
  *
  * Each test runs once: a failure is a failure. It is printed by `tap replay`.
+ *
+ * The way of a test file, by the files beside this one:
+ *
+ * 1. `test-files.ts` finds it, and `reached.ts` tells whether a change reaches it.
+ * 2. `test-group.ts` puts it into a group, and `run-tests.ts` runs three groups at a time, beside lint, types and walls.
+ * 3. `test-process.ts` starts the process of the group, which runs `group-program.ts`, or the file itself if it is alone.
+ * 4. `count-tests.ts` counts its tests. `budget.ts` judges the CPU time of its part, and `coverage.ts` the lines that ran.
  */
 import { Command, Option } from 'commander'
 import { ofWholeParts, overBudget, readRecord, recordBudgets, withoutBudget } from './budget.ts'

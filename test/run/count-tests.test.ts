@@ -3,16 +3,18 @@ import { addCounts, closingLine, countTests, type FileResult, skippedLines } fro
 
 /** Counts what the process of one file would write with these lines. */
 function countFile(lines: readonly string[], ended = true): FileResult {
-  const { parser, result } = countTests('a.test.ts')
+  const { parser, results } = countTests('a.test.ts')
   parser.end(['TAP version 14', ...lines, ''].join('\n'))
-  return result(ended, 12.5)
+  const [result] = results(ended)
+  if (result === undefined) throw new Error('The file was not counted.')
+  return result
 }
 
 const passedBlock = ['# Subtest: one', '    ok 1 - is so', '    ok 2 - is so too', '    1..2', 'ok 1 - one']
 
 test('a named block is one test, however many assertions it has', async (t) => {
   const file = countFile([...passedBlock, '1..1'])
-  t.match(file, { file: 'a.test.ts', ok: true, ms: 12.5, passed: 1, failed: 0, skipped: 0 })
+  t.match(file, { file: 'a.test.ts', ok: true, ms: Number, passed: 1, failed: 0, skipped: 0 })
 })
 
 test('a file without blocks is one test', async (t) => {

@@ -18,16 +18,16 @@ export interface FileResult extends Counts {
   readonly skippedTests: readonly string[]
 }
 
-/** Counts the tests of one file as its process writes TAP. */
-interface FileCount {
+/** Counts the tests of a process as it writes TAP. */
+interface ProcessCount {
   /** A stream to write the TAP to. */
   readonly parser: Parser
   /**
-   * The result of the file, once the parser is complete.
+   * The result of each file, once the parser is complete.
    *
    * @param ended whether the process ended by itself, with code 0
    */
-  result(ended: boolean, ms: number): FileResult
+  results(ended: boolean): FileResult[]
 }
 
 /**
@@ -35,49 +35,53 @@ interface FileCount {
  * a file that fails itself, by a crash or a timeout, counts as one more failed test. A test with a skipped or "todo"
  * assertion counts as skipped, never as passed.
  */
-export function countTests(file: string): FileCount {
+export function countTests(file: string): ProcessCount {
   const parser = new Parser({ name: file })
   const block = watchBlock(parser)
+  const since = performance.now()
   return {
     parser,
-    result(ended, ms) {
+    results(ended) {
       const ok = ended && parser.results?.ok === true
       const { skipAll = true, skipReason = '' } = parser.results?.plan ?? {}
-      return {
-        file,
-        ok,
-        ms,
-        ...countBlock({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block),
-      }
+      const counts = countBlock({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block)
+      return [{ file, ok, ms: performance.now() - since, ...counts }]
     },
   }
 }
 
-/** Counts the tests of files that ran one after the other in one process. */
-interface GroupCount {
-  readonly parser: Parser
-  /** The result of each file that ran to its end, in order. */
-  readonly results: readonly FileResult[]
-}
-
-/** @param files the names of the tests that each hold the tests of a file */
-export function countGroup(files: readonly string[]): GroupCount {
+/**
+ * Counts the tests of files that run one after the other in one process. The file in which the process ends early has failed, and
+ * so has each file after it.
+ *
+ * @param files the names of the tests that each hold the tests of a file
+ */
+export function countGroup(files: readonly string[]): ProcessCount {
   const parser = new Parser()
-  const results: FileResult[] = []
+  const found = new Map<string, FileResult>()
   const block = watchBlock(parser)
   let since = performance.now()
   parser.on('assert', ({ name: file, ok, closingTestPoint }: Result) => {
     if (!files.includes(file)) return
-    const last = results.at(-1)
-    if (!closingTestPoint && last?.file === file)
-      results.splice(-1, 1, { ...last, ok: false, failed: last.failed + 1 })
+    const last = found.get(file)
+    if (!closingTestPoint && last) found.set(file, { ...last, ok: false, failed: last.failed + 1 })
     if (!closingTestPoint) return
     const ms = performance.now() - since
-    results.push({ file, ok, ms, ...block.within })
+    found.set(file, { file, ok, ms, ...block.within })
     Object.assign(block, { within: emptyTally(), blocks: 0 })
     since += ms
   })
-  return { parser, results }
+  return {
+    parser,
+    results(ended) {
+      const failed = { ok: false, ms: 0, ...emptyTally(), failed: 1 }
+      const results = files.map((file) => found.get(file) ?? { ...failed, file })
+      // An error after the last test may be of any of the files.
+      return !ended && results.every(({ ok }) => ok)
+        ? results.with(0, { ...failed, file: files[0] ?? '' })
+        : results
+    },
+  }
 }
 
 /** The counts within a block, and its skipped tests. */

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { test } from 'tap'
 import { root } from './command.ts'
-import { belowFloor, Coverage } from './coverage.ts'
+import { belowFloor, Coverage, coverageVariable } from './coverage.ts'
+import { runGroup } from './test-process.ts'
 
 const file = join(root, 'examples/hello-plugin/src/index.ts')
 
@@ -26,6 +28,25 @@ test('the lines count that run in any process of a process, in TypeScript, witho
   t.equal(of('examples/hello-plugin'), percent)
   t.ok(of('plugins/web') > 0)
   t.ok(of('plugin-sdk') >= ofSdk)
+})
+
+test('the lines count that run in files that share a process, and in processes that they start', async (t) => {
+  const written = join(t.testdir(), 'written')
+  const folder = relative(root, t.testdirName)
+  const files: [string, string] = [join(folder, 'one.mjs'), join(folder, 'two.mjs')]
+  const start = `import t from 'tap'\nimport { execFileSync } from 'node:child_process'\n`
+  const sdk = join(root, 'plugin-sdk/src/errors.ts')
+  await writeFile(join(root, files[0]), `${start}await import('${file}')\nt.pass()\n`)
+  await writeFile(
+    join(root, files[1]),
+    `${start}execFileSync(process.execPath, ['${join(root, 'kernel/src/log/levels.ts')}'])\nawait import('${sdk}')\nt.pass()\n`,
+  )
+  await runGroup(files, { [coverageVariable]: written })
+  const coverage = new Coverage()
+  await coverage.add(written)
+  const percentages = coverage.percentages()
+  for (const name of ['examples/hello-plugin', 'plugin-sdk', 'kernel'])
+    t.ok((percentages.get(name) ?? 0) > 0, name)
 })
 
 test('a package more than one point below its recorded coverage fails', async (t) => {

@@ -1,12 +1,15 @@
 /**
  * The lines of the packages that run while all tests run, by V8's coverage, which each process of Node writes when it ends. It
  * counts processes from the sources: not those of a packed release, and not those that were killed. In a function that comes from the
- * cache of compiled code, V8 counts no branches: all its lines have run.
+ * cache of compiled code, or that runs in a process which files share, no branches count: all its lines have run.
  */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root } from './command.ts'
+
+/** Names the folder into which a process of a group writes its coverage. */
+export const coverageVariable = 'TEST_COVERAGE'
 
 const recordFile = join(root, 'test/run/coverage.json')
 

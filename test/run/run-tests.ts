@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { partOf } from './budget.ts'
 import { root, runTool } from './command.ts'
 import { addCounts, type Counts, type FileResult } from './count-tests.ts'
-import type { Coverage } from './coverage.ts'
+import { type Coverage, coverageVariable } from './coverage.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup } from './test-process.ts'
 
@@ -53,7 +53,10 @@ export async function runTests(
     if (!(await isReady(first))) return
     const measured = coverage?.isMeasured(first) ? coverage : undefined
     const written = measured && join(measured.folder, `${groups.indexOf(group)}`)
-    const run = await runGroup(group, { ...env, ...(written && { NODE_V8_COVERAGE: written }) })
+    const run = await runGroup(group, {
+      ...env,
+      ...(written && { [group.length === 1 ? 'NODE_V8_COVERAGE' : coverageVariable]: written }),
+    })
     if (written) await measured.of.add(written)
     const part = partOf(first)
     cpuSeconds.set(part, (cpuSeconds.get(part) ?? 0) + run.cpuSeconds)

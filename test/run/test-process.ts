@@ -28,31 +28,16 @@ interface TestProcess {
 }
 
 /**
- * Runs the files of a group one after the other in one process. The file in which the process ends early has failed, and so
- * has each file after it.
+ * Runs the files of a group one after the other in one process. A file that is alone is a program of its own. The examples are
+ * tested with node:test, which writes TAP if asked to.
  */
-export function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
-  return group.length === 1 ? runFile(group[0], env) : runTogether(group, env)
-}
-
-/** Runs a file as a program of its own. The examples are tested with node:test, which writes TAP if asked to. */
-async function runFile(file: string, env: NodeJS.ProcessEnv): Promise<TestProcess> {
-  const since = performance.now()
-  const { parser, result } = countTests(file)
-  const { ended, ...run } = await runProcess(file, [file], env, parser)
-  return { ...run, results: [result(ended, performance.now() - since)] }
-}
-
-async function runTogether(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
-  const { parser, results } = countGroup(group)
-  const args = [join(import.meta.dirname, 'run-group.ts')]
-  const files = { [filesVariable]: JSON.stringify(group) }
-  const { ended, ...run } = await runProcess(group.join(', '), args, { ...env, ...files }, parser)
-  const failed = { ok: false, ms: 0, passed: 0, failed: 1, skipped: 0, skippedTests: [] }
-  const all = group.map((file, index) => results[index] ?? { ...failed, file })
-  // An error after the last test may be of any of the files.
-  if (!ended && all.every(({ ok }) => ok)) all[0] = { ...failed, file: group[0] }
-  return { ...run, results: all }
+export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
+  const isAlone = group.length === 1
+  const { parser, results } = isAlone ? countTests(group[0]) : countGroup(group)
+  const program = isAlone ? group[0] : join(import.meta.dirname, 'group-program.ts')
+  const files = isAlone ? {} : { [filesVariable]: JSON.stringify(group) }
+  const { ended, ...run } = await runProcess(group.join(', '), program, { ...env, ...files }, parser)
+  return { ...run, results: results(ended) }
 }
 
 /** A script for `sh` that runs a program, and then writes the CPU times of what it has waited for to descriptor 3. */
@@ -62,8 +47,8 @@ const measured = '"$@" 3>&-; code=$?; times >&3; exit "$code"'
 const running = new Set<number>()
 process.once('exit', () => running.forEach(killProcessGroup))
 
-async function runProcess(name: string, args: readonly string[], env: NodeJS.ProcessEnv, parser: Parser) {
-  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', ...args]
+async function runProcess(name: string, program: string, env: NodeJS.ProcessEnv, parser: Parser) {
+  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', program]
   // Within tests, tap adds options to NODE_OPTIONS.
   const child = spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', 'sh', '-c', measured, 'sh', ...command], {
     cwd: root,
