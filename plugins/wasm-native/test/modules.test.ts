@@ -84,7 +84,7 @@ test('functions that touch much memory one after the other stay within bounds', 
   const fixture = createRuntime(t)
   const touch = `(module (memory 400) (func (export "f") (result i32)
     (memory.fill (i32.const 0) (i32.const 1) (i32.const 26214400)) (i32.load (i32.const 26214396))))`
-  for (let round = 0; round < 30; round += 1) t.strictSame(await fixture.call(touch, 'f'), [0x01010101])
+  for (let round = 0; round < 12; round += 1) t.strictSame(await fixture.call(touch, 'f'), [0x01010101])
   t.same(fixture.warnings, [], 'the memory of earlier calls does not end a later call')
 })
 

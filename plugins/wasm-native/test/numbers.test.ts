@@ -45,7 +45,7 @@ test('every number is returned as its type converts it', async (t) => {
       Number(big),
     ])
   })
-  await fc.assert(property, { numRuns: 300 })
+  await fc.assert(property, { numRuns: 100 })
 })
 
 test('a number is passed with the bits of its type', async (t) => {

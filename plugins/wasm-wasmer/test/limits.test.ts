@@ -27,7 +27,7 @@ t.test('a loop and its process end soon after the time limit', async (t) => {
 
 t.test('a start function that loops is stopped', async (t) => {
   const text = program('(nop)', '', '(func $first (loop (br 0))) (start $first)')
-  await t.rejects(createRuntime(t).run(text, { timeoutMs: 1000 }), { message: /time limit/ })
+  await t.rejects(createRuntime(t).run(text, { timeoutMs: 300 }), { message: /time limit/ })
 })
 
 t.test(
@@ -42,7 +42,7 @@ t.test(
 
 t.test('a program gets exactly its limit of memory', async (t) => {
   const fixture = createRuntime(t, { spares: 1 })
-  for (const size of [1, 40, 90]) {
+  for (const size of [1, 90]) {
     t.equal((await fixture.run(memoryEater, { memoryBytes: size * mebibyte })).exitCode, size)
   }
   const large = '(module (memory (export "memory") 100) (func (export "_start")))'
@@ -72,7 +72,7 @@ t.test('threads without end are stopped, and stay within the memory limit', asyn
   const fixture = createRuntime(t)
   let most = 0
   let done = false
-  const bomb = fixture.run(threadBomb, { timeoutMs: 3000 }).finally(() => {
+  const bomb = fixture.run(threadBomb, { timeoutMs: 1000 }).finally(() => {
     done = true
   })
   const watch = async () => {

@@ -15,7 +15,7 @@ import { houseFor, restore } from '../restore/fixtures/house.ts'
 
 t.setTimeout(120_000)
 
-const clients = 32
+const clients = 12
 
 /** Rounds of each client before the backup. */
 const rounds = 1

@@ -89,7 +89,7 @@ test('while a command prepares a restore, the node refuses others, and its start
 
 test('a node that stops ends a restore that is being prepared, and says so', async (t) => {
   const { house, owner, left } = await houseWithBackup(t)
-  await put(owner, '/large', randomBytes(30_000_000))
+  await put(owner, '/large', randomBytes(10_000_000))
   const { filename } = await makeBackup(owner)
   const answer = restore(owner, { filename, confirm: true })
   while (restoresIn(house.data).length === 0) await new Promise(setImmediate)

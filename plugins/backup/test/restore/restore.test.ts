@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t, { test } from 'tap'
+import t, { type Test, test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { RestoreFolders } from '../../src/restore/restore-folder.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
@@ -254,32 +255,34 @@ const lostRecords: Record<string, [isCut: boolean, lose: (data: string, record: 
 }
 
 test('former data stays until it is forgotten, whatever records are lost', async (t) => {
+  const house = houseFor(t)
+  let { owner } = await house.start()
+  const { uuid } = owner.user
+  await put(owner, '/a', 'one')
+  const { filename } = await makeBackup(owner)
+  await put(owner, '/a', 'two')
+  const answer = await restore(owner, { filename, confirm: true })
+  const { prepared } = (await answer.json()) as { prepared: string }
+  await house.stop()
+  const folder = join(house.data, 'restore', prepared)
+  const record = join(folder, 'restore.json')
+  const before = readFileSync(record)
+  const elsewhere = join(house.data, 'files/.nodekeep/restore', prepared)
+  // The data folder as a start leaves it that is cut after the first moves, and one that is cut before it notes the restore.
+  const cut = copyOf(t, house.data)
+  for (const path of ['restore', 'files/.nodekeep/restore']) mkdirSync(join(cut, path, prepared, 'previous'))
+  renameSync(join(cut, 'state.sqlite'), join(cut, 'restore', prepared, 'previous/state.sqlite'))
+  renameSync(join(cut, 'files', uuid), join(cut, 'files/.nodekeep/restore', prepared, 'previous', uuid))
+  owner = (await house.start()).owner
+  // Only then is the start over.
+  await restore(owner, { filename, confirm: false })
+  await house.stop()
+  writeFileSync(record, before)
+  const applied = copyOf(t, house.data)
+
   for (const [what, [isCut, lose]] of Object.entries(lostRecords)) {
-    const house = houseFor(t)
-    let { owner } = await house.start()
-    const { uuid } = owner.user
-    await put(owner, '/a', 'one')
-    const { filename } = await makeBackup(owner)
-    await put(owner, '/a', 'two')
-    const answer = await restore(owner, { filename, confirm: true })
-    const { prepared } = (await answer.json()) as { prepared: string }
-    const folder = join(house.data, 'restore', prepared)
-    const record = join(folder, 'restore.json')
-    const before = readFileSync(record)
-    const elsewhere = join(house.data, 'files/.nodekeep/restore', prepared)
-    if (isCut) {
-      await house.stop()
-      for (const path of [folder, elsewhere]) mkdirSync(join(path, 'previous'))
-      renameSync(join(house.data, 'state.sqlite'), join(folder, 'previous/state.sqlite'))
-      renameSync(join(house.data, 'files', uuid), join(elsewhere, 'previous', uuid))
-    } else {
-      owner = (await house.start()).owner
-      // Only then is the start over.
-      await restore(owner, { filename, confirm: false })
-      await house.stop()
-      // As a start leaves it that is killed before it notes the restore.
-      writeFileSync(record, before)
-    }
+    rmSync(house.data, { recursive: true })
+    cpSync(isCut ? cut : applied, house.data, { recursive: true })
     lose(house.data, record)
     const check = (when: string) => {
       t.equal(readFileSync(join(elsewhere, 'previous', uuid, 'a'), 'utf8'), 'two', `${what}: ${when}`)
@@ -302,6 +305,14 @@ test('former data stays until it is forgotten, whatever records are lost', async
     t.notOk(existsSync(elsewhere))
   }
 })
+
+/** Copies a data folder for the time of a test. */
+function copyOf(t: Test, data: string): string {
+  const copy = mkdtempSync(join(tmpdir(), 'nodekeep-data-'))
+  t.teardown(() => rmSync(copy, { recursive: true, force: true }))
+  cpSync(data, copy, { recursive: true })
+  return copy
+}
 
 test('a backup is restored again after the former data of its first restore was deleted', async (t) => {
   const house = houseFor(t)

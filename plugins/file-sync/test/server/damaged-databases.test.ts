@@ -31,10 +31,10 @@ const databases: Record<
 > = {
   journal: {
     path: 'plugins/files/not-in-backups/journal.sqlite',
-    kinds: ['garbage', 'cut', 'a page overwritten'],
+    kinds: ['cut', 'a page overwritten'],
   },
-  devices: { path: 'plugins/file-sync/devices.sqlite', kinds: ['garbage', 'cut', 'a page overwritten'] },
-  index: { path: 'plugins/files/not-in-backups/index.sqlite', kinds: ['garbage'] },
+  devices: { path: 'plugins/file-sync/devices.sqlite', kinds: ['garbage'] },
+  index: { path: 'plugins/files/not-in-backups/index.sqlite', kinds: ['cut'] },
   content: { path: 'plugins/file-sync/not-in-backups/content.sqlite', kinds: ['a page overwritten'] },
 }
 

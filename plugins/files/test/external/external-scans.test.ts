@@ -217,33 +217,33 @@ t.test('however fast other programs change a few paths, the journal shows the en
   })
 })
 
-t.test('a folder of 5,000 files appears and disappears', async (t) => {
+// More files than are compared in one turn.
+t.test('a folder of 2,000 files appears and disappears', async (t) => {
   const { node, services } = await start(t)
   const ada = await node.signIn()
-  const { changes } = services
-  await compared(changes, ada)
-  const count = async () => (await services.recorded(ada.user.uuid)).filter(({ op }) => op === 'write').length
+  await compared(services.changes, ada)
+  const { cursor: began } = await page(ada)
   const outside = join(node.dataFolder, 'outside')
   await mkdir(join(outside, 'source', 'sub'), { recursive: true })
-  for (let index = 0; index < 5000; index += 1)
+  for (let index = 0; index < 2000; index += 1)
     await writeFile(join(outside, 'source', index % 2 === 0 ? 'sub' : '', `${index}`), 'x')
   const folder = folderOf(node, ada)
   await mkdir(folder, { recursive: true })
   const begun = performance.now()
   await rename(join(outside, 'source'), join(folder, 'big'))
-  while ((await count()) < 5000) {
-    if (performance.now() - begun > timeLimitMs) throw new Error(`${await count()} rows`)
-    await delay(20)
+  const files = new Set<string>()
+  let cursor = began
+  while (files.size < 2000) {
+    if (performance.now() - begun > timeLimitMs) throw new Error(`${files.size} rows`)
+    const next = await page(ada, `?after=${cursor}&wait=5`)
+    for (const { op, path } of next.changes) if (op === 'write') files.add(path)
+    cursor = next.cursor
   }
-  t.comment(`5,000 rows after ${Math.round(performance.now() - begun)} ms`)
-  t.equal(await count(), 5000)
-  const head = await changes.head(ada.user.uuid)
+  t.comment(`2,000 rows after ${Math.round(performance.now() - begun)} ms`)
+  const rows = await services.recorded(ada.user.uuid)
+  t.equal(rows.filter(({ op }) => op === 'write').length, 2000, 'each file has one row')
   await rm(join(folder, 'big'), { recursive: true })
-  for (;;) {
-    const rows = await changes.read(ada.user.uuid, head, 20_000)
-    if (rows.some(({ op, path }) => op === 'delete' && path === '/big')) break
-    await delay(20)
-  }
+  await untilChanges(ada, cursor, 'delete /big by disk')
   t.comment(`deleted after ${Math.round(performance.now() - begun)} ms`)
 })
 
@@ -546,7 +546,7 @@ t.test(
       },
     )
     await fc.assert(property, {
-      numRuns: Number(process.env.TEST_RUNS ?? 25),
+      numRuns: Number(process.env.TEST_RUNS ?? 10),
       seed: Number(process.env.TEST_SEED ?? 4200),
     })
   },

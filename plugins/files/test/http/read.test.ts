@@ -102,7 +102,7 @@ t.test('GET and HEAD of /read return a file', async (t) => {
           return answer.status === 206 && body.equals(wanted)
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 50 },
     )
   })
 

@@ -6,12 +6,12 @@ import { openLocalBackend } from '../../src/open-local-backend.ts'
 import { sortedNames } from '../../src/reading/listing.ts'
 import { folderInMemory, temporaryFolder } from '../fixtures/storage-folder.ts'
 
-t.test('a hundred thousand entries are listed in order while other work continues', async (t) => {
+t.test('thirty thousand entries are listed in order while other work continues', async (t) => {
   const root = folderInMemory(t)
   mkdirSync(join(root, 'user'))
   const expected: string[] = []
-  for (let index = 0; index < 100_000; index += 1) {
-    const name = `file-${(index * 7919) % 100_003}.txt`
+  for (let index = 0; index < 30_000; index += 1) {
+    const name = `file-${(index * 7919) % 30_011}.txt`
     expected.push(name)
     writeFileSync(join(root, 'user', name), '')
   }
@@ -28,7 +28,7 @@ t.test('a hundred thousand entries are listed in order while other work continue
   for await (const { name } of backend.list('/user')) names.push(name)
   listing = false
   t.strictSame(names, expected.sort())
-  t.ok(turns > 1000, `${turns} turns of the event loop`)
+  t.ok(turns > 300, `${turns} turns of the event loop`)
 })
 
 t.test('threads look up the entries that the system must read from the disk', async (t) => {

@@ -11,9 +11,10 @@ import { NodeRemote } from '../../../src/client/remote/node-remote.ts'
 import { createSyncNode, put } from '../../fixtures/sync-node.ts'
 import { syncFolder, temporaryFolder } from '../fixtures/synced-folders.ts'
 
+const node = await createSyncNode()
+t.teardown(() => node.stop())
+
 t.test('a download that is cut off goes on where it was', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const user = await node.signIn()
   const bytes = randomBytes(3_000_000)
   await put(user, '/large', bytes)
@@ -102,8 +103,6 @@ t.test(
 )
 
 t.test('files of every size are uploaded, whatever their time', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const user = await node.signIn()
   const remote = new NodeRemote({ url: node.url, token: user.token, deviceName: 'laptop' })
   for (const size of [1, 5_000_000]) {

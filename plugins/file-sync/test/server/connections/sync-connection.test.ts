@@ -1,11 +1,12 @@
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { largestChanges } from '../../../src/protocol/messages.ts'
 import { begin, connect, pathsOf } from '../../fixtures/sync-client.ts'
 import { createSyncNode, put, send, withToken } from '../../fixtures/sync-node.ts'
 
+const node = await createSyncNode()
+t.teardown(() => node.stop())
+
 test('a device gets the changes after its snapshot, one message at a time', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   await put(ada, '/before', 'x')
   const client = await connect(t, node, ada)
@@ -36,8 +37,6 @@ test('a device gets the changes after its snapshot, one message at a time', asyn
 })
 
 test('a device goes on after the changes that it has stored', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const first = await connect(t, node, ada)
   const { device, epoch, cursor } = await begin(first)
@@ -51,8 +50,6 @@ test('a device goes on after the changes that it has stored', async (t) => {
 })
 
 test('a cursor that is not valid leads to a reset', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   await put(ada, '/a', 'x')
   const { device, epoch, cursor } = await begin(await connect(t, node, ada))
@@ -75,8 +72,6 @@ test('a cursor that is not valid leads to a reset', async (t) => {
 })
 
 test('messages are bounded in size', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const client = await connect(t, node, ada)
   const { cursor } = await begin(client)
@@ -101,8 +96,6 @@ test('messages are bounded in size', async (t) => {
 })
 
 test('a client without a name follows, and is no device', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const client = await connect(t, node, ada)
   client.say({ type: 'hello', protocol: 1 })
@@ -115,8 +108,6 @@ test('a client without a name follows, and is no device', async (t) => {
 })
 
 test('a client that breaks the protocol is told why, and closed', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const broken: readonly (readonly [string, string | Uint8Array<ArrayBuffer>, RegExp])[] = [
     ['no JSON', '{', /must be JSON/],
@@ -159,8 +150,6 @@ test('a client that floods is closed, and so is one connection too many', async 
 })
 
 test('a connection needs a token that may read, and a page of the node', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const writing = await withToken(node, ada, ['files:write'])
   await t.rejects(connect(t, node, writing), 'a token without the scope')
@@ -172,8 +161,6 @@ test('a connection needs a token that may read, and a page of the node', async (
 })
 
 test('a connection ends with its token', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const token = await withToken(node, ada, ['files:read'])
   const client = await connect(t, node, token)

@@ -1,14 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { ContentBlocks } from '../../../src/protocol/content-blocks.ts'
 import { createShakyStorage } from '../../fixtures/shaky-storage.ts'
 import { createSyncNode, put, send, withToken } from '../../fixtures/sync-node.ts'
 
+const node = await createSyncNode()
+t.teardown(() => node.stop())
+
 const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 test('files are hashed in the revisions that the client names', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const large = randomBytes(5_000_000)
   const files = [
@@ -46,8 +47,6 @@ test('files are hashed in the revisions that the client names', async (t) => {
 })
 
 test('the blocks of a file are those that the client would cut', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = randomBytes(5_000_000)
   const revision = await put(ada, '/large', bytes)
@@ -67,8 +66,6 @@ test('the blocks of a file are those that the client would cut', async (t) => {
 })
 
 test('requests for hashes are bounded, and need the scope', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const file = { path: '/a', revision: 'x' }
   for (const files of [[], Array.from({ length: 1001 }, () => file), [{ path: '/a' }]]) {

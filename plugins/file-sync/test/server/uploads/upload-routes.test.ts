@@ -5,10 +5,13 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
-import { test } from 'tap'
+import t, { test } from 'tap'
 import { mostBlocks } from '../../../src/protocol/bodies.ts'
 import { createSyncNode, put, send, withToken } from '../../fixtures/sync-node.ts'
 import { beginUpload, contentOf, partsOf, sendBlock, sha256, upload } from '../../fixtures/uploader.ts'
+
+const node = await createSyncNode()
+t.teardown(() => node.stop())
 
 const mebibyte = 1024 * 1024
 
@@ -22,8 +25,6 @@ function stagedOf({ dataFolder }: TestNode, { user }: TestUser): Promise<string[
 }
 
 test('a file is uploaded by blocks, and only what changed is sent again', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = randomBytes(12 * mebibyte)
   const modified = '2001-02-03T04:05:06.000Z'
@@ -46,8 +47,6 @@ test('a file is uploaded by blocks, and only what changed is sent again', async 
 })
 
 test('content of others is not told apart from content that nobody has', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const [ada, grace] = [await node.signIn(), await node.signIn()]
   const bytes = randomBytes(mebibyte)
   await upload(ada, '/secret', bytes)
@@ -59,8 +58,6 @@ test('content of others is not told apart from content that nobody has', async (
 })
 
 test('a token that may not read files learns nothing about them', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = Buffer.from('the code is 1234')
   await upload(ada, '/secret', bytes)
@@ -104,8 +101,6 @@ test('an upload goes on after a restart', async (t) => {
 })
 
 test('conditions hold at the begin and at the commit', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = randomBytes(1000)
   const revision = await put(ada, '/a', 'old')
@@ -126,8 +121,6 @@ test('conditions hold at the begin and at the commit', async (t) => {
 })
 
 test('a client cannot lie about hashes', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = randomBytes(1000)
   const content = contentOf(bytes)
@@ -169,8 +162,6 @@ test('a client cannot lie about hashes', async (t) => {
 })
 
 test('a source that changes meanwhile is sent instead', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = randomBytes(2 * mebibyte)
   await upload(ada, '/source', bytes)
@@ -182,8 +173,6 @@ test('a source that changes meanwhile is sent instead', async (t) => {
 })
 
 test('a file has as many blocks as the protocol allows', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const blocksOf = (count: number) => {
     const blocks = Array.from({ length: count }, (_, number) => ({ sha256: sha256(String(number)), size: 1 }))
@@ -197,8 +186,6 @@ test('a file has as many blocks as the protocol allows', async (t) => {
 })
 
 test('blocks come from the file to replace, in any order, and equal ones are named once', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const former = randomBytes(3 * mebibyte)
   const parts = [...partsOf(former, contentOf(former))].map(({ bytes }) => bytes)
@@ -220,8 +207,6 @@ test('blocks come from the file to replace, in any order, and equal ones are nam
 })
 
 test('a file that a disk has damaged is no source of blocks any more', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = randomBytes(1000)
   const revision = await put(ada, '/a', bytes)
@@ -237,8 +222,6 @@ test('a file that a disk has damaged is no source of blocks any more', async (t)
 })
 
 test('a block that is longer than announced is refused before its end', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const bytes = randomBytes(1000)
   const { body } = await beginUpload(ada, '/a', contentOf(bytes))
@@ -307,8 +290,6 @@ test('uploads are bounded', async (t) => {
 })
 
 test('a token that is revoked in the middle of an upload ends it', async (t) => {
-  const node = await createSyncNode()
-  t.teardown(() => node.stop())
   const ada = await node.signIn()
   const token = await withToken(node, ada, ['files:write'])
   const bytes = randomBytes(mebibyte)
