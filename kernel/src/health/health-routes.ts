@@ -8,7 +8,9 @@ const findings = Type.Object({
     Type.Object({
       ok: Type.Boolean(),
       state: Type.String(),
-      message: Type.Optional(Type.String({ description: 'What to know and do, in sentences.' })),
+      message: Type.Optional(
+        Type.String({ description: 'Sentences for the owner: what is wrong, and what to do.' }),
+      ),
     }),
   ),
 })

@@ -5,7 +5,7 @@ export interface HealthFinding {
   readonly ok: boolean
   /** One word for the report, such as `connected`, `available`, `unreachable`. */
   readonly state: string
-  /** What the owner of the node should know and do, in sentences. Beside `ok`, it is a warning. Only the owner sees it. */
+  /** Sentences for the owner of the node: what is wrong, and what to do. Beside `ok`, it is a warning. Only the owner sees it. */
   readonly message?: string
 }
 

@@ -67,11 +67,11 @@ async function healthOf(url: URL) {
   }
 }
 
-/** What only the owner may know. */
+/** The part of the status that only the owner may know. */
 interface OwnerReport {
   /** The states of the plugins, by id. */
   readonly plugins: Readonly<Record<string, string>>
-  /** What the health checks tell the owner to do, in sentences. */
+  /** Sentences of the health checks: what is wrong, and what to do. */
   readonly attention: readonly string[]
 }
 

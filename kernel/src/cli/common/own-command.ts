@@ -10,8 +10,8 @@ export function ownCommand(): string {
   if (process.env.npm_lifecycle_event === 'start') return 'npm start --'
   const folders = (process.env.PATH ?? '').split(delimiter)
   if (folders.some((folder) => existsSync(join(folder, 'nodekeep')))) return 'nodekeep'
-  if (!existsSync(join(above, 'node_modules/@nodekeep/kernel'))) return 'nodekeep'
-  const ofRelease = join(above, 'bin/nodekeep')
-  if (existsSync(ofRelease)) return ofRelease
-  return 'npx nodekeep'
+  const isInstalled = existsSync(join(above, 'node_modules/@nodekeep/kernel'))
+  // Of a release, or of packages that npm installed.
+  const commands = ['bin/nodekeep', 'node_modules/.bin/nodekeep'].map((path) => join(above, path))
+  return (isInstalled && commands.find((path) => existsSync(path))) || 'nodekeep'
 }
