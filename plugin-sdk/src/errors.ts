@@ -30,7 +30,10 @@ export const errorStatus = {
 /** A code of the error table. */
 export type ErrorCode = keyof typeof errorStatus
 
-/** The JSON body of every error answer. It has exactly these three fields. */
+/**
+ * The JSON body of every error that a plugin throws. It has exactly these three fields. A route that sends an error itself may add
+ * others, such as the output of a program (`POST /api/wasm/run`).
+ */
 export interface ErrorBody {
   readonly error: true
   readonly message: string

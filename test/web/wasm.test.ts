@@ -15,6 +15,16 @@ const functions = `(module
   (func (export "${attack}") (unreachable))
   (func (export "endless") (loop (br 0))))`
 
+/** Tells the reason on stderr and traps, as panics and assertions do. */
+const panic = `(module
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "\\20\\00\\00\\00\\17\\00\\00\\00")
+  (data (i32.const 32) "index 7 is out of range")
+  (func (export "_start")
+    (drop (call $write (i32.const 2) (i32.const 0) (i32.const 1) (i32.const 16)))
+    (unreachable)))`
+
 t.test('a person calls functions and runs a program', { skip: needsChromium }, async (t) => {
   const plugins = {
     files: true,
@@ -30,6 +40,7 @@ t.test('a person calls functions and runs a program', { skip: needsChromium }, a
   const user = await node.signIn()
   await store(user, `/code/${attack}.wasm`, await wat(functions))
   await store(user, '/code/copy.wasm', await wat(copyInput))
+  await store(user, '/code/panic.wasm', await wat(panic))
   await store(user, '/code/broken.wasm', Buffer.from('no module'))
   await store(user, '/code/notes.txt', Buffer.from('no module'))
   const { page, faults } = await openSignedInTab(await startChromium(t), node, user)
@@ -85,6 +96,14 @@ t.test('a person calls functions and runs a program', { skip: needsChromium }, a
 
   await button('Choose another module').click()
   await button('code/').click()
+  await button('panic.wasm').click()
+  await button('Run').click()
+  await page.getByRole('alert').filter({ hasText: 'The program trapped: unreachable.' }).waitFor()
+  const messages = page.getByRole('region', { name: 'Messages (stderr)' })
+  t.equal(await messages.textContent(), 'index 7 is out of range')
+  t.equal(await page.getByRole('region', { name: 'Output (stdout)' }).count(), 0)
+
+  await button('Choose another module').click()
   await button('broken.wasm').click()
   await page.getByRole('alert').filter({ hasText: /\w/ }).waitFor()
   t.equal(await page.evaluate('window.__xss'), undefined)

@@ -3,6 +3,7 @@ import { creator } from './fixtures/creator.ts'
 import { editor, filler, longPathMaker } from './fixtures/editor.ts'
 import { linker } from './fixtures/linker.ts'
 import { createProgramNode } from './fixtures/program-node.ts'
+import { remover } from './fixtures/remover.ts'
 
 const notes = {
   '/notes/in.txt': 'grüße',
@@ -50,6 +51,30 @@ t.test(
     t.equal(await ada.read('/w/\u00fc'), 'u\u0308')
   },
 )
+
+t.test('a program removes all files while it lists them, with threads, too', async (t) => {
+  const names = Array.from({ length: 20 }, (_, index) => `/w/${'n'.repeat(index)}${index}`)
+  const memories = {
+    own: '(memory (export "memory") 1)',
+    'that of threads': '(import "env" "memory" (memory 1 10 shared)) (export "memory" (memory 0))',
+  }
+  for (const [what, memory] of Object.entries(memories)) {
+    const ada = await signIn()
+    await ada.store(Object.fromEntries(names.map((name) => [name, name])))
+    await ada.makeFolder('/w/empty')
+    const ended = await ada.run(remover(memory), { folders: [{ path: '/w', as: '/data', writable: true }] })
+    t.match(ended, { status: 200, body: { exitCode: names.length } }, what)
+    t.strictSame(await ada.list('/w'), [], what)
+  }
+})
+
+t.test('a file that a program moves keeps its time', async (t) => {
+  const ada = await signIn()
+  await ada.store(notes, { 'x-oc-mtime': '981173106' })
+  t.equal((await ada.run(editor(), { folders: writable })).status, 200)
+  t.equal(await ada.modifiedOf('/notes/deep/new.txt'), '2001-02-03T04:05:06.000Z')
+  t.ok((await ada.modifiedOf('/notes/deep/out.txt')) > '2026', 'a new file has the time of the run')
+})
 
 t.test('a program cannot create links', async (t) => {
   const ada = await signIn()

@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import type { Imports, Memory } from './web-assembly.ts'
 
 /** Asks the main thread about a path of the program. It returns an errno for a failure. */
-export type AskMain = (method: string, ...args: readonly unknown[]) => unknown
+type AskMain = (method: string, ...args: readonly unknown[]) => unknown
 
 type SystemCall = (...args: unknown[]) => unknown
 
