@@ -1,6 +1,4 @@
-export { type ErrorTextLimits, errorText } from './model-servers/bounded-body.ts'
-export { limitLines, readJsonLines } from './model-servers/bounded-stream.ts'
-export { cancellableReply } from './model-servers/cancellable-reply.ts'
+export { limitLines } from './model-servers/bounded-stream.ts'
 export { modelNames } from './model-servers/model-names.ts'
 export {
   type ModelServer,
@@ -8,5 +6,5 @@ export {
   type ModelServerRequest,
   modelServer,
 } from './model-servers/model-server.ts'
-export { type ModelServerFailure, modelServerError } from './model-servers/model-server-error.ts'
+export type { ModelServerFailure } from './model-servers/model-server-error.ts'
 export { readEvents, type ServerEvent } from './model-servers/server-events.ts'

@@ -8,11 +8,11 @@ const wire: ModelWire<ReceivedChat> = {
   list: 'GET /models',
   contentType: 'application/x-ndjson',
   read: (body) => body,
-  *reply({ thoughts = [], text, usage, finish }) {
+  *reply({ thoughts = [], text, usage, finish, reason = finish }) {
     for (const thought of thoughts) yield line({ thought })
     for (const piece of text) yield line({ text: piece })
     if (usage) yield line({ tokens: { read: usage.inputTokens, written: usage.outputTokens } })
-    yield line({ end: finish })
+    yield line({ end: reason })
   },
   begin: (text) => text.map((piece) => line({ text: piece })),
   empty: line({}),

@@ -24,14 +24,28 @@ export async function assertFails(
 /** Expects a NodekeepError with one of the codes and with a message. */
 export function assertCode(thrown: unknown, codes: readonly ErrorCode[], what: string): NodekeepError {
   if (!isNodekeepError(thrown)) {
-    assert.fail(`${what} failed with ${String(thrown)}, which is not a NodekeepError`)
+    assert.fail(`${what} failed with ${told(thrown)}, which is not a NodekeepError`)
   }
   assert.ok(
     codes.includes(thrown.code),
-    `${what} failed with ${thrown.code} (${thrown.message}) instead of ${codes.join(' or ')}`,
+    `${what} failed with ${thrown.code} (${told(thrown)}) instead of ${codes.join(' or ')}`,
   )
   assert.notEqual(thrown.message, '', `the error of ${what} tells a person what to do`)
   return thrown
+}
+
+/** Longest chain of causes that is told. A cause may be its own cause. */
+const maxCauses = 5
+
+/** Returns the message of an error with those of its causes. The message of a NodekeepError often hides the reason. */
+export function told(thrown: unknown): string {
+  const messages: string[] = []
+  let error = thrown
+  do {
+    messages.push(isNodekeepError(error) ? error.message : String(error))
+    error = error instanceof Error ? error.cause : undefined
+  } while (error !== undefined && messages.length < maxCauses)
+  return messages.join(', because of ')
 }
 
 /** Waits for an aborted call to end, with the reason of the signal or with a NodekeepError. */
@@ -43,6 +57,6 @@ export async function assertAborted(
   const thrown = await failureOf(attempt, what)
   assert.ok(
     thrown === signal.reason || isNodekeepError(thrown),
-    `${what} ends with the signal's reason or a NodekeepError, not with ${String(thrown)}`,
+    `${what} ends with the signal's reason or a NodekeepError, not with ${told(thrown)}`,
   )
 }

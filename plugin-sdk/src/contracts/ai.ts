@@ -91,7 +91,10 @@ export interface ChatRequest {
   }
 }
 
-/** The reason why a reply ended: by itself, at a length limit, for tool calls, or by a content filter of the provider. */
+/**
+ * The reason why a reply ended: by itself, at a length limit, for tool calls, or by a content filter of the provider. A
+ * reason that the provider does not know is `stop`: servers get new ones.
+ */
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /** A piece of a reply. */
@@ -150,16 +153,16 @@ export interface AiProvider {
    * throws. After `finish`, the reader gives the provider a second to end by itself, so that the connection can be used
    * again. Because a reader may be slow, a provider takes no more from its server than is requested, except what fits into
    * the buffers of the connection. The provider ends the call at its server when the signal aborts or the loop is left,
-   * also before the first piece. `cancellableReply` does that for a generator.
+   * also before the first piece. `modelServer` does that for a generator.
    *
-   * A provider bounds everything that its server sends: lines, lists and error bodies; `readEvents`,
-   * `readJsonLines`, `readWithin` and `errorText` do that. For an event of the server that adds nothing to the reply, the provider yields
+   * A provider bounds everything that its server sends: lines, lists and error bodies; `modelServer`, `readEvents`,
+   * `limitLines` and `readWithin` do that. For an event of the server that adds nothing to the reply, the provider yields
    * an empty text. The `ai` feature counts these pieces, gives the rest of the node its turn, and ends a chat with
    * nothing but such pieces. Bytes that are not UTF-8 become U+FFFD, or end the reply with an error.
    *
    * @throws NodekeepError UPSTREAM_ERROR, UPSTREAM_TIMEOUT, TOO_MANY_REQUESTS (with `retry-after` where the server
    * sends it), NOT_FOUND for an unknown model, VALIDATION_ERROR for a request that the model cannot serve. `permanent`
-   * means that a retry is useless. `modelServerError` makes these errors from an HTTP answer. A provider makes no retries
+   * means that a retry is useless. `modelServer` makes these errors. A provider makes no retries
    * of its own.
    */
   chat(request: ChatRequest, signal: AbortSignal): AsyncIterable<ChatDelta>

@@ -22,7 +22,7 @@ export async function readWithin(
 }
 
 /** Limits of `errorText`. */
-export interface ErrorTextLimits {
+interface ErrorTextLimits {
   /** Bytes of the body that are read. Default: 64 KiB. */
   readonly maxBytes?: number
   /** Time for reading the body, in milliseconds. Default: 2000. */
@@ -30,12 +30,11 @@ export interface ErrorTextLimits {
 }
 
 /**
- * Reads the body of an error answer, for `modelServerError`. It never fails, because the status of the answer matters
+ * Reads the body of an error answer, for `ModelServer.error`. It never fails, because the status of the answer matters
  * more than its text: if the body is too long, never ends or breaks off, the result is the text up to that point. The
  * rest is canceled.
  *
  * @param body the body of a `fetch`, or `Readable.toWeb(answer)` of Node's own client
- * @example throw modelServerError('acme', { status: response.status, message: await errorText(response.body) })
  */
 export async function errorText(
   body: ReadableStream<Uint8Array> | null,

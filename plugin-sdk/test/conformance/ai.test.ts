@@ -1,4 +1,11 @@
-import { type AiHarness, aiConformance } from '@nodekeep/plugin-sdk/conformance/ai'
+import { type AiProvider, type ChatDelta, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  type AiHarness,
+  aiConformance,
+  ModelHttpServer,
+  type ReceivedChat,
+} from '@nodekeep/plugin-sdk/conformance/ai'
+import { modelServer } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
 import { timeLimit } from '../../src/conformance/soon.ts'
 import { boundFaults } from './fixtures/ai-bound-faults.ts'
@@ -84,4 +91,90 @@ test('The suite finds each fault of a provider', async (t) => {
       t.ok(failed > 0, `${failed} of ${all} tests that match ${found} found the fault.`)
     }),
   )
+})
+
+test('The suite tells the causes of a wrong error', async (t) => {
+  const [outcome] = await runSuite(
+    (test) =>
+      aiConformance(
+        test,
+        harnessOf((server) => {
+          const cause = new TypeError('x is not iterable', { cause: new Error('It is null.') })
+          const wrong = new NodekeepError('CONFLICT', 'It does not work now.', { cause })
+          return Object.assign(new PaperAiProvider(server), { explain: () => wrong })
+        }),
+      ),
+    /status 400/,
+  )
+  t.match(
+    outcome?.reason,
+    'CONFLICT (It does not work now., because of TypeError: x is not iterable, because of Error: It is null.) instead of',
+  )
+})
+
+test('The suite finds a key in an error, in whatever header the key is sent', async (t) => {
+  const line = (value: object) => `${JSON.stringify(value)}\n`
+  const server = new ModelHttpServer<ReceivedChat>(
+    {
+      chat: 'POST /chat',
+      list: 'GET /models',
+      contentType: 'application/x-ndjson',
+      read: (body) => body,
+      reply: ({ text }) => [
+        ...text.map((text) => line({ type: 'text', text })),
+        line({ type: 'finish', reason: 'stop' }),
+      ],
+      begin: (text) => text.map((text) => line({ type: 'text', text })),
+      empty: line({ type: 'text', text: '' }),
+      openPiece: '{"',
+      failure: line({}),
+      garbage: '<',
+      error: (status, key) => line({ error: `${status} of the model: ${key}` }),
+      models: (names) => line({ names }),
+    },
+    ['acme-1'],
+  )
+  t.teardown(() => server.stop())
+  /** Runs the tests of keys with a provider that sends the key in these headers. */
+  const failedWith = async (headers: Record<string, string>, options: { key?: string }) => {
+    const setUp = async () => {
+      await server.start()
+      const connection = modelServer({
+        name: 'acme',
+        url: server.url,
+        setting: 'ai-acme.url',
+        headers,
+        ...options,
+      })
+      const provider: AiProvider = {
+        models: async () => server.models.slice(),
+        chat: (body, signal) =>
+          connection.reply(body, signal, async function* (signal) {
+            const { model } = body
+            for await (const delta of connection.lines<ChatDelta>('/chat', { body, model, signal }))
+              yield delta
+          }),
+      }
+      const { models } = server
+      const stopServer = () => server.stop()
+      return { provider, models, server, key: 'acme-key-1', stopServer, close: async () => {} }
+    }
+    const failed: string[] = []
+    // They share a server, so they run one after the other.
+    for (const name of [/status 400/, /the key arrives/]) {
+      const outcomes = await runSuite((test) => aiConformance(test, { setUp }), name)
+      failed.push(...outcomes.flatMap(({ outcome, reason }) => (outcome === 'failed' ? [reason] : [])))
+    }
+    return failed.join('\n')
+  }
+  const key = 'acme-key-1'
+  for (const headers of [
+    { 'x-acme-key': key },
+    { authorization: `Bearer ${key}` },
+    { cookie: `a=b; key=${key}` },
+  ]) {
+    t.equal(await failedWith(headers, { key }), '')
+    t.match(await failedWith(headers, {}), /no error message contains the key/)
+  }
+  t.match(await failedWith({}, { key }), /the server gets the key/)
 })

@@ -3,8 +3,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { readWithin } from '@nodekeep/plugin-sdk'
-import { errorText } from '@nodekeep/plugin-sdk/model-servers'
 import { type Test, test } from 'tap'
+import { errorText } from '../../src/model-servers/bounded-body.ts'
 
 test('A body within the limit is read whole', async (t) => {
   const pieces = [Buffer.from('añ'), Buffer.alloc(0), Buffer.from('ejo')]

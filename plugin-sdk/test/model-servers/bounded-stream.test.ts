@@ -1,6 +1,5 @@
-import { limitLines, readJsonLines } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
-import { limitEvents } from '../../src/model-servers/bounded-stream.ts'
+import { limitEvents, limitLines, readJsonLines } from '../../src/model-servers/bounded-stream.ts'
 
 /** Yields a text in chunks of this number of bytes. */
 function* inChunks(text: string, size: number): Iterable<Uint8Array> {

@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ChatDelta } from '@nodekeep/plugin-sdk'
-import { cancellableReply } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
+import { cancellableReply } from '../../src/model-servers/cancellable-reply.ts'
 
 const text: ChatDelta = { type: 'text', text: 'Hello' }
 

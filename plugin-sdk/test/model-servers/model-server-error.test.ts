@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { inspect } from 'node:util'
 import { type ErrorCode, NodekeepError } from '@nodekeep/plugin-sdk'
-import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
 import { test } from 'tap'
+import { modelServerError } from '../../src/model-servers/model-server-error.ts'
 
 test('Statuses of a model server become errors of the table', async (t) => {
   const expected: readonly [status: number | undefined, code: ErrorCode, permanent: boolean][] = [

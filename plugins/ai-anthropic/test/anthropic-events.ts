@@ -23,7 +23,14 @@ const errorTypes: Readonly<Record<number, string>> = {
 }
 
 /** Returns the events of a whole reply, each in its form on the wire. */
-export function replyEvents({ thoughts = [], text, toolCalls = [], usage, finish }: ReplyScene): string[] {
+export function replyEvents({
+  thoughts = [],
+  text,
+  toolCalls = [],
+  usage,
+  finish,
+  reason,
+}: ReplyScene): string[] {
   const { inputTokens, outputTokens } = usage ?? { inputTokens: 1, outputTokens: 1 }
   const first = thoughts.length > 0 ? 1 : 0
   const blocks = first + (text.length > 0 ? 1 : 0)
@@ -33,7 +40,12 @@ export function replyEvents({ thoughts = [], text, toolCalls = [], usage, finish
     ...(blocks > first ? [...textBlock(text, first), event('content_block_stop', { index: first })] : []),
     ...toolCalls.flatMap((call, index) => toolBlock(call, blocks + index)),
     event('message_delta', {
-      delta: { container: null, stop_reason: stopReasons[finish], stop_sequence: null, stop_details: null },
+      delta: {
+        container: null,
+        stop_reason: reason ?? stopReasons[finish],
+        stop_sequence: null,
+        stop_details: null,
+      },
       usage: { input_tokens: inputTokens, output_tokens: outputTokens },
     }),
     event('message_stop', {}),

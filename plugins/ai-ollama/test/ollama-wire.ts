@@ -61,7 +61,14 @@ export function lastLine(fields: object): string {
 }
 
 /** Returns the lines of a whole reply. Tool calls have no `done_reason` of their own. */
-export function replyLines({ thoughts = [], text, toolCalls = [], usage, finish }: ReplyScene): string[] {
+export function replyLines({
+  thoughts = [],
+  text,
+  toolCalls = [],
+  usage,
+  finish,
+  reason,
+}: ReplyScene): string[] {
   return [
     ...thoughts.map((thinking) =>
       line({ message: { role: 'assistant', content: '', thinking }, done: false }),
@@ -69,7 +76,7 @@ export function replyLines({ thoughts = [], text, toolCalls = [], usage, finish 
     ...textLines(text),
     ...toolCalls.map(callLine),
     lastLine({
-      done_reason: finish === 'length' ? 'length' : 'stop',
+      done_reason: reason ?? (finish === 'length' ? 'length' : 'stop'),
       ...(usage && { prompt_eval_count: usage.inputTokens, eval_count: usage.outputTokens }),
     }),
   ]

@@ -1,8 +1,10 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { modelServerError } from '@nodekeep/plugin-sdk/model-servers'
+import { modelServer } from '@nodekeep/plugin-sdk/model-servers'
 import OpenAI from 'openai'
 import { test } from 'tap'
 import { clientOf, createApiNode, finish, refusal, replying, text } from './fixtures/openai-api-node.ts'
+
+const acme = modelServer({ name: 'acme', url: 'http://127.0.0.1:1', setting: 'ai-acme.url' })
 
 const hello = [{ role: 'user' as const, content: 'Hello' }]
 
@@ -98,7 +100,7 @@ test('Failures of a provider that OpenAI has codes for have these codes', async 
   const failing = replying([], {
     // biome-ignore lint/correctness/useYield: it fails before its first piece
     async *chat({ model }) {
-      throw modelServerError('acme', { status: model === 'poor' ? 429 : 400, code: codes[model] ?? '' })
+      throw acme.error({ status: model === 'poor' ? 429 : 400, code: codes[model] ?? '' })
     },
   })
   const codes: Record<string, string> = { poor: 'insufficient_quota', short: 'context_length_exceeded' }
@@ -124,7 +126,7 @@ test("OpenAI's client does not repeat what the node has repeated", async (t) => 
     // biome-ignore lint/correctness/useYield: it fails before its first piece
     async *chat() {
       calls += 1
-      throw modelServerError('acme', { status: 503, retryAfter })
+      throw acme.error({ status: 503, retryAfter })
     },
   })
   const node = await createApiNode({ acme: failing }, { ai: { retries: { max: 1, firstDelayMs: 1 } } })

@@ -86,6 +86,7 @@ export function* replyEvents({
   toolCalls = [],
   usage,
   finish,
+  reason = finish,
 }: Reply): Generator<string> {
   yield delta({ role: 'assistant', content: '', refusal: null })
   for (const reasoning_content of thoughts) yield delta({ reasoning_content })
@@ -98,7 +99,7 @@ export function* replyEvents({
       yield delta({ tool_calls: [{ index, function: { arguments: part } }] })
     }
   }
-  yield delta({}, finish)
+  yield delta({}, reason)
   if (usage !== undefined) {
     const { inputTokens, outputTokens } = usage
     const counted = { prompt_tokens: inputTokens, completion_tokens: outputTokens }

@@ -54,8 +54,8 @@ function publicFailure(thrown: unknown): NodekeepError | null {
 export function changed(failure: NodekeepError, options: NodekeepErrorOptions): NodekeepError {
   // An error of another copy of the SDK may lack the later fields.
   const { code, message, cause, headers, permanent, logged, reason } = failure
-  const kept = { cause, headers, permanent, logged, ...(reason && { reason }) }
-  return new NodekeepError(code, message, { ...kept, ...options })
+  const unchanged = { cause, headers, permanent, logged, ...(reason && { reason }) }
+  return new NodekeepError(code, message, { ...unchanged, ...options })
 }
 
 /** Tells whether a retry with the same provider may succeed. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ErrorCode, NodekeepError } from '../../errors.ts'
-import { assertCode } from '../failures.ts'
+import { assertCode, told } from '../failures.ts'
 import { type Heard, textOf } from './chatting.ts'
 import type { AiSubject } from './subject.ts'
 
@@ -31,5 +31,5 @@ export function assertBrokenOff(heard: Heard, said: readonly string[], subject: 
 /** Expects the error of an aborted call: the reason of the signal, or another error. */
 export function assertEnded(thrown: unknown, signal: AbortSignal): void {
   const error = thrown instanceof Error || thrown === signal.reason
-  assert.ok(error, `an aborted call ends with the signal's reason or an error, not with ${String(thrown)}`)
+  assert.ok(error, `an aborted call ends with the signal's reason or an error, not with ${told(thrown)}`)
 }

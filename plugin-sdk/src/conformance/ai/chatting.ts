@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ChatDelta, ChatFinishReason, ChatRequest } from '../../contracts/ai.ts'
+import { told } from '../failures.ts'
 import { soon } from '../soon.ts'
 import type { AiSubject, ReplyScene } from './subject.ts'
 
@@ -54,7 +55,7 @@ export function hearMeanwhile(...chat: Parameters<typeof hear>): Promise<Heard> 
 export async function hearAll(subject: AiSubject, request?: ChatRequest): Promise<ChatDelta[]> {
   const { deltas, failure } = await hear(subject, request)
   if (failure !== undefined) {
-    assert.fail(`a reply from beginning to end failed with ${String(failure.thrown)}`)
+    assert.fail(`a reply from beginning to end failed with ${told(failure.thrown)}`)
   }
   assert.equal(deltas.at(-1)?.type, 'finish', 'the last piece of a reply is "finish"')
   return deltas

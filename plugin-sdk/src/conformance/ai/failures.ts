@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { inspect } from 'node:util'
 import type { ErrorCode } from '../../errors.ts'
 import { assertBrokenOff, assertFailed, assertUpstream } from './assertions.ts'
 import { hear, hearAll, reply, textOf } from './chatting.ts'
@@ -31,6 +32,22 @@ export function failureChecks(check: AiCheck): void {
       assert.equal(subject.server.openChats(), 0)
     })
   }
+
+  check('the key arrives, and no error contains it', async (subject, skip) => {
+    const { key, server } = subject
+    if (key === undefined) return skip('The provider sends no key ("key").')
+    await hearAll(subject)
+    assert.ok(server.sent?.(key), 'the server gets the key, and its "sent" tells so')
+    for (const [status, codes] of statuses) {
+      server.play({ kind: 'status', status })
+      const { failure } = await hear(subject)
+      const { cause } = assertFailed(failure?.thrown, codes, subject)
+      assert.ok(
+        !inspect(cause, { depth: 5 }).includes(key),
+        `the cause of ${status} is logged without the key`,
+      )
+    }
+  })
 
   check('retry-after is passed on', async (subject) => {
     const later = new Date(Date.now() + 90_000).toUTCString()

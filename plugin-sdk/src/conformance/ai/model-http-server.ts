@@ -113,6 +113,10 @@ export class ModelHttpServer<Body = unknown> implements ScriptedModelServer {
     return this.#open.size
   }
 
+  sent(text: string): boolean {
+    return this.requests.some(({ url, headers }) => JSON.stringify([url, headers]).includes(text))
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { url = '', headers, method } = request
     const scene = this.#scene
@@ -181,7 +185,11 @@ export class ModelHttpServer<Body = unknown> implements ScriptedModelServer {
     if (!('text' in scene)) return
     for (const piece of wire.begin(scene.text)) await write(response, piece)
     if (scene.kind === 'unfinished') response.end()
-    if (scene.kind === 'failure') response.end(wire.failure)
+    if (scene.kind === 'failure') {
+      // A provider that takes the error for nothing sees the end of a reply.
+      const end = [...wire.reply({ kind: 'reply', text: [], finish: 'stop' })]
+      response.end([wire.failure, ...end].join(''))
+    }
     // A cut would discard the bytes that are not sent yet.
     if (scene.kind === 'cut') response.write(wire.openPiece, () => response.destroy())
     if (scene.kind === 'flood') await writeEndlessly(response, scene.of === 'blank lines' ? '\n' : wire.empty)
@@ -196,9 +204,14 @@ function sendJson(response: ServerResponse, status: number, body: string): void 
   response.writeHead(status, { 'content-type': 'application/json' }).end(body)
 }
 
-/** Returns the key of a request: a bearer token, or an empty text. */
-function keyIn({ authorization = '' }: IncomingMessage['headers']): string {
-  return authorization.replace(/^Bearer /, '')
+/** Headers of every HTTP client. All others may contain a key. */
+const usualHeaders =
+  /^(accept|accept-(encoding|language)|connection|content-(length|type)|host|sec-fetch-mode|transfer-encoding|user-agent)$/
+
+/** Returns what may be the key of a request: a bearer token, and the values of all headers of the provider's own. */
+function keyIn({ authorization = '', ...headers }: IncomingMessage['headers']): string {
+  const own = Object.entries(headers).flatMap(([name, value]) => (usualHeaders.test(name) ? [] : [value]))
+  return [authorization.replace(/^Bearer /, ''), ...own].filter((value) => value).join(' ')
 }
 
 /** Writes a piece of a reply, and waits while the client does not read. */

@@ -60,6 +60,8 @@ export type ModelScene =
       readonly toolCalls?: readonly ChatToolCall[]
       readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
       readonly finish: ChatFinishReason
+      /** The server's own word for the reason of the end, in place of its word for `finish`, if the protocol has such words. */
+      readonly reason?: string
       /** Sends the answer one byte at a time, so that boundaries fall inside characters and lines. */
       readonly byteByByte?: boolean
       /** Sends the byte 0xFF, which is not UTF-8, in place of each U+FFFD. */
@@ -89,7 +91,7 @@ export type ModelScene =
   | { readonly kind: 'cut'; readonly text: readonly string[] }
   /** Some text, and then a regular end of the answer without the end of the reply. */
   | { readonly kind: 'unfinished'; readonly text: readonly string[] }
-  /** Some text, and then an error in the server's form for errors within a reply. */
+  /** Some text, then an error in the server's form for errors within a reply, and the end of a reply. */
   | { readonly kind: 'failure'; readonly text: readonly string[] }
   /** Status 200 and the right content type with a malformed body. */
   | { readonly kind: 'garbage' }
@@ -120,6 +122,11 @@ export interface ScriptedModelServer {
   chats(): number
   /** The number of chats whose connection is open and whose answer is not complete. */
   openChats(): number
+  /**
+   * Whether a request had this text in its address or a header. A server with a `key` has this function, so that the suite
+   * can tell that the key arrives: an error can only repeat a key that did.
+   */
+  sent?(text: string): boolean
 }
 
 /** Tells whether the protocol of the server lacks a feature. */

@@ -80,6 +80,11 @@ export function textChecks(check: AiCheck): void {
     })
   }
 
+  check('an unknown reason of the end is "stop"', async (subject) => {
+    subject.server.play(reply(['Well'], { finish: 'stop', reason: 'a_reason_of_next_year' }))
+    assert.deepEqual((await hearAll(subject)).at(-1), { type: 'finish', reason: 'stop' })
+  })
+
   check('the tokens are those that the server counted', async (subject, skip) => {
     if (lacks(subject, 'usage')) return skip(lacking('usage'))
     const usage = { inputTokens: 1234, outputTokens: 56 }

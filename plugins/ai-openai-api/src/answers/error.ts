@@ -20,7 +20,7 @@ export function errorJson({ message, code, reason }: NodeError): string {
   return JSON.stringify({ error })
 }
 
-/** A person who reads this looks at a field for an API key in some program, which has no sign-in. */
+/** Programs show this message beside their field for an API key. They have no sign-in. */
 const keyMessage =
   'The API key is missing or not valid. Create an API token on the node with "nodekeep token create --scope ai", and use it as the API key.'
 

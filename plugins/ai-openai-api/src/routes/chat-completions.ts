@@ -16,7 +16,7 @@ import { type ChatRequestBody, chatRequest } from '../wire/chat-body.ts'
 import { readQuery } from '../wire/chat-query.ts'
 import { resolveModel } from '../wire/model-name.ts'
 
-interface ChatCompletionsParts {
+interface ChatCompletionsOptions {
   readonly chats: AiChatService
   readonly defaultProvider: string | null
   readonly maxBodyBytes: number
@@ -24,8 +24,8 @@ interface ChatCompletionsParts {
 }
 
 /** Registers `POST /chat/completions` ("Chat" of OpenAI's API reference). */
-export function chatCompletionsRoute(app: RoutesApp, parts: ChatCompletionsParts): void {
-  const { chats, defaultProvider, maxBodyBytes, heartbeatMs } = parts
+export function chatCompletionsRoute(app: RoutesApp, options: ChatCompletionsOptions): void {
+  const { chats, defaultProvider, maxBodyBytes, heartbeatMs } = options
   const start = async (user: string, body: ChatRequestBody, signal: AbortSignal): Promise<ChatReply> => {
     const model = await resolveModel(body.model, chats, defaultProvider)
     const reply = await chats.start(user, readQuery(body, model), signal).catch((error) => {
@@ -123,7 +123,7 @@ async function* oneCall(deltas: AsyncIterable<ReplyDelta>): AsyncGenerator<Reply
     if (delta.type !== 'tool_call') yield delta
     else {
       first ??= delta.index
-      // Clients keep an array of calls, up to the highest index.
+      // Clients store calls in an array, up to the highest index.
       if (delta.index === first) yield { ...delta, index: 0 }
     }
   }

@@ -90,7 +90,7 @@ function refuseImpossible(choice: ChatToolChoice | undefined, tools: readonly Ch
 }
 
 /**
- * Reads the form of the reply. The schema of a `json_object` may stand beside the type, as some servers have it.
+ * Reads the form of the reply. The schema of a `json_object` may be beside the type, as some servers have it.
  *
  * @throws NodekeepError VALIDATION_ERROR for a schema that is missing, or in a field where it would be ignored
  */

@@ -16,7 +16,7 @@ export interface Candidate extends ModelChoice {
   readonly source: AiProvider
 }
 
-interface AttemptParts {
+interface AttemptOptions {
   readonly policy: RetryPolicy
   readonly limits: CallLimits
   readonly log: Log
@@ -31,7 +31,7 @@ interface AttemptParts {
  * Nothing is retried once a piece of a reply has come.
  *
  * @param asked the requested model, or `null` if its provider is not loaded
- * @param others the fallbacks, which are looked up late: a provider may be unloaded meanwhile
+ * @param others the fallbacks, each resolved when it is asked: its provider may have been unloaded
  * @returns `null` if the provider is not loaded and there are no fallbacks
  * @throws NodekeepError the failure of the requested model
  */
@@ -39,15 +39,15 @@ export async function beginReply(
   asked: Candidate | null,
   others: Iterable<Candidate>,
   request: ChatRequest,
-  parts: AttemptParts,
+  options: AttemptOptions,
 ): Promise<ProviderCall | null> {
-  if (asked === null) return firstOf(others, request, parts)
+  if (asked === null) return firstOf(others, request, options)
   try {
-    return await ask(asked, request, parts)
+    return await ask(asked, request, options)
   } catch (error) {
-    parts.signal.throwIfAborted()
+    options.signal.throwIfAborted()
     if (!isProvidersFault(error as NodekeepError)) throw error
-    const reply = await firstOf(others, request, parts)
+    const reply = await firstOf(others, request, options)
     if (reply !== null) return reply
     throw error
   }
@@ -56,25 +56,29 @@ export async function beginReply(
 async function firstOf(
   candidates: Iterable<Candidate>,
   request: ChatRequest,
-  parts: AttemptParts,
+  options: AttemptOptions,
 ): Promise<ProviderCall | null> {
   for (const candidate of candidates) {
     try {
-      return await ask(candidate, request, parts)
+      return await ask(candidate, request, options)
     } catch (error) {
-      parts.signal.throwIfAborted()
+      options.signal.throwIfAborted()
       const { provider, model } = candidate
       const failure = error as NodekeepError
       if (failure.logged) continue
-      parts.log.warn({ provider, model, code: failure.code, ...reasonOf(failure) }, failure.message)
+      options.log.warn({ provider, model, code: failure.code, ...reasonOf(failure) }, failure.message)
     }
   }
   return null
 }
 
 /** Asks one candidate, with retries. A failure after retries is permanent: the caller need not retry, too. */
-async function ask(candidate: Candidate, request: ChatRequest, parts: AttemptParts): Promise<ProviderCall> {
-  const { policy, limits, log, signal, onCall } = parts
+async function ask(
+  candidate: Candidate,
+  request: ChatRequest,
+  options: AttemptOptions,
+): Promise<ProviderCall> {
+  const { policy, limits, log, signal, onCall } = options
   const { provider, model, source } = candidate
   const asked = model === request.model ? request : { ...request, model }
   for (let retry = 0; ; retry += 1) {

@@ -10,7 +10,7 @@ interface Limits {
   readonly tokensPerDay: number
 }
 
-/** The `retry-after` of a limit on running chats, in milliseconds: nobody can tell when a chat will end. */
+/** The `retry-after` of a limit on running chats, in milliseconds: the end of a chat cannot be predicted. */
 const busyMs = 5000
 
 /** Users whose latest requests are remembered. */
@@ -75,7 +75,7 @@ export class ChatLimits {
 
 const minuteMs = 60_000
 
-/** Limits the requests of one user within any minute. It keeps the times of the latest requests in a ring. */
+/** Limits the requests of one user within any minute. It stores the times of the latest requests in a ring buffer. */
 export class RequestRate {
   readonly #max: number
   readonly #times: number[] = []

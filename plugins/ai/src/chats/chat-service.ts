@@ -19,7 +19,7 @@ import type { Fallbacks, ModelChoice } from './fallbacks.ts'
 import type { CallLimits } from './provider-call.ts'
 import type { RunningChats } from './running-chats.ts'
 
-interface ChatServiceParts {
+interface ChatServices {
   readonly providers: RegistryReader<AiProvider>
   readonly models: ModelLists
   readonly running: RunningChats
@@ -35,10 +35,10 @@ interface ChatServiceParts {
 
 /** Chats with the models of all providers. The routes use it, and other plugins get it as `AiChats`. */
 export class ChatService implements AiChatService {
-  readonly #parts: ChatServiceParts
+  readonly #services: ChatServices
 
-  constructor(parts: ChatServiceParts) {
-    this.#parts = parts
+  constructor(services: ChatServices) {
+    this.#services = services
   }
 
   async start(userUuid: string, query: ChatQuery, signal: AbortSignal): Promise<ChatReply> {
@@ -47,7 +47,7 @@ export class ChatService implements AiChatService {
     const candidate = this.#asked(asked, request)
     const chat = await this.#admit(userUuid, asked, request, signal)
     try {
-      const { policy, callLimits, log, running } = this.#parts
+      const { policy, callLimits, log, running } = this.#services
       const call = await beginReply(candidate, this.#fallbacks(asked, request), request, {
         policy,
         log,
@@ -70,12 +70,12 @@ export class ChatService implements AiChatService {
   }
 
   providers(): readonly string[] {
-    const { providers, fallbacks } = this.#parts
+    const { providers, fallbacks } = this.#services
     return [...new Set([...providers.names(), ...fallbacks.providers])]
   }
 
   models(): Promise<Readonly<Record<string, readonly string[]>>> {
-    return this.#parts.models.all()
+    return this.#services.models.all()
   }
 
   /**
@@ -85,7 +85,7 @@ export class ChatService implements AiChatService {
    */
   #asked(asked: ModelChoice, request: ChatRequest): Candidate | null {
     refuseAddresses(request)
-    const source = this.#parts.providers.get(asked.provider)
+    const source = this.#services.providers.get(asked.provider)
     if (source === undefined) {
       if (this.#fallbacks(asked, request).next().done === true) throw this.#unknownProvider(asked)
       return null
@@ -102,7 +102,7 @@ export class ChatService implements AiChatService {
 
   /** Yields the fallbacks that are loaded and have the capabilities that the request needs. */
   *#fallbacks(asked: ModelChoice, request: ChatRequest): Generator<Candidate> {
-    const { providers, fallbacks } = this.#parts
+    const { providers, fallbacks } = this.#services
     for (const choice of fallbacks.of(asked)) {
       const source = providers.get(choice.provider)
       if (source !== undefined && lackingCapability(request, source) === null) {
@@ -118,7 +118,7 @@ export class ChatService implements AiChatService {
     request: ChatRequest,
     signal: AbortSignal,
   ): Promise<Chat> {
-    const { ledger, limits, running, totalMs } = this.#parts
+    const { ledger, limits, running, totalMs } = this.#services
     const day = await ledger.open(userUuid)
     try {
       signal.throwIfAborted()
@@ -148,11 +148,11 @@ export class ChatService implements AiChatService {
   }
 
   #unknownProvider({ provider }: ModelChoice): NodekeepError {
-    return noSuchProvider(provider, this.#parts.providers.names())
+    return noSuchProvider(provider, this.#services.providers.names())
   }
 
   async #unknownModel({ provider, model }: ModelChoice, cause: unknown): Promise<NodekeepError> {
-    return noSuchModel(provider, model, await this.#parts.models.ofAnswering(provider), cause)
+    return noSuchModel(provider, model, await this.#services.models.ofAnswering(provider), cause)
   }
 }
 

@@ -5,7 +5,7 @@ import { ChatCost } from './chat-cost.ts'
 import type { ModelChoice } from './fallbacks.ts'
 import type { CallOutcome, ProviderCall } from './provider-call.ts'
 
-interface ChatParts {
+interface ChatOptions {
   readonly userUuid: string
   readonly request: ChatRequest
   /** The requested model. The chat counts for it unless a fallback replies. */
@@ -20,7 +20,7 @@ interface ChatParts {
 
 /** A chat from its admission to its end. */
 export class Chat {
-  readonly #parts: ChatParts
+  readonly #options: ChatOptions
   readonly #abort = new AbortController()
   readonly #limit: NodeJS.Timeout
   readonly #cost: ChatCost
@@ -30,9 +30,9 @@ export class Chat {
   #hasReply = false
   #over = false
 
-  constructor(parts: ChatParts) {
-    this.#parts = parts
-    this.#cost = new ChatCost(parts.request)
+  constructor(options: ChatOptions) {
+    this.#options = options
+    this.#cost = new ChatCost(options.request)
     this.#limit = setTimeout(() => {
       this.end(
         new NodekeepError(
@@ -41,11 +41,11 @@ export class Chat {
         ),
         'failed',
       )
-    }, parts.totalMs)
+    }, options.totalMs)
   }
 
   get userUuid(): string {
-    return this.#parts.userUuid
+    return this.#options.userUuid
   }
 
   /** The candidate that is asked or replies. */
@@ -98,7 +98,7 @@ export class Chat {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#limit)
-    const { asked, day, onOver } = this.#parts
+    const { asked, day, onOver } = this.#options
     const { provider, model } = (this.#hasReply ? this.#candidate : null) ?? asked
     day.add({ provider, model, outcome, ...this.#cost.total(outcome === 'finished') })
     onOver(this)

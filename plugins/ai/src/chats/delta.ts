@@ -9,7 +9,7 @@ const finishReasons: ReadonlySet<ChatFinishReason> = new Set([
   'content_filter',
 ])
 
-/** Tool calls of one reply. Clients keep an array of them, up to the highest index. */
+/** Tool calls of one reply. Clients store them in an array, up to the highest index. */
 const maxToolCalls = 1000
 
 /**
@@ -41,7 +41,7 @@ export function bytesOf(delta: Exclude<ChatDelta, { type: 'usage' | 'finish' }>)
   return Buffer.byteLength(id + name + text)
 }
 
-/** The first piece of a call needs id and name: nobody could answer the call without them. */
+/** The first piece of a call needs id and name: without them, no client could answer the call. */
 function isToolCall({ index, id, name, arguments: text }: ToolCallDelta, calls: Set<number>): boolean {
   if (!isCount(index) || index >= maxToolCalls) return false
   if (![id, name, text].every((part) => part === undefined || typeof part === 'string')) return false

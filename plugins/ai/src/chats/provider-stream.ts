@@ -11,10 +11,10 @@ export class ProviderStream<T> {
   #iterator: AsyncIterator<T> | undefined
   /** Fails the pending wait, if there is one. */
   #interrupt: ((reason: unknown) => void) | undefined
-  #late: (() => Error) | undefined
+  #timeoutError: (() => Error) | undefined
   #timer: NodeJS.Timeout | undefined
   #timerMs = 0
-  #isLate = false
+  #isTimedOut = false
 
   /** @param open asks the provider; called with the first `next` */
   constructor(open: (signal: AbortSignal) => AsyncIterable<T>) {
@@ -25,14 +25,14 @@ export class ProviderStream<T> {
    * Waits for the next piece.
    *
    * @param restarts whether the time starts at zero. Otherwise the time of the last wait goes on
-   * @param late makes the error for a provider that took longer than `maxMs`
-   * @throws what the provider throws, the reason of `close`, or the error of `late`
+   * @param timeoutError makes the error for a provider that took longer than `maxMs`
+   * @throws what the provider throws, the reason of `close`, or the error of `timeoutError`
    */
-  async next(maxMs: number, late: () => Error, restarts = true): Promise<IteratorResult<T>> {
+  async next(maxMs: number, timeoutError: () => Error, restarts = true): Promise<IteratorResult<T>> {
     this.#abort.signal.throwIfAborted()
-    this.#late = late
+    this.#timeoutError = timeoutError
     if (restarts) this.#startTimer(maxMs)
-    else if (this.#isLate) throw late()
+    else if (this.#isTimedOut) throw timeoutError()
     try {
       return await new Promise((resolve, reject) => {
         this.#interrupt = reject
@@ -52,16 +52,16 @@ export class ProviderStream<T> {
     leave().catch(() => {})
   }
 
-  /** Lets the provider end by itself after its last piece, so that it can keep its connection. */
+  /** Lets the provider end by itself after its last piece, so that its connection can be reused. */
   async finish(): Promise<void> {
-    const late = () => {
+    const timeoutError = () => {
       const error = new Error('The provider did not end after its last piece.')
       this.close(error)
       return error
     }
     try {
-      const { done } = await this.next(maxEndMs, late)
-      if (done !== true) late()
+      const { done } = await this.next(maxEndMs, timeoutError)
+      if (done !== true) timeoutError()
     } catch {
       // The provider ended with an error, which changes nothing: the reply is complete.
     }
@@ -70,7 +70,7 @@ export class ProviderStream<T> {
 
   /** Starts the one timer of all waits: replies have many pieces. */
   #startTimer(maxMs: number): void {
-    this.#isLate = false
+    this.#isTimedOut = false
     if (this.#timer !== undefined && this.#timerMs === maxMs) {
       this.#timer.refresh()
       return
@@ -78,8 +78,8 @@ export class ProviderStream<T> {
     clearTimeout(this.#timer)
     this.#timerMs = maxMs
     this.#timer = setTimeout(() => {
-      this.#isLate = true
-      this.#interrupt?.(this.#late?.())
+      this.#isTimedOut = true
+      this.#interrupt?.(this.#timeoutError?.())
     }, maxMs)
   }
 

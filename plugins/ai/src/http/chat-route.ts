@@ -69,14 +69,14 @@ const chatAnswers = {
   },
 }
 
-interface ChatRouteParts {
+interface ChatRouteOptions {
   readonly chats: AiChatService
   readonly maxBodyBytes: number
   readonly heartbeatMs: number
 }
 
 /** Registers `POST /api/ai/chat` (interface, "AI endpoints"). */
-export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: ChatRouteParts): void {
+export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: ChatRouteOptions): void {
   app.post(
     '/api/ai/chat',
     {

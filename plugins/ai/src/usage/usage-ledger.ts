@@ -5,7 +5,7 @@ import { DayUsage, type UsageRow } from './day-usage.ts'
 /** Time from a change until it is stored, in milliseconds. */
 const writeBehindMs = 1000
 
-interface LedgerParts {
+interface LedgerServices {
   readonly state: StateStore
   readonly keepDays: number
   readonly log: Log
@@ -19,17 +19,17 @@ interface DayReport extends UsageRow {
 
 /**
  * The usage of all users, by day. Changes are stored together within a second, so a crash loses at most one second. The
- * key of a stored day is `DAY/USER`. It expires after the days that are kept.
+ * key of a stored day is `DAY/USER`. It expires after `keepDays` days.
  */
 export class UsageLedger {
-  readonly #parts: LedgerParts
+  readonly #services: LedgerServices
   readonly #days = new Map<string, DayUsage>()
   readonly #loading = new Map<string, Promise<void>>()
   readonly #mutex = new Mutex()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(parts: LedgerParts) {
-    this.#parts = parts
+  constructor(services: LedgerServices) {
+    this.#services = services
   }
 
   /** Opens today's usage of a user. Call `close` when nothing more will be added. */
@@ -41,7 +41,7 @@ export class UsageLedger {
         day.open += 1
         return day
       }
-      // Read from the map again: the user may have been erased meanwhile.
+      // Read from the map again: the user may have been erased during the load.
       await this.#load(key)
     }
   }
@@ -53,7 +53,7 @@ export class UsageLedger {
 
   /** Returns the stored days, the earliest first, with their models by name. Days without usage are left out. */
   async report(userUuid: string): Promise<DayReport[]> {
-    const days = daysUpTo(Date.now(), this.#parts.keepDays)
+    const days = daysUpTo(Date.now(), this.#services.keepDays)
     const reports = days.map(async (day) => {
       const key = `${day}/${userUuid}`
       const rows = this.#days.get(key)?.rows ?? (await this.#read(key))
@@ -68,8 +68,8 @@ export class UsageLedger {
     return this.#mutex.run(async () => {
       for (const key of this.#days.keys()) if (isTheirs(key)) this.#days.delete(key)
       const keys: string[] = []
-      for await (const [key] of this.#parts.state.entries()) if (isTheirs(key)) keys.push(key)
-      for (const key of keys) await this.#parts.state.delete(key)
+      for await (const [key] of this.#services.state.entries()) if (isTheirs(key)) keys.push(key)
+      for (const key of keys) await this.#services.state.delete(key)
     })
   }
 
@@ -95,11 +95,11 @@ export class UsageLedger {
   }
 
   async #read(key: string): Promise<readonly UsageRow[]> {
-    return (await this.#parts.state.get<UsageRow[]>(key)) ?? []
+    return (await this.#services.state.get<UsageRow[]>(key)) ?? []
   }
 
   async #store(day: DayUsage): Promise<void> {
-    const { state, keepDays } = this.#parts
+    const { state, keepDays } = this.#services
     day.changed = false
     try {
       await state.set(day.key, day.rows, untilDaysAfter(Date.now(), keepDays))
@@ -113,7 +113,7 @@ export class UsageLedger {
   #writeSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.flush().catch((error) => {
-        this.#parts.log.warn({ err: error }, 'The AI usage could not be stored. The node retries.')
+        this.#services.log.warn({ err: error }, 'The AI usage could not be stored. The node retries.')
         this.#writeSoon()
       })
     }, writeBehindMs)
