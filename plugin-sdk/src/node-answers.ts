@@ -422,7 +422,7 @@ export interface NodeAnswers {
         ok: boolean
         state: string
         /**
-         * What to know and do, in sentences.
+         * Sentences for the owner: what is wrong, and what to do.
          */
         message?: string
       }
