@@ -8,7 +8,6 @@ export type PluginPhase =
   | 'dependency'
   | 'import'
   | 'shape'
-  | 'order'
   | 'configuration'
   | 'setup'
   | 'routes'
