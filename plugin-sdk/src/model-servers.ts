@@ -8,3 +8,4 @@ export {
 } from './model-servers/model-server.ts'
 export type { ModelServerFailure } from './model-servers/model-server-error.ts'
 export { readEvents, type ServerEvent } from './model-servers/server-events.ts'
+export { statusOfError } from './model-servers/status-of-error.ts'

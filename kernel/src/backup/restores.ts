@@ -90,7 +90,7 @@ export class LastRestore {
 export function readLastRestore(dataFolder: string): LastRestore | null {
   const file = appliedFile(dataFolder)
   try {
-    const applied = readJsonSync<AppliedRestore>(file)
+    const applied = readApplied(file)
     return applied === null ? null : new LastRestore(file, applied)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
@@ -101,10 +101,18 @@ export function readLastRestore(dataFolder: string): LastRestore | null {
   }
 }
 
+/** @throws SyntaxError if the file is damaged */
+function readApplied(file: string): AppliedRestore | null {
+  const applied = readJsonSync<AppliedRestore>(file)
+  if (applied === null || (typeof applied.backup === 'string' && Array.isArray(applied.acknowledgedBy)))
+    return applied
+  throw new SyntaxError('It is not the record of a restore.')
+}
+
 /** Returns the name of the last backup that was applied. A damaged record counts as none: the next start says what to do about it. */
 function appliedBackup(dataFolder: string): string | null {
   try {
-    return readJsonSync<AppliedRestore>(appliedFile(dataFolder))?.backup ?? null
+    return readApplied(appliedFile(dataFolder))?.backup ?? null
   } catch (error) {
     if (error instanceof SyntaxError) return null
     throw error

@@ -79,7 +79,7 @@ export function textTree(text: string, schema: JsonSchema | undefined, variable:
 export function parseText(text: string, schema: JsonSchema | undefined): unknown {
   const types = typesOf(schema)
   if (types.size === 1 && types.has('string')) return text
-  const value = parseJson(text.trim()) ?? (isByteSize(schema) ? parseByteSize(text) : undefined)
+  const value = (isByteSize(schema) ? parseByteSize(text) : undefined) ?? parseJson(text.trim())
   if (value === undefined) return text
   const name = typeName(value)
   const fits = types.size === 0 || types.has(name) || (name === 'number' && types.has('integer'))

@@ -2,8 +2,8 @@ import compilers, { type Options, type Serializer } from '@fastify/fast-json-str
 import type { FastifySerializerCompiler } from 'fastify'
 import type { SharedSchemas } from './validator.ts'
 
-/** The serializers of this process, by their schemas. */
-const compiled = new WeakMap<object, Serializer>()
+/** The serializers of this process, by their schemas, each with the schema's text: a plugin may change its schema. */
+const compiled = new WeakMap<object, { readonly text: string; readonly serializer: Serializer }>()
 
 const createCompiler = compilers()
 
@@ -19,9 +19,10 @@ export function createSerializerCompiler(
   if (Object.keys(shared).length > 0) return compile as FastifySerializerCompiler<object>
   return (route) => {
     const known = compiled.get(route.schema)
-    if (known !== undefined) return known
+    const text = JSON.stringify(route.schema)
+    if (known?.text === text) return known.serializer
     const serializer = compile(route as never)
-    compiled.set(route.schema, serializer)
+    compiled.set(route.schema, { text, serializer })
     return serializer
   }
 }

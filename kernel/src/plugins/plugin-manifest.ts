@@ -74,6 +74,14 @@ const command = Type.Object({
   options: Type.Record(Type.String(), text, { default: {}, propertyNames: option }),
 })
 
+const commandName = Checked((name) =>
+  isId(name) ? null : `has the command "${name}": write lower case words joined by dashes.`,
+)
+
+const configurationKey = Checked((key) =>
+  /^[A-Za-z][\w-]*$/.test(key) ? null : `has "${key}", which is no key of a configuration.`,
+)
+
 /** The field `nodekeep` of a package.json. */
 const schema = Type.Object({
   id,
@@ -81,12 +89,12 @@ const schema = Type.Object({
   ...modules,
   section: Type.Optional(text),
   folders: Type.Record(
-    text,
+    Type.String(),
     Checked((path) => (isPathBelow(path) ? null : 'must be a path below the data folder, such as "files".')),
-    { default: {} },
+    { default: {}, propertyNames: configurationKey },
   ),
   commands: Type.Optional(
-    Type.Object({ ...modules, list: Type.Record(Type.String(), command, { propertyNames: id }) }),
+    Type.Object({ ...modules, list: Type.Record(Type.String(), command, { propertyNames: commandName }) }),
   ),
 })
 

@@ -40,7 +40,7 @@ export interface IssuedToken {
 }
 
 /** A new session. */
-interface IssuedSession extends IssuedToken {
+export interface IssuedSession extends IssuedToken {
   /** The number of the user's older sessions that were ended because of the limit. */
   readonly ended: number
 }

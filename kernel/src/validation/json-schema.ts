@@ -27,23 +27,25 @@ export function jsonSchema(schema: TSchema): JsonSchema {
 /** Returns the schema itself, then its alternatives and parts at any depth. */
 export function subschemas(schema: JsonSchema): JsonSchema[] {
   const nested = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]
-  return [schema, ...nested.flatMap(subschemas)]
+  return [schema, ...nested.filter((one) => typeof one === 'object').flatMap(subschemas)]
 }
 
-/** Returns a copy of a schema in which `map` has replaced the schemas directly below it. */
+/** Returns a copy of a schema in which `map` has replaced the schemas directly below it. The schemas `true` and `false` stay. */
 export function mapSubschemas(
   schema: JsonSchema,
   map: (child: JsonSchema, keyword: string) => JsonSchema,
 ): Record<string, unknown> {
   const mapped: Record<string, unknown> = { ...schema }
+  const mapOne = (child: JsonSchema | boolean, keyword: string) =>
+    typeof child === 'boolean' ? child : map(child, keyword)
   for (const keyword of ['properties', 'patternProperties', '$defs', 'definitions']) {
     const children = Object.entries((schema[keyword] ?? {}) as Record<string, JsonSchema>)
     if (keyword in schema)
-      mapped[keyword] = Object.fromEntries(children.map(([key, child]) => [key, map(child, keyword)]))
+      mapped[keyword] = Object.fromEntries(children.map(([key, child]) => [key, mapOne(child, keyword)]))
   }
   for (const keyword of ['anyOf', 'oneOf', 'allOf', 'prefixItems', 'items', 'additionalProperties']) {
     const below = schema[keyword] as JsonSchema | readonly JsonSchema[] | boolean | undefined
-    if (Array.isArray(below)) mapped[keyword] = below.map((child) => map(child, keyword))
+    if (Array.isArray(below)) mapped[keyword] = below.map((child) => mapOne(child, keyword))
     else if (typeof below === 'object') mapped[keyword] = map(below as JsonSchema, keyword)
   }
   return mapped
@@ -54,7 +56,8 @@ export function childSchema(schema: JsonSchema | undefined, key: string | number
   if (schema === undefined) return undefined
   for (const branch of subschemas(schema)) {
     const child = typeof key === 'number' ? itemSchema(branch, key) : propertySchema(branch, key)
-    if (child) return child
+    // The schemas `true` and `false` describe nothing.
+    if (typeof child === 'object') return child
   }
   return undefined
 }

@@ -257,12 +257,14 @@ test('a damaged record of the last restore holds up no cancel, and a start says 
   t.strictSame(contentOf(data), former)
   t.equal(readFileSync(record, 'utf8'), '', 'nothing is deleted')
 
-  const dataFolder = t.testdir({ restore: { 'applied.json': '' } })
-  const start = createTestNode({ dataFolder })
-  await t.rejects(
-    start,
-    /applied\.json\. If the node has run since that restore, move this file to another place/,
-  )
+  let dataFolder = ''
+  for (const content of ['', '{}', '[]']) {
+    dataFolder = t.testdir({ restore: { 'applied.json': content } })
+    await t.rejects(
+      createTestNode({ dataFolder }),
+      /applied\.json\. If the node has run since that restore, move this file to another place/,
+    )
+  }
   renameSync(join(dataFolder, 'restore/applied.json'), join(dataFolder, 'applied.json'))
   const node = await createTestNode({ dataFolder })
   await node.stop()

@@ -1,4 +1,4 @@
-import { Secret, Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Secret, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { load, problemsOf } from './sources.ts'
 
@@ -63,6 +63,18 @@ test('a variable is parsed as the type of its key', async (t) => {
   })
   t.equal(configuration.kernel.log.level, 'info', 'an empty variable counts as not set')
   configuration.refuseUnknownSections([])
+})
+
+test('a variable with "null" removes what a file sets', async (t) => {
+  const schema = Type.Object({
+    limit: ByteSize({ default: 5 }),
+    list: Type.Array(Type.String(), { default: [] }),
+  })
+  const configuration = await load(t.testdir(), {
+    inline: { storage: { limit: 7, list: ['a'] } },
+    environment: { NODEKEEP_STORAGE__LIMIT: 'null', NODEKEEP_STORAGE__LIST: 'null' },
+  })
+  t.strictSame(configuration.section('storage', schema), { limit: 5, list: [] })
 })
 
 test('each instance of a plugin has its own variables', async (t) => {

@@ -33,6 +33,13 @@ test('defaults fill a section, including missing objects', async (t) => {
   })
 })
 
+test('a schema of true accepts everything, and one of false nothing', async (t) => {
+  const any = { type: 'object', properties: { extra: true, never: false } } as never
+  const configuration = await load(t.testdir(), { inline: { ai: { extra: [1] }, files: { never: 1 } } })
+  t.strictSame(configuration.section('ai', any), { extra: [1] })
+  t.equal((await problemsOf(() => configuration.section('files', any))).length, 1)
+})
+
 test('each call returns a copy', async (t) => {
   const configuration = await load(t.testdir(), {
     inline: { ai: { apiKey, mounts: { '/': { backend: 'a' } } } },

@@ -94,3 +94,25 @@ test('a response schema that refers to a shared one means that of its own plugin
   t.strictSame(await (await node.fetch('/two')).json(), { b: 2 })
   t.equal((await node.fetch('/two', { method: 'HEAD' })).status, 200)
 })
+
+test('a response schema that a plugin has changed is the one that counts', async (t) => {
+  const schema = { type: 'object', properties: { a: { type: 'integer' } } as Record<string, object> }
+  const plugin = definePlugin({
+    id: 'growing',
+    setup({ routes }) {
+      routes((app) => {
+        app.get(
+          '/growing',
+          { config: access, schema: { response: { 200: schema } } },
+          async () => ({ a: 1, b: 2 }) as never,
+        )
+      })
+    },
+  })
+  for (const expected of [{ a: 1 }, { a: 1, b: 2 }]) {
+    const node = await createTestNode({ plugins: [plugin] })
+    t.strictSame(await (await node.fetch('/growing')).json(), expected)
+    await node.stop()
+    schema.properties.b = { type: 'integer' }
+  }
+})

@@ -5,6 +5,7 @@ import { type ByteStream, readJsonLines } from './bounded-stream.ts'
 import { cancellableReply } from './cancellable-reply.ts'
 import { type ModelServerFailure, modelServerError } from './model-server-error.ts'
 import { readEvents, type ServerEvent } from './server-events.ts'
+import { statusOfError } from './status-of-error.ts'
 
 const defaultMaxBytes = 4 * 1024 * 1024
 
@@ -42,7 +43,7 @@ export interface ModelServer {
    * @throws NodekeepError as the contract of AI providers requires, and the reason of the signal
    */
   json<T>(path: string, request: ModelServerRequest): Promise<T>
-  /** Yields a JSON value of each line, as `readJsonLines` does. Throws as `json` does. */
+  /** Yields a JSON value of each line. Throws as `json` does, but a line with an error is a value like others. */
   lines<T>(path: string, request: ModelServerRequest): AsyncGenerator<T>
   /**
    * Yields server-sent events, as `readEvents` does. An answer of one JSON object with an `error` is an error, whose reason
@@ -99,7 +100,7 @@ export function modelServer(options: ModelServerOptions): ModelServer {
   function parse(text: string): unknown {
     const value = valueIn(text)
     if (value === undefined) throw new Error('The answer is not valid JSON.')
-    if (Object(value).error) throw error({ ...saidIn(text), status: 400 })
+    if (Object(value).error) throw error({ ...saidIn(text), status: statusOfError(Object(value).error) })
     return value
   }
 

@@ -107,6 +107,27 @@ test('Each failure of a request and of a body is an error of the contract, witho
     ['a cut', (to) => to.writeHead(200).write('data: "', () => to.destroy()), upstream],
     ['too long', (to) => to.writeHead(200).end(`data: ${'x'.repeat(2000)}`), upstream],
     [
+      'an error of the key in JSON',
+      (to) => json(to, 200, { error: { message: `No ${key}: sk-12…`, code: 'invalid_api_key' } }),
+      { code: 'UPSTREAM_ERROR', permanent: true, message: /^(?!.*sk-12)/ },
+      'json',
+      'events',
+    ],
+    [
+      'an error of the server in JSON',
+      (to) => json(to, 200, { error: { message: 'Overloaded', type: 'overloaded_error', code: 529 } }),
+      upstream,
+      'json',
+      'events',
+    ],
+    [
+      'a limit in JSON',
+      (to) => json(to, 200, { error: { message: 'Slow.', code: 429 } }),
+      { code: 'TOO_MANY_REQUESTS' },
+      'json',
+      'events',
+    ],
+    [
       'an error in JSON',
       (to) => json(to, 200, { error: { message: 'Too long.' } }),
       { ...refused, message: /It says: Too long\.$/ },

@@ -1,5 +1,5 @@
 import type { ChatDelta, ChatFinishReason } from '@nodekeep/plugin-sdk'
-import { readEvents } from '@nodekeep/plugin-sdk/model-servers'
+import { readEvents, statusOfError } from '@nodekeep/plugin-sdk/model-servers'
 import type { CompletionUsage } from 'openai/resources'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
 import { ToolCalls } from './tool-calls.ts'
@@ -139,11 +139,7 @@ function thoughtOf(part: unknown): string {
 export async function refusal(answer: unknown): Promise<Error> {
   const { APIError } = await import('openai')
   const error = Object(answer).error || answer
-  const { code, type } = Object(error) as { readonly code?: unknown; readonly type?: unknown }
-  const own = Number(code)
-  const isStatus = Number.isInteger(own) && own >= 400 && own < 600
-  const status = isStatus ? own : /rate_?limit/.test(`${code} ${type}`) ? 429 : 400
-  return new APIError(status, error, undefined, new Headers())
+  return new APIError(statusOfError(error), error, undefined, new Headers())
 }
 
 /** A reply that had to call a tool ends with `stop`. Other servers have further reasons. */

@@ -15,7 +15,7 @@ export const configuration = Type.Object({
     description: 'Maximum number of connections of a user that follow changes.',
   }),
   stagedBytesPerUser: ByteSize({
-    default: 4 * 1024 ** 3,
+    default: 12 * 1024 ** 3,
     minimum: 1024 ** 2,
     description: 'Maximum size of the blocks that a user has sent for unfinished uploads, in bytes.',
   }),

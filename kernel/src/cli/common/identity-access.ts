@@ -7,7 +7,7 @@ import type { KernelConfiguration } from '../../configuration/kernel-schema.ts'
 import { readPast } from '../../health/node-clock.ts'
 import { createLogger } from '../../log/logger.ts'
 import { KernelEventBus } from '../../services/event-bus.ts'
-import { issueSession, type NewSession } from '../../sessions/issue-session.ts'
+import { type IssuedSession, issueSession, type NewSession } from '../../sessions/issue-session.ts'
 import { readKnownScopes } from '../../sessions/known-scopes.ts'
 import { SessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
@@ -80,7 +80,8 @@ function accessTo(
     accounts,
     sessions,
     userSessions,
-    issueSession: (session: NewSession) => database.transaction((sql) => issueSession(sql, session)),
+    issueSession: (session: NewSession): Promise<IssuedSession> =>
+      database.transaction((sql) => issueSession(sql, session)),
     administration: new UserAdministration({
       database,
       userSessions,

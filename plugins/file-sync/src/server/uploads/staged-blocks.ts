@@ -15,17 +15,17 @@ const isHash = /^[0-9a-f]{64}$/
  */
 export class StagedBlocks {
   readonly #folder: string
-  readonly #mostBytes: number
+  /** The most bytes of all blocks of a user. */
+  readonly mostBytes: number
   readonly #sizes = new Map<string, Promise<Map<string, number>>>()
   /** Bytes that are being received, by user. */
   readonly #receiving = new Map<string, number>()
   /** Blocks of a user get their names, and are removed, one after the other. */
   readonly #lock = new KeyedLock()
 
-  /** @param mostBytes bytes of all blocks of a user */
   constructor(folder: string, mostBytes: number) {
     this.#folder = folder
-    this.#mostBytes = mostBytes
+    this.mostBytes = mostBytes
   }
 
   /** The sizes of a user's blocks, by their hashes. */
@@ -46,7 +46,7 @@ export class StagedBlocks {
     const sizes = await this.#sizesOf(userUuid)
     const receiving = this.#receiving.get(userUuid) ?? 0
     const stored = sizes.values().reduce((sum, size) => sum + size, 0)
-    if (stored + receiving + block.size > this.#mostBytes) throw tooManyBytes(this.#mostBytes)
+    if (stored + receiving + block.size > this.mostBytes) throw tooManyBytes(this.mostBytes)
     this.#receiving.set(userUuid, receiving + block.size)
     try {
       await this.#receive(userUuid, block, content, sizes)

@@ -77,6 +77,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
         const replaced = { path: body.path, revision: body.ifRevision }
         await contents.inTurn(uuid, () => contents.sha256Of(uuid, replaced, clientSignal(reply)))
       }
+      await refuseUnstageable(user, body)
       const upload = uploads.create(uuid, body)
       await removeUnnamed(uuid)
       return answerOf(user, upload)
@@ -181,6 +182,27 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
       ifRevision === undefined
         ? 'Something is at the path already.'
         : 'The file does not have the revision of the upload any more.',
+    )
+  }
+
+  /**
+   * Refuses a file whose blocks can never be staged together: its client would send them again and again.
+   *
+   * @throws NodekeepError PAYLOAD_TOO_LARGE
+   */
+  async function refuseUnstageable(user: AuthenticatedUser, { blocks, size }: NewUpload): Promise<void> {
+    if (size <= staged.mostBytes) return
+    const found = await sources.find(user, blocks)
+    const sizes = new Map(blocks.map((block) => [block.sha256, block.size]))
+    let needed = 0
+    for (const [hash, bytes] of sizes) {
+      const source = found.get(hash)
+      if (source === undefined || 'staged' in source) needed += bytes
+    }
+    if (needed <= staged.mostBytes) return
+    throw new NodekeepError(
+      'PAYLOAD_TOO_LARGE',
+      `The file is too large to be sent in blocks: the limit is ${staged.mostBytes} bytes (file-sync.stagedBytesPerUser)`,
     )
   }
 

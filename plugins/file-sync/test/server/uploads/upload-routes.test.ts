@@ -242,16 +242,19 @@ test('blocks that arrive at the same time count together', async (t) => {
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const [one, two] = [randomBytes(700_000), randomBytes(700_000)]
-  const whole = Buffer.concat([one, two])
-  const blocks = [one, two].map((bytes) => ({ sha256: sha256(bytes), size: bytes.length }))
-  const { body } = await beginUpload(ada, '/a', { sha256: sha256(whole), size: whole.length, blocks })
+  const begin = (path: string, bytes: Buffer) => {
+    const block = { sha256: sha256(bytes), size: bytes.length }
+    return beginUpload(ada, path, { ...block, blocks: [block] })
+  }
+  const { body } = await begin('/a', one)
+  const other = await begin('/b', two)
   const slow = request(new URL(`/api/sync/uploads/${body.id}/blocks/${sha256(one)}`, node.url), {
     method: 'PUT',
     headers: { authorization: `Bearer ${ada.token}`, 'content-length': one.length },
   })
   const answered = once(slow, 'response')
   await new Promise((resolve) => slow.write(one.subarray(0, 350_000), resolve))
-  const { status } = await sendBlock(ada, body.id, sha256(two), two)
+  const { status } = await sendBlock(ada, other.body.id, sha256(two), two)
   slow.end(one.subarray(350_000))
   const [{ statusCode }] = await answered
   t.same([status, statusCode].sort(), [200, 507], 'there is room for one of them')
@@ -264,17 +267,27 @@ test('uploads are bounded', async (t) => {
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   t.match(await beginUpload(ada, '/a', contentOf(randomBytes(5 * mebibyte))), { status: 413 })
-  const bytes = randomBytes(3 * mebibyte)
-  const content = contentOf(bytes)
-  const { body } = await beginUpload(ada, '/a', content)
+  const large = await beginUpload(ada, '/a', contentOf(randomBytes(3 * mebibyte)))
+  t.match(
+    large,
+    { status: 413, body: { message: /stagedBytesPerUser/ } },
+    'its blocks would never fit together',
+  )
+  const begun = []
   const statuses = []
-  for (const part of partsOf(bytes, content)) {
-    statuses.push((await sendBlock(ada, body.id, part.sha256, part.bytes)).status)
+  for (const path of ['/a', '/b']) {
+    const bytes = randomBytes(700_000)
+    const content = contentOf(bytes)
+    const { body } = await beginUpload(ada, path, content)
+    begun.push(body.id)
+    for (const part of partsOf(bytes, content)) {
+      statuses.push((await sendBlock(ada, body.id, part.sha256, part.bytes)).status)
+    }
   }
   t.equal(statuses[0], 200)
   // The last block may be so small that it still fits.
   t.ok(statuses.includes(507), statuses.join())
-  await send(ada, 'DELETE', `/api/sync/uploads/${body.id}`)
+  for (const id of begun) await send(ada, 'DELETE', `/api/sync/uploads/${id}`)
   t.match(await upload(ada, '/b', randomBytes(1000)), { status: 200 })
 
   const ids = []

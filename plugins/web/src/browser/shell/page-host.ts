@@ -74,8 +74,10 @@ async function whenAnswered<T>(loadPart: (attempt: number) => Promise<T>, signal
     try {
       return await loadPart(attempt)
     } catch (error) {
-      if (attempt + 1 === mostAttempts || signal.aborted) throw error
+      if (attempt + 1 === mostAttempts) throw error
       await nodeAnswers()
+      // The person may have gone to another page meanwhile.
+      signal.throwIfAborted()
     }
   }
 }

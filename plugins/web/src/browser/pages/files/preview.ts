@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { Dialog } from '../../questions.ts'
@@ -23,9 +23,11 @@ interface PreviewProps {
 export function Preview({ folder, actions, page }: PreviewProps): VNode | null {
   const name = actions.previewed.value
   const isOpen = name !== null
+  const isClosing = useRef(false)
   useEffect(() => {
     if (!isOpen) return
     const close = () => {
+      isClosing.current = false
       actions.previewed.value = null
       actions.focusRows()
     }
@@ -35,7 +37,11 @@ export function Preview({ folder, actions, page }: PreviewProps): VNode | null {
     return () => removeEventListener('popstate', close)
   }, [isOpen])
   if (name === null) return null
-  const close = () => history.back()
+  const close = () => {
+    // The browser goes back later, and only once.
+    if (!isClosing.current) history.back()
+    isClosing.current = true
+  }
   const step = (by: 1 | -1) => {
     const entries = folder.entries.value ?? []
     const from = entries.findIndex((entry) => entry.name === name)
