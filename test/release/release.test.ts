@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmod,
@@ -16,6 +16,7 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import t from 'tap'
@@ -186,7 +187,7 @@ t.test('service install writes a service whose launcher runs the node', async (t
   })
   t.teardown(() => node.kill('SIGKILL'))
   const ended = once(node, 'exit')
-  await output(node, /"The node is ready\."/)
+  await output(node.stdout, /"The node is ready\."/)
   t.equal(await realpath(join(data, 'releases/current')), at(`usr/local/lib/nodekeep/${name}`))
   node.kill('SIGTERM')
   t.same(await ended, [0, null])
@@ -209,13 +210,13 @@ t.test('a node starts, signs in, runs a function, and stops', async (t) => {
   const node = spawn(nodekeep, ['start', '--port', '0', '--data', data], {
     env,
     cwd: work,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(() => node.kill('SIGKILL'))
   const ended = once(node, 'exit')
-  const banner = await output(node, /http:\/\/127\.0\.0\.1:\d+[\s\S]* session create/)
+  const banner = await output(node.stderr, /http:\/\/127\.0\.0\.1:\d+[\s\S]* session create/)
   const [address = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(banner) ?? []
-  t.ok(banner.endsWith(`  ${nodekeep} session create`), 'the banner prints the command of this release')
+  t.ok(banner.endsWith(`'${nodekeep}' session create`), 'the banner prints the command of this release')
   t.match(await (await fetch(`${address}/health`)).json(), { status: 'ok' })
   const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
   const { stdout } = await run(nodekeep, ['session', 'create', '--data', data, '--wallet', wallet], {
@@ -242,14 +243,14 @@ t.test('a node starts, signs in, runs a function, and stops', async (t) => {
   t.same(await ended, [0, null])
 })
 
-/** Waits for a text on the standard output of a program, and returns it. */
-async function output({ stdout }: ChildProcess, pattern: RegExp): Promise<string> {
+/** Waits for a text of a program, and returns it. */
+async function output(stream: Readable | null, pattern: RegExp): Promise<string> {
   let all = ''
-  for await (const text of stdout?.setEncoding('utf8').iterator({ destroyOnReturn: false }) ?? []) {
+  for await (const text of stream?.setEncoding('utf8').iterator({ destroyOnReturn: false }) ?? []) {
     all += text
     const [found] = pattern.exec(all) ?? []
     if (found === undefined) continue
-    stdout?.resume()
+    stream?.resume()
     return found
   }
   throw new Error(`The program printed nothing like ${pattern}: ${all}`)

@@ -13,5 +13,7 @@ export function ownCommand(): string {
   const isInstalled = existsSync(join(above, 'node_modules/@nodekeep/kernel'))
   // Of a release, or of packages that npm installed.
   const commands = ['bin/nodekeep', 'node_modules/.bin/nodekeep'].map((path) => join(above, path))
-  return (isInstalled && commands.find((path) => existsSync(path))) || 'nodekeep'
+  const command = isInstalled && commands.find((path) => existsSync(path))
+  if (!command) return 'nodekeep'
+  return /^[\w./-]+$/.test(command) ? command : `'${command.replaceAll("'", `'\\''`)}'`
 }
