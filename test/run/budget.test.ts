@@ -32,6 +32,18 @@ test('a part over twice its recorded time fails, and is told what to do, most co
   ])
 })
 
+test('on a machine on which most parts take longer, the budgets grow alike', async (t) => {
+  const parts = Array.from({ length: 11 }, (_, number) => `plugins/${number}/test`)
+  const record = new Map(parts.map((part) => [part, 10]))
+  const slow = new Map(parts.map((part) => [part, 25]))
+  t.strictSame(overBudget(slow, record), [])
+  t.match(overBudget(new Map([...slow, ['plugins/3/test', 51]]), record), [
+    /^plugins\/3\/test used 51\.0 s .* is 50 s/,
+  ])
+  const fast = new Map(parts.map((part) => [part, 5]))
+  t.equal(overBudget(new Map([...fast, ['plugins/3/test', 21]]), record).length, 1)
+})
+
 test('a part that ran only partly is not judged', async (t) => {
   const used = new Map([
     ['test/run', 100],

@@ -21,19 +21,27 @@ export async function readRecord(): Promise<CpuSeconds> {
   return new Map(Object.entries(JSON.parse(await readFile(recordFile, 'utf8'))))
 }
 
+/** The number of parts from which on their median tells how slow the machine is. */
+const enoughParts = 10
+
 /**
- * Checks that no part used more than twice its recorded CPU seconds.
+ * Checks that no part used more than twice its recorded CPU seconds. If most parts used more than recorded, the machine is slower than
+ * the one of the record, and the budgets grow alike.
  *
  * @param used the CPU seconds of parts that ran wholly
  * @returns one line for each part over its budget
  */
 export function overBudget(used: CpuSeconds, record: CpuSeconds): string[] {
+  const ratios = [...used].map(([part, seconds]) => seconds / (record.get(part) ?? Number.NaN))
+  const known = ratios.filter((ratio) => ratio > 0).sort((a, b) => a - b)
+  const slowness = known.length < enoughParts ? 1 : Math.max(1, known[known.length >> 1] ?? 1)
+  const budgetOf = (part: string) => 2 * slowness * (record.get(part) ?? Infinity)
   return [...used]
-    .filter(([part, seconds]) => seconds > 2 * (record.get(part) ?? Infinity))
+    .filter(([part, seconds]) => seconds > budgetOf(part))
     .sort(([, a], [, b]) => b - a)
     .map(
       ([part, seconds]) =>
-        `${part} used ${seconds.toFixed(1)} s of CPU; the budget is ${2 * (record.get(part) ?? 0)} s, twice the recorded time. ` +
+        `${part} used ${seconds.toFixed(1)} s of CPU; the budget is ${Math.round(budgetOf(part))} s, twice the recorded time. ` +
         `Make its tests cheaper, or raise it in the commit that adds the tests: npm test -- --record ${part}`,
     )
 }

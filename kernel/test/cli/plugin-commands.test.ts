@@ -271,7 +271,10 @@ test('the manifest of commands is checked', async (t) => {
       { entry: './c.js', list: {}, lst: 1 },
       /"nodekeep\.commands\.lst" is not a known key/,
     ],
-    'a name': [{ entry: './c.js', list: { 'A b': { description: 'x' } } }, /has the command "A b": write lower case words/],
+    'a name': [
+      { entry: './c.js', list: { 'A b': { description: 'x' } } },
+      /has the command "A b": write lower case words/,
+    ],
     'no description': [{ entry: './c.js', list: { a: {} } }, /commands\.list\.a\.description" is missing/],
     flags: [withOptions({ to: 'x' }), /write flags such as "--to <target>"/],
     'a flag of the node': [withOptions({ '--data <x>': 'x' }), /"--data <x>": every command has this flag/],
