@@ -185,9 +185,15 @@ export class InstalledNode {
     }
   }
 
-  /** All attempts, the newest first. */
+  /**
+   * All attempts, the newest first.
+   *
+   * @throws Error if the node does not tell, such as a bad release
+   */
   async history(): Promise<readonly Attempt[]> {
-    return (await this.ask<{ attempts: Attempt[] }>('/api/update/history')).body.attempts
+    const { status, body } = await this.ask<{ attempts: Attempt[] }>('/api/update/history')
+    if (status !== 200) throw new Error(`The history was answered with ${status}.`)
+    return body.attempts
   }
 
   /** Waits until this many attempts are in the history and the newest of them is over. */
