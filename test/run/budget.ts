@@ -24,17 +24,26 @@ export async function readRecord(): Promise<CpuSeconds> {
 /** The number of parts from which on their median tells how slow the machine is. */
 const enoughParts = 10
 
+/** The most that budgets grow. Beyond it, the tests themselves have become slower. */
+const mostSlowness = 2
+
+/** Returns how many times the recorded CPU seconds most parts used: from 1 to 2, and 1 for few parts. */
+export function slownessOf(used: CpuSeconds, record: CpuSeconds): number {
+  const ratios = [...used].map(([part, seconds]) => seconds / (record.get(part) ?? Number.NaN))
+  const known = ratios.filter((ratio) => ratio > 0).sort((a, b) => a - b)
+  const median = known.length < enoughParts ? 1 : (known[known.length >> 1] ?? 1)
+  return Math.min(mostSlowness, Math.max(1, median))
+}
+
 /**
  * Checks that no part used more than twice its recorded CPU seconds. If most parts used more than recorded, the machine is slower than
- * the one of the record, and the budgets grow alike.
+ * the one of the record, and the budgets grow alike ({@link slownessOf}).
  *
  * @param used the CPU seconds of parts that ran wholly
  * @returns one line for each part over its budget
  */
 export function overBudget(used: CpuSeconds, record: CpuSeconds): string[] {
-  const ratios = [...used].map(([part, seconds]) => seconds / (record.get(part) ?? Number.NaN))
-  const known = ratios.filter((ratio) => ratio > 0).sort((a, b) => a - b)
-  const slowness = known.length < enoughParts ? 1 : Math.max(1, known[known.length >> 1] ?? 1)
+  const slowness = slownessOf(used, record)
   const budgetOf = (part: string) => 2 * slowness * (record.get(part) ?? Infinity)
   return [...used]
     .filter(([part, seconds]) => seconds > budgetOf(part))

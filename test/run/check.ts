@@ -25,7 +25,7 @@
  * 4. `count-tests.ts` counts its tests. `budget.ts` judges the CPU time of its part, and `coverage.ts` the lines that ran.
  */
 import { Command, Option } from 'commander'
-import { ofWholeParts, overBudget, readRecord, recordBudgets, withoutBudget } from './budget.ts'
+import { ofWholeParts, overBudget, readRecord, recordBudgets, slownessOf, withoutBudget } from './budget.ts'
 import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
 import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.ts'
@@ -122,6 +122,11 @@ async function run(): Promise<TestRun> {
   } else {
     const record = await readRecord()
     for (const line of withoutBudget(used, record)) console.log(line)
+    const slowness = slownessOf(used, record)
+    if (slowness > 1)
+      console.log(
+        `Most parts used ${slowness.toFixed(1)} times the recorded CPU time, so the budgets grew alike.`,
+      )
     failed.push(...overBudget(used, record))
   }
   if (coverage === undefined) return run
