@@ -370,9 +370,10 @@ t.test('without a model, the page says how to add one', { skip: needsChromium },
 t.test('the title of a conversation keeps joined letters and emoji', { skip: needsChromium }, async (t) => {
   const { page, user, nextTalk } = await openChat()
   const title = 'می\u200cخواهم 👩\u200d👩\u200d👧'
+  const kept = page.waitForResponse((answer) => answer.request().postData()?.includes('Yes.') ?? false)
   await say(page, `\u200d${title}\n${'👩\u200d👩\u200d👧'.repeat(20)}`)
   await answer(nextTalk, 'Yes.')
-  await button(page, 'Send').waitFor()
+  await kept
   const [stored] = await storedChats(user)
   t.match(stored?.name, new RegExp(`^\\S+ ${title} (👩\u200d👩\u200d👧)+\\.json$`), 'no emoji is split')
 })
