@@ -1,3 +1,4 @@
+import { isDiskFull } from '../data-folder/disk-failures.ts'
 import type { ErrorCode } from '../errors.ts'
 
 /** Why an archive is not read further, in a form that crosses threads. */
@@ -32,7 +33,7 @@ export function archiveFailure(error: unknown): ArchiveFailure | null {
   if (typeof code !== 'string') return null
   if (code.startsWith('Z_'))
     return { code: 'VALIDATION_ERROR', message: 'is damaged or cut short, or is no gzip file' }
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
+  if (isDiskFull(error)) {
     return {
       code: 'INSUFFICIENT_STORAGE',
       message: 'cannot be unpacked: the disk is full. Free some space and try again',

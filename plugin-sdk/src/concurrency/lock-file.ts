@@ -1,7 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-
-/** SQLite's result code for a lock that another connection holds: https://www.sqlite.org/rescode.html */
-const busy = 5
+import { isBusy } from '../data-folder/disk-failures.ts'
 
 /**
  * Makes the caller the only one that holds a lock, among all processes. The operating system drops the lock with the process, so a
@@ -19,9 +17,7 @@ export function lockFile(file: string): Disposable | null {
     connection.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
   } catch (error) {
     connection?.close()
-    const { errcode } = (error ?? {}) as { readonly errcode?: unknown }
-    // Extended codes carry the primary one in their lowest byte.
-    if (typeof errcode === 'number' && (errcode & 0xff) === busy) return null
+    if (isBusy(error)) return null
     throw error
   }
   const held = connection

@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { rm, stat, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDiskFull } from './disk-failures.ts'
 
 /** The part of the reserve for a start: enough for its databases, and for recording deletions that make more space. In bytes. */
 const startBytes = 2 * 1024 * 1024
@@ -43,8 +44,7 @@ export function withReserve(folder: string, work: () => void): void {
   try {
     work()
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    if (!isDiskFull(error)) throw error
     rmSync(fileIn(folder), { force: true })
     work()
   }

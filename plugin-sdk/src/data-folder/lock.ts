@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { isBusy } from './disk-failures.ts'
 import { openFailure } from './open-failure.ts'
 import { preparePrivateFile } from './private-folder.ts'
-import { isBusy } from './sqlite-codes.ts'
 
 /** The right to be the only node on a data folder. It ends with the process, even when the process is killed. */
 export interface DataLock {

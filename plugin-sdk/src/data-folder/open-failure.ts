@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
+import { resultCodes as codes, resultCode } from './disk-failures.ts'
 import { unwritableFolder } from './private-folder.ts'
-import { resultCodes as codes, resultCode } from './sqlite-codes.ts'
 
 /**
  * Returns the error that tells a person why the database cannot be opened, and what to do.

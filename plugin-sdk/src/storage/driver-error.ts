@@ -1,13 +1,10 @@
+import { isDiskFull } from '../data-folder/disk-failures.ts'
 import { isNodekeepError, NodekeepError } from '../errors.ts'
-
-/** SQLITE_FULL: the disk is full, or the database has its largest size. https://www.sqlite.org/rescode.html */
-const sqliteFull = 13
 
 /** Returns the error of a driver for the caller of the backend. A failure of the system, or a fault, becomes its cause. */
 export function driverError(error: unknown): NodekeepError {
   if (isNodekeepError(error)) return error
-  const { code, errcode } = (error ?? {}) as { readonly code?: unknown; readonly errcode?: unknown }
-  if (code === 'ENOSPC' || code === 'EDQUOT' || errcode === sqliteFull) {
+  if (isDiskFull(error)) {
     return new NodekeepError(
       'INSUFFICIENT_STORAGE',
       'The storage is full. Remove files, or give it more space.',

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 
 /**
  * Bytes of a disk that backups never use; on a small disk, a quarter of it. Files of users may use up all but the last
@@ -24,8 +25,7 @@ export async function requireFreeSpace(folder: string, bytes: number, purpose = 
 
 /** Returns the error for people in place of that of a full disk; every other error as it is. */
 export function explainFullDisk(error: unknown, purpose: string): unknown {
-  const { code } = error as { readonly code?: unknown }
-  if (code !== 'ENOSPC' && code !== 'EDQUOT') return error
+  if (!isDiskFull(error)) return error
   const message = `The disk has too little space for ${purpose}. Delete old backups, or keep the data on a larger disk.`
   return new NodekeepError('INSUFFICIENT_STORAGE', message, { cause: error })
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
 import type { RestoredIdentity } from './restored-identity.ts'
 
 /** A user, and the wallet with which they sign in. */
@@ -89,12 +90,6 @@ export async function differencesOf(
     using nothing = new DatabaseSync(':memory:')
     return await compare(nothing, then, withDatabase)
   }
-}
-
-/** SQLite's results SQLITE_CORRUPT and SQLITE_NOTADB: https://www.sqlite.org/rescode.html */
-function isDamage(error: unknown): boolean {
-  const { errcode } = (error ?? {}) as { readonly errcode?: unknown }
-  return typeof errcode === 'number' && [11, 26].includes(errcode & 0xff)
 }
 
 async function compare(

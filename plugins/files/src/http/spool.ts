@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 
 /** Content that is stored in a temporary file until its path is known. */
 interface Spooled {
@@ -33,18 +34,13 @@ async function spool(path: string, content: AsyncIterable<Uint8Array>): Promise<
   } catch (error) {
     await file.close()
     await rm(path, { force: true })
-    throw isFull(error) ? noRoom(error) : error
+    throw isDiskFull(error) ? noRoom(error) : error
   }
 }
 
 /** Opens the file at the first read. A stream that nobody reads would keep the file open forever. */
 async function* contentOf(path: string): AsyncGenerator<Uint8Array, void, undefined> {
   yield* createReadStream(path, { highWaterMark: 256 * 1024 })
-}
-
-function isFull(error: unknown): boolean {
-  const { code } = (error ?? {}) as NodeJS.ErrnoException
-  return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
 function noRoom(cause: unknown): NodekeepError {

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import type { ChangeStatements } from './change-statements.ts'
 import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from './protocol.ts'
 
@@ -119,14 +120,4 @@ function isErasure({ request }: NumberedRequest): boolean {
 
 function failureOf(error: unknown): WriteFailure {
   return { code: isDiskFull(error) ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE', reason: String(error) }
-}
-
-/** SQLite's result codes for a full disk: https://www.sqlite.org/rescode.html */
-const sqliteFull = 13
-const sqliteIoErrorShmSize = 4874
-
-function isDiskFull(error: unknown): boolean {
-  const { errcode } = (error ?? {}) as { errcode?: unknown }
-  // Extended codes carry the primary code in their lowest byte.
-  return typeof errcode === 'number' && ((errcode & 0xff) === sqliteFull || errcode === sqliteIoErrorShmSize)
 }

@@ -22,8 +22,7 @@ export class JournalWriter {
   /** @throws Error with one line for a person when the file cannot be opened */
   static async start(settings: WriterSettings): Promise<JournalWriter> {
     const file = moduleBeside(import.meta.url, 'writer-thread')
-    // The thread's files import no packages. Preloading what the process preloads would only delay its start.
-    const thread = new Worker(file, { workerData: settings, execArgv: [], name: 'journal of files' })
+    const thread = new Worker(file, { workerData: settings, name: 'journal of files' })
     const opened = await new Promise<FromWriter>((resolve, reject) => {
       thread.once('message', resolve)
       thread.once('error', reject)

@@ -2,6 +2,7 @@ import { readdir, readFile, rename, rmdir, stat, statfs } from 'node:fs/promises
 import { dirname, join } from 'node:path'
 import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { emptyFolder, unpackArchive } from '@nodekeep/plugin-sdk/archive'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { thisMachine } from './release-index.ts'
 
 /** Bytes that a release may have. Its runtime alone has more than 100 MB. */
@@ -58,8 +59,7 @@ export async function requireSpace(archive: string, folder: string, bytes: numbe
 
 /** Returns what to tell of an error of a full disk; every other error as it is. */
 export function explainFullDisk(error: unknown): unknown {
-  const { code } = error as { readonly code?: unknown }
-  return code === 'ENOSPC' || code === 'EDQUOT' ? diskFull(error) : error
+  return isDiskFull(error) ? diskFull(error) : error
 }
 
 /** Returns the error of a full disk. */

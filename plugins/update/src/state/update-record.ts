@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { type Log, NodekeepError, type Release } from '@nodekeep/plugin-sdk'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { readJson, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import type { ReleaseAttempt } from '../releases/node-releases.ts'
 
@@ -132,8 +133,7 @@ export class RecordFile {
     try {
       await writeJson(this.#file, this.#record)
     } catch (cause) {
-      const { code } = cause as NodeJS.ErrnoException
-      if (code !== 'ENOSPC' && code !== 'EDQUOT') throw cause
+      if (!isDiskFull(cause)) throw cause
       const message =
         'The disk is full, so the state of updates cannot be stored. Free some space, and try again.'
       throw new NodekeepError('INSUFFICIENT_STORAGE', message, { cause })

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lockDataFolder, makeReserve } from '@nodekeep/plugin-sdk/data-folder'
+import { isDiskFull, lockDataFolder, makeReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import type { ReleaseRequest } from '@nodekeep/plugin-sdk/supervision'
 import { copyDatabases, databasesIn, putBackDatabases } from './database-copies.ts'
@@ -285,8 +285,7 @@ function noRollback({ from, to }: Change, contractions: readonly string[]): stri
 
 /** Returns one sentence for people. */
 function copyProblem(error: NodeJS.ErrnoException, kept: readonly KeptCopies[]): string {
-  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT'
-  if (!isFull) return `The databases could not be copied: ${messageOf(error)}`
+  if (!isDiskFull(error)) return `The databases could not be copied: ${messageOf(error)}`
   const sentences = kept.map(
     ({ path, before }) =>
       ` If you do not need the copies from before version ${before} any more, remove ${path}.`,

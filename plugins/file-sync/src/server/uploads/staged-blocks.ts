@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KeyedLock, NodekeepError } from '@nodekeep/plugin-sdk'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import type { Block } from '../../protocol/content-blocks.ts'
 
 /** Bytes of the disk that blocks leave free, so that files can still be written and deleted. */
@@ -51,8 +52,7 @@ export class StagedBlocks {
     try {
       await this.#receive(userUuid, block, content, sizes)
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      throw code === 'ENOSPC' || code === 'EDQUOT' ? diskFull(error) : error
+      throw isDiskFull(error) ? diskFull(error) : error
     } finally {
       const left = (this.#receiving.get(userUuid) ?? 0) - block.size
       if (left > 0) this.#receiving.set(userUuid, left)

@@ -1,6 +1,9 @@
 /** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
 export const resultCodes = { busy: 5, readonly: 8, corrupt: 11, full: 13, cantopen: 14, notadb: 26 } as const
 
+/** SQLITE_IOERR_SHMSIZE: the disk is too full for the shared index of a write-ahead log. */
+const noSpaceForIndex = 4874
+
 /** Returns the primary result code of an error of `node:sqlite`, or `undefined` for any other error. */
 export function resultCode(error: unknown): number | undefined {
   const { errcode } = (error ?? {}) as { errcode?: unknown }
@@ -19,7 +22,9 @@ export function isDamage(error: unknown): boolean {
   return code === resultCodes.corrupt || code === resultCodes.notadb
 }
 
-/** Tells whether a disk was full, or the limit of a database's size was reached. */
+/** Tells whether a disk was full, a quota of the system used up, or the limit of a database's size reached. */
 export function isDiskFull(error: unknown): boolean {
-  return resultCode(error) === resultCodes.full
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  if (code === 'ENOSPC' || code === 'EDQUOT') return true
+  return resultCode(error) === resultCodes.full || errcode === noSpaceForIndex
 }
