@@ -19,7 +19,7 @@ const sources: Record<PackageKind, readonly string[]> = {
 }
 
 /** The facts that the check of one import needs. */
-interface House {
+interface Sources {
   readonly packages: readonly Package[]
   /** The entries of the SDK that browser code may import. */
   readonly browserEntries: readonly string[]
@@ -43,7 +43,7 @@ export function checkImports(
   { files, browserFiles, browserKnowsNode }: SourceProgram,
   graph: ImportGraph,
 ): string[] {
-  const house = {
+  const sources = {
     packages,
     browserEntries: sdkEntries(packages, browserFiles),
     nodeEntries: sdkEntries(packages, needingOnlyNode(packages, files, graph)),
@@ -51,7 +51,7 @@ export function checkImports(
   }
   const breaches = files
     .filter(({ file }) => !file.includes('/fixtures/'))
-    .flatMap((file) => checkFile(house, file))
+    .flatMap((file) => checkFile(sources, file))
   return browserKnowsNode
     ? [
         ...breaches,
@@ -93,19 +93,19 @@ function sdkEntries(packages: readonly Package[], sources: ReadonlySet<string>):
     )
 }
 
-function checkFile(house: House, { file, imports }: SourceImports): string[] {
-  const owner = ownerOf(house.packages, file)
-  const breaches = imports.map((specifier) => checkImport(house, owner, file, specifier))
+function checkFile(sources: Sources, { file, imports }: SourceImports): string[] {
+  const owner = ownerOf(sources.packages, file)
+  const breaches = imports.map((specifier) => checkImport(sources, owner, file, specifier))
   return breaches.filter((breach) => breach !== undefined).map((breach) => `${file}: ${breach}`)
 }
 
-function checkImport(house: House, owner: Package, file: string, specifier: string): string | undefined {
-  const side = house.sideOf(owner, file)
+function checkImport(sources: Sources, owner: Package, file: string, specifier: string): string | undefined {
+  const side = sources.sideOf(owner, file)
   if (isBuiltin(specifier)) {
     if (side === 'browser' || side === 'protocol') return `"${specifier}" is not there in a browser`
     return specifier.startsWith('node:') ? undefined : `write "node:${specifier}" for "${specifier}"`
   }
-  if (specifier.startsWith('.')) return checkRelative(house, owner, file, specifier)
+  if (specifier.startsWith('.')) return checkRelative(sources, owner, file, specifier)
   if (specifier.startsWith('#')) {
     return owner.manifest.imports?.[specifier]
       ? undefined
@@ -114,20 +114,20 @@ function checkImport(house: House, owner: Package, file: string, specifier: stri
   const name = packageName(specifier)
   if (name === owner.manifest.name && side === 'node') return undefined
   const inTest = owner.kind === 'root' || file.startsWith(`${owner.folder}/test/`)
-  if (house.packages.some(({ manifest }) => manifest.name === name)) {
+  if (sources.packages.some(({ manifest }) => manifest.name === name)) {
     if (owner.kind === 'root') return undefined
-    if (!isOffered(house, owner, side, inTest, specifier)) {
+    if (!isOffered(sources, owner, side, inTest, specifier)) {
       return `"${specifier}" is out of bounds: ${inTest ? 'a test' : 'a source'} of ${kindName(owner, side)} must not import it`
     }
   }
-  return name === owner.manifest.name || declares(house.packages, owner, name, inTest)
+  return name === owner.manifest.name || declares(sources.packages, owner, name, inTest)
     ? undefined
     : `"${name}" is not declared in ${posix.join(owner.folder, 'package.json')}`
 }
 
 /** Whether files of a side may import an entry of a package of this repository. */
 function isOffered(
-  { browserEntries, nodeEntries }: House,
+  { browserEntries, nodeEntries }: Sources,
   owner: Package,
   side: Side,
   inTest: boolean,
@@ -143,15 +143,20 @@ function isOffered(
   return sources[owner.kind].includes(name) || (inTest && (name === sdk || specifier === testing))
 }
 
-function checkRelative(house: House, owner: Package, file: string, specifier: string): string | undefined {
+function checkRelative(
+  sources: Sources,
+  owner: Package,
+  file: string,
+  specifier: string,
+): string | undefined {
   const target = posix.join(posix.dirname(file), specifier)
   const left = target.startsWith('../') || (owner.folder !== '' && !target.startsWith(`${owner.folder}/`))
-  const entered = house.packages.some(
+  const entered = sources.packages.some(
     ({ folder }) => folder !== owner.folder && folder && target.startsWith(`${folder}/`),
   )
   if (left || entered) return `"${specifier}" reaches into another package; import packages by their names`
   if (!file.startsWith(`${owner.folder}/src/`)) return undefined
-  const [from, to] = [house.sideOf(owner, file), house.sideOf(owner, target)]
+  const [from, to] = [sources.sideOf(owner, file), sources.sideOf(owner, target)]
   return reaches[from].includes(to)
     ? undefined
     : `"${specifier}" is code of another side (${from} imports ${to})`

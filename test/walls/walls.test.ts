@@ -2,18 +2,18 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Test, test } from 'tap'
 import { checkApiReport, writeApiReport } from './api-report.ts'
-import { house, json, notes, withClient } from './fixtures/house.ts'
+import { json, notes, sampleRepository, withClient } from './fixtures/sample-repository.ts'
 import { checkWalls } from './walls.ts'
 
 /** Checks that these changes to a sound repository are found, and nothing else. */
 function bites(t: Test, changes: Record<string, string>, breach: RegExp) {
-  const breaches = checkWalls(house(t, changes))
+  const breaches = checkWalls(sampleRepository(t, changes))
   t.equal(breaches.length, 1, breaches.join('\n'))
   t.match(breaches[0], breach)
 }
 
 test('a sound repository passes', async (t) => {
-  t.strictSame(checkWalls(house(t)), [])
+  t.strictSame(checkWalls(sampleRepository(t)), [])
 })
 
 test('a plugin imports neither the kernel nor another plugin', async (t) => {
@@ -87,7 +87,7 @@ test('a supervisor knows no node, and the node may read what it stores', async (
       "import type { Thing } from '@nodekeep/plugin-sdk'\nimport './supervisor/state.ts'\n",
     [program]: "import 'node:fs'\nimport '@nodekeep/plugin-sdk/lock'\nimport './state.ts'\n",
   }
-  t.strictSame(checkWalls(house(t, withSupervisor)), [])
+  t.strictSame(checkWalls(sampleRepository(t, withSupervisor)), [])
   for (const [source, breach] of [
     ["import '../extra.ts'\n", /another side \(supervisor imports node\)/],
     ["import '@nodekeep/plugin-sdk'\n", /"@nodekeep\/plugin-sdk" is out of bounds/],
@@ -104,7 +104,7 @@ test('a client is no plugin, and imports of plugins what they made for clients',
   const declared = { dependencies: { '@nodekeep/notes': '1.0.0' } }
   const client = {
     'package.json': json({
-      name: 'house',
+      name: 'sample',
       private: true,
       workspaces: ['plugin-sdk', 'kernel', 'plugins/*', 'examples/*'],
       devDependencies: { tap: '1.0.0' },
@@ -118,7 +118,7 @@ test('a client is no plugin, and imports of plugins what they made for clients',
       include: ['plugin-sdk', 'kernel', 'plugins', 'examples', 'test'],
     }),
   }
-  t.strictSame(checkWalls(house(t, client)), [])
+  t.strictSame(checkWalls(sampleRepository(t, client)), [])
   const caller = 'examples/caller/caller.ts'
   bites(
     t,
@@ -128,7 +128,7 @@ test('a client is no plugin, and imports of plugins what they made for clients',
 })
 
 test('code for clients and browsers shares only its protocol with the code of the node', async (t) => {
-  t.strictSame(checkWalls(house(t, withClient)), [])
+  t.strictSame(checkWalls(sampleRepository(t, withClient)), [])
   const breaches: readonly [file: string, content: string, breach: RegExp][] = [
     ['client/extra.ts', "import '../index.ts'\n", /\(client imports node\)/],
     ['client/extra.ts', "import type {} from '../server.ts'\n", /\(client imports node\)/],
@@ -166,7 +166,7 @@ test('clients may import entries of the SDK that need nothing but Node', async (
     'plugin-sdk/src/files.ts': content,
     'plugins/notes/src/client/extra.ts': "import '@nodekeep/plugin-sdk/files'\n",
   })
-  t.strictSame(checkWalls(house(t, withEntry("import 'node:fs'\n"))), [])
+  t.strictSame(checkWalls(sampleRepository(t, withEntry("import 'node:fs'\n"))), [])
   bites(t, withEntry("import 'node:fs'\nimport './index.ts'\n"), /the client side of plugins\/notes must not/)
   bites(
     t,
@@ -217,7 +217,7 @@ test('commands of a package can be installed', async (t) => {
     'plugins/notes/bin/notes.js': '#!/usr/bin/env node\n',
   }
   const breachesOf = (changes: Record<string, string>, mode: number) => {
-    const root = house(t, { ...command, ...changes })
+    const root = sampleRepository(t, { ...command, ...changes })
     chmodSync(join(root, 'plugins/notes/bin/notes.js'), mode)
     return checkWalls(root)
   }
@@ -250,7 +250,7 @@ test('every export is imported by another file', async (t) => {
     "import * as everything from './extra.ts'\n",
     "await import('./extra.ts')\nexport {}\n",
   ]) {
-    t.strictSame(checkWalls(house(t, importing(content))), [], content)
+    t.strictSame(checkWalls(sampleRepository(t, importing(content))), [], content)
   }
 })
 
@@ -311,7 +311,7 @@ test('plugin packages are complete', async (t) => {
   const sdk = { '@nodekeep/plugin-sdk': '1' }
   bites(t, { [manifest]: json(notes({ dependencies: sdk })) }, /must not be a dependency of its own/)
 
-  const root = house(t)
+  const root = sampleRepository(t)
   rmSync(join(root, 'plugins/notes/README.md'))
   t.match(checkWalls(root), [
     'plugins/notes/package.json: README.md is missing beside it',
@@ -352,9 +352,9 @@ test('everything at the root of the SDK has a consumer', async (t) => {
   )
   const import_ = (names: string) => `import { ${names} } from '@nodekeep/plugin-sdk'\n`
   const used = { 'plugins/notes/src/extra.ts': import_('help') }
-  t.strictSame(checkWalls(house(t, withExport(helper, used))), [])
+  t.strictSame(checkWalls(sampleRepository(t, withExport(helper, used))), [])
   const document = { 'plugin-sdk/README.md': '# SDK\n\n```ts\nhelp()\n```\n' }
-  t.strictSame(checkWalls(house(t, withExport(helper, document))), [])
+  t.strictSame(checkWalls(sampleRepository(t, withExport(helper, document))), [])
 
   const types = `/** Options. */
 export interface Options { readonly size: Size }
@@ -379,7 +379,9 @@ export const Keeper = defineService()
   }
   bites(t, wallet, /wallet\.ts: no plugin, example or document uses "help"/)
   t.strictSame(
-    checkWalls(house(t, withExport(token, { ...provider, 'kernel/src/extra.ts': import_('Keeper') }))),
+    checkWalls(
+      sampleRepository(t, withExport(token, { ...provider, 'kernel/src/extra.ts': import_('Keeper') })),
+    ),
     [],
   )
 })
@@ -387,7 +389,7 @@ export const Keeper = defineService()
 test('the committed report is that of the declarations of the SDK', async (t) => {
   const source = (comment: string, name: string) =>
     `/** ${comment} */\nexport interface Thing { readonly name: Name }\ntype Name = ${name}\n`
-  const root = house(t, { 'plugin-sdk/src/thing.ts': source('A thing.', 'string') })
+  const root = sampleRepository(t, { 'plugin-sdk/src/thing.ts': source('A thing.', 'string') })
   await writeApiReport(root)
   writeFileSync(join(root, 'plugin-sdk/src/thing.ts'), source('Another comment.', 'string'))
   t.strictSame(await checkApiReport(root), [], 'comments are not in it')
@@ -411,7 +413,7 @@ test('comments begin with their subject', async (t) => {
     '// That takes a second.',
     '/** Whatever. Who knows? */',
   ]
-  t.strictSame(checkWalls(house(t, { [source]: sound.join('\n') })), [])
+  t.strictSame(checkWalls(sampleRepository(t, { [source]: sound.join('\n') })), [])
 })
 
 test('no text names a package of ours that is not published', async (t) => {
@@ -432,7 +434,7 @@ test('no text names a package of ours that is not published', async (t) => {
     `${bun}x nodekeep-notes`,
     `${bun} add --global nodekeep`,
   ]
-  const breaches = checkWalls(house(t, { 'kernel/README.md': commands.join('\n') }))
+  const breaches = checkWalls(sampleRepository(t, { 'kernel/README.md': commands.join('\n') }))
   t.strictSame(
     breaches.map((breach) => /^kernel\/README\.md: "(.*)" names a package that is not/.exec(breach)?.[1]),
     commands,
@@ -447,7 +449,7 @@ test('no text names a package of ours that is not published', async (t) => {
     'npm install ./dist/nodekeep-*.tgz ../a/nodekeep-1.0.0.tgz',
     'npm ci',
   ]
-  t.strictSame(checkWalls(house(t, { 'kernel/README.md': others.join('\n') })), [])
+  t.strictSame(checkWalls(sampleRepository(t, { 'kernel/README.md': others.join('\n') })), [])
 })
 
 test('no document offers a real wallet as the owner', async (t) => {
@@ -465,13 +467,13 @@ test('documents name files and folders that are there', async (t) => {
     '[The plugin](../plugins/notes/README.md#limits), `plugins/notes/src/index.ts`, `src/index.ts`, `index.ts`',
     '`plugins/notes/journal.sqlite` of the data folder, `GET /src/gone`, [a page](https://example.org/gone)',
   ]
-  t.strictSame(checkWalls(house(t, { 'kernel/README.md': sound.join('\n') })), [])
+  t.strictSame(checkWalls(sampleRepository(t, { 'kernel/README.md': sound.join('\n') })), [])
   const gone = [
     '[The plugin](../plugins/gone/README.md#limits), `plugins/notes/src/gone`, `plugins/gone`, `src/gone.ts`',
     'The unit is in `unit.ts`.',
   ]
   t.strictSame(
-    checkWalls(house(t, { 'kernel/README.md': gone.join('\n') })),
+    checkWalls(sampleRepository(t, { 'kernel/README.md': gone.join('\n') })),
     ['../plugins/gone/README.md', 'plugins/notes/src/gone', 'plugins/gone', 'src/gone.ts', 'unit.ts'].map(
       (name) => `kernel/README.md: there is no "${name}"`,
     ),
@@ -485,9 +487,11 @@ test('each threat in SECURITY.md names a test that is there', async (t) => {
     [file]: source,
     'SECURITY.md': `## Threats and protections\n\n| Threat | Protection | Tests |\n|---|---|---|\n| A user | Notes are private. | ${tests} |\n`,
   })
-  t.strictSame(checkWalls(house(t, threat(`[a note of another user is not found](${file})`))), [])
+  t.strictSame(checkWalls(sampleRepository(t, threat(`[a note of another user is not found](${file})`))), [])
   bites(t, threat(''), /name a test that holds the row "A user"/)
   bites(t, threat(`[a note of nobody](${file})`), /there is no test "a note of nobody" in plugins\/notes/)
-  const gone = checkWalls(house(t, threat('[a note of another user](plugins/notes/test/gone.test.ts)')))
+  const gone = checkWalls(
+    sampleRepository(t, threat('[a note of another user](plugins/notes/test/gone.test.ts)')),
+  )
   t.match(gone[0], /in plugins\/notes\/test\/gone/)
 })

@@ -17,7 +17,7 @@ import { checkSecurityTests } from './security-tests.ts'
 import { checkUnusedExports } from './unused-exports.ts'
 
 /**
- * Checks the rules of the house that neither the compiler nor the linter checks.
+ * Checks the rules of the repository that neither the compiler nor the linter checks.
  *
  * @returns one line for each breach
  */
