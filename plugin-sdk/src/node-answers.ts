@@ -545,6 +545,14 @@ export interface NodeAnswers {
      * For people: the step and its share, or how the last update ended.
      */
     progress: string
+    /**
+     * The step that runs. `null` while no update runs.
+     */
+    step: ('checking' | 'downloading' | 'trying' | 'changing' | 'going back') | null
+    /**
+     * The share of the update that is done. `null` while no update runs.
+     */
+    percent: number | null
   }
   'GET /api/update/status': {
     currentVersion: string

@@ -67,8 +67,8 @@ export default defineCommands<UpdateConfiguration>({
       const before = await get(node, 'version')
       const installing = install(context, node)
       const outcome = await withProgress(installing, async () => {
-        const { progress } = await get(node, 'progress')
-        line.update(Number(/(\d+) %$/.exec(progress)?.[1] ?? 0) / 100, progress)
+        const { progress, percent } = await get(node, 'progress')
+        line.update((percent ?? 0) / 100, progress)
       })
       if (!outcome.success) return context.output.state({ version: before.version, result: outcome.message })
       if (context.options.json !== true) context.output.lines(outcome.message)
@@ -153,9 +153,9 @@ async function install({ options, signal }: Context, node: NodeClient): Promise<
   }
   for (;;) {
     await setTimeout(askEveryMs, undefined, { signal })
-    const { isUpdating, progress } = await get(node, 'progress')
-    if (!isUpdating) throw new Error(progress)
-    if (progress.startsWith('Changing')) return { success: true, message: progress }
+    const { step, progress } = await get(node, 'progress')
+    if (step === null) throw new Error(progress)
+    if (step === 'changing') return { success: true, message: progress }
   }
 }
 

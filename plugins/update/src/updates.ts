@@ -38,9 +38,15 @@ interface InstallResult {
   readonly message: string
 }
 
+/** The steps of an update in their order. Going back has one. */
+export const stepNames = ['checking', 'downloading', 'trying', 'changing', 'going back'] as const
+
+/** The step that runs now. */
 interface Step {
+  readonly name: (typeof stepNames)[number]
+  /** For people. */
   readonly text: string
-  /** From 0 to 100. */
+  /** The share of the whole update that is done, from 0 to 100. */
   readonly percent: number
 }
 
@@ -60,8 +66,9 @@ export class Updates {
     this.#services = services
   }
 
-  get isUpdating(): boolean {
-    return this.#step !== null
+  /** The step that runs; `null` while no update runs. */
+  get step(): Step | null {
+    return this.#step
   }
 
   /** Why this node cannot install updates; `null` if it can. */
@@ -122,7 +129,7 @@ export class Updates {
     if (refusal !== null) throw conflict(refusal)
     if (file.record.probation?.version === info.version)
       throw conflict(`Version ${info.version} was just installed, and is being watched. Wait some minutes.`)
-    this.#step = { text: 'Looking for a new version', percent: 0 }
+    this.#step = { name: 'checking', text: 'Looking for a new version', percent: 0 }
     let failed: (error: unknown) => Promise<void> = async () => {}
     try {
       const release = await this.#findNewer()
@@ -182,7 +189,7 @@ export class Updates {
    */
   async goBack(): Promise<InstallResult> {
     if (this.#step !== null) throw this.#busy()
-    this.#step = { text: 'Going back to the version before', percent: 0 }
+    this.#step = { name: 'going back', text: 'Going back to the version before', percent: 0 }
     try {
       return await this.#leave()
     } catch (error) {
@@ -238,7 +245,7 @@ export class Updates {
       throw conflict(
         `Version ${way.version} could not start with the configuration as it is now. Correct it first. ${problems.join(' ')}`,
       )
-    this.#step = { text: `Going back to version ${way.version}`, percent: 50 }
+    this.#step = { name: 'going back', text: `Going back to version ${way.version}`, percent: 50 }
     // The former version notes it. So a full disk does not prevent it.
     await releases.goBack(askedFor)
     log.info({ event: 'update-back', to: way.version }, 'The node goes back to the former version.')
@@ -254,12 +261,16 @@ export class Updates {
     const folder = await releases.prepare(version)
     let warnings: readonly string[]
     try {
-      this.#step = { text: `Downloading version ${version}`, percent: 5 }
+      this.#step = { name: 'downloading', text: `Downloading version ${version}`, percent: 5 }
       const onProgress = (share: number) => {
-        this.#step = { text: `Downloading version ${version}`, percent: 5 + 70 * share }
+        this.#step = { name: 'downloading', text: `Downloading version ${version}`, percent: 5 + 70 * share }
       }
       await source?.download(release, folder, { signal, onProgress })
-      this.#step = { text: `Checking whether this node can run version ${version}`, percent: 80 }
+      this.#step = {
+        name: 'trying',
+        text: `Checking whether this node can run version ${version}`,
+        percent: 80,
+      }
       const found = await releases.check(folder, signal)
       warnings = found.warnings
       await file.change({ withoutWayBack: found.canRollBack ? null : version })
@@ -267,7 +278,7 @@ export class Updates {
         throw conflict(`Version ${version} could not run on this node. ${found.problems.join(' ')}`)
       if (!found.canRollBack && !withoutRollback) throw conflict(noRollback(info.version, version))
       const passed = await passedProbes(signal)
-      this.#step = { text: `Changing to version ${version}`, percent: 90 }
+      this.#step = { name: 'changing', text: `Changing to version ${version}`, percent: 90 }
       await file.change({ probation: { version, passed } })
       await releases.changeTo(folder, { waitMs, withoutRollback })
     } catch (error) {

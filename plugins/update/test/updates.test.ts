@@ -17,12 +17,12 @@ test('an update is downloaded, checked and handed to the supervisor', async (t) 
   t.match(message, /^Version 1\.1\.0 is ready\./)
   t.same(texts, ['Looking for a new version: 0 %', 'Downloading version 1.1.0: 40 %'])
   t.equal(await updates.progress(), 'Changing to version 1.1.0: 90 %')
-  t.ok(updates.isUpdating)
+  t.equal(updates.step?.name, 'changing')
   t.same(releases.asked, ['change to /new/1.1.0 within 1000'])
   t.same(file.record.probation, { version: '1.1.0', passed: ['port'] })
 
   const next = await start('1.1.0')
-  t.notOk(next.updates.isUpdating)
+  t.equal(next.updates.step, null)
   releases.attempts = [attempt('1.0.0', '1.1.0', 'installed')]
   t.equal(await next.updates.progress(), 'Version 1.1.0 is installed, and is being watched.')
   await t.rejects(next.updates.install(), { code: 'CONFLICT', message: /1\.1\.0 was just installed/ })
@@ -51,7 +51,7 @@ test('nothing to install is no failure', async (t) => {
   const { updates, source, file } = await updatesSubject(t)
   source.newest = null
   t.match(await updates.install(), { success: false, message: /1\.0\.0 is the newest one/ })
-  t.notOk(updates.isUpdating)
+  t.equal(updates.step, null)
   t.same(await updates.history(), [])
   t.equal(file.record.problem, null)
 })
@@ -62,7 +62,7 @@ test('a version that could not run here is refused, and named', async (t) => {
   await t.rejects(updates.install(), { code: 'CONFLICT', message: /could not run.*"acme" needs SDK/ })
   t.notOk(existsSync(join(folder, 'releases/new/1.1.0')), 'what was unpacked is removed')
   t.same(releases.asked, [])
-  t.notOk(updates.isUpdating)
+  t.equal(updates.step, null)
   t.match(await updates.progress(), /^Version 1\.1\.0 was not installed\. .*acme/)
   t.same(await updates.history(), [], 'the supervisor records changes of the release, and there was none')
   t.match(lines, [{ event: 'update-started' }, { event: 'update-failed', reason: /acme/ }])
@@ -182,7 +182,7 @@ test('the owner goes back while the way is open', async (t) => {
   releases.way = { version: '0.9.0', until: new Date() }
   releases.refusal = 'The release changes already.'
   await t.rejects(updates.goBack(), { message: 'The release changes already.' })
-  t.notOk(updates.isUpdating)
+  t.equal(updates.step, null)
   t.equal(await updates.progress(), 'No update runs.')
   releases.refusal = null
   releases.wayProblems = ['The key "update.color" is not known.']

@@ -2,7 +2,7 @@ import { isNodekeepError, type NodeInfo, type RoutesApp, Type } from '@nodekeep/
 import type { Probation } from '../probation/probation.ts'
 import type { NodeReleases } from '../releases/node-releases.ts'
 import type { RecordFile } from '../state/update-record.ts'
-import type { Updates } from '../updates.ts'
+import { stepNames, type Updates } from '../updates.ts'
 
 interface RouteServices {
   readonly info: NodeInfo
@@ -137,12 +137,20 @@ export function updateRoutes(app: RoutesApp, services: RouteServices): void {
         progress: Type.String({
           description: 'For people: the step and its share, or how the last update ended.',
         }),
+        step: Type.Union([Type.Enum([...stepNames]), Type.Null()], {
+          description: 'The step that runs. `null` while no update runs.',
+        }),
+        percent: Type.Union([Type.Integer({ minimum: 0, maximum: 100 }), Type.Null()], {
+          description: 'The share of the update that is done. `null` while no update runs.',
+        }),
       }),
     },
   }
   app.get('/progress', { schema: progress, config: forUsers }, async () => ({
-    isUpdating: updates.isUpdating,
+    isUpdating: updates.step !== null,
     progress: await updates.progress(),
+    step: updates.step?.name ?? null,
+    percent: updates.step === null ? null : Math.floor(updates.step.percent),
   }))
 
   const history = {

@@ -43,7 +43,12 @@ test('before a check, the newest version is the current one', async (t) => {
       updateAvailable: false,
       releaseNotes: '',
     })
-    t.same(await ask(ada, 'GET', 'progress'), { isUpdating: false, progress: 'No update runs.' })
+    t.same(await ask(ada, 'GET', 'progress'), {
+      isUpdating: false,
+      progress: 'No update runs.',
+      step: null,
+      percent: null,
+    })
     t.same(await ask(ada, 'GET', 'history'), { attempts: [] })
     const owner = await node.signIn('owner')
     t.same(await ask(owner, 'POST', 'check'), { updateAvailable: false, latestVersion: version })
