@@ -20,14 +20,32 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
   readonly atomicConditions?: boolean
 }
 
+/** Options of each call of a driver. */
+export interface StorageDriverCallOptions {
+  /**
+   * Aborts when nobody waits for the call any more: its caller left, the backend closes, or the driver made no progress for 30 s. A
+   * driver that waits for a network should end the wait. What was asked of the storage may still happen then.
+   */
+  readonly signal: AbortSignal
+}
+
+/** Options of a listing. */
+export interface StorageDriverListOptions
+  extends Omit<StorageListOptions, 'signal'>,
+    StorageDriverCallOptions {}
+
+/** Options of a removal. The conditions are set with `supports.atomicConditions` only. */
+export interface StorageDriverRemoveOptions extends StorageRemoveOptions, StorageDriverCallOptions {}
+
+/** Options of a move. They are set with `supports.atomicConditions` only. */
+export interface StorageDriverMoveOptions extends StorageMoveOptions, StorageDriverCallOptions {}
+
 /** Options of a read. `start` and `end` are integers that are not negative, and `start` is not after `end`. */
-export interface StorageDriverReadOptions {
+export interface StorageDriverReadOptions extends StorageDriverCallOptions {
   /** The first byte. It may be beyond the end of the file; the content does not matter then. */
   readonly start: number
   /** The last byte, inclusive; undefined for the end of the file. It may be beyond the end of the file. */
   readonly end: number | undefined
-  /** Aborts when nobody needs the bytes any more. A driver that waits for a network should end the wait. */
-  readonly signal: AbortSignal
 }
 
 /** A file that a driver has opened. */
@@ -54,7 +72,7 @@ export interface StorageDriverStaged {
 }
 
 /** Options of a write. The conditions are set with `supports.atomicConditions` only. */
-export interface StorageDriverWriteOptions extends StorageConditions {
+export interface StorageDriverWriteOptions extends StorageConditions, StorageDriverCallOptions {
   /** The number of bytes, if known. The content has exactly this number, or fails. */
   readonly size?: number
   /**
@@ -67,12 +85,12 @@ export interface StorageDriverWriteOptions extends StorageConditions {
    * drop the bytes and reject.
    */
   readonly beforeCommit: (staged: StorageDriverStaged) => Promise<void>
-  /** Aborts when the write is aborted or the backend closes. The content then fails by itself. */
-  readonly signal: AbortSignal
 }
 
 /** Options of a copy. They are those of the write of the destination. */
-export interface StorageDriverCopyOptions extends Omit<StorageDriverWriteOptions, 'size'> {
+export interface StorageDriverCopyOptions extends StorageDriverWriteOptions {
+  /** The number of bytes that the source had. */
+  readonly size: number
   /**
    * The revision to copy. If the source has another one, throw PRECONDITION_FAILED. Set with `supports.atomicConditions` only.
    */
@@ -98,7 +116,11 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  *   get a path within the other one.
  * - Without `supports.atomicConditions`, a change is possible when `beforeCommit` resolves or the method is called: what is to
  *   be removed, moved or copied exists, no file is above a new path, and nothing of another type is at the path of a file or folder.
- * - Nothing is called after `close`, and nothing else runs then.
+ * - Each step of a call must make progress within 30 s: a call, an entry, a chunk. Half a minute more is given for each 30 MiB that are
+ *   copied, or stored after the last chunk. The time in which a driver waits for content or for `beforeCommit` does not count. A
+ *   call that takes longer is given up with SERVICE_UNAVAILABLE, and its signal aborts. With `supports.atomicFolders`, removals
+ *   and moves may take any time. {@link createStorageBackend} takes another limit.
+ * - Nothing is called after `close`, and nothing else runs then but calls that were given up.
  *
  * A driver throws a NodekeepError with NOT_FOUND or INSUFFICIENT_STORAGE where they apply, and with CONFLICT for a reading
  * whose file was changed. A failure of the system (ENOSPC, EDQUOT) or of SQLite that tells of a lack of space becomes
@@ -108,18 +130,21 @@ export interface StorageDriver {
   readonly supports: StorageDriverCapabilities
   /** See {@link StorageBackend}. */
   readonly plainFolder?: string
-  /** Throws if the storage cannot work now. By default, `stat` of the root tells. */
+  /**
+   * Throws if the storage cannot work now. By default, `stat` of the root tells. A driver whose root always exists needs this method,
+   * with a question to its storage.
+   */
   probe?(signal: AbortSignal): Promise<void>
   /**
    * Returns the entry at a path, also of the root. NOT_FOUND if there is none. In all entries of a driver, the backend replaces an
    * invalid date, and one outside of the years 0 to 9999, by the start of 1970.
    */
-  stat(path: string): Promise<StorageEntry>
+  stat(path: string, options: StorageDriverCallOptions): Promise<StorageEntry>
   /**
    * Yields the entries of a folder, sorted by `name` in JavaScript's order of strings. No entry if there is no such folder. It
    * may ignore `after`, but pages of a large folder then cost more.
    */
-  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
+  list(path: string, options: StorageDriverListOptions): AsyncIterable<StorageEntry>
   /** Opens a file. NOT_FOUND if there is none. Of a folder, it may open anything: the entry tells its type. */
   open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading>
   /**
@@ -132,14 +157,14 @@ export interface StorageDriver {
     options: StorageDriverWriteOptions,
   ): Promise<StorageEntry>
   /** Makes a folder and its missing parents. Two calls may make the same folder at the same time. */
-  makeDirectory(path: string): Promise<void>
-  /** Removes a file, or a folder with its content. The options are set with `supports.atomicConditions` only. */
-  remove(path: string, options: StorageRemoveOptions): Promise<void>
+  makeDirectory(path: string, options: StorageDriverCallOptions): Promise<void>
+  /** Removes a file, or a folder with its content. */
+  remove(path: string, options: StorageDriverRemoveOptions): Promise<void>
   /**
    * Moves a file or folder, replaces what is at the destination, and makes missing parents. With `supports.atomicConditions`,
    * it replaces nothing unless `overwrite` is set.
    */
-  move(source: string, destination: string, options: StorageMoveOptions): Promise<void>
+  move(source: string, destination: string, options: StorageDriverMoveOptions): Promise<void>
   /**
    * Copies a file without passing its bytes through the node. Calls `beforeCommit` right before the step that makes the copy
    * visible, with missing parents. If anything fails, it leaves nothing and throws. Leave it out if the storage has no such

@@ -34,8 +34,14 @@ export interface StorageConditions {
   readonly ifAbsent?: boolean
 }
 
+/** Options of a look at an entry. */
+export interface StorageStatOptions {
+  readonly signal?: AbortSignal
+}
+
 /** The part of a folder to list. By default all of it. */
 export interface StorageListOptions {
+  readonly signal?: AbortSignal
   /** Only the entries whose names come after this one. A page of a large folder begins after the last name before it. */
   readonly after?: string
 }
@@ -231,7 +237,7 @@ export interface StorageBackend {
   readonly plainFolder?: string
   /** Throws if the backend cannot work now. Health checks call it. */
   probe(signal: AbortSignal): Promise<void>
-  stat(path: string): Promise<StorageEntry>
+  stat(path: string, options?: StorageStatOptions): Promise<StorageEntry>
   /** Yields the entries of a folder, sorted by name in the order of UTF-16 code units. */
   list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>

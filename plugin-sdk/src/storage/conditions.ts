@@ -4,13 +4,15 @@ import type {
   StorageMoveOptions,
   StorageRemoveOptions,
 } from '../contracts/storage.ts'
-import type { StorageDriver } from '../contracts/storage-driver.ts'
 import { parentOf } from '../entry-paths.ts'
 import { conflict, isNodekeepError, NodekeepError } from '../errors.ts'
 import { driverError } from './driver-error.ts'
 
 /** The calls that tell whether a change is possible, for drivers that do not check it in the step of the change. */
-type Files = Pick<StorageDriver, 'stat' | 'list'>
+interface Files {
+  stat(path: string): Promise<StorageEntry>
+  list(path: string): AsyncIterable<StorageEntry>
+}
 
 /** Throws if a write is not possible. Returns the file that it would replace; null if there is none. */
 export async function checkWrite(

@@ -12,6 +12,7 @@ import type {
   StorageReading,
   StorageReadOptions,
   StorageRemoveOptions,
+  StorageStatOptions,
   StorageWatch,
   StorageWriteOptions,
 } from '../contracts/storage.ts'
@@ -38,6 +39,7 @@ import { ContentOfWrite } from './content-of-write.ts'
 import { CallerError, driverError } from './driver-error.ts'
 import { DriverSnapshots } from './driver-snapshots.ts'
 import { isWritable, withWritableTimes } from './entry-times.ts'
+import { TimedDriver } from './timed-driver.ts'
 
 /**
  * Makes a storage backend of a driver. The backend does what all storages have in common, so that a driver does not: it checks
@@ -49,8 +51,17 @@ import { isWritable, withWritableTimes } from './entry-times.ts'
  * onStop(() => backend.close())
  * backends.add('acme', backend)
  */
-export function createStorageBackend(driver: StorageDriver): StorageBackend {
-  return new DriverBackend(driver)
+export function createStorageBackend(
+  driver: StorageDriver,
+  { timeLimitMs = 30_000 }: StorageBackendOptions = {},
+): StorageBackend {
+  return new DriverBackend(new TimedDriver(driver, timeLimitMs))
+}
+
+/** How a backend calls its driver. */
+interface StorageBackendOptions {
+  /** Milliseconds in which each step of a call must make progress, as {@link StorageDriver} says. Default: 30,000 */
+  readonly timeLimitMs?: number
 }
 
 class DriverBackend implements StorageBackend {
@@ -59,7 +70,7 @@ class DriverBackend implements StorageBackend {
   readonly plainFolder?: string
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
   readonly watch?: Required<StorageBackend>['watch']
-  readonly #driver: StorageDriver
+  readonly #driver: TimedDriver
   readonly #closing = new AbortController()
   /** The end of calls whose callers give no signal. */
   readonly #end: LinkedSignal = { signal: this.#closing.signal, [Symbol.dispose]: () => {} }
@@ -70,7 +81,7 @@ class DriverBackend implements StorageBackend {
   readonly #snapshots: DriverSnapshots
   #closed: Promise<void> | undefined
 
-  constructor(driver: StorageDriver) {
+  constructor(driver: TimedDriver) {
     this.#driver = driver
     this.supports = driver.supports
     this.#gate = driver.snapshot && !driver.prepareSnapshot ? new ChangeGate() : null
@@ -98,13 +109,16 @@ class DriverBackend implements StorageBackend {
 
   probe(signal: AbortSignal): Promise<void> {
     return this.#call(async () => {
-      const probed = this.#driver.probe ? this.#driver.probe(signal) : this.#driver.stat('/')
-      await untilAborted<unknown>(probed, signal)
+      using end = this.#endOf(signal)
+      await untilAborted(this.#driver.probe(end.signal), signal)
     }, signal)
   }
 
-  stat(path: string): Promise<StorageEntry> {
-    return this.#call(async () => withWritableTimes(await this.#driver.stat(path)))
+  stat(path: string, { signal }: StorageStatOptions = {}): Promise<StorageEntry> {
+    return this.#call(async () => {
+      using end = this.#endOf(signal)
+      return withWritableTimes(await this.#driver.stat(path, { signal: end.signal }))
+    }, signal)
   }
 
   list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
@@ -128,26 +142,33 @@ class DriverBackend implements StorageBackend {
 
   makeDirectory(path: string): Promise<void> {
     return this.#change(async () => {
-      if (!this.supports.atomicConditions && (await checkMakeDirectory(this.#driver, path))) return
-      await this.#driver.makeDirectory(path)
+      if (
+        !this.supports.atomicConditions &&
+        (await checkMakeDirectory(this.#filesUntil(this.#end.signal), path))
+      )
+        return
+      await this.#driver.makeDirectory(path, { signal: this.#end.signal })
     })
   }
 
   remove(path: string, options: StorageRemoveOptions = {}): Promise<void> {
     return this.#change(async () => {
       if (path === '/') throw conflict('The root cannot be removed. Remove the files and folders in it.')
-      if (this.supports.atomicConditions) return this.#driver.remove(path, options)
-      await checkRemove(this.#driver, path, options)
-      await this.#driver.remove(path, {})
+      const { signal } = this.#end
+      if (this.supports.atomicConditions) return this.#driver.remove(path, { ...options, signal })
+      await checkRemove(this.#filesUntil(this.#end.signal), path, options)
+      await this.#driver.remove(path, { signal })
     })
   }
 
   move(source: string, destination: string, options: StorageMoveOptions = {}): Promise<void> {
     return this.#change(async () => {
       refuseOverlap(source, destination)
-      if (this.supports.atomicConditions) return this.#driver.move(source, destination, options)
-      await checkMove(this.#driver, source, destination, options)
-      await this.#driver.move(source, destination, {})
+      const { signal } = this.#end
+      if (this.supports.atomicConditions)
+        return this.#driver.move(source, destination, { ...options, signal })
+      await checkMove(this.#filesUntil(this.#end.signal), source, destination, options)
+      await this.#driver.move(source, destination, { signal })
     })
   }
 
@@ -201,20 +222,24 @@ class DriverBackend implements StorageBackend {
   async *#list(
     files: Pick<StorageDriver, 'stat' | 'list'>,
     path: string,
-    options: StorageListOptions = {},
+    { after, signal: callersSignal }: StorageListOptions = {},
   ): AsyncGenerator<StorageEntry, void, undefined> {
     this.#closing.signal.throwIfAborted()
+    callersSignal?.throwIfAborted()
+    using end = this.#endOf(callersSignal)
+    const { signal } = end
     let isEmpty = true
     try {
-      for await (const entry of files.list(path, options)) {
+      for await (const entry of files.list(path, { signal, ...(after !== undefined && { after }) })) {
         isEmpty = false
-        if (options.after !== undefined && entry.name <= options.after) continue
+        if (after !== undefined && entry.name <= after) continue
         yield withWritableTimes(entry)
-        this.#closing.signal.throwIfAborted()
+        signal.throwIfAborted()
       }
-      if (isEmpty && (await files.stat(path)).type === 'file')
+      if (isEmpty && (await files.stat(path, { signal })).type === 'file')
         throw conflict('This is a file. Only a folder has entries.')
     } catch (error) {
+      if (callersSignal?.aborted) throw callersSignal.reason
       throw driverError(error)
     }
   }
@@ -225,10 +250,11 @@ class DriverBackend implements StorageBackend {
     { start, end, reuseBuffers = false, signal }: StorageReadOptions,
   ): Promise<StorageReading> {
     // Storages and streams fail in ways of their own on a range that no file can have, so a driver never gets one.
-    if (rangeOf(Number.MAX_SAFE_INTEGER, start, end) === null) throw refusedRange(await files.stat(path))
+    const isImpossible = rangeOf(Number.MAX_SAFE_INTEGER, start, end) === null
     const link = this.#endOf(signal)
     let content: ContentOfRead | undefined
     try {
+      if (isImpossible) throw refusedRange(await files.stat(path, { signal: link.signal }))
       const reading = await files.open(path, { start: start ?? 0, end, signal: link.signal })
       const entry = withWritableTimes(reading.entry)
       const { size, type } = entry
@@ -280,7 +306,7 @@ class DriverBackend implements StorageBackend {
     const { atomicConditions = false } = this.#driver.supports
     using end = this.#endOf(options.signal)
     const { signal } = end
-    if (!atomicConditions) await checkWrite(this.#driver, path, options)
+    if (!atomicConditions) await checkWrite(this.#filesUntil(signal), path, options)
     const content = new ContentOfWrite(source, { size, copies: !freeChunks, signal })
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
@@ -318,13 +344,14 @@ class DriverBackend implements StorageBackend {
     const { atomicConditions = false } = this.supports
     using end = this.#endOf(options.signal)
     const { signal } = end
-    const { size, revision } = await checkCopied(this.#driver, source, options.ifSourceRevision)
-    if (!atomicConditions) await checkWrite(this.#driver, destination, options)
+    const files = this.#filesUntil(signal)
+    const { size, revision } = await checkCopied(files, source, options.ifSourceRevision)
+    if (!atomicConditions) await checkWrite(files, destination, options)
     let failure: CallerError | null = null
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
         await begin()
-        if (!atomicConditions) await checkCopied(this.#driver, source, revision)
+        if (!atomicConditions) await checkCopied(files, source, revision)
         await this.#beforeCommit(destination, size, staged, options, signal)
       } catch (error) {
         failure ??= new CallerError(error)
@@ -334,6 +361,7 @@ class DriverBackend implements StorageBackend {
     try {
       const entry = await (this.#driver as Required<StorageDriver>).copy(source, destination, {
         signal,
+        size,
         beforeCommit,
         ...(atomicConditions && { ifSourceRevision: revision }),
         ...this.#optionsOfChange(options),
@@ -364,10 +392,11 @@ class DriverBackend implements StorageBackend {
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted()
+    const files = this.#filesUntil(signal)
     let found = replaced
-    if (!this.supports.atomicConditions) found = await checkWrite(this.#driver, path, options)
+    if (!this.supports.atomicConditions) found = await checkWrite(files, path, options)
     if (options.beforeCommit === undefined) return
-    if (found === undefined) found = await findEntry(this.#driver, path)
+    if (found === undefined) found = await findEntry(files, path)
     await options.beforeCommit({ revision, size, replaced: found && withWritableTimes(found) })
     signal.throwIfAborted()
   }
@@ -380,6 +409,14 @@ class DriverBackend implements StorageBackend {
     const watch = await (this.#driver as Required<StorageDriver>).watch(hint, signal)
     signal.throwIfAborted()
     return watch
+  }
+
+  /** The calls of the driver that tell whether a change is possible. */
+  #filesUntil(signal: AbortSignal) {
+    return {
+      stat: (path: string) => this.#driver.stat(path, { signal }),
+      list: (path: string) => this.#driver.list(path, { signal }),
+    }
   }
 
   /** Returns a signal that aborts with the caller's, and when the backend closes, for as long as a call runs. */

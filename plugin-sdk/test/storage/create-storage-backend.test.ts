@@ -5,6 +5,8 @@ import {
   type StorageBackend,
   type StorageDriver,
   type StorageDriverCopyOptions,
+  type StorageDriverMoveOptions,
+  type StorageDriverRemoveOptions,
   type StorageDriverWriteOptions,
   type StorageReadOptions,
   type StorageStaged,
@@ -178,12 +180,17 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
     const backend = createStorageBackend(
       Object.assign(driver, {
         supports: { atomicConditions },
-        remove: async (_path: string, options: object) => void seen.push(options),
-        move: async (_source: string, _destination: string, options: object) => void seen.push(options),
+        remove: async (_path: string, { signal, ...options }: StorageDriverRemoveOptions) =>
+          void seen.push(options),
+        move: async (
+          _source: string,
+          _destination: string,
+          { signal, ...options }: StorageDriverMoveOptions,
+        ) => void seen.push(options),
         async copy(
           _source: string,
           _destination: string,
-          { signal, beforeCommit, ...options }: StorageDriverCopyOptions,
+          { signal, size, beforeCommit, ...options }: StorageDriverCopyOptions,
         ) {
           await beforeCommit({ revision: 'copied' })
           seen.push(options)

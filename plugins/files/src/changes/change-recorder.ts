@@ -18,7 +18,7 @@ export interface BegunChange {
   /** Records that the change was applied. Readers of the journal see it from now on. */
   commit(): void
   /** Asks the storage for the outcome after a failed step, which may have failed after it took effect. */
-  resolveByStorage(): Promise<void>
+  resolveByStorage(failure: unknown): Promise<void>
 }
 
 /** Records changes in the journal: first the intent, then the outcome. */
@@ -35,7 +35,7 @@ export class ChangeRecorder {
     const change = await this.#services.journal.begin(intent)
     return {
       commit: () => this.#commit(intent, change),
-      resolveByStorage: () => this.#resolveByStorage(intent, change),
+      resolveByStorage: (failure) => this.#resolveByStorage(intent, change, failure),
     }
   }
 
@@ -46,7 +46,7 @@ export class ChangeRecorder {
     try {
       result = await step()
     } catch (error) {
-      await change.resolveByStorage()
+      await change.resolveByStorage(error)
       throw error
     }
     change.commit()
@@ -62,7 +62,8 @@ export class ChangeRecorder {
     )
   }
 
-  async #resolveByStorage(intent: ChangeIntent, change: PendingChange): Promise<void> {
+  async #resolveByStorage(intent: ChangeIntent, change: PendingChange, failure: unknown): Promise<void> {
+    if (wasGivenUp(failure)) return this.#services.postpone({ ...intent, seq: change.seq }, failure)
     try {
       if (await this.#services.wasApplied(intent)) this.#commit(intent, change)
       else {
@@ -74,4 +75,11 @@ export class ChangeRecorder {
       this.#services.postpone({ ...intent, seq: change.seq }, error)
     }
   }
+}
+
+/** Whether a storage was given up while it was silent. It may make the change some seconds later, so it is not asked at once. */
+function wasGivenUp(failure: unknown): boolean {
+  for (let error = failure; error instanceof Error; error = error.cause)
+    if (error.name === 'TimeoutError') return true
+  return false
 }

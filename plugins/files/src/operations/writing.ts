@@ -94,7 +94,7 @@ export async function storeLocked(
     change = await recorder.begin({ ...intent, ...definedOnly({ by, created, staging }) })
   }
   const entry = await forChange(path, () => store(beforeCommit)).catch(async (error) => {
-    await change?.resolveByStorage()
+    await change?.resolveByStorage(error)
     throw error
   })
   change?.commit()

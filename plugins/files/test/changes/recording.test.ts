@@ -111,3 +111,26 @@ t.test('the node finds out the outcome of an open change before another change h
     { op: 'write', path: '/moved/file' },
   ])
 })
+
+t.test('a change that was given up stays open, since it may still happen', async (t) => {
+  const services = captureServices()
+  const shaky = shakyBackend()
+  const node = await createFilesNode(
+    { mounts: { '/': 'shaky' } },
+    { plugins: [services.plugin, shaky.plugin] },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await put(ada, '/first', 'x')
+  shaky.isSilent = true
+  const answer = await post(ada, 'mkdir', { path: '/late' })
+  t.equal(answer.status, 503)
+  t.equal(answer.headers.get('retry-after'), '30')
+  t.match(services.changes.stalled(ada.user.uuid), { mount: '/' })
+  await shaky.makeLate()
+  t.equal((await put(ada, '/late/file', 'x')).status, 200)
+  t.match(await services.recorded(ada.user.uuid, 1), [
+    { op: 'mkdir', path: '/late' },
+    { op: 'write', path: '/late/file' },
+  ])
+})
