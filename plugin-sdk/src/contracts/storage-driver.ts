@@ -35,10 +35,14 @@ export interface StorageDriverListOptions
     StorageDriverCallOptions {}
 
 /** Options of a removal. The conditions are set with `supports.atomicConditions` only. */
-export interface StorageDriverRemoveOptions extends StorageRemoveOptions, StorageDriverCallOptions {}
+export interface StorageDriverRemoveOptions
+  extends Omit<StorageRemoveOptions, 'known'>,
+    StorageDriverCallOptions {}
 
 /** Options of a move. They are set with `supports.atomicConditions` only. */
-export interface StorageDriverMoveOptions extends StorageMoveOptions, StorageDriverCallOptions {}
+export interface StorageDriverMoveOptions
+  extends Omit<StorageMoveOptions, 'known'>,
+    StorageDriverCallOptions {}
 
 /** Options of a read. `start` and `end` are integers that are not negative, and `start` is not after `end`. */
 export interface StorageDriverReadOptions extends StorageDriverCallOptions {

@@ -34,6 +34,17 @@ export interface StorageConditions {
   readonly ifAbsent?: boolean
 }
 
+/**
+ * What the caller of a change has just asked of the storage. Nothing else may change these paths until the change has ended. A backend
+ * without `supports.atomicConditions` does not ask again, so each request to a server is made once. Others check as always.
+ */
+export interface StorageKnowledge {
+  /** The entry that is copied, moved or removed. */
+  readonly source?: StorageEntry
+  /** The entry at the path of a new file or folder. Null: there is none, and no file is above the path. */
+  readonly destination?: StorageEntry | null
+}
+
 /** Options of a look at an entry. */
 export interface StorageStatOptions {
   readonly signal?: AbortSignal
@@ -97,6 +108,7 @@ export interface StorageWriteOptions extends StorageConditions {
    * chunk again, nor anything else in a buffer that a chunk fills. A backend may ignore it.
    */
   readonly freeChunks?: boolean
+  readonly known?: Pick<StorageKnowledge, 'destination'>
   readonly signal?: AbortSignal
 }
 
@@ -106,6 +118,7 @@ export interface StorageCopyOptions
     Pick<StorageWriteOptions, 'modified' | 'beforeCommit' | 'signal'> {
   /** The source must have this revision. */
   readonly ifSourceRevision?: string
+  readonly known?: StorageKnowledge
 }
 
 /** Options of a removal. */
@@ -117,12 +130,19 @@ export interface StorageRemoveOptions {
    * `list` leaves out count too: a caller that has copied all listed entries removes the folders and loses no other entry.
    */
   readonly onlyIfEmpty?: boolean
+  readonly known?: Pick<StorageKnowledge, 'source'>
+}
+
+/** Options of a new folder. */
+export interface StorageMakeDirectoryOptions {
+  readonly known?: Pick<StorageKnowledge, 'destination'>
 }
 
 /** Options of a move. */
 export interface StorageMoveOptions {
   /** Replaces a file or folder at the destination, whole. Without it, the move is a CONFLICT. */
   readonly overwrite?: boolean
+  readonly known?: StorageKnowledge
 }
 
 /** A file that is open for reading. The entry and the bytes belong to the same revision. */
@@ -251,7 +271,7 @@ export interface StorageBackend {
     options?: StorageWriteOptions,
   ): Promise<StorageEntry>
   /** Makes a folder and its parents. Succeeds if the folder exists. */
-  makeDirectory(path: string): Promise<void>
+  makeDirectory(path: string, options?: StorageMakeDirectoryOptions): Promise<void>
   /**
    * Removes a file, or a folder with its whole content. A backend may also remove entries that `stat` and `list` leave out,
    * such as a symbolic link on a disk: the link itself, never its target.

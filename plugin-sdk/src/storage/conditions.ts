@@ -1,6 +1,7 @@
 import type {
   StorageConditions,
   StorageEntry,
+  StorageKnowledge,
   StorageMoveOptions,
   StorageRemoveOptions,
 } from '../contracts/storage.ts'
@@ -14,14 +15,17 @@ interface Files {
   list(path: string): AsyncIterable<StorageEntry>
 }
 
+interface Known {
+  readonly known?: StorageKnowledge
+}
+
 /** Throws if a write is not possible. Returns the file that it would replace; null if there is none. */
 export async function checkWrite(
   files: Files,
   path: string,
-  { ifAbsent, ifRevision }: StorageConditions,
+  { ifAbsent, ifRevision, known }: StorageConditions & Known,
 ): Promise<StorageEntry | null> {
-  const entry = await findEntry(files, path)
-  if (entry === null) await refuseFileAbove(files, path)
+  const entry = await destinationAt(files, path, known)
   if (ifAbsent && entry !== null) {
     throw new NodekeepError(
       'PRECONDITION_FAILED',
@@ -34,10 +38,9 @@ export async function checkWrite(
 }
 
 /** Throws if a folder cannot be made. Returns whether it exists. */
-export async function checkMakeDirectory(files: Files, path: string): Promise<boolean> {
-  const existing = await findEntry(files, path)
+export async function checkMakeDirectory(files: Files, path: string, { known }: Known): Promise<boolean> {
+  const existing = await destinationAt(files, path, known)
   if (existing?.type === 'file') throw conflict('A file is at this path.')
-  if (existing === null) await refuseFileAbove(files, path)
   return existing !== null
 }
 
@@ -45,9 +48,9 @@ export async function checkMakeDirectory(files: Files, path: string): Promise<bo
 export async function checkRemove(
   files: Files,
   path: string,
-  { ifRevision, onlyIfEmpty }: StorageRemoveOptions,
+  { ifRevision, onlyIfEmpty, known }: StorageRemoveOptions,
 ): Promise<void> {
-  const entry = await files.stat(path)
+  const entry = known?.source ?? (await files.stat(path))
   if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
   if (onlyIfEmpty && (entry.type === 'file' || !(await isEmpty(files, path))))
     throw conflict('This is not an empty folder. Remove its content first.')
@@ -67,12 +70,11 @@ export async function checkMove(
   files: Files,
   source: string,
   destination: string,
-  { overwrite }: StorageMoveOptions,
+  { overwrite, known }: StorageMoveOptions,
 ): Promise<void> {
-  await files.stat(source)
-  const replaced = await findEntry(files, destination)
-  if (replaced === null) await refuseFileAbove(files, destination)
-  else if (!overwrite)
+  if (known?.source === undefined) await files.stat(source)
+  const replaced = await destinationAt(files, destination, known)
+  if (replaced !== null && !overwrite)
     throw conflict(
       'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
     )
@@ -83,10 +85,27 @@ export async function checkCopied(
   files: Files,
   path: string,
   ifRevision: string | undefined,
+  known: StorageKnowledge | undefined,
 ): Promise<StorageEntry> {
-  const entry = await files.stat(path)
+  const entry = known?.source ?? (await files.stat(path))
   if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
   if (entry.type === 'directory') throw conflict('This is a folder. Copy the files in it.')
+  return entry
+}
+
+/**
+ * Returns the entry at the path of a new file or folder; null if there is none.
+ *
+ * @throws NodekeepError CONFLICT if a file is above the path
+ */
+async function destinationAt(
+  files: Files,
+  path: string,
+  known: StorageKnowledge | undefined,
+): Promise<StorageEntry | null> {
+  if (known?.destination !== undefined) return known.destination
+  const entry = await findEntry(files, path)
+  if (entry === null) await refuseFileAbove(files, path)
   return entry
 }
 

@@ -8,6 +8,7 @@ import type {
   StorageCopyOptions,
   StorageEntry,
   StorageListOptions,
+  StorageMakeDirectoryOptions,
   StorageMoveOptions,
   StorageReading,
   StorageReadOptions,
@@ -140,13 +141,10 @@ class DriverBackend implements StorageBackend {
     )
   }
 
-  makeDirectory(path: string): Promise<void> {
+  makeDirectory(path: string, options: StorageMakeDirectoryOptions = {}): Promise<void> {
     return this.#change(async () => {
-      if (
-        !this.supports.atomicConditions &&
-        (await checkMakeDirectory(this.#filesUntil(this.#end.signal), path))
-      )
-        return
+      const files = this.#filesUntil(this.#end.signal)
+      if (!this.supports.atomicConditions && (await checkMakeDirectory(files, path, options))) return
       await this.#driver.makeDirectory(path, { signal: this.#end.signal })
     })
   }
@@ -155,7 +153,8 @@ class DriverBackend implements StorageBackend {
     return this.#change(async () => {
       if (path === '/') throw conflict('The root cannot be removed. Remove the files and folders in it.')
       const { signal } = this.#end
-      if (this.supports.atomicConditions) return this.#driver.remove(path, { ...options, signal })
+      const { known, ...conditions } = options
+      if (this.supports.atomicConditions) return this.#driver.remove(path, { ...conditions, signal })
       await checkRemove(this.#filesUntil(this.#end.signal), path, options)
       await this.#driver.remove(path, { signal })
     })
@@ -165,8 +164,9 @@ class DriverBackend implements StorageBackend {
     return this.#change(async () => {
       refuseOverlap(source, destination)
       const { signal } = this.#end
+      const { known, ...conditions } = options
       if (this.supports.atomicConditions)
-        return this.#driver.move(source, destination, { ...options, signal })
+        return this.#driver.move(source, destination, { ...conditions, signal })
       await checkMove(this.#filesUntil(this.#end.signal), source, destination, options)
       await this.#driver.move(source, destination, { signal })
     })
@@ -345,13 +345,14 @@ class DriverBackend implements StorageBackend {
     using end = this.#endOf(options.signal)
     const { signal } = end
     const files = this.#filesUntil(signal)
-    const { size, revision } = await checkCopied(files, source, options.ifSourceRevision)
+    const { known } = options
+    const { size, revision } = await checkCopied(files, source, options.ifSourceRevision, known)
     if (!atomicConditions) await checkWrite(files, destination, options)
     let failure: CallerError | null = null
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
         await begin()
-        if (!atomicConditions) await checkCopied(files, source, revision)
+        if (!atomicConditions) await checkCopied(files, source, revision, known)
         await this.#beforeCommit(destination, size, staged, options, signal)
       } catch (error) {
         failure ??= new CallerError(error)

@@ -5,6 +5,8 @@ import {
   type FileMoveOptions,
   isNodekeepError,
   NodekeepError,
+  type StorageEntry,
+  type StorageKnowledge,
 } from '@nodekeep/plugin-sdk'
 import type { StagingStep } from '../journal/change.ts'
 import type { UserPath } from '../paths/user-path.ts'
@@ -21,6 +23,17 @@ interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
   readonly keepCreated: boolean
   /** Whether readers of the journal see nothing of the copy before it is placed. */
   readonly isStaged: boolean
+}
+
+interface CopiedPaths {
+  readonly source: UserPath
+  readonly entry: StorageEntry
+  /** Its parent is a folder. */
+  readonly copy: UserPath
+  /** The final path of the copy. */
+  readonly destination: UserPath
+  /** What is at the path of the copy; null if there is nothing. */
+  readonly replaced: StorageEntry | null
 }
 
 /** Files of one copy that are looked up at a time. {@link Scope.copySlots} bounds the copies of a user. */
@@ -42,16 +55,11 @@ export function nothingCopied(): Copied {
  * Copies a file or folder and verifies each file.
  *
  * @param copied gets each entry when it was copied
- * @param destination the final path of the copy
  * @throws NodekeepError VALIDATION_ERROR when an entry would have too long a path there
  */
 export async function copyTree(
   scope: Scope,
-  {
-    source,
-    copy,
-    destination,
-  }: { readonly source: UserPath; readonly copy: UserPath; readonly destination: UserPath },
+  { source, entry, copy, destination, replaced }: CopiedPaths,
   copied: Copied,
   options: CopyOptions,
 ): Promise<void> {
@@ -59,11 +67,15 @@ export async function copyTree(
   const copyOf = (path: UserPath) => `${copy}${path.slice(source.length)}` as UserPath
   const stepFor = (path: UserPath): StagingStep | undefined =>
     isStaged ? (path === source ? 'begin' : 'fill') : undefined
-  const { files, folders } = await treeAt(scope, source, signal)
+  const { files, folders } = await treeAt(scope, source, entry, signal)
   checkPathLengthsOf({ files, folders }, source, destination)
   for (const path of folders) {
     signal?.throwIfAborted()
-    await makeDirectoryLocked(scope, copyOf(path), definedOnly({ by, staging: stepFor(path) }))
+    const isMissing = path !== source || replaced === null
+    await makeDirectoryLocked(scope, copyOf(path), {
+      isMissing,
+      ...definedOnly({ by, staging: stepFor(path) }),
+    })
     copied.source.folders.push(path)
     copied.copy.folders.push(copyOf(path))
   }
@@ -72,7 +84,8 @@ export async function copyTree(
       const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
       // The client may have left while the copies before this one ran.
       either.throwIfAborted()
-      const details = { ...options, signal: either, staging: stepFor(path) }
+      const known = path === source ? { source: entry, destination: replaced } : { destination: null }
+      const details = { ...options, signal: either, staging: stepFor(path), known }
       const { from, to, verify } = await copyFile(scope, path, copyOf(path), details)
       copied.source.files.push({ path, revision: from })
       copied.copy.files.push({ path: copyOf(path), revision: to })
@@ -88,6 +101,7 @@ export async function copyTree(
 type CopyFileOptions = CopyOptions & {
   readonly signal: AbortSignal
   readonly staging: StagingStep | undefined
+  readonly known: StorageKnowledge
 }
 
 interface CopiedFile {
@@ -115,10 +129,10 @@ async function copyByBackend(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal, keepCreated, staging }: CopyFileOptions,
+  { by, signal, keepCreated, staging, known }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
-  const entry = await forChange(source, () => backend.stat(backendPath))
+  const entry = known.source ?? (await forChange(source, () => backend.stat(backendPath, { signal })))
   const { created, modified, revision } = await fileEntry(scope, source, entry)
   const details = { by, staging, ...(keepCreated && { created }) }
   const { revision: to } = await storeLocked(scope, copy, details, (beforeCommit) =>
@@ -126,6 +140,7 @@ async function copyByBackend(
       ifSourceRevision: revision,
       modified,
       beforeCommit,
+      known: { ...known, source: entry },
       signal,
     }),
   ).catch((error) => {
@@ -141,7 +156,7 @@ async function copyBytes(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal, keepCreated, staging }: CopyFileOptions,
+  { by, signal, keepCreated, staging, known }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, { signal }))
@@ -151,6 +166,7 @@ async function copyBytes(
   const options = definedOnly({ by, signal, size, modified, freeChunks: true })
   const written = await writeLocked(scope, copy, hashing(reading.content, hash), options, {
     staging,
+    known,
     ...(keepCreated && { created }),
   })
   const verify = async () => hash.digest('hex') === (await hashOf(scope, copy, signal))

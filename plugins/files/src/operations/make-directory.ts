@@ -1,4 +1,9 @@
-import { type FileChangeOptions, type FileEntry, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  type FileChangeOptions,
+  type FileEntry,
+  NodekeepError,
+  type StorageEntry,
+} from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
@@ -15,24 +20,35 @@ export async function makeDirectory(
   if (scope.mounts.holdsMount(path)) return stat(scope, path)
   const release = await scope.lock([path])
   try {
-    return await makeDirectoryLocked(scope, path, options)
+    const existing = await makeDirectoryLocked(scope, path, options)
+    return existing === null ? await stat(scope, path) : await fileEntry(scope, path, existing)
   } finally {
     release()
   }
 }
 
-/** Makes a folder and its parents for a caller that holds the lock of the path. */
+interface LockedOptions extends FileChangeOptions, Pick<ChangeIntent, 'staging'> {
+  /** Whether the caller knows that nothing is at the path, and that its parent is a folder. The storage is not asked then. */
+  readonly isMissing?: boolean
+}
+
+/**
+ * Makes a folder and its parents for a caller that holds the lock of the path.
+ *
+ * @returns the folder if it was there before, otherwise null
+ */
 export async function makeDirectoryLocked(
   scope: Scope,
   path: UserPath,
-  { by, staging }: FileChangeOptions & Pick<ChangeIntent, 'staging'>,
-): Promise<FileEntry> {
+  { by, staging, isMissing = false }: LockedOptions,
+): Promise<StorageEntry | null> {
   const { userUuid, mounts, recorder } = scope
   const { backend, backendPath } = scope.locate(path)
-  const existing = await mounts.entryAt(userUuid, path)
+  const existing = isMissing ? null : await mounts.entryAt(userUuid, path)
   if (existing?.type === 'file') throw new NodekeepError('CONFLICT', `"${path}" is a file.`)
-  if (existing !== null) return fileEntry(scope, path, existing)
+  if (existing !== null) return existing
   const intent = { userUuid, op: 'mkdir' as const, path, ...definedOnly({ by, staging }) }
-  await forChange(path, () => recorder.record(intent, () => backend.makeDirectory(backendPath)))
-  return stat(scope, path)
+  const options = isMissing ? { known: { destination: null } } : {}
+  await forChange(path, () => recorder.record(intent, () => backend.makeDirectory(backendPath, options)))
+  return null
 }

@@ -35,9 +35,9 @@ async function moveLocked(scope: Scope, transfer: Transfer, options: FileMoveOpt
   const by = definedOnly({ by: options.by })
   const isWithinMount = scope.mounts.pointOf(source) === scope.mounts.pointOf(destination)
   if (isWithinMount && movesInOneStep(scope, source, entry)) {
-    if (entry.type === 'directory') await checkPathLengths(scope, source, destination, options.signal)
+    if (entry.type === 'directory') await checkPathLengths(scope, source, destination, entry, options.signal)
     await makeRoom(scope, transfer, by)
-    await moveInOneStep(scope, source, destination, entry, options)
+    await moveInOneStep(scope, source, destination, entry, { ...options, known: { source: entry } })
   } else if (isWithinMount && scope.locate(source).backend.supports.atomicMove) {
     await moveFileByFile(scope, transfer, options)
   } else {
@@ -65,17 +65,24 @@ async function copyAndRemove(scope: Scope, transfer: Transfer, options: FileMove
  * a part of the folder would stay at each path.
  */
 async function moveFileByFile(scope: Scope, transfer: Transfer, options: FileMoveOptions): Promise<void> {
-  const { source, destination } = transfer
+  const { source, destination, entry } = transfer
   const by = definedOnly({ by: options.by })
-  const { files, folders } = await treeAt(scope, source, options.signal)
+  const { files, folders } = await treeAt(scope, source, entry, options.signal)
   checkPathLengthsOf({ files, folders }, source, destination)
   const movedTo = (path: UserPath) => `${destination}${path.slice(source.length)}` as UserPath
   await makeRoom(scope, transfer, by)
   await makeDirectoryLocked(scope, destination, by)
   try {
-    for (const path of folders) await makeDirectoryLocked(scope, movedTo(path), by)
+    for (const path of folders.slice(1))
+      await makeDirectoryLocked(scope, movedTo(path), { ...by, isMissing: true })
     await concurrently(files, movesAtOnce, ({ path, revision }) =>
-      moveInOneStep(scope, path, movedTo(path), { type: 'file', revision }, by).catch((error) => {
+      moveInOneStep(
+        scope,
+        path,
+        movedTo(path),
+        { type: 'file', revision },
+        { ...by, known: { destination: null } },
+      ).catch((error) => {
         // Another program removed the file meanwhile.
         if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
       }),

@@ -3,6 +3,7 @@ import {
   type FileChangeOptions,
   isNodekeepError,
   NodekeepError,
+  type StorageEntry,
   type StorageRemoveOptions,
 } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
@@ -47,17 +48,22 @@ export async function removeLocked(
   const { atomicFolders } = scope.locate(path).backend.supports
   const isConditional = options.onlyIfEmpty === true || options.ifRevision !== undefined
   if (entry?.type === 'directory' && !atomicFolders && !isConditional) {
-    await removeContent(scope, path, definedOnly({ by: options.by }))
+    await removeContent(scope, path, entry, definedOnly({ by: options.by }))
   }
   // The journal records only entries that it knows. A symbolic link of another program has no entry, but is removed when
   // it is named.
   if (entry === null) await forChange(path, () => removeNow(scope, path, options))
-  else await record(scope, path, options)
+  else await record(scope, path, { ...options, known: { source: entry } })
 }
 
 /** Removes everything in a folder one by one, so that the journal knows of each entry whether it is gone. */
-async function removeContent(scope: Scope, folder: UserPath, options: FileChangeOptions): Promise<void> {
-  const { files, folders } = await treeAt(scope, folder)
+async function removeContent(
+  scope: Scope,
+  folder: UserPath,
+  entry: StorageEntry,
+  options: FileChangeOptions,
+): Promise<void> {
+  const { files, folders } = await treeAt(scope, folder, entry)
   const inner = folders.filter((path) => path !== folder)
   for (const paths of [files.map(({ path }) => path), ...deepestFirst(inner)]) {
     await concurrently(paths, removalsAtOnce, (path) =>
@@ -80,7 +86,11 @@ async function record(
   await forChange(path, () => scope.recorder.record(intent, () => removeNow(scope, path, options)))
 }
 
-function removeNow(scope: Scope, path: UserPath, { ifRevision, onlyIfEmpty }: RemoveOptions): Promise<void> {
+function removeNow(
+  scope: Scope,
+  path: UserPath,
+  { ifRevision, onlyIfEmpty, known }: RemoveOptions,
+): Promise<void> {
   const { backend, backendPath } = scope.locate(path)
-  return backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty }))
+  return backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty, known }))
 }

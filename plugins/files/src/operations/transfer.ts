@@ -5,6 +5,7 @@ import {
   isNodekeepError,
   NodekeepError,
   type StorageEntry,
+  type StorageMoveOptions,
 } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
 import { childOf, parentOf, type UserPath } from '../paths/user-path.ts'
@@ -50,7 +51,12 @@ export async function moveInOneStep(
   source: UserPath,
   destination: UserPath,
   { type, revision }: Pick<StorageEntry, 'type' | 'revision'>,
-  { by, overwrite = false, staging }: FileMoveOptions & Pick<ChangeIntent, 'staging'>,
+  {
+    by,
+    overwrite = false,
+    staging,
+    known,
+  }: FileMoveOptions & Pick<ChangeIntent, 'staging'> & Pick<StorageMoveOptions, 'known'>,
 ): Promise<void> {
   const from = scope.locate(source)
   const to = scope.locate(destination)
@@ -64,22 +70,27 @@ export async function moveInOneStep(
     ...definedOnly({ by, staging, revision: type === 'file' && atomicMove ? revision : undefined }),
   }
   await forChange(destination, () =>
-    scope.recorder.record(intent, () => from.backend.move(from.backendPath, to.backendPath, { overwrite })),
+    scope.recorder.record(intent, () =>
+      from.backend.move(from.backendPath, to.backendPath, definedOnly({ overwrite, known })),
+    ),
   )
 }
 
 /**
  * Removes the entry at the destination if the storage cannot replace it in the step that brings the other one. Most storages
  * replace a file by a file.
+ *
+ * @returns what is at the destination now
  */
 export async function makeRoom(
   scope: Scope,
   { entry, replaced, destination }: Omit<Transfer, 'staging'>,
   options: FileChangeOptions,
-): Promise<void> {
-  if (replaced === null || scope.locate(destination).backend.supports.atomicFolders) return
-  if (entry.type === 'file' && replaced.type === 'file') return
+): Promise<StorageEntry | null> {
+  if (replaced === null || scope.locate(destination).backend.supports.atomicFolders) return replaced
+  if (entry.type === 'file' && replaced.type === 'file') return replaced
   await removeLocked(scope, destination, options)
+  return null
 }
 
 /** Copies to the destination. When that fails, the copy is removed. */
@@ -99,14 +110,16 @@ async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlac
   const by = definedOnly({ by: options.by })
   const copied = nothingCopied()
   try {
-    await copyTree(scope, { source, copy: staging, destination }, copied, { ...options, isStaged: true })
+    const paths = { source, entry, copy: staging, destination, replaced: null }
+    await copyTree(scope, paths, copied, { ...options, isStaged: true })
     checkCopied(copied, options)
     await options.beforePlacing?.()
     await makeRoom(scope, transfer, by)
     const staged = await existingEntry(scope, staging)
     const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
     const step = replaces ? 'replace' : 'place'
-    await moveInOneStep(scope, staging, destination, staged, { ...options, staging: step })
+    const known = { source: staged }
+    await moveInOneStep(scope, staging, destination, staged, { ...options, staging: step, known })
     return copied
   } catch (error) {
     await removeLocked(scope, staging, { staging: 'abandon', ...by }).catch(() => {})
@@ -116,12 +129,12 @@ async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlac
 
 /** Copies entry by entry to the destination, where the storage cannot move the copy there in one step. */
 async function copyInPlace(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
-  const { source, destination } = transfer
+  const { source, entry, destination } = transfer
   const by = definedOnly({ by: options.by })
   const copied = nothingCopied()
-  await makeRoom(scope, transfer, by)
+  const replaced = await makeRoom(scope, transfer, by)
   try {
-    const paths = { source, copy: destination, destination }
+    const paths = { source, entry, copy: destination, destination, replaced }
     await copyTree(scope, paths, copied, { ...options, isStaged: false })
     checkCopied(copied, options)
     await options.beforePlacing?.()

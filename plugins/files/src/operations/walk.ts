@@ -1,5 +1,6 @@
 import { NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import { childOf, longestPath, type UserPath } from '../paths/user-path.ts'
+import { definedOnly } from './defined-only.ts'
 import type { Scope } from './scope.ts'
 
 /** The entries of a folder at any depth, with the folder itself, or a single file. */
@@ -10,19 +11,19 @@ export interface Tree {
   readonly folders: UserPath[]
 }
 
-/** The entry at a path and all entries below it, on its mount. A folder comes before its content. */
+/** An entry and all entries below it, on its mount. A folder comes before its content. */
 async function* walk(
   scope: Scope,
   path: UserPath,
+  entry: StorageEntry,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly [path: UserPath, entry: StorageEntry], void, undefined> {
-  const { backend, backendPath } = scope.locate(path)
-  const entry = await backend.stat(backendPath)
   yield [path, entry]
   // Without recursion: with it, every level would pass on all entries of the levels below.
   const folders = entry.type === 'directory' ? [path] : []
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const { backend, backendPath } = scope.locate(folder)
-    for await (const child of backend.list(backendPath)) {
+    for await (const child of backend.list(backendPath, definedOnly({ signal }))) {
       const childPath = childOf(folder, child.name)
       yield [childPath, child]
       if (child.type === 'directory') folders.push(childPath)
@@ -30,10 +31,15 @@ async function* walk(
   }
 }
 
-/** Lists a tree before something changes it. */
-export async function treeAt(scope: Scope, path: UserPath, signal?: AbortSignal): Promise<Tree> {
+/** Lists the tree of an entry before something changes it. */
+export async function treeAt(
+  scope: Scope,
+  path: UserPath,
+  entry: StorageEntry,
+  signal?: AbortSignal,
+): Promise<Tree> {
   const tree: Tree = { files: [], folders: [] }
-  for await (const [entryPath, { type, revision }] of walk(scope, path)) {
+  for await (const [entryPath, { type, revision }] of walk(scope, path, entry, signal)) {
     signal?.throwIfAborted()
     if (type === 'file') tree.files.push({ path: entryPath, revision })
     else tree.folders.push(entryPath)
@@ -57,10 +63,11 @@ export async function checkPathLengths(
   scope: Scope,
   source: UserPath,
   destination: UserPath,
+  entry: StorageEntry,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   if (Buffer.byteLength(destination) <= Buffer.byteLength(source)) return
-  for await (const [path] of walk(scope, source)) {
+  for await (const [path] of walk(scope, source, entry, signal)) {
     signal?.throwIfAborted()
     checkPathLength(path, source, destination)
   }

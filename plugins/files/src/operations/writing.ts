@@ -6,6 +6,7 @@ import {
   NodekeepError,
   nameOf,
   type StorageEntry,
+  type StorageKnowledge,
   type StorageStaged,
 } from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
@@ -61,6 +62,8 @@ interface CopyDetails {
   /** When the file was created. */
   readonly created: Date
   readonly staging: StagingStep | undefined
+  /** What the caller knows of the path. */
+  readonly known: Pick<StorageKnowledge, 'destination'>
 }
 
 /** Stores a file for a caller that holds the lock of the path at the latest when the content ends. */
@@ -69,10 +72,10 @@ export function writeLocked(
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
   { by, size, modified, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
-  copy: Partial<CopyDetails> = {},
+  { known, ...copy }: Partial<CopyDetails> = {},
 ): Promise<FileEntry> {
   const { backend, backendPath } = scope.locate(path)
-  const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, signal })
+  const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
   return storeLocked(scope, path, { by, ...copy }, (beforeCommit) =>
     backend.write(backendPath, content, { ...options, beforeCommit }),
   )
@@ -82,7 +85,11 @@ export function writeLocked(
 export async function storeLocked(
   scope: Scope,
   path: UserPath,
-  { by, staging, ...copy }: Partial<CopyDetails> & { readonly by: FileChangeOptions['by'] | undefined },
+  {
+    by,
+    staging,
+    ...copy
+  }: Partial<Omit<CopyDetails, 'known'>> & { readonly by: FileChangeOptions['by'] | undefined },
   store: (beforeCommit: (staged: StorageStaged) => Promise<void>) => Promise<StorageEntry>,
 ): Promise<FileEntry> {
   const { userUuid, recorder } = scope
