@@ -54,7 +54,7 @@ export class PluginRoutes {
     this.#registrations.push({ register, options })
   }
 
-  /** @throws PluginFailure in the phase `routes` */
+  /** @throws PluginFailure if the time is over; otherwise what the plugin threw, or an Error about a wrong schema */
   async load(timeoutMs: number, signal: AbortSignal): Promise<void> {
     this.#loaded = true
     if (this.#registrations.length === 0) return
@@ -69,7 +69,7 @@ export class PluginRoutes {
       await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late, signal)
     } catch (error) {
       if (isLoadTimeout(error)) throw new PluginFailure('routes', late, error)
-      throw PluginFailure.from('routes', schemaFailure(error) ?? error)
+      throw schemaFailure(error) ?? error
     }
   }
 
@@ -149,6 +149,7 @@ export class PluginRoutes {
       }
       done()
     })
+    instance.addHook('onRoute', refuseForeignPaths)
     if (this.#registrations.some(({ options }) => options.webSockets === true)) {
       this.#webSockets = await createWebSockets(instance)
     } else {
@@ -164,6 +165,19 @@ const stopped = publicError(
   'The plugin that answers this was stopped. Try again later.',
   { 'retry-after': '5', connection: 'close' },
 )
+
+/**
+ * Refuses a route whose path begins with a parameter or a wildcard, also below the paths that plugins share: it would answer
+ * paths of other plugins, and all that nothing else answers.
+ */
+function refuseForeignPaths({ method, url }: RouteOptions): void {
+  const [shared = ''] = /^\/?(?:(?:api|auth)\/)?/.exec(url) ?? []
+  if (!/^[:*(]/.test(url.slice(shared.length))) return
+  throw new Error(
+    `The route ${[method].flat().join(', ')} ${url} would answer paths of other plugins. Put a name of your own before the ` +
+      `parameter or the wildcard, such as ${shared || '/'}notes/*.`,
+  )
+}
 
 /** Refuses a WebSocket route where the library is not loaded: Fastify would run its handler for ordinary requests. */
 function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {
