@@ -4,7 +4,7 @@ import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { bindEmitter } from '../faults/bind-emitter.ts'
-import { type FaultOwner, originOf, runInContextOf } from '../faults/fault-context.ts'
+import { type FaultOwner, runInContextOf } from '../faults/fault-context.ts'
 import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
 import type { KernelConnections } from '../http/kernel-connections.ts'
@@ -140,15 +140,6 @@ export class PluginRoutes {
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {
-    // The log of a request names the plugin of its route. An error may come from another one, whose service or entry failed.
-    instance.addHook('onError', (request, reply, error, done) => {
-      const origin = originOf(error, this.#owner)
-      if (origin !== undefined && origin !== this.#owner) {
-        request.log = request.log.child({ origin: origin.id })
-        reply.log = request.log
-      }
-      done()
-    })
     instance.addHook('onRoute', refuseForeignPaths)
     if (this.#registrations.some(({ options }) => options.webSockets === true)) {
       this.#webSockets = await createWebSockets(instance)
