@@ -14,7 +14,7 @@ export interface WatchSettings {
   readonly stopping: Int32Array
   /** The event of the process that the thread emits in the watched thread, with the seconds of the standstill. */
   readonly event: string
-  /** What a standstill means, as the end of a sentence: `so the node answers nobody`. */
+  /** The effect of a standstill, as the end of a sentence: `so the node answers nobody`. */
   readonly effect: string
   readonly log: { readonly level: LogLevel; readonly format: LogFormat; readonly fd: 1 | 2 }
 }
