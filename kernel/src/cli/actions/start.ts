@@ -66,7 +66,8 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
   const log = createLogger({ level, format, secrets })
   const watch = watchEventLoop({
     log,
-    logSettings: { level, format: format === 'auto' && process.stdout.isTTY ? 'pretty' : format },
+    logSettings: { level, format: format === 'auto' && process.stdout.isTTY ? 'pretty' : format, fd: 1 },
+    effect: 'so the node answers nobody',
     onStandstill: stopSignals.ignore,
     onEnd: stopSignals.listen,
   })
@@ -119,8 +120,8 @@ function reportFatalErrors(dataFolder: string): void {
     // The start itself says what is wrong with the data folder.
     return
   }
-  report.directory = folder
-  report.filename = 'fatal-error.json'
+  // Node prints this name when it writes the report, and nothing else tells where it is.
+  report.filename = join(folder, 'fatal-error.json')
   report.reportOnFatalError = true
 }
 
