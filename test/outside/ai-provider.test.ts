@@ -12,7 +12,7 @@ const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
 // The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
-const timeout = 120_000
+const timeout = 240_000
 t.setTimeout(2 * timeout)
 const { folder } = await consumerForTest(t)
 

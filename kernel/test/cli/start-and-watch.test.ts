@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test, test } from 'tap'
 
-// A node starts up to seven times in a test.
-t.setTimeout(120_000)
+// A node starts up to nine times in a test.
+t.setTimeout(240_000)
 const program = fileURLToPath(new URL('../../bin/nodekeep.js', import.meta.url))
 const sdk = JSON.stringify(import.meta.resolve('@nodekeep/plugin-sdk'))
 
@@ -21,15 +21,17 @@ export default definePlugin({
   }),
 })`
 
+const manifest = JSON.stringify({
+  name: 'greeting',
+  version: '1.0.0',
+  type: 'module',
+  nodekeep: { id: 'greeting', sdk: '^0.1.0', entry: 'index.js' },
+})
+
 /** `nodekeep start --watch`, and a plugin in the folder of its configuration. */
 async function watchedNode(t: Test, base: string) {
   const folder = t.testdir({
-    'package.json': JSON.stringify({
-      name: 'greeting',
-      version: '1.0.0',
-      type: 'module',
-      nodekeep: { id: 'greeting', sdk: '^0.1.0', entry: 'index.js' },
-    }),
+    'package.json': manifest,
     'index.js': plugin('one'),
     'nodekeep.json': JSON.stringify({ extends: './base.json', plugins: { greeting: { from: '.' } } }),
     'base.json': base,
@@ -114,6 +116,12 @@ test('a node starts again with what was changed, and waits until a mistake is me
   await node.write('index.js', plugin('three'))
   t.equal(await greeting(), 'three', 'a plugin that was mended')
 
+  await node.write('package.json', '{')
+  await node.printed(/package\.json cannot be read/)
+  await node.printed(idle)
+  await node.write('package.json', manifest)
+  t.equal(await greeting(), 'three', 'a manifest that was mended')
+
   // Neither libraries, hidden files, data nor sources that a compiler reads are named as the reason.
   await node.write('node_modules/library.js', '')
   await node.write('.hidden', '')
@@ -126,7 +134,7 @@ test('a node starts again with what was changed, and waits until a mistake is me
 
   t.strictSame(await node.end('SIGINT', { both: true }), [0, null])
   const reasons = Array.from(node.output().matchAll(/nodekeep: (\S+) has changed/g), ([, file]) => file)
-  t.strictSame([...new Set(reasons)], ['base.json', 'index.js', 'nodekeep.json'])
+  t.strictSame([...new Set(reasons)], ['base.json', 'index.js', 'package.json', 'nodekeep.json'])
 })
 
 test('a killed watch leaves no node behind', async (t) => {

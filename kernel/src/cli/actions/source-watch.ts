@@ -3,6 +3,7 @@ import { type FSWatcher, watch } from 'chokidar'
 import type { Configuration } from '../../configuration/configuration.ts'
 import { fileLabel } from '../../configuration/json-file.ts'
 import { findInstalledPlugins, findPluginFolders } from '../../plugins/installed-plugins.ts'
+import { namedFolder } from '../../plugins/locate-plugin.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
 
@@ -123,16 +124,19 @@ export class SourceWatch {
 }
 
 async function pluginsOf(configuration: Configuration): Promise<Pick<Sources, 'plugins' | 'data'>> {
-  const installed = await findInstalledPlugins(configuration)
-  const folders = await findPluginFolders(configuration)
-  return {
-    plugins: new Map(
-      installed
-        .filter(({ entry, manifest }) => entry.from !== null || !isInstalled(manifest.folder))
-        .map(({ manifest: { folder, entry } }) => [folder, !/\.[cm]?ts$/.test(entry)]),
-    ),
-    data: [configuration.kernel.data, ...folders.map(({ path }) => path)],
+  const plugins = new Map<string, boolean>()
+  // The folder of a package that cannot be read is watched, too.
+  for (const entry of configuration.plugins) {
+    const folder = namedFolder(entry)
+    if (entry.enabled && folder !== null) plugins.set(folder, false)
   }
+  for (const { entry, manifest } of await findInstalledPlugins(configuration)) {
+    if (entry.from !== null || !isInstalled(manifest.folder)) {
+      plugins.set(manifest.folder, !/\.[cm]?ts$/.test(manifest.entry))
+    }
+  }
+  const folders = await findPluginFolders(configuration)
+  return { plugins, data: [configuration.kernel.data, ...folders.map(({ path }) => path)] }
 }
 
 /** Whether a file came with a package that somebody has installed. */

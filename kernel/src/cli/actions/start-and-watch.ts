@@ -12,6 +12,9 @@ const patienceMs = 1000
 /** A node that has not ended after this time is killed, in milliseconds. A plugin in work may keep its event loop busy. */
 const graceMs = 10_000
 
+/** A node that ends with the command is killed after this time, in milliseconds. Its requests have the time of the configuration. */
+const stopMs = 60_000
+
 const command = fileURLToPath(new URL('../../../bin/nodekeep.js', import.meta.url))
 
 /**
@@ -34,7 +37,7 @@ export async function startAndWatch(options: ConfigurationOptions): Promise<neve
     }
     if (reason === null) {
       node.send({ nodekeep: 'stop', patienceMs: 0 })
-      await node.ended
+      await node.endsWithin(stopMs)
       process.exit(exitCodes.stopped)
     }
     if (typeof reason === 'string') tell(`${reason} has changed. The node starts again.`)
