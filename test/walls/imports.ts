@@ -16,6 +16,7 @@ const sources: Record<PackageKind, readonly string[]> = {
   plugin: [sdk],
   example: [sdk],
   client: [],
+  scaffold: [],
 }
 
 /** The facts that the check of one import needs. */

@@ -26,6 +26,7 @@ test('every command has a help page that names its options', async (t) => {
         /--host/,
         /--data <folder>/,
         /--log-level/,
+        /--watch .*again/,
         /NODEKEEP_DATA/,
         /PORT/,
       ],

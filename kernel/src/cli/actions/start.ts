@@ -22,6 +22,8 @@ export interface StartOptions extends ConfigurationOptions {
   readonly configuredByParent?: boolean
   /** Whether the parent is a supervisor, which passes the socket. */
   readonly supervised?: boolean
+  /** Whether the parent is `start --watch`, which starts the node again. */
+  readonly watched?: boolean
 }
 
 /** Starts the node and runs it until a signal stops it, or until a plugin asks for a restart. */
@@ -89,8 +91,9 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
 }
 
 /** Returns the first option that needs a parent; `null` if none was given. */
-function parentOption({ supervised, configuredByParent, trial }: StartOptions): ParentOption | null {
+function parentOption({ supervised, watched, configuredByParent, trial }: StartOptions): ParentOption | null {
   if (supervised === true) return '--supervised'
+  if (watched === true) return '--watched'
   if (configuredByParent === true) return '--configured-by-parent'
   return trial === undefined ? null : '--trial'
 }
