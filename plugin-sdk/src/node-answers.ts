@@ -669,6 +669,14 @@ export interface NodeAnswers {
   }
   'GET /api/web/sign-in': {
     providers: string[]
+    /**
+     * Whether the node has an owner.
+     */
+    claimed: boolean
+    /**
+     * Whether a person can ask the owner for admission.
+     */
+    requests: boolean
   }
   'GET /auth/siwe/nonce': {
     /**
