@@ -5,7 +5,7 @@ import { html } from './html.ts'
 interface FieldProps {
   readonly label: string
   readonly hint?: string
-  /** What is wrong with the value; empty if nothing is. */
+  /** The fault of the value; empty if there is none. */
   readonly fault: string
   /** Whether it takes the focus when it appears. */
   readonly focused?: boolean

@@ -10,6 +10,7 @@ import { AskOwner } from '../sign-in/ask-owner.ts'
 import { BrowserKey } from '../sign-in/browser-key/browser-key.ts'
 import { BrowserWallets } from '../sign-in/browser-wallets.ts'
 import { CommandLine } from '../sign-in/command-line.ts'
+import { faultOf } from '../sign-in/fault-of.ts'
 import { NameStep } from '../sign-in/name-step.ts'
 import { OneTimeCode } from '../sign-in/one-time-code.ts'
 import { post } from '../sign-in/post.ts'
@@ -37,7 +38,7 @@ const ways = { claimed: [wallets, key, code, commandLine], unclaimed: [key, wall
 
 type NodeWays = NodeAnswers['GET /api/web/sign-in']
 
-/** What the node tells people who sign in; `null` until it has told. */
+/** The answer of the node about the ways to sign in; `null` until it has told. */
 const node = signal<NodeWays | null>(null)
 
 async function askNodeForWays(): Promise<NodeWays> {
@@ -62,7 +63,7 @@ const none: Attempt = { method: null, working: false, fault: '' }
 /** The last attempt. A wallet may never answer, so the other ways stay open meanwhile. */
 const attempt = signal(none)
 
-/** What a person has to do after they have proven their wallet. */
+/** A step that a person has to take after they have proven their wallet. */
 type Step =
   | { readonly kind: 'name'; readonly name: string; readonly fault: string }
   | { readonly kind: 'ask'; readonly address: string; readonly sign: Sign; readonly name: string }
@@ -217,13 +218,4 @@ function Fault({ text }: { text: string }): VNode {
     if (text !== '') element.current?.scrollIntoView({ block: 'nearest' })
   }, [text])
   return html`<p class="fault" role="alert" ref=${element}>${text}</p>`
-}
-
-function faultOf(error: unknown): string {
-  if (error instanceof Refusal) return error.message
-  const { code, message } = Object(error) as { code?: unknown; message?: unknown }
-  // EIP-1193: the person has refused.
-  if (code === 4001) return texts.signIn.declined
-  if (error instanceof TypeError || typeof message !== 'string') return texts.signIn.failed
-  return texts.signIn.walletFailed(message)
 }

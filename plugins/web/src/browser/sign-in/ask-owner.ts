@@ -4,9 +4,9 @@ import { AddressText } from '../address-text.ts'
 import { focusAtFirst } from '../focus.ts'
 import { html } from '../html.ts'
 import { NameField } from '../name-field.ts'
-import { reasonOf } from '../request.ts'
 import { texts } from '../texts.ts'
 import { userNameOf } from '../user-name.ts'
+import { faultOf } from './fault-of.ts'
 
 interface AskOwnerProps {
   readonly address: string
@@ -32,7 +32,7 @@ export function AskOwner({ address, name, send, signIn, onBack }: AskOwnerProps)
     isWorking.value = true
     fault.value = ''
     await work().catch((error: unknown) => {
-      fault.value = reasonOf(error)
+      fault.value = faultOf(error)
     })
     isWorking.value = false
   }

@@ -9,7 +9,7 @@ import { userNameOf } from '../user-name.ts'
 interface NameStepProps {
   /** A name that was typed before. */
   readonly name: string
-  /** What is wrong with it; empty if nothing is. */
+  /** The fault of the name; empty if there is none. */
   readonly fault: string
   /** Stores the name, and goes on. */
   onName(name: string): Promise<void>
