@@ -187,13 +187,14 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
   [tokenKey(NodeAddress)]: ({ nodeOrigins }) => nodeOrigins,
   [tokenKey(Connections)]: ({ connections }) => connections,
   [tokenKey(NodeRestart)]: ({ nodeRestart }) => nodeRestart,
-  [tokenKey(NodeInfo)]: ({ info, records }): NodeInfo => ({
+  [tokenKey(NodeInfo)]: ({ info, records, database, ownership }): NodeInfo => ({
     ...info,
     plugins: () =>
       records.all
         .filter(({ isUp }) => isUp)
         .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
     absentPlugins: () => records.absent,
+    isClaimed: () => database.use((sql) => ownership.isClaimed(sql)),
   }),
   [tokenKey(NodeIdentity)]: ({ identity }) => identity,
 }
