@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ErrorCode, isNodekeepError, type NodekeepError } from '../errors.ts'
 
 /** Waits for a failure, and returns its error. An attempt that a time limit of the suite ended fails the test. */
-export async function failureOf(attempt: Promise<unknown>, what: string): Promise<unknown> {
+async function failureOf(attempt: Promise<unknown>, what: string): Promise<unknown> {
   const outcome = await attempt.then(
     () => null,
     (thrown: unknown) => ({ thrown }),
@@ -19,6 +19,16 @@ export async function assertFails(
   what: string,
 ): Promise<NodekeepError> {
   return assertCode(await failureOf(attempt, what), codes, what)
+}
+
+/** Waits for a failure with this very error, such as the reason of a signal or an error of the caller. */
+export async function assertFailsWith(
+  attempt: Promise<unknown>,
+  error: unknown,
+  what: string,
+): Promise<void> {
+  const thrown = await failureOf(attempt, what)
+  assert.ok(thrown === error, `${what} failed with ${told(thrown)} instead of ${told(error)}`)
 }
 
 /** Expects a NodekeepError with one of the codes and with a message. */
