@@ -186,7 +186,11 @@ test('nobody installs another plugin for code that a bundle contains', async (t)
     withPage('browser', needed),
     /^plugins\/notes\/package\.json: make "@nodekeep\/sign" a development dependency/,
   )
-  t.strictSame(checkWalls(sampleRepository(t, withPage('client', needed))), [], 'a program of the package loads it')
+  t.strictSame(
+    checkWalls(sampleRepository(t, withPage('client', needed))),
+    [],
+    'a program of the package loads it',
+  )
   bites(t, withPage('client', toBuild), /"@nodekeep\/sign" is not declared/)
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ErrorCode, isNodekeepError, type NodekeepError } from '../errors.ts'
 
 /** Waits for a failure, and returns its error. An attempt that a time limit of the suite ended fails the test. */
-async function failureOf(attempt: Promise<unknown>, what: string): Promise<unknown> {
+export async function failureOf(attempt: Promise<unknown>, what: string): Promise<unknown> {
   const outcome = await attempt.then(
     () => null,
     (thrown: unknown) => ({ thrown }),
