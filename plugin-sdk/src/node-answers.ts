@@ -4,6 +4,9 @@
  * The JSON answers of a node with the default bundle, by method and path, such as `GET /stat`. Times are in the form of ISO 8601.
  */
 export interface NodeAnswers {
+  'DELETE /api/access-requests/{wallet}': {
+    success: true
+  }
   'DELETE /api/account/sessions': {
     success: true
     ended: number
@@ -56,6 +59,19 @@ export interface NodeAnswers {
   }
   'DELETE /api/users/{uuid}/sessions/{id}': {
     success: true
+  }
+  'GET /api/access-requests': {
+    requests: {
+      /**
+       * The wallet, which was proven.
+       */
+      wallet: string
+      /**
+       * The name that the person wants. Nothing proves it.
+       */
+      username: string
+      requested: string
+    }[]
   }
   'GET /api/account/sessions': {
     sessions: {
@@ -661,6 +677,14 @@ export interface NodeAnswers {
   }
   'GET /api/web/sign-in': {
     providers: string[]
+    /**
+     * Whether the node has an owner.
+     */
+    claimed: boolean
+    /**
+     * Whether a person can ask the owner for admission.
+     */
+    requests: boolean
   }
   'GET /auth/siwe/nonce': {
     /**
@@ -1117,6 +1141,9 @@ export interface NodeAnswers {
     exitCode: number
     stdout: string
     stderr: string
+  }
+  'POST /auth/access-requests': {
+    success: true
   }
   'POST /auth/code/account': {
     /**

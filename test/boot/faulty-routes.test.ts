@@ -29,6 +29,10 @@ test('a thrown error of a route becomes an internal error, and only the log has 
     t.match(line, { level: 'error', plugin: 'faulty-routes', path: `/faulty/${path}` })
     if (path !== 'throws-nothing' && path !== 'answers-wrongly')
       t.match(JSON.stringify(line.err), /swordfish/)
+    if (path === 'answers-wrongly')
+      t.match(line.err, {
+        message: /^The answer does not match its schema: "person\.count" must be a whole number/,
+      })
   }
   t.equal((await ask('/faulty/conflict')).status, 409)
   t.match(
@@ -45,6 +49,11 @@ test('an unhandled error of a route degrades the plugin, and its request gets an
   t.equal((await ask('/faulty/leaves-rejection')).status, 200, 'the answer is not affected')
   await node.logged(({ err }) => /left in a route/.test(JSON.stringify(err ?? '')))
   t.match((await listPlugins(owner)).get('faulty-routes'), { state: 'degraded', reason: /left in a route/ })
+
+  t.equal((await ask('/faulty/leaves-nothing')).status, 200)
+  await node.logged(
+    ({ msg }) => msg === 'An error was left unhandled: undefined was thrown instead of an error.',
+  )
 
   const broken = await ask('/faulty/timer')
   t.equal(broken.status, 500)

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import type { PluginDescription } from '@nodekeep/kernel/testing'
 import { fixtures, shortLimits } from '../loader/failing-plugins.ts'
 
-const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
+/** The command line. */
+export const cli = fileURLToPath(new URL('../../kernel/bin/nodekeep.js', import.meta.url))
 const runtime = fileURLToPath(new URL('../../runtime.js', import.meta.url))
 const wallet = '0x1111111111111111111111111111111111111111'
 

@@ -6,7 +6,7 @@ import { fromFixtures, listPlugins, presets, signInOwner, startNodeProcess } fro
 /** Fixtures that work but leave an error unhandled, with the reason of their state. */
 const faulty = {
   'leaves-rejection-in-import': /left in import/,
-  'leaves-rejection-in-setup': /left in setup/,
+  'leaves-rejection-in-setup': /left in setup \(index\.js:\d+\)$/,
   'leaves-rejection-in-start': /left in onStart/,
   'throws-in-timer': /the timer broke/,
   'throws-frozen-in-timer': /the frozen timer broke/,

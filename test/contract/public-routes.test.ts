@@ -28,6 +28,8 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
       'A new device has no token yet. The file has no data of users. Requests are limited for each address.',
     'GET /api/web/sign-in': pages,
     'GET /web/{file}': pages,
+    'POST /auth/access-requests':
+      'A person who asks for admission has no session. A login provider verifies their wallet. Requests are limited for each address.',
     'POST /auth/code/account':
       'A client that signs in has no session yet. Tries are limited for each address.',
   },

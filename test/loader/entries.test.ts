@@ -28,3 +28,20 @@ test('a fault within an entry of a registry is put down to the plugin that added
   const states = Object.fromEntries(node.plugins().map(({ id, state }) => [id, state]))
   t.strictSame(states, { 'faulty-entry': 'degraded', 'calls-entries': 'active' })
 })
+
+test('the log of a failed storage names the plugin of its driver', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const node = await createTestNode({
+    folder: fixtures,
+    config: {
+      plugins: { files: { from: '../../../plugins/files' }, 'faulty-driver': { from: './faulty-driver' } },
+      storage: { mounts: { '/': 'faulty' } },
+    },
+    onLog: (line: string) => lines.push(JSON.parse(line)),
+  })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.equal((await ada.fetch('/stat?path=/')).status, 503)
+  const [line] = lines.filter(({ err }) => JSON.stringify(err ?? '').includes('the driver broke'))
+  t.match(line, { plugin: 'files', mount: '/', origin: 'faulty-driver' })
+})

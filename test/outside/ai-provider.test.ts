@@ -4,23 +4,21 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { root } from '../run/command.ts'
 import { consumerForTest } from './consumer.ts'
+import { makePlugin } from './made-plugin.ts'
 import { run, start } from './terminal.ts'
 
 const nodekeep = 'node_modules/.bin/nodekeep'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 
 // The time of an installation depends on the disk and the registry. This file installs the packages itself outside of a full run.
-const timeout = 120_000
+const timeout = 240_000
 t.setTimeout(2 * timeout)
-const { folder, copyExample } = await consumerForTest(t)
+const { folder } = await consumerForTest(t)
 
-t.test('an AI provider passes the suite and replies to users', { timeout }, async (t) => {
-  const copy = await copyExample('ai-provider')
-  t.match(await run(copy, 'npm test'), /arrive as they were sent/)
-  const libraries = join(root, 'node_modules')
-  await run(copy, `${libraries}/.bin/tsc --typeRoots ${libraries}/@types`)
+t.test('an AI provider of the scaffold passes the suite and replies to users', { timeout }, async (t) => {
+  const { plugin, tests } = await makePlugin(t, folder, 'ai', 'my-provider')
+  t.match(tests, /arrive as they were sent/)
 
   const acme = createServer((request, response) => {
     const models = `${JSON.stringify({ models: ['acme-1'] })}\n`
@@ -35,17 +33,17 @@ t.test('an AI provider passes the suite and replies to users', { timeout }, asyn
     JSON.stringify({
       data: './acme-data',
       server: { port: 0 },
-      plugins: { ai: true, 'ai-acme': { from: 'nodekeep-ai-acme' } },
-      'ai-acme': { url: `http://127.0.0.1:${port}` },
+      plugins: { ai: true, 'ai-my-provider': { from: plugin } },
+      'ai-my-provider': { url: `http://127.0.0.1:${port}` },
     }),
   )
   const node = await start(t, folder, `exec ${nodekeep} start --config acme.json`)
   const token = await run(folder, `${nodekeep} session create --config acme.json --wallet ${wallet}`)
   const headers = { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' }
   const listed = await fetch(new URL('/api/ai/models', node.url), { headers })
-  t.strictSame(await listed.json(), { providers: { acme: ['acme-1'] } })
+  t.strictSame(await listed.json(), { providers: { 'my-provider': ['acme-1'] } })
   const messages = [{ role: 'user', content: 'Say hello.' }]
-  const body = JSON.stringify({ provider: 'acme', model: 'acme-1', messages, stream: true })
+  const body = JSON.stringify({ provider: 'my-provider', model: 'acme-1', messages, stream: true })
   const chat = await fetch(new URL('/api/ai/chat', node.url), { method: 'POST', headers, body })
   t.match(await chat.text(), /^(data: \{"chunk":"(Hello|!|Hello!)"\}\n\n){1,2}data: \[DONE\]\n\n$/)
   t.equal(await node.stop(), 0)

@@ -29,9 +29,9 @@ export async function buildWorkspaces(into: string): Promise<void> {
   const paths = Object.assign({}, ...packages.map((entry) => declarations(entry, into)))
   const sdk = packages.filter(({ kind }) => kind === 'sdk')
   const others = packages.filter(({ kind }) => kind !== 'sdk')
-  const names = new Set(others.map(({ manifest }) => manifest.name))
-  const dependents = others.filter(({ manifest }) =>
-    Object.keys(manifest.dependencies ?? {}).some((name) => names.has(name)),
+  const plugins = new Set(others.flatMap(({ kind, manifest }) => (kind === 'plugin' ? manifest.name : [])))
+  const dependents = others.filter(({ manifest: { dependencies, devDependencies } }) =>
+    Object.keys({ ...dependencies, ...devDependencies }).some((name) => plugins.has(name)),
   )
   const independent = others.filter((entry) => !dependents.includes(entry))
   for (const together of [sdk, independent, dependents]) {

@@ -52,7 +52,7 @@ async function linkLibraries(folder: string, staged: string): Promise<void> {
 
 /**
  * Copies the files that a package publishes beside its built files: its own, the license, for the kernel the presets, and for
- * the SDK the examples.
+ * the SDK and the scaffold the examples.
  */
 async function stage({ kind, folder, manifest }: Package, staged: string): Promise<void> {
   await mkdir(staged, { recursive: true })
@@ -60,7 +60,8 @@ async function stage({ kind, folder, manifest }: Package, staged: string): Promi
   await writeFile(join(staged, 'package.json'), `${JSON.stringify(published, null, 2)}\n`)
   for (const part of ['LICENSE', ...(manifest.files ?? [])]) {
     const own = join(root, folder, part)
-    const shared = ['LICENSE', 'config', 'examples'].includes(part) ? join(root, part) : own
+    const [top = ''] = part.split('/')
+    const shared = ['LICENSE', 'config', 'examples'].includes(top) ? join(root, part) : own
     const from = existsSync(own) ? own : shared
     if (part === 'dist' || !existsSync(from)) continue
     await cp(from, join(staged, part), { recursive: true, filter: (source) => !notPublished.test(source) })

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ReleaseFile } from '@nodekeep/plugin-sdk/supervision'
 import { create } from 'tar'
-import type { ReleaseFile } from './release-folder.ts'
 
 /** The name of the one folder in the archive of a release, which is also that of the archive without its ending. */
 export function releaseName({ version, platform }: Pick<ReleaseFile, 'version' | 'platform'>): string {

@@ -4,28 +4,12 @@ import { chmod, copyFile, cp, mkdir, readdir, readFile, writeFile } from 'node:f
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import type { ReleaseFile } from '@nodekeep/plugin-sdk/supervision'
 import { extract } from 'tar'
 import { root } from '../run/command.ts'
 import { type Package, readPackages } from '../walls/packages.ts'
 import type { BuildStamp } from './build-stamp.ts'
 import { type LockFile, productionLibraries } from './production-libraries.ts'
-
-/** The content of `release.json`, which describes a release. */
-export interface ReleaseFile {
-  readonly version: string
-  /** The systems that it runs on, as Node calls them: `<os>-<arch>`, such as `linux-x64`. */
-  readonly platform: string
-  /** The commit of the sources; `null` where they were no checkout. */
-  readonly commit: string | null
-  /** ISO 8601, in UTC: the date of the commit, or that of `SOURCE_DATE_EPOCH`. */
-  readonly buildDate: string
-  /** The version of its Node, without a `v`. */
-  readonly node: string
-  /** The version of its SDK. */
-  readonly sdk: string
-  /** The steps of the kernel's own tables, in order. */
-  readonly schema: readonly { readonly id: string; readonly change: 'expand' | 'contract' }[]
-}
 
 /** The parts of a release that come from elsewhere. */
 export interface ReleaseParts {

@@ -1,7 +1,8 @@
 import { glob, stat } from 'node:fs/promises'
 import { root } from './command.ts'
 
-const ofPackages = '{plugin-sdk/test,kernel/test,plugins/*/test,examples/*/test,test/{contract,node}}'
+const ofPackages =
+  '{plugin-sdk/test,kernel/test,create-nodekeep-plugin/test,plugins/*/test,examples/*/test,test/{contract,node}}'
 const ofWhole = 'test/!(contract|node)'
 /** The tests of `npm test`, of `npm run test:whole`, or of `npm run test:all`, which are both. */
 export type Half = 'packages' | 'whole' | 'all'

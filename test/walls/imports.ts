@@ -16,6 +16,7 @@ const sources: Record<PackageKind, readonly string[]> = {
   plugin: [sdk],
   example: [sdk],
   client: [],
+  scaffold: [],
 }
 
 /** The facts that the check of one import needs. */
@@ -34,7 +35,9 @@ interface Sources {
  * Clients, and code for clients and browsers in a plugin, import the entry `/client` of plugins. Such code has nothing else of
  * Nodekeep but the parts of the SDK that run in browsers, for clients also those that need nothing but Node, and shares only
  * `src/protocol` with the code of the node. A supervisor has nothing else but the parts of the SDK that need nothing but Node. Tests may also import `@nodekeep/kernel/testing` and development dependencies, those
- * of the root included. The tests in the root's `test/` import any package by its name.
+ * of the root included. So may browser code to which no export leads: it is published in a bundle. Another plugin that such code alone
+ * imports must be a development dependency, so that nobody installs it who does not use it. The tests in the root's `test/` import any
+ * package by its name.
  *
  * @returns one line for each import that breaks a rule
  */
@@ -52,6 +55,7 @@ export function checkImports(
   const breaches = files
     .filter(({ file }) => !file.includes('/fixtures/'))
     .flatMap((file) => checkFile(sources, file))
+  breaches.push(...checkPluginDependencies(sources, files))
   return browserKnowsNode
     ? [
         ...breaches,
@@ -93,6 +97,36 @@ function sdkEntries(packages: readonly Package[], sources: ReadonlySet<string>):
     )
 }
 
+/** A plugin needs the packages of other plugins for code outside of a node only, which loads their entries `/client`. */
+function* checkPluginDependencies(
+  { packages, sideOf }: Sources,
+  files: readonly SourceImports[],
+): Iterable<string> {
+  for (const owner of packages.filter(({ kind }) => kind === 'plugin')) {
+    const { dependencies, peerDependencies, optionalDependencies } = owner.manifest
+    const loaded = new Set(
+      files
+        .filter(({ file }) => ownerOf(packages, file) === owner && !isBundled(owner, sideOf(owner, file)))
+        .flatMap(({ file, imports }) => (file.startsWith(`${owner.folder}/src/`) ? imports : []))
+        .map(packageName),
+    )
+    for (const { kind, manifest } of packages) {
+      const declared = [dependencies, peerDependencies, optionalDependencies].some(
+        (each) => each?.[manifest.name],
+      )
+      if (kind === 'plugin' && declared && !loaded.has(manifest.name))
+        yield `${owner.folder}/package.json: make "${manifest.name}" a development dependency, since no published code outside of a bundle loads it`
+    }
+  }
+}
+
+/** Whether the code of a side is published in a bundle only. */
+function isBundled({ manifest }: Package, side: Side): boolean {
+  const client = manifest.exports?.['./client']
+  const source = typeof client === 'string' ? client : client?.['nodekeep-source']
+  return side === 'browser' && source?.startsWith('./src/browser/') !== true
+}
+
 function checkFile(sources: Sources, { file, imports }: SourceImports): string[] {
   const owner = ownerOf(sources.packages, file)
   const breaches = imports.map((specifier) => checkImport(sources, owner, file, specifier))
@@ -120,7 +154,8 @@ function checkImport(sources: Sources, owner: Package, file: string, specifier: 
       return `"${specifier}" is out of bounds: ${inTest ? 'a test' : 'a source'} of ${kindName(owner, side)} must not import it`
     }
   }
-  return name === owner.manifest.name || declares(sources.packages, owner, name, inTest)
+  return name === owner.manifest.name ||
+    declares(sources.packages, owner, name, inTest || isBundled(owner, side))
     ? undefined
     : `"${name}" is not declared in ${posix.join(owner.folder, 'package.json')}`
 }
@@ -162,11 +197,13 @@ function checkRelative(
     : `"${specifier}" is code of another side (${from} imports ${to})`
 }
 
-function declares(packages: readonly Package[], owner: Package, name: string, inTest: boolean): boolean {
+function declares(packages: readonly Package[], owner: Package, name: string, toDevelop: boolean): boolean {
   const { dependencies, peerDependencies, optionalDependencies, devDependencies } = owner.manifest
   const root = packages.find(({ kind }) => kind === 'root')?.manifest.devDependencies
-  const tests = inTest ? [devDependencies, root] : []
-  return [dependencies, peerDependencies, optionalDependencies, ...tests].some((declared) => declared?.[name])
+  const development = toDevelop ? [devDependencies, root] : []
+  return [dependencies, peerDependencies, optionalDependencies, ...development].some(
+    (declared) => declared?.[name],
+  )
 }
 
 function packageName(specifier: string): string {

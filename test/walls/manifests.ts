@@ -15,7 +15,7 @@ export function checkManifests(root: string, packages: readonly Package[]): stri
     .flatMap((entry) =>
       [
         ...checkPlugin(root, entry),
-        ...checkClient(root, entry),
+        ...checkProgram(root, entry),
         ...checkExports(entry),
         ...checkCommands(root, entry),
       ].map((breach) => `${entry.folder}/package.json: ${breach}`),
@@ -38,8 +38,8 @@ function* checkPlugin(root: string, { kind, folder, manifest }: Package): Iterab
   }
 }
 
-function* checkClient(root: string, { kind, folder }: Package): Iterable<string> {
-  if (kind !== 'client') return
+function* checkProgram(root: string, { kind, folder }: Package): Iterable<string> {
+  if (kind !== 'client' && kind !== 'scaffold') return
   for (const part of ['README.md', 'test']) {
     if (!existsSync(join(root, folder, part))) yield `${part} is missing beside it`
   }

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path'
 
 /**
  * The kind of a package, which decides what it may import. An example is a plugin, or a client: a program that calls a
- * node.
+ * node. A scaffold makes plugins for people.
  */
-export type PackageKind = 'root' | 'sdk' | 'kernel' | 'plugin' | 'example' | 'client'
+export type PackageKind = 'root' | 'sdk' | 'kernel' | 'plugin' | 'example' | 'client' | 'scaffold'
 
 /** The parts of a package.json that the walls read. */
 export interface Manifest {
@@ -60,6 +60,7 @@ function readManifest(folder: string): Manifest {
 function kindOf(folder: string, { nodekeep }: Manifest): PackageKind {
   if (folder === 'plugin-sdk') return 'sdk'
   if (folder === 'kernel') return 'kernel'
+  if (folder.startsWith('create-')) return 'scaffold'
   if (folder.startsWith('plugins/')) return 'plugin'
   return nodekeep === undefined ? 'client' : 'example'
 }

@@ -153,6 +153,47 @@ test('code for clients and browsers shares only its protocol with the code of th
   }
 })
 
+test('nobody installs another plugin for code that a bundle contains', async (t) => {
+  const client = {
+    'nodekeep-source': './src/browser/page.ts',
+    types: './dist/browser/page.d.ts',
+    default: './dist/browser/page.js',
+  }
+  const own = { 'nodekeep-source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' }
+  const sign = {
+    name: '@nodekeep/sign',
+    exports: { '.': own, './client': client },
+    nodekeep: { id: 'sign', sdk: '^1.0.0', entry: '.' },
+  }
+  const withPage = (side: string, manifest: object) => ({
+    ...withClient,
+    'plugins/sign/package.json': json(notes(sign)),
+    'plugins/sign/README.md': '# Sign\n\nSigns.\n',
+    'plugins/sign/src/index.ts': '',
+    'plugins/sign/src/browser/page.ts': '',
+    'plugins/sign/test/sign.test.ts': '',
+    'README.md': 'The plugins `notes` and `sign` work.\n',
+    'CHANGELOG.md': '- Notes (`notes`), and signatures (`sign`).\n',
+    'config/README.md': 'The plugin `sign` is off by default.\n',
+    'plugins/notes/package.json': json(notes(manifest)),
+    [`plugins/notes/src/${side}/extra.ts`]: "import '@nodekeep/sign/client'\n",
+  })
+  const needed = { dependencies: { '@nodekeep/sign': '1.0.0' } }
+  const toBuild = { devDependencies: { '@nodekeep/kernel': '1.0.0', '@nodekeep/sign': '1.0.0' } }
+  t.strictSame(checkWalls(sampleRepository(t, withPage('browser', toBuild))), [])
+  bites(
+    t,
+    withPage('browser', needed),
+    /^plugins\/notes\/package\.json: make "@nodekeep\/sign" a development dependency/,
+  )
+  t.strictSame(
+    checkWalls(sampleRepository(t, withPage('client', needed))),
+    [],
+    'a program of the package loads it',
+  )
+  bites(t, withPage('client', toBuild), /"@nodekeep\/sign" is not declared/)
+})
+
 test('clients may import entries of the SDK that need nothing but Node', async (t) => {
   const entry = {
     'nodekeep-source': './src/files.ts',

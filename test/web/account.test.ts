@@ -74,7 +74,7 @@ async function openAccount(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'API tokens' }).waitFor()
 }
 
-async function whoIsSignedIn(page: Page): Promise<{ uuid: string; wallet: string }> {
+async function whoIsSignedIn(page: Page): Promise<{ uuid: string; wallet: string; username: string }> {
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   return page.evaluate("fetch('/whoami').then((answer) => answer.json()).then(({ user }) => user)")
 }
@@ -102,20 +102,31 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
       }
     `)
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
-    await press(page, 'Create a key')
+    await page.getByRole('heading', { name: 'Welcome to your new node' }).waitFor()
+    t.equal(await page.locator('.main').count(), 1, 'there is one main button')
+    t.equal(await page.getByLabel('Claim code').count(), 0, 'the code of the link is enough')
+    t.equal(
+      await page.getByText('wallet of this browser').count(),
+      0,
+      'a browser without a wallet has no such way',
+    )
+    await press(page, 'Create my account')
+    await page.getByLabel('Your name').fill('Bo')
     await page.getByLabel('New password').fill(password)
     await page.getByLabel('Repeat the password').fill(`${password}?`)
-    await press(page, 'Create a key')
+    await press(page, 'Create my account')
     await page.getByText('The two passwords differ.').waitFor()
+    await page.getByText('A name has 3 to 30 letters').waitFor()
+    t.equal(await page.getByLabel('Your name').getAttribute('aria-invalid'), 'true')
+    await page.getByLabel('Your name').fill('Zoë L')
     await page.getByLabel('Repeat the password').fill(password)
-    await press(page, 'Create a key')
+    await press(page, 'Create my account')
     await page.getByRole('heading', { name: 'Keep a copy of your key' }).waitFor()
-    const address = await copyAddress(page)
     t.equal(await page.getByLabel('Your key').count(), 0, 'the key is hidden')
     t.equal(await page.getByRole('button', { name: 'Copy', exact: true }).count(), 0)
     await press(page, 'Show')
     const key = await page.getByLabel('Your key').inputValue()
-    t.equal(address, new Wallet(key).address)
+    const { address } = new Wallet(key)
     await press(page, 'Copy')
     await page.locator('.secret').getByText('Copied.').waitFor()
     t.equal(await page.evaluate('navigator.clipboard.readText()'), key)
@@ -129,6 +140,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     const user = await whoIsSignedIn(page)
     owner = user.uuid
     t.equal(user.wallet, wallet.address)
+    t.equal(user.username, 'zoe-l', 'nobody has seen the address as a name')
     const storage = String(await page.evaluate('JSON.stringify(localStorage)'))
     t.match(storage, wallet.address)
     t.notOk(storage.includes(key.slice(2)), 'the browser keeps the key encrypted')
@@ -167,9 +179,9 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByText('Copy or forget this key').click()
     await press(page, 'Forget the key')
     await press(page, 'Forget it now')
-    await page.getByRole('button', { name: 'Create a key' }).waitFor()
+    await page.getByRole('button', { name: 'Create my account' }).waitFor()
     t.equal(await page.evaluate('localStorage.length'), 0)
-    t.equal(await page.evaluate('document.activeElement.textContent'), 'Create a key')
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Create my account')
     await end()
   })
 
@@ -228,10 +240,44 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(page, 'Change the name')
     await page.getByRole('alert').getByText('The username "grace" is taken.').waitFor()
     t.equal(await page.getByLabel('Your name').inputValue(), 'grace')
-    await page.getByLabel('Your name').fill('ada-l')
+    await page.getByLabel('Your name').fill('Ada L')
     await press(page, 'Change the name')
     await page.getByRole('definition').getByText('ada-l').waitFor()
     await page.locator('header .user').getByText('ada-l').waitFor()
+  })
+
+  await t.test('a person whom the owner has not let in asks, and is let in by one click', async (t) => {
+    const { page, end } = await openTab(t, browser, { viewport: phone })
+    await page.goto(new URL('#claim=AS0F-008T-HPW7', home).href)
+    await press(page, 'Create my account')
+    t.equal(await page.getByLabel('Claim code').count(), 0, 'the node has an owner')
+    await page.getByLabel('Your name').fill('Grace')
+    await page.getByLabel('New password').fill(password)
+    await page.getByLabel('Repeat the password').fill(password)
+    await press(page, 'Create my account')
+    await press(page, 'I have stored it. Sign in')
+    await page.getByRole('heading', { name: 'Ask the owner to let you in' }).waitFor()
+    t.equal(await page.getByLabel('Your name').inputValue(), 'grace')
+    await press(page, 'Ask the owner')
+    await page.getByRole('heading', { name: 'The owner has your request' }).waitFor()
+    const address = await copyAddress(page)
+    await press(page, 'Sign in')
+    await page.getByText('The owner has not let you in yet.').waitFor()
+
+    await desk.goto(new URL('#/node/users', home).href)
+    const asked = desk.getByRole('list', { name: 'People who ask to be let in' }).getByRole('listitem')
+    await asked.getByText(String(address)).waitFor()
+    await press(desk, 'Let in: grace')
+    const dialog = desk.getByRole('dialog')
+    await dialog.getByText('The username "grace" is taken.').waitFor()
+    await dialog.getByLabel('Name').fill('Grace H')
+    await dialog.getByRole('button', { name: 'Let in' }).click()
+    await desk.getByText('grace-h may sign in now.').waitFor()
+    await asked.waitFor({ state: 'detached' })
+    await press(page, 'Sign in')
+    t.match(await whoIsSignedIn(page), { wallet: address, username: 'grace-h' })
+    await end()
+    await openAccount(desk)
   })
 
   await t.test('an API token is shown once, works until it is revoked, and survives a sign-in', async (t) => {
@@ -267,33 +313,41 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
 t.test('a key is made at a plain-HTTP name of a network', { skip: needsChromium }, async (t) => {
   const browser = await startBrowser()
   const plugins = { 'login-siwe': true, web: true }
-  const config = { plugins, server: { hostnames: ['nas.test'] } }
+  const config = { plugins, server: { hostnames: ['nas.test'] }, auth: { admission: 'owner' } }
   const other = await createTestNode({ config, folder: import.meta.dirname })
   t.teardown(() => other.stop())
-  await other.signIn('owner')
+  const owner = await other.signIn('owner')
   const { page, end } = await openTab(t, browser, { viewport: phone })
   await page.goto(`http://nas.test:${other.url.port}`)
   t.strictSame(await page.evaluate('[isSecureContext, crypto.subtle === undefined]'), [false, true])
-  await press(page, 'Create a key')
+  await press(page, 'Create my account')
+  await page.getByLabel('Your name').fill('Papa')
   await page.getByLabel('New password').fill(password)
   await page.getByLabel('Repeat the password').fill(password)
-  await press(page, 'Create a key')
-  await press(page, 'Copy the address')
-  await page.getByText('Copied.').waitFor()
+  await press(page, 'Create my account')
   await press(page, 'Show')
   const { address } = new Wallet(await page.getByLabel('Your key').inputValue())
-  await page.getByText(address).waitFor()
-  // Here, a page cannot read the clipboard. A person pastes it into a field.
-  await page.getByText('I have a claim code').click()
-  await page.getByLabel('Claim code').press('ControlOrMeta+V')
-  t.equal(
-    await page.getByLabel('Claim code').inputValue(),
-    address,
-    'there is no clipboard, and it is copied',
-  )
   t.equal(await page.getByText('I have a sign-in code').count(), 0, 'the provider is not loaded')
   await press(page, 'I have stored it. Sign in')
-  t.equal((await whoIsSignedIn(page)).wallet, address)
+  await page.getByRole('heading', { name: 'Ask the owner to let you in' }).waitFor()
+  await press(page, 'Copy the address')
+  await page.getByText('Copied.').waitFor()
+  // Here, a page cannot read the clipboard. A person pastes it into a field.
+  await owner.fetch('/api/users', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ wallet: address }),
+  })
+  await press(page, 'Other ways to sign in')
+  const field = page.getByLabel('Password of the key').first()
+  await field.press('ControlOrMeta+V')
+  t.equal(await field.inputValue(), address, 'there is no clipboard, and it is copied')
+  await typePassword(page, password)
+  await page.getByRole('heading', { name: 'What is your name?' }).waitFor()
+  await page.getByLabel('Your name').fill('Papa')
+  await press(page, 'Continue')
+  const user = await whoIsSignedIn(page)
+  t.match(user, { wallet: address, username: 'papa' })
   await openAccount(page)
   t.equal(await page.getByRole('button', { name: 'Make a sign-in code' }).count(), 0)
   await end()

@@ -45,10 +45,14 @@ t.test(
     const { baseURL } = await startTalkingModel(t)
     const model = { NODEKEEP_AI_OPENAI__BASE_URL: baseURL }
     const node = await startClaimableNode(t, t.testdir({}), '0', model)
-    const context = await (await startChromium(t)).newContext({ reducedMotion: 'reduce' })
-    context.setDefaultTimeout(60_000)
-    await addWallet(context)
-    const page = await context.newPage()
+    const browser = await startChromium(t)
+    const openContext = async () => {
+      const context = await browser.newContext({ reducedMotion: 'reduce' })
+      context.setDefaultTimeout(60_000)
+      await addWallet(context)
+      return context
+    }
+    const page = await (await openContext()).newPage()
     const faults: string[] = []
     page.on('pageerror', ({ message }) => faults.push(message))
 
@@ -57,21 +61,22 @@ t.test(
       name: string,
       sizes: Partial<typeof windows> = windows,
       shown: readonly (typeof schemes)[number][] = schemes,
+      of = page,
     ) => {
       for (const [kind, size] of Object.entries(sizes)) {
-        await page.setViewportSize(size)
+        await of.setViewportSize(size)
         for (const colorScheme of shown) {
-          await page.emulateMedia({ colorScheme })
+          await of.emulateMedia({ colorScheme })
           t.strictSame(
-            await seriousFindings(page),
+            await seriousFindings(of),
             [],
             `${name}, ${kind}, ${colorScheme}: no serious finding of axe`,
           )
           const picture = `${name}-${kind === 'phone' ? 'phone-' : ''}${colorScheme}.png`
           if (pictures !== undefined)
-            await page.screenshot({ path: join(pictures, picture), animations: 'disabled' })
+            await of.screenshot({ path: join(pictures, picture), animations: 'disabled' })
         }
-        const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+        const isWide = await of.evaluate('document.documentElement.scrollWidth > innerWidth')
         t.notOk(isWide, `${name}, ${kind}: nothing is wider than the window`)
       }
     }
@@ -81,7 +86,25 @@ t.test(
     await signIn.waitFor()
     await inspect('sign-in')
     await signIn.click()
+    await page.getByLabel('Your name').fill('Ada')
+    await inspect('name', { phone: windows.phone }, ['dark'])
+    await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('navigation').waitFor()
+
+    const stranger = await (await openContext()).newPage()
+    stranger.on('pageerror', ({ message }) => faults.push(message))
+    await stranger.goto(node.url.href)
+    const other = stranger.getByRole('button', { name: 'Sign in with Test Wallet' })
+    await other.waitFor()
+    const some = [{ phone: windows.phone }, schemes, stranger] as const
+    await inspect('sign-in-owned', ...some)
+    await other.click()
+    await stranger.getByLabel('Your name').fill('Papa')
+    await inspect('ask', ...some)
+    await stranger.getByRole('button', { name: 'Ask the owner' }).click()
+    await stranger.getByRole('button', { name: 'Copy the address' }).waitFor()
+    await inspect('asked', ...some)
+    await stranger.context().close()
     for (const [path, text] of Object.entries(shownFiles)) await store(page, path, text)
     const names = (await page.evaluate(
       "fetch('/api/web/pages').then((answer) => answer.json()).then(({ pages }) => pages.map(({ name }) => name))",

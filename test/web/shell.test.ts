@@ -154,6 +154,38 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
   })
 })
 
+t.test('a wallet that declines to sign a request to the owner', { skip: needsChromium }, async (t) => {
+  const plugins = { 'login-siwe': true, 'access-requests': true, web: true }
+  const config = { plugins, auth: { admission: 'owner' } }
+  const node = await createTestNode({ config, folder: import.meta.dirname })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  if (browser === null) return
+  const context = await browser.newContext()
+  context.setDefaultTimeout(60_000)
+  const { address } = await addWallet(context)
+  const page = await context.newPage()
+  await page.goto(node.url.href)
+  await page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
+  await page.getByLabel('Your name').fill('Papa')
+  await page.evaluate(`
+    const sign = window.callTestWallet
+    window.callTestWallet = async () => {
+      window.callTestWallet = sign
+      throw Object.assign(new Error('User rejected the request.'), { code: 4001 })
+    }
+  `)
+  const ask = page.getByRole('button', { name: 'Ask the owner' })
+  await ask.click()
+  await page.getByRole('alert').getByText('You declined in your wallet. Nothing happened.').waitFor()
+  t.equal(await page.getByLabel('Your name').inputValue(), 'Papa')
+  await ask.click()
+  await page.getByRole('heading', { name: 'The owner has your request' }).waitFor()
+  const { requests } = (await (await owner.fetch('/api/access-requests')).json()) as { requests: object[] }
+  t.match(requests, [{ wallet: address, username: 'papa' }])
+  await context.close()
+})
+
 t.test('a page whose plugin stops says so, and keeps what was typed', { skip: needsChromium }, async (t) => {
   const optional = { required: false }
   const plugins = { ai: optional, files: optional, 'storage-local': optional, web: true }

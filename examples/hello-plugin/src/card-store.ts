@@ -3,6 +3,8 @@ import type { Migration, StateStore } from '@nodekeep/plugin-sdk'
 
 /** A greeting card. */
 interface Card {
+  /** The user who sent it. Cards that earlier versions stored have none, and expire. */
+  readonly senderUuid?: string
   readonly from: string
   readonly to: string
   readonly text: string
@@ -29,6 +31,14 @@ export class CardStore {
 
   get(id: string): Promise<Card | undefined> {
     return this.#state.get<Card>(prefix + id)
+  }
+
+  /** Removes all cards of a user. */
+  async removeOf(senderUuid: string, signal: AbortSignal): Promise<void> {
+    for await (const [key, card] of this.#state.entries<Card>()) {
+      signal.throwIfAborted()
+      if (card.senderUuid === senderUuid) await this.#state.delete(key)
+    }
   }
 
   /** Rejects when the store cannot be read. */

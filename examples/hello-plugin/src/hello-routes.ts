@@ -43,7 +43,7 @@ export function helloRoutes(
     async (request, reply) => {
       const user = userOf(request)
       const { to, text } = request.body
-      const id = await cards.add({ from: user.username, to, text })
+      const id = await cards.add({ senderUuid: user.uuid, from: user.username, to, text })
       events.emit(CardSent, { id, senderUuid: user.uuid })
       return reply.code(201).send({ path: `${path}/cards/${links.of(id)}` })
     },

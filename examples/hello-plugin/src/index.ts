@@ -1,4 +1,4 @@
-import { definePlugin, HealthChecks, Secret, Type } from '@nodekeep/plugin-sdk'
+import { definePlugin, HealthChecks, Secret, Type, UserData } from '@nodekeep/plugin-sdk'
 import { CardLinks } from './card-links.ts'
 import { CardStore, cardMigrations } from './card-store.ts'
 import { helloRoutes } from './hello-routes.ts'
@@ -16,8 +16,8 @@ export default definePlugin({
       description: 'Key that signs the links of cards. A new key invalidates old links.',
     }),
   }),
-  contributes: { healthChecks: HealthChecks },
-  async setup({ id, config, state, migrations, routes, events, healthChecks }) {
+  contributes: { healthChecks: HealthChecks, userData: UserData },
+  async setup({ id, config, state, migrations, routes, events, healthChecks, userData }) {
     await migrations(cardMigrations)
     const cards = new CardStore(state, config.keepDays)
     const links = new CardLinks(config.linkKey)
@@ -25,6 +25,7 @@ export default definePlugin({
     routes((app) => helloRoutes(app, { path, greeting: config.greeting, cards, links, events }), {
       prefix: path,
     })
+    userData.add(id, { erase: (userUuid, signal) => cards.removeOf(userUuid, signal) })
     healthChecks.add(id, {
       async check() {
         await cards.probe()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTestNode } from '@nodekeep/kernel/testing'
+import { definePlugin, type WebPage, WebPages } from '@nodekeep/plugin-sdk'
+import { webPageConformance } from '@nodekeep/plugin-sdk/conformance/web-page'
 import who from '../src/index.ts'
 
 test('The node offers the page to signed-in users', async (t) => {
@@ -15,4 +17,23 @@ test('The node offers the page to signed-in users', async (t) => {
   assert.equal(module.headers.get('content-type'), 'text/javascript; charset=utf-8')
   assert.match(await module.text(), /export default function/)
   assert.equal((await node.fetch('/pages/who/page.js')).status, 401)
+})
+
+webPageConformance(test, {
+  async setUp() {
+    let found: WebPage | undefined
+    const capture = definePlugin({
+      id: 'capture',
+      requires: { pages: WebPages },
+      setup({ pages, onStart }) {
+        onStart(() => {
+          found = pages.get('who')
+        })
+      },
+    })
+    const node = await createTestNode({ plugins: [who, capture] })
+    if (found === undefined) throw new Error('The plugin has added no page.')
+    const ada = await node.signIn()
+    return { name: 'who', page: found, fetch: ada.fetch, close: () => node.stop() }
+  },
 })

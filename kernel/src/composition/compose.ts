@@ -23,6 +23,7 @@ import {
 import { releaseForDeletions } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import { asFunction, asValue, createContainer, InjectionMode } from 'awilix/browser'
+import type { Logger } from 'pino'
 import { createAccessCheck } from '../access/access-check.ts'
 import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
@@ -32,6 +33,7 @@ import { kernelParticipants } from '../backup/kernel-participants.ts'
 import type { KernelRestores, LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
+import { createPluginLog } from '../faults/plugin-log.ts'
 import { Health } from '../health/health-report.ts'
 import { NodeClock } from '../health/node-clock.ts'
 import { type App, createApp } from '../http/create-app.ts'
@@ -68,7 +70,7 @@ import { createRestores } from './create-restores.ts'
 /** The values that the kernel is composed from. */
 interface KernelValues {
   readonly configuration: Configuration
-  readonly log: Log
+  readonly log: Logger
   readonly info: NodeBuild
   readonly secrets: Secrets
   readonly database: StateDatabase
@@ -161,7 +163,7 @@ export function composeKernel(values: KernelValues): KernelCradle {
   const cradleOf = (id: string) => {
     const scope = container.createScope<PluginCradle>()
     scope.register({
-      pluginLog: asValue(values.log.child({ plugin: id })),
+      pluginLog: asValue(createPluginLog(values.log, id)),
       pluginDataDir: asValue(join(values.configuration.kernel.data, 'plugins', id)),
     })
     return scope.cradle
@@ -185,13 +187,14 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
   [tokenKey(NodeAddress)]: ({ nodeOrigins }) => nodeOrigins,
   [tokenKey(Connections)]: ({ connections }) => connections,
   [tokenKey(NodeRestart)]: ({ nodeRestart }) => nodeRestart,
-  [tokenKey(NodeInfo)]: ({ info, records }): NodeInfo => ({
+  [tokenKey(NodeInfo)]: ({ info, records, database, ownership }): NodeInfo => ({
     ...info,
     plugins: () =>
       records.all
         .filter(({ isUp }) => isUp)
         .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
     absentPlugins: () => records.absent,
+    isClaimed: () => database.use((sql) => ownership.isClaimed(sql)),
   }),
   [tokenKey(NodeIdentity)]: ({ identity }) => identity,
 }

@@ -1,8 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
-import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import {
+  type JSONPath,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+  visit,
+} from 'jsonc-parser'
 import { ConfigurationError } from './error.ts'
-import { type Branch, formatKey, type Origin, type Path, type Tree } from './tree.ts'
+import { type Branch, formatKey, type Origin, type Path, refuseDeep, type Tree } from './tree.ts'
 
 /** One configuration file, without its presets. */
 export interface JsonFile {
@@ -46,6 +53,12 @@ export function fileLabel(file: string, workingDirectory: string): string {
 
 function parse(text: string, file: string, label: string): Branch {
   const origin = originsOf(text, file, label)
+  const refuseDeeper = (offset: number, at: JSONPath) => refuseDeep(at, () => origin(offset))
+  // The parser of the tree calls itself for each level.
+  visit(text, {
+    onObjectBegin: (offset, _length, _line, _character, pathOf) => refuseDeeper(offset, pathOf()),
+    onArrayBegin: (offset, _length, _line, _character, pathOf) => refuseDeeper(offset, pathOf()),
+  })
   const errors: ParseError[] = []
   const root = parseTree(text, errors, { allowTrailingComma: true })
   const first = errors[0]

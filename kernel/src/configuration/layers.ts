@@ -28,6 +28,8 @@ export interface ConfigurationSources {
   readonly workingDirectory: string
   /** A configuration that replaces the file, for tests and for programs that embed the node. */
   readonly inline?: Readonly<Record<string, unknown>>
+  /** Receives the absolute path of each file before it is read, also of one that cannot be read. */
+  readonly onFile?: (path: string) => void
 }
 
 /** The merged files (or the object that replaces them), and the flags. */
@@ -69,8 +71,9 @@ async function readFiles({
   file,
   inline,
   workingDirectory,
+  onFile,
 }: ConfigurationSources): Promise<{ readonly trees: readonly Tree[]; readonly paths: readonly string[] }> {
-  const reader = new LayerReader(workingDirectory)
+  const reader = new LayerReader(workingDirectory, onFile)
   if (inline !== undefined) {
     const tree = treeOf(inline, () => ({ kind: 'inline' }))
     const branch = tree.kind === 'branch' ? tree : emptyBranch
@@ -86,10 +89,12 @@ async function readFiles({
 /** Reads files after their presets. A preset that is reached twice counts once, at its first position. */
 class LayerReader {
   readonly #workingDirectory: string
+  readonly #onFile: (path: string) => void
   readonly #byFile = new Map<string, Tree>()
 
-  constructor(workingDirectory: string) {
+  constructor(workingDirectory: string, onFile: (path: string) => void = () => {}) {
     this.#workingDirectory = workingDirectory
+    this.#onFile = onFile
   }
 
   get layers(): Tree[] {
@@ -109,6 +114,7 @@ class LayerReader {
       ])
     }
     if (this.#byFile.has(file)) return
+    this.#onFile(file)
     const read = await readJsonFile(file, this.#workingDirectory, namedBy)
     await this.addPresets(read.tree, dirname(file), [...above, read])
     this.#byFile.set(file, read.tree)

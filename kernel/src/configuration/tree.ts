@@ -1,3 +1,5 @@
+import { ConfigurationError } from './error.ts'
+
 /** The source of a value: a line of a file, a variable, a flag or a default. */
 export type Origin =
   | { readonly kind: 'file'; readonly file: string; readonly line: number; readonly label: string }
@@ -70,8 +72,25 @@ export function formatPlace(path: Path, origin: Origin): string {
   return `${formatKey(path)} (${describeOrigin(origin)})`
 }
 
+/** The maximum number of keys and indexes in a path. Whatever walks a tree calls itself for each level. */
+const maxDepth = 100
+
+/**
+ * Refuses a value that is nested too deep.
+ *
+ * @throws ConfigurationError
+ */
+export function refuseDeep(path: Path, originOf: () => Origin): void {
+  if (path.length <= maxDepth) return
+  const place = formatPlace(path.slice(0, 3), originOf())
+  throw new ConfigurationError([
+    `${place} is nested deeper than ${maxDepth} levels. Write it in fewer levels.`,
+  ])
+}
+
 /** Converts a plain value to a tree. Keys whose value is `undefined` are left out. */
 export function treeOf(value: unknown, origin: (path: Path) => Origin, path: Path = []): Tree {
+  refuseDeep(path, () => origin(path))
   if (Array.isArray(value)) {
     const items = value.map((item, index) => treeOf(item, origin, [...path, index]))
     return { kind: 'list', items, origin: origin(path) }

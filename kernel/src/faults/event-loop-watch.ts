@@ -14,10 +14,12 @@ export interface WatchSettings {
   readonly stopping: Int32Array
   /** The event of the process that the thread emits in the watched thread, with the seconds of the standstill. */
   readonly event: string
-  readonly log: { readonly level: LogLevel; readonly format: LogFormat }
+  /** The effect of a standstill, as the end of a sentence: `so the node answers nobody`. */
+  readonly effect: string
+  readonly log: { readonly level: LogLevel; readonly format: LogFormat; readonly fd: 1 | 2 }
 }
 
-interface EventLoopWatchOptions {
+interface EventLoopWatchOptions extends Pick<WatchSettings, 'effect'> {
   readonly log: Log
   /** How the watching thread logs what this one cannot. */
   readonly logSettings: WatchSettings['log']
@@ -31,6 +33,8 @@ interface EventLoopWatchOptions {
 interface EventLoopWatch {
   /** Says that the node was asked to stop. From now on, a standstill ends the process. */
   stopping(): unknown
+  /** Ends the watch. */
+  end(): void
 }
 
 const beatMs = 500
@@ -39,48 +43,57 @@ const event = 'nodekeep:standstill'
 /**
  * Watches the event loop of this thread from a second thread. After a standstill of 10 seconds, that thread interrupts the
  * running code with the inspector, and this one logs the plugin, the request and the stack. A system call cannot be interrupted:
- * then only the standstill is logged.
+ * then only the standstill is logged, and its caller when it returns.
  */
 export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
-  const { log, logSettings, onStandstill, onEnd } = options
+  const { log, logSettings, effect, onStandstill, onEnd } = options
   const beats = sharedNumber()
   const stopping = sharedNumber()
-  const watch = { stopping: () => Atomics.store(stopping, 0, 1) }
+  const watch = { stopping: () => Atomics.store(stopping, 0, 1), end() {} }
   // A breakpoint of a debugger is not a standstill.
   if (inspectorUrl() !== undefined) return watch
 
   let stands = false
   const process: EventEmitter = globalThis.process
-  process.on(event, (seconds: number) => {
+  const onEvent = (seconds: number) => {
     stands = true
     onStandstill()
-    logStandstill(log, seconds)
-  })
-  setInterval(() => {
+    logStandstill(log, seconds, effect)
+  }
+  process.on(event, onEvent)
+  const beat = setInterval(() => {
     Atomics.add(beats, 0, 1)
     if (!stands) return
     stands = false
     log.warn('The event loop runs again.')
     onEnd()
-  }, beatMs).unref()
+  }, beatMs)
+  beat.unref()
   const file = moduleBeside(import.meta.url, 'event-loop-watch-thread')
-  const workerData: WatchSettings = { beats, stopping, event, log: logSettings }
+  const workerData: WatchSettings = { beats, stopping, event, effect, log: logSettings }
   const thread = new Worker(file, { workerData, execArgv: [], name: 'watch of the event loop' })
   thread.on('error', (err) => log.warn({ err }, 'The event loop is no longer watched.'))
   thread.unref()
-  return watch
+  return {
+    ...watch,
+    end() {
+      clearInterval(beat)
+      process.off(event, onEvent)
+      void thread.terminate()
+    },
+  }
 }
 
 function sharedNumber(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 }
 
-function logStandstill(log: Log, seconds: number): void {
+function logStandstill(log: Log, seconds: number, effect: string): void {
   const { owner, fields, at } = currentWork('The event loop stands still.')
   const cause =
     owner === undefined ? 'The event loop has been' : `The plugin "${owner.id}" has kept the event loop`
   log.fatal(
     { ...(owner !== undefined && { plugin: owner.id }), ...fields, seconds, err: at },
-    `${cause} busy for ${seconds} s, so the node answers nobody. From now on, a signal ends the process at once.`,
+    `${cause} busy for ${seconds} s, ${effect}. From now on, a signal ends the process at once.`,
   )
 }

@@ -1,11 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { stackOf } from '../errors/error-text.ts'
+import { watchProcessMethods } from './process-methods.ts'
 
-/** A promise that rejected without a handler, an exception that nobody caught, or a call that ends the process. */
-export type FaultKind = 'rejection' | 'exception' | 'exit'
+/**
+ * A promise that rejected without a handler, an exception that nobody caught, a call that ends the process, or a change of
+ * something that all code of the process shares.
+ */
+export type FaultKind = 'rejection' | 'exception' | 'exit' | 'change'
 
 /** The plugin, request or connection that a fault is blamed on. */
 export interface FaultOwner {
@@ -35,16 +38,34 @@ export function currentContext(): FaultContext {
   return AsyncLocalStorage.snapshot()
 }
 
+/** The innermost frame of a stack that is in a file of a folder. */
+interface Frame {
+  /** Its line in the text of the stack. */
+  readonly depth: number
+  /** The file below the folder, and the line in it, such as `src/index.js:3`. */
+  readonly place: string
+}
+
 /**
- * Returns how far up the stack of an error code of a folder was running, such as a plugin's package.
+ * Returns where code of a folder, such as a plugin's package, was running when an error was made.
  *
- * @returns the line of the stack that names a file of the folder first; `Infinity` if none does
+ * @param stack the text of the stack, or any text of Node that names files with lines
+ * @returns `null` if the stack names no file of the folder
  */
-export function depthInStack(folder: string, thrown: unknown): number {
-  const within = [`${pathToFileURL(folder).href}/`, `${folder}${sep}`]
-  const lines = stackOf(thrown).split('\n')
-  const depth = lines.findIndex((line) => within.some((start) => line.includes(start)))
-  return depth === -1 ? Number.POSITIVE_INFINITY : depth
+export function frameIn(folder: string, stack: string): Frame | null {
+  const starts = [pathToFileURL(folder).href, folder].map(RegExp.escape).join('|')
+  const frame = new RegExp(`(?:${starts})[/\\\\]([^\\s():]+:\\d+)`)
+  for (const [depth, line] of stack.split('\n').entries()) {
+    const place = frame.exec(line)?.[1]
+    if (place !== undefined) return { depth, place }
+  }
+  return null
+}
+
+/** Returns where a plugin's code was running when something was thrown, as the end of a sentence: ` (src/index.js:3)`. */
+export function placeIn(folder: string, thrown: unknown): string {
+  const frame = folder === '' ? null : frameIn(folder, stackOf(thrown))
+  return frame === null ? '' : ` (${frame.place})`
 }
 
 /** The work that the process is doing at this moment, and the party that it is done for. */
@@ -58,27 +79,31 @@ interface CurrentWork {
 }
 
 /**
- * Finds out whose code is running when the process emits an event: the plugin with the innermost frame on the stack, else the
- * one of the context. Call it in a listener.
+ * Finds out whose code is running: the plugin with the innermost frame on the stack, else the one of the context.
+ *
+ * @param called the function whose caller is of interest. Default: the one that emits an event of the process, for its listeners
  */
-export function currentWork(message: string): CurrentWork {
+export function currentWork(message: string, called: CallableFunction = process.emit): CurrentWork {
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 100
   const at = new Error(message)
-  // The listener of the event is not of interest, nor what it calls.
-  Error.captureStackTrace(at, process.emit)
+  Error.captureStackTrace(at, called)
   Error.stackTraceLimit = stackTraceLimit
   const context = current.getStore()
   return { owner: find(at, context) ?? context, fields: context?.work ?? {}, at }
 }
 
 const finders = new Set<OwnerFinder>()
+let restoreMethods = () => {}
+/** Node emits `exit` before it calls `process.reallyExit`. */
+let exits = false
 
 /**
  * Keeps the process alive when a plugin leaves a promise rejected or throws where nobody catches, and tells the owner
  * of the context in which that happened. Faults without an owner are left to Node, which ends the process.
  *
- * A plugin that calls `process.exit` cannot be stopped from it. Its owner is told, and the exit code becomes 1.
+ * A plugin that calls `process.exit`, or another method that ends the process, cannot be stopped from it. Its owner is told, and
+ * the exit code becomes 1.
  *
  * @param find asked whose code made an error; the only clue when the context was lost, as in listeners on an emitter that
  *   another owner created
@@ -89,6 +114,10 @@ export function watchFaults(find: OwnerFinder): () => void {
     process.on('unhandledRejection', onRejection)
     process.on('uncaughtException', onException)
     process.on('exit', onExit)
+    restoreMethods = watchProcessMethods({
+      ending,
+      isPlugin: (called) => currentWork('', called).owner !== undefined,
+    })
   }
   finders.add(find)
   return () => {
@@ -106,10 +135,16 @@ function onException(thrown: unknown): void {
 
 /** Node emits `exit` within the call of `process.exit`, so the stack and the context are those of the caller. */
 function onExit(code: number): void {
-  const { owner, at } = currentWork(`process.exit(${code}) was called.`)
-  if (owner === undefined) return
-  owner.faulted(at, 'exit')
-  process.exitCode = 1
+  exits = true
+  if (ending(`process.exit(${code})`)) process.exitCode = 1
+}
+
+/** Tells the owner of the code that ends the process. Returns whether there is one. */
+function ending(call: string, called?: CallableFunction): boolean {
+  if (exits && called !== undefined) return false
+  const { owner, at } = currentWork(`${call} was called.`, called)
+  owner?.faulted(at, 'exit')
+  return owner !== undefined
 }
 
 function report(thrown: unknown, kind: FaultKind): void {
@@ -143,4 +178,5 @@ function stopListening(): void {
   process.off('unhandledRejection', onRejection)
   process.off('uncaughtException', onException)
   process.off('exit', onExit)
+  restoreMethods()
 }

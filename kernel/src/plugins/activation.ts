@@ -6,7 +6,7 @@ import type { KernelConnections } from '../http/kernel-connections.ts'
 import type { RouteTable } from '../http/route-table.ts'
 import type { OnAdmitted } from '../http/shared-hooks.ts'
 import { Contributions } from '../services/contributions.ts'
-import { duration, PluginFailure } from './failure.ts'
+import { duration, PluginFailure, type PluginPhase } from './failure.ts'
 import type { PluginRecord } from './plugin-record.ts'
 import { PluginRoutes } from './plugin-routes.ts'
 import { createSetupContext, type SetupServices } from './setup-context.ts'
@@ -61,9 +61,17 @@ export class Activation {
       const result = await withTimeLimit(this.#callSetup(), setupTimeoutMs, late, signal)
       this.#provided = providedServices(this.#plugin, result)
     } catch (error) {
-      throw PluginFailure.from('setup', error)
+      throw this.#failure('setup', error)
     }
-    await this.#routes.load(setupTimeoutMs, signal)
+    try {
+      await this.#routes.load(setupTimeoutMs, signal)
+    } catch (error) {
+      throw this.#failure('routes', error)
+    }
+  }
+
+  #failure(phase: PluginPhase, thrown: unknown): PluginFailure {
+    return PluginFailure.from(phase, thrown, this.#record.folder)
   }
 
   async #callSetup(): Promise<unknown> {
@@ -102,7 +110,7 @@ export class Activation {
       this.#contributions.publish()
     } catch (error) {
       this.#routes.unmount()
-      throw PluginFailure.from('publish', error)
+      throw this.#failure('publish', error)
     }
     for (const [key, implementation] of this.#provided) {
       if (this.#offers.has(key)) this.#kernel.services.set(key, implementation)
@@ -125,7 +133,7 @@ export class Activation {
     try {
       for (const hook of hooks) await withTimeLimit(hook(), startTimeoutMs, late, this.#abort.signal)
     } catch (error) {
-      throw PluginFailure.from(phase, error)
+      throw this.#failure(phase, error)
     }
   }
 
@@ -152,7 +160,7 @@ export class Activation {
       try {
         await withTimeLimit(step(), loader.stopTimeoutMs, late)
       } catch (error) {
-        failures.push(PluginFailure.from('stop', error))
+        failures.push(this.#failure('stop', error))
       }
     }
     this.announceStop()

@@ -29,5 +29,7 @@ function causeOf(plugins: readonly PluginRecord[]): unknown {
 
 function stateOf({ id, state, phase, reason, entry }: PluginRecord): string {
   const status = phase === null ? state : `${state} (${phase})`
-  return `"${id}" (${entry.where}) is ${status}: ${reason ?? 'no reason given'}`
+  // Such an error after the start leaves the plugin up, as `degraded`.
+  const rule = state === 'degraded' ? ' A required plugin must start without such an error.' : ''
+  return `"${id}" (${entry.where}) is ${status}: ${reason ?? 'no reason given'}${rule}`
 }

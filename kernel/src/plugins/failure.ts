@@ -1,4 +1,5 @@
 import { messageOf } from '../errors/error-text.ts'
+import { placeIn } from '../faults/fault-context.ts'
 
 /** The step in the life of a plugin at which it failed. */
 export type PluginPhase =
@@ -27,11 +28,15 @@ export class PluginFailure extends Error {
     this.phase = phase
   }
 
-  /** Wraps anything that a plugin threw, with the phase. A PluginFailure is returned unchanged. */
-  static from(phase: PluginPhase, thrown: unknown): PluginFailure {
+  /**
+   * Wraps anything that a plugin threw, with the phase. A PluginFailure is returned unchanged.
+   *
+   * @param folder the folder of the plugin's package. The message names the file and the line in it
+   */
+  static from(phase: PluginPhase, thrown: unknown, folder = ''): PluginFailure {
     if (thrown instanceof PluginFailure) return thrown
     const message = thrown === undefined || thrown === null ? `It threw ${thrown} instead of an error.` : null
-    return new PluginFailure(phase, message ?? messageOf(thrown), thrown)
+    return new PluginFailure(phase, (message ?? messageOf(thrown)) + placeIn(folder, thrown), thrown)
   }
 }
 

@@ -7,6 +7,7 @@ import { isPlugin, tokenKey } from '@nodekeep/plugin-sdk/host'
 import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
 import { messageOf, stackOf } from '../errors/error-text.ts'
+import { frameIn } from '../faults/fault-context.ts'
 import { duration, PluginFailure } from './failure.ts'
 import type { PluginManifest } from './plugin-manifest.ts'
 
@@ -84,13 +85,11 @@ async function importFailure(manifest: PluginManifest, error: unknown): Promise<
  * The stack of a SyntaxError may name no file of the package, since Node's loader throws it. Then Node checks the files.
  */
 async function placeOf({ folder, entry }: PluginManifest, error: unknown): Promise<string | null> {
-  const starts = [pathToFileURL(folder).href, folder].map(RegExp.escape).join('|')
-  const place = new RegExp(`(?:${starts})[/\\\\]([^\\s():]+:\\d+)`)
-  const inStack = place.exec(stackOf(error))?.[1]
-  if (inStack !== undefined || !(error instanceof SyntaxError)) return inStack ?? null
+  const inStack = frameIn(folder, stackOf(error))
+  if (inStack !== null || !(error instanceof SyntaxError)) return inStack?.place ?? null
   for (const file of [entry, ...(await scriptsOf(folder))].slice(0, mostChecked)) {
     const findings = await syntaxErrorsOf(file)
-    if (findings.includes(`SyntaxError: ${error.message}`)) return place.exec(findings)?.[1] ?? null
+    if (findings.includes(`SyntaxError: ${error.message}`)) return frameIn(folder, findings)?.place ?? null
   }
   return null
 }

@@ -2,7 +2,6 @@ import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import { checkSectionClaims } from '../configuration/sections.ts'
-import { runInContextOf } from '../faults/fault-context.ts'
 import { PluginFailure } from './failure.ts'
 import { checkDeclarations, importPlugin, sdkVersion } from './import-plugin.ts'
 import { locatePlugin } from './locate-plugin.ts'
@@ -53,7 +52,7 @@ async function load(record: PluginRecord, inline: Plugin | undefined, timeoutMs:
     record.manifest = manifest
     // A plugin that was switched off at run time is imported too, since it may be switched on again.
     if (!record.entry.enabled) return
-    record.plugin = await runInContextOf(record, () => importPlugin(manifest, timeoutMs))
+    record.plugin = await record.run(() => importPlugin(manifest, timeoutMs))
   } catch (error) {
     const failure = PluginFailure.from('locate', error)
     if (record.state === 'disabled') record.notLoaded(failure)

@@ -21,8 +21,8 @@ const firstPartyScope = '@nodekeep'
  */
 export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> {
   const wanted = entry.from ?? entry.id
-  if (/^\.{1,2}(\/|$)/.test(wanted) || isAbsolute(wanted)) {
-    const folder = resolve(entry.folder, wanted)
+  const folder = namedFolder(entry)
+  if (folder !== null) {
     const path = join(folder, 'package.json')
     if ((await stat(path).catch(() => null))?.isFile() === true) return readManifest(realpathSync(path))
     throw new PluginFailure(
@@ -45,6 +45,11 @@ export async function locatePlugin(entry: PluginEntry): Promise<PluginManifest> 
     if (path !== null) return readManifest(path)
   }
   throw new PluginFailure('locate', notFound(entry, [...new Set(candidates.map(({ name }) => name))]))
+}
+
+/** Returns the absolute path of the folder that "from" names; `null` if it names a package. */
+export function namedFolder({ folder, from }: PluginEntry): string | null {
+  return from !== null && (/^\.{1,2}(\/|$)/.test(from) || isAbsolute(from)) ? resolve(folder, from) : null
 }
 
 function findManifest(name: string, base: string): string | null {

@@ -124,7 +124,7 @@ export class PluginHost {
     this.#activations.set(record, activation)
     record.settingUp()
     try {
-      await runInContextOf(record, () => activation.setUp())
+      await record.run(() => activation.setUp())
       runInContextOf(record, () => activation.publish())
       record.active()
     } catch (error) {
@@ -141,7 +141,7 @@ export class PluginHost {
     const activation = this.#activations.get(record)
     if (activation === undefined) return
     try {
-      await runInContextOf(record, () => phase(activation))
+      await record.run(() => phase(activation))
     } catch (error) {
       await this.takeDown(record)
       await this.#fail(record, error)

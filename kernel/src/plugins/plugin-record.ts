@@ -1,8 +1,16 @@
 import type { Plugin } from '@nodekeep/plugin-sdk'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import type { SectionClaim } from '../configuration/sections.ts'
-import { messageOf } from '../errors/error-text.ts'
-import { depthInStack, type FaultKind, type FaultOwner, originOf } from '../faults/fault-context.ts'
+import { messageOf, stackOf } from '../errors/error-text.ts'
+import { changedGlobals } from '../faults/changed-globals.ts'
+import {
+  type FaultKind,
+  type FaultOwner,
+  frameIn,
+  originOf,
+  placeIn,
+  runInContextOf,
+} from '../faults/fault-context.ts'
 import { PluginFailure, type PluginPhase } from './failure.ts'
 import type { PluginManifest } from './plugin-manifest.ts'
 
@@ -71,6 +79,11 @@ export class PluginRecord implements FaultOwner {
     return this.#failure
   }
 
+  /** The folder of its package; an empty text if it has none, or is not found. */
+  get folder(): string {
+    return this.manifest?.folder ?? ''
+  }
+
   get isUp(): boolean {
     return this.#state === 'active' || this.#state === 'degraded'
   }
@@ -117,6 +130,15 @@ export class PluginRecord implements FaultOwner {
     this.#become('stopped', null)
   }
 
+  /** Runs a phase of the plugin in its fault context. Then it names what the plugin has changed for all code of the process. */
+  async run<T>(phase: () => Promise<T>): Promise<T> {
+    try {
+      return await runInContextOf(this, phase)
+    } finally {
+      for (const change of changedGlobals()) this.#onFault(this, new Error(change), 'change')
+    }
+  }
+
   /** Takes a fault from the plugin's context. An error of another plugin's code, such as of an entry, goes to that plugin. */
   faulted(thrown: unknown, kind: FaultKind): void {
     const origin = originOf(thrown, this) ?? this
@@ -125,7 +147,9 @@ export class PluginRecord implements FaultOwner {
       return
     }
     this.#onFault(this, thrown, kind)
-    const fault = new PluginFailure('run', `It left an error unhandled: ${messageOf(thrown)}`, thrown)
+    if (kind === 'exit') return
+    const reason = `It left an error unhandled: ${messageOf(thrown)}${placeIn(this.folder, thrown)}`
+    const fault = new PluginFailure('run', reason, thrown)
     if (this.isUp) this.#degraded(fault)
     else this.#fault ??= fault
   }
@@ -160,10 +184,11 @@ export class PluginRecords {
 
   /** Returns the plugin with the innermost frame on the stack of an error. A package within another one wins over it. */
   originOf(thrown: unknown, context?: FaultOwner): FaultOwner | undefined {
+    const stack = stackOf(thrown)
     const found = this.#all.flatMap((record) => {
-      const folder = record.manifest?.folder ?? ''
-      const depth = folder === '' ? Number.POSITIVE_INFINITY : depthInStack(folder, thrown)
-      return depth === Number.POSITIVE_INFINITY ? [] : [{ record, folder, depth }]
+      const { folder } = record
+      const frame = folder === '' ? null : frameIn(folder, stack)
+      return frame === null ? [] : [{ record, folder, depth: frame.depth }]
     })
     found.sort((a, b) => a.depth - b.depth || b.folder.length - a.folder.length)
     // One package may be loaded under several ids.

@@ -4,7 +4,7 @@ import { NodekeepError, withTimeLimit } from '@nodekeep/plugin-sdk'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { publicError } from '../errors/public-error.ts'
 import { bindEmitter } from '../faults/bind-emitter.ts'
-import { type FaultOwner, originOf, runInContextOf } from '../faults/fault-context.ts'
+import { type FaultOwner, runInContextOf } from '../faults/fault-context.ts'
 import { connectionFaultOwner, RequestFaultOwner } from '../faults/request-fault-owner.ts'
 import type { App } from '../http/create-app.ts'
 import type { KernelConnections } from '../http/kernel-connections.ts'
@@ -54,7 +54,7 @@ export class PluginRoutes {
     this.#registrations.push({ register, options })
   }
 
-  /** @throws PluginFailure in the phase `routes` */
+  /** @throws PluginFailure if the time is over; otherwise what the plugin threw, or an Error about a wrong schema */
   async load(timeoutMs: number, signal: AbortSignal): Promise<void> {
     this.#loaded = true
     if (this.#registrations.length === 0) return
@@ -69,7 +69,7 @@ export class PluginRoutes {
       await withTimeLimit(Promise.resolve(app.instance.ready()), timeoutMs, late, signal)
     } catch (error) {
       if (isLoadTimeout(error)) throw new PluginFailure('routes', late, error)
-      throw PluginFailure.from('routes', schemaFailure(error) ?? error)
+      throw schemaFailure(error) ?? error
     }
   }
 
@@ -140,15 +140,7 @@ export class PluginRoutes {
   }
 
   async #prepare(instance: FastifyInstance): Promise<void> {
-    // The log of a request names the plugin of its route. An error may come from another one, whose service or entry failed.
-    instance.addHook('onError', (request, reply, error, done) => {
-      const origin = originOf(error, this.#owner)
-      if (origin !== undefined && origin !== this.#owner) {
-        request.log = request.log.child({ origin: origin.id })
-        reply.log = request.log
-      }
-      done()
-    })
+    instance.addHook('onRoute', refuseForeignPaths)
     if (this.#registrations.some(({ options }) => options.webSockets === true)) {
       this.#webSockets = await createWebSockets(instance)
     } else {
@@ -164,6 +156,19 @@ const stopped = publicError(
   'The plugin that answers this was stopped. Try again later.',
   { 'retry-after': '5', connection: 'close' },
 )
+
+/**
+ * Refuses a route whose path begins with a parameter or a wildcard, also below the paths that plugins share: it would answer
+ * paths of other plugins, and all that nothing else answers.
+ */
+function refuseForeignPaths({ method, url }: RouteOptions): void {
+  const [shared = ''] = /^\/?(?:(?:api|auth)\/)?/.exec(url) ?? []
+  if (!/^[:*(]/.test(url.slice(shared.length))) return
+  throw new Error(
+    `The route ${[method].flat().join(', ')} ${url} would answer paths of other plugins. Put a name of your own before the ` +
+      `parameter or the wildcard, such as ${shared || '/'}notes/*.`,
+  )
+}
 
 /** Refuses a WebSocket route where the library is not loaded: Fastify would run its handler for ordinary requests. */
 function refuseWebSocket({ url, websocket }: RouteOptions & { websocket?: boolean }): void {

@@ -2,6 +2,7 @@ import { HealthChecks, type Log, type NodeInfo, type Plugin } from '@nodekeep/pl
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Configuration } from '../configuration/configuration.ts'
 import { ConfigurationError } from '../configuration/error.ts'
+import { messageOf } from '../errors/error-text.ts'
 import type { Secrets } from '../log/secrets.ts'
 import type { Registries } from '../services/registry.ts'
 import type { StateStores } from '../state/state-stores.ts'
@@ -39,11 +40,7 @@ interface StartServices {
 export async function startPlugins(kernel: StartServices): Promise<void> {
   const { configuration, inlinePlugins, stateStores, log, records, wiring, pluginHost } = kernel
   const switchedOff = await readSwitchedOff(stateStores.for('@kernel'))
-  const onFault: OnFault = ({ id }, err, kind) => {
-    if (kind === 'exit')
-      log.fatal({ plugin: id, err }, `The plugin "${id}" ends the node: it called process.exit.`)
-    else log.error({ plugin: id, err }, 'An error was left unhandled.')
-  }
+  const onFault = faultLog(log)
   records.loaded(await loadPlugins({ configuration, inlinePlugins, switchedOff, onFault }))
 
   await tellGenerations(kernel)
@@ -76,6 +73,18 @@ export async function letPluginsServe({
     failed.filter(({ entry }) => !entry.required),
   )
   refuseMissing(records)
+}
+
+/** Logs the faults of plugins. */
+function faultLog(log: Log): OnFault {
+  return ({ id: plugin }, err, kind) => {
+    if (kind === 'exit') log.fatal({ plugin, err }, `The plugin "${plugin}" ends the node: ${messageOf(err)}`)
+    else if (kind === 'change')
+      log.warn({ plugin }, `The plugin "${plugin}" affects all others. ${messageOf(err)}`)
+    else if (err === undefined || err === null)
+      log.error({ plugin }, `An error was left unhandled: ${err} was thrown instead of an error.`)
+    else log.error({ plugin, err }, 'An error was left unhandled.')
+  }
 }
 
 function refuseMissing({ impaired }: PluginRecords): void {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Plugin, parseWallet, type User } from '@nodekeep/plugin-sdk'
+import { type Plugin, parseWallet, type RestoreMove, type User } from '@nodekeep/plugin-sdk'
+import { planRestore } from '../backup/restores.ts'
 import { loadConfiguration } from '../configuration/configuration.ts'
 import type { LogLevel } from '../log/levels.ts'
 import { createLogger } from '../log/logger.ts'
@@ -20,6 +21,11 @@ export interface TestNodeOptions {
   readonly folder?: string
   /** The data folder of an earlier test node. It is kept at the end, while a temporary folder is removed. */
   readonly dataFolder?: string
+  /**
+   * Folders with the entries of a backup, by the names of its participants. The node starts as after a restore: the plugins find
+   * copies of them, and `restored` in their contexts.
+   */
+  readonly restored?: Readonly<Record<string, string>>
   /** Environment variables for `${NAME}` and `NODEKEEP_…`. Variables of the process are not used. */
   readonly environment?: Readonly<Record<string, string>>
   /** Called with each line of the log. Default: nothing is logged. */
@@ -66,11 +72,26 @@ export async function createTestNode(options: TestNodeOptions = {}): Promise<Tes
     if (options.dataFolder === undefined) await rm(dataFolder, { recursive: true, force: true })
   }
   try {
+    await planEntries(options.restored ?? {}, dataFolder)
     return testNode(await boot(options, dataFolder), removeData)
   } catch (error) {
     await removeData()
     throw error
   }
+}
+
+/** Plans a restore of entries for the start of the node. A participant without entries has no folder, as after a real one. */
+async function planEntries(restored: Readonly<Record<string, string>>, dataFolder: string): Promise<void> {
+  const moves: RestoreMove[] = []
+  for (const [name, folder] of Object.entries(restored)) {
+    if ((await readdir(folder)).length === 0) continue
+    const from = join(dataFolder, 'restore', 'test', name)
+    await cp(folder, from, { recursive: true, preserveTimestamps: true })
+    const previous = join(dataFolder, 'restore', 'previous', name)
+    moves.push({ from, to: join(dataFolder, 'plugins', name, 'restored'), previous })
+  }
+  if (Object.keys(restored).length > 0)
+    planRestore(dataFolder, { backup: 'test.tar.gz', takenAt: new Date(), moves })
 }
 
 async function boot(options: TestNodeOptions, data: string): Promise<RunningNode> {

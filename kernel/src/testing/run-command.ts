@@ -46,6 +46,7 @@ export async function runCommand(
     exitCode: 0,
     cwd: () => cwd,
     once: (event: string, listener: () => void) => event === 'exit' && atExit.push(listener),
+    off: () => {},
   }
   await run(args, [], process)
   // Node reports an unhandled rejection one turn later.

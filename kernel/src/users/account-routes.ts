@@ -1,8 +1,8 @@
-import { type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import { type RoutesApp, Type, usernamePattern, userOf } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { sessionView, viewSession } from '../sessions/session-view.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
-import { type UserAdministration, usernamePattern } from './user-administration.ts'
+import type { UserAdministration } from './user-administration.ts'
 import { signedInUser, viewOf } from './user-view.ts'
 
 const tags = ['account']

@@ -1,11 +1,8 @@
-import { conflict, invalid, NodekeepError, parseWallet } from '@nodekeep/plugin-sdk'
+import { conflict, invalid, NodekeepError, parseWallet, usernamePattern } from '@nodekeep/plugin-sdk'
 import type { UserCache, UserSessions } from '../sessions/user-sessions.ts'
 import type { StateDatabase } from '../state/database.ts'
 import type { Sql } from '../state/sql.ts'
 import { appointOwner, ensureUser, findUser, type UserAccount } from './user-accounts.ts'
-
-/** The pattern of a username. The doc comment of the SDK's `User` gives the reason. */
-export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'
 
 const dayMs = 24 * 60 * 60 * 1000
 

@@ -1,9 +1,9 @@
-import { type RoutesApp, type Static, Type } from '@nodekeep/plugin-sdk'
+import { type RoutesApp, type Static, Type, usernamePattern } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { apiTokenView, sessionView, timestamp, viewApiToken, viewSession } from '../sessions/session-view.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { UserAccount, UserAccounts } from './user-accounts.ts'
-import { type UserAdministration, usernamePattern } from './user-administration.ts'
+import type { UserAdministration } from './user-administration.ts'
 
 const config = { access: 'owner' } as const
 const tags = ['users']

@@ -2,16 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { commandFolder, isRefusal } from './fixtures/nodekeep.ts'
 
-/** All commands that print a list or a state. */
+/** All commands that print a list, a state, or something that they made or changed. */
 const printing = [
   'config check',
   'config print',
   'plugins list',
+  'session create',
   'session list',
   'status',
+  'token create',
   'token list',
   'token scopes',
-  'user list',
+  ...['list', 'add', 'set-wallet', 'rename', 'disable', 'enable', 'delete'].map((name) => `user ${name}`),
 ]
 
 test('every command has a help page that names its options', async (t) => {
@@ -26,6 +28,7 @@ test('every command has a help page that names its options', async (t) => {
         /--host/,
         /--data <folder>/,
         /--log-level/,
+        /--watch .*again/,
         /NODEKEEP_DATA/,
         /PORT/,
       ],

@@ -66,6 +66,15 @@ test('session create makes a session for another user with a number of days', as
   t.match(days, refusal(/Days are a number from 1 to 3650/))
   t.match(nobody, refusal(/^nodekeep: There is no user "nobody"/))
   t.match(both, refusal(/cannot be used with/))
+
+  const json = await create('--user', ada, '--days', '2', '--json')
+  t.match(json, { code: 0, stderr: '' })
+  const { token, username, details } = JSON.parse(json.stdout)
+  t.equal(username, user.username)
+  t.match(await (await as(token, '/whoami')).json(), { user: { uuid: user.uuid } })
+  const listed = JSON.parse((await folder.run('session', 'list', '--user', ada, '--json')).stdout)
+  const own = listed.find(({ id }: { id: string }) => id === details.id)
+  t.same({ ...own, lastUsed: details.lastUsed }, details, 'the details have the form of the list')
 })
 
 test('session create refuses a user who may not sign in', async (t) => {

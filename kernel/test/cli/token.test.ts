@@ -101,6 +101,14 @@ test('token create makes a token for another user, with another expiry or none',
   t.same(days.toSorted(), [7, 'never'])
   const { stdout } = await folder.run('token', 'list', '--user', user.username)
   t.match(stdout, / {2}never\n/)
+
+  const json = await create('--days', 'never', '--json')
+  t.match(json, { code: 0, stderr: '' })
+  t.match(JSON.parse(json.stdout), {
+    token: /^nkt_/,
+    username: user.username,
+    details: { name: 'x', scopes: ['notes:read'], expires: null },
+  })
 })
 
 test('an impossible change gets one line', async (t) => {

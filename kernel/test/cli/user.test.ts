@@ -41,6 +41,10 @@ test('the command changes users while the node runs', async (t) => {
   t.notMatch(await run('enable', ada), /disabled|data goes/)
   t.equal((await openSession(ada)).user.username, 'countess')
 
+  const renamed = JSON.parse(await run('rename', ada, 'lovelace', '--json'))
+  t.match(renamed, { uuid: user.uuid, username: 'lovelace', disabledAt: null })
+  t.match(JSON.parse(await run('rename', ada, 'countess', '--json')), { username: 'countess' })
+
   t.match(await run('set-wallet', 'countess', bob.toLowerCase()), new RegExp(`${user.uuid}  ${bob}\n$`))
   t.equal((await openSession(bob)).user.uuid, user.uuid, 'the user keeps their data')
   t.not((await openSession(ada)).user.uuid, user.uuid)
@@ -136,6 +140,10 @@ test('the command swaps wallets of other users too, and the new wallet may be un
   t.equal((await folder.run('user', 'set-wallet', owner, ada, '--swap')).code, 0)
   t.match(await node.accounts.owner(), { uuid: boss.uuid, wallet: ada })
   t.match(await node.accounts.get(user.uuid), { wallet: owner, owner: false })
+  const back = await folder.run('user', 'set-wallet', ada, owner, '--swap', '--json')
+  t.match(back, { code: 0, stderr: '' })
+  t.match(JSON.parse(back.stdout), { uuid: boss.uuid, wallet: owner }, 'one value, of the user who changes')
+  t.equal((await folder.run('user', 'set-wallet', owner, ada, '--swap')).code, 0)
   const free = await folder.run('user', 'set-wallet', ada, bob, '--swap')
   t.match(free, { code: 0, stderr: '', stdout: new RegExp(`${boss.uuid}  ${bob}  owner\n$`) })
   const wrong = await folder.run('user', 'set-wallet', bob, '0x12', '--swap')

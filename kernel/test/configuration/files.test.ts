@@ -155,6 +155,10 @@ test('an unusable file is refused with one line that names the file', async (t) 
       },
       /^The presets extend each other in a circle: a\.json → b\.json → a\.json\. Remove/,
     ],
+    'arrays in arrays': [
+      { 'node.json': `{\n  "x": { "y":\n ${'['.repeat(20_000)}${']'.repeat(20_000)} }\n}` },
+      /^x\.y\[0\] \(node\.json:3\) is nested deeper than 100 levels\. Write it in fewer levels\.$/,
+    ],
     itself: [{ 'node.json': '{ "extends": "./node.json" }' }, /circle: node\.json → node\.json/],
   }
   for (const [name, [files, expected]] of Object.entries(cases)) {

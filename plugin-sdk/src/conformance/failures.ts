@@ -21,6 +21,16 @@ export async function assertFails(
   return assertCode(await failureOf(attempt, what), codes, what)
 }
 
+/** Waits for a failure with this very error, such as the reason of a signal or an error of the caller. */
+export async function assertFailsWith(
+  attempt: Promise<unknown>,
+  error: unknown,
+  what: string,
+): Promise<void> {
+  const thrown = await failureOf(attempt, what)
+  assert.ok(thrown === error, `${what} failed with ${told(thrown)} instead of ${told(error)}`)
+}
+
 /** Expects a NodekeepError with one of the codes and with a message. */
 export function assertCode(thrown: unknown, codes: readonly ErrorCode[], what: string): NodekeepError {
   if (!isNodekeepError(thrown)) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { LoginCredentials, LoginProvider, VerifiedLogin } from '../contracts/login.ts'
 import type { ErrorCode, NodekeepError } from '../errors.ts'
 import { type ConformanceTest, checksOf } from './conformance-test.ts'
-import { assertAborted, assertCode, assertFails } from './failures.ts'
+import { assertAborted, assertCode, assertFails, told } from './failures.ts'
 import { soon } from './soon.ts'
 
 export type { ConformanceTest }
@@ -10,33 +10,46 @@ export type { ConformanceTest }
 /** A provider that is ready for one test, and its credentials. */
 export interface LoginSubject {
   readonly provider: LoginProvider
-  /** The origin that the credentials are made for. */
+  /** The origin that the credentials are made for. Any origin will do: the suite takes others for those that must be refused. */
   readonly origin: URL
   /** Makes correct credentials: always of the same wallet, with a new proof at each call. */
   credentials(): Promise<LoginCredentials>
+  /** Lets the time pass after which the proofs made so far are too old. `null` if proofs do not expire. */
+  readonly expire: (() => Promise<void>) | null
+  /** `null` if a proof can be used for any number of sign-ins. */
+  readonly singleUse: SingleUseProofs | null
   /**
    * Makes correct credentials whose check does not end, for providers that ask a server: the server receives the request
    * and does not answer. `asked` resolves when the server has the request.
    */
   stalled?(): Promise<{ readonly credentials: LoginCredentials; readonly asked: Promise<void> }>
-  /** Makes credentials that would be correct if their proof were not too old. */
-  expired?(): Promise<LoginCredentials>
   /** Makes correct credentials, and makes the server that would have to check them unreachable. */
   unreachable?(): Promise<LoginCredentials>
   close(): Promise<void>
 }
 
+/** The functions of a provider whose proofs can be used for one sign-in only. */
+export interface SingleUseProofs {
+  /**
+   * Returns credentials as somebody makes them who guesses: they differ from the given ones only in the secret part of the proof, such as
+   * the signature of the same nonce, and have its form.
+   */
+  guess(right: LoginCredentials): Promise<LoginCredentials>
+  /** Opens the provider again with the state that it has, as after a restart of the node. `credentials` are for this one from then on. */
+  reopen(): Promise<LoginProvider>
+  /** Counts the entries that the provider has in the state of its plugin, or where else it keeps something over restarts. */
+  entries(): Promise<number>
+}
+
 /** The facts about a provider that its author gives to the suite. */
 export interface LoginHarness {
-  /** Whether a proof can be used for one sign-in only. */
-  readonly singleUse: boolean
   /** Whether a proof can be used at one origin only. */
   readonly boundToOrigin: boolean
   /** Prepares a provider with a state of its own. Called once for each test. */
   setUp(): Promise<LoginSubject>
 }
 
-const reusable = 'A proof of this provider can be used more than once.'
+const reusable = 'A proof of this provider can be used more than once ("singleUse").'
 
 /** A wallet whose key nobody has. */
 const foreignAddress = `0x${'5a'.repeat(20)}`
@@ -48,9 +61,8 @@ const foreignAddress = `0x${'5a'.repeat(20)}`
  * @example
  * import { test } from 'node:test'
  * loginConformance(test, {
- *   singleUse: true,
  *   boundToOrigin: true,
- *   setUp: async () => ({ provider, origin, credentials, close }),
+ *   setUp: async () => ({ provider, origin, credentials, expire, singleUse: { guess, reopen, entries }, close }),
  * })
  */
 export function loginConformance(test: ConformanceTest, harness: LoginHarness): void {
@@ -98,17 +110,18 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
 
   check('a proof for another origin is refused', async (subject, skip) => {
     if (!harness.boundToOrigin) return skip('A proof of this provider can be used at any origin.')
-    for (const other of [
-      'https://node.example',
-      `${subject.origin.protocol}//${subject.origin.hostname}:1`,
-    ]) {
-      await assertRefused({ ...subject, origin: new URL(other) }, await subject.credentials())
+    for (const other of othersThan(subject.origin)) {
+      await assertRefused({ ...subject, origin: other }, await subject.credentials())
     }
   })
 
   check('a proof that is too old is refused', async (subject, skip) => {
-    if (subject.expired === undefined) return skip('The harness has no "expired".')
-    await assertRefused(subject, await subject.expired(), ['UNAUTHORIZED'])
+    if (subject.expire === null) return skip('Proofs of this provider do not expire ("expire").')
+    const old = await subject.credentials()
+    await subject.expire()
+    await assertRefused(subject, old, ['UNAUTHORIZED'])
+    const credentials = await subject.credentials()
+    assertVouched(await verify(subject, credentials), credentials)
   })
 
   check('a token with one character changed is refused', async (subject) => {
@@ -166,14 +179,62 @@ export function loginConformance(test: ConformanceTest, harness: LoginHarness): 
   })
 
   check('a proof is used once', async (subject, skip) => {
-    if (!harness.singleUse) return skip(reusable)
+    if (subject.singleUse === null) return skip(reusable)
     const credentials = await subject.credentials()
     assertVouched(await verify(subject, credentials), credentials)
     await assertRefused(subject, credentials, ['UNAUTHORIZED'])
   })
 
+  check('a proof that was used is refused after a restart', async (subject, skip) => {
+    const { singleUse } = subject
+    if (singleUse === null) return skip(reusable)
+    const used = await subject.credentials()
+    assertVouched(await verify(subject, used), used)
+    const reopened = { ...subject, provider: await singleUse.reopen() }
+    await assertRefused(reopened, used, ['UNAUTHORIZED'])
+    const credentials = await subject.credentials()
+    assertVouched(await verify(reopened, credentials), credentials)
+  })
+
+  check('a wrong attempt does not use up the proof', async (subject, skip) => {
+    const { singleUse } = subject
+    if (singleUse === null) return skip(reusable)
+    const lastChanged = (text: string) => changedAt(text, text.length - 1)
+    for (const wrong of [
+      singleUse.guess,
+      async (right: LoginCredentials) => ({ ...right, address: foreignAddress }),
+      async (right: LoginCredentials) => ({ ...right, uuid: lastChanged(right.uuid) }),
+      async (right: LoginCredentials) => ({ ...right, token: lastChanged(right.token) }),
+    ]) {
+      const right = await subject.credentials()
+      await assertRefused(subject, await wrong(right))
+      assertVouched(await verifyAfterAll(subject, right), right)
+    }
+    for (const origin of harness.boundToOrigin ? othersThan(subject.origin) : []) {
+      const right = await subject.credentials()
+      await assertRefused({ ...subject, origin }, right)
+      assertVouched(await verifyAfterAll(subject, right), right)
+    }
+  })
+
+  check('nothing is kept of proofs that were used or have expired', async (subject, skip) => {
+    const { expire, singleUse } = subject
+    if (singleUse === null) return skip(reusable)
+    const before = await singleUse.entries()
+    for (let used = 0; used < 10; used += 1) {
+      const credentials = await subject.credentials()
+      assertVouched(await verify(subject, credentials), credentials)
+    }
+    await expire?.()
+    // A provider may clean up when it is used again.
+    const credentials = await subject.credentials()
+    assertVouched(await verify(subject, credentials), credentials)
+    const more = (await singleUse.entries()) - before
+    assert.ok(more <= 2, `${more} more entries are kept after 10 proofs were used and had expired`)
+  })
+
   check('of two clients with one proof exactly one is vouched for', async (subject, skip) => {
-    if (!harness.singleUse) return skip(reusable)
+    if (subject.singleUse === null) return skip(reusable)
     const credentials = await subject.credentials()
     const attempts = Array.from({ length: 8 }, () => verify(subject, credentials))
     const outcomes = await Promise.allSettled(attempts)
@@ -192,6 +253,13 @@ function verify(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<VerifiedLogin> {
   return provider.verify(credentials, { origin, signal })
+}
+
+/** Verifies right credentials after wrong ones. */
+function verifyAfterAll(subject: LoginSubject, right: LoginCredentials): Promise<VerifiedLogin> {
+  return verify(subject, right).catch((error: unknown) =>
+    assert.fail(`the right proof failed after a wrong attempt with ${told(error)}`),
+  )
 }
 
 function assertVouched(verified: VerifiedLogin, { uuid, address }: LoginCredentials): void {
@@ -213,6 +281,15 @@ async function assertRefused(
 function assertHidesToken({ message }: NodekeepError, { token }: LoginCredentials): void {
   const quoted = token.length >= 16 && message.includes(token)
   assert.ok(!quoted, 'the message of an error, which is logged, holds no token')
+}
+
+/** Returns origins that differ from one in the host, in the port, and in the scheme. */
+function othersThan({ protocol, hostname, port, host }: URL): readonly URL[] {
+  return [
+    `${protocol}//${hostname === 'node.example' ? 'other' : 'node'}.example`,
+    `${protocol}//${hostname}:${port === '1' ? 2 : 1}`,
+    `${protocol === 'https:' ? 'http' : 'https'}://${host}`,
+  ].map((origin) => new URL(origin))
 }
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url')

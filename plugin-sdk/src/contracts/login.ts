@@ -37,7 +37,12 @@ export interface VerifiedLogin {
  */
 export interface LoginProvider {
   /**
-   * Verifies the credentials.
+   * Verifies the credentials. When the signal has aborted, it vouches for nobody, and rejects with the reason of the signal or with
+   * one of the errors below.
+   *
+   * If a proof can be used for one sign-in only, one of several calls with it succeeds, of calls at the same time and after a restart of
+   * the node too. A wrong attempt does not use a proof up: otherwise anybody who knows the nonce of a user could end the user's sign-in.
+   * A proof that is short enough to be guessed needs a limit of attempts. What a provider keeps about proofs ends when they have expired.
    *
    * @throws NodekeepError UNAUTHORIZED if the proof is wrong, used or too old; VALIDATION_ERROR if it cannot be read;
    * UPSTREAM_ERROR, UPSTREAM_TIMEOUT or SERVICE_UNAVAILABLE if another server failed. Any other error is answered with

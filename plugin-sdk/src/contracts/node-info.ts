@@ -1,6 +1,6 @@
 import { defineService } from '../service.ts'
 
-/** The version, build, start, place and plugins of the running node. Only the plugins change while it runs. */
+/** The version, build, start, place, plugins and ownership of the running node. Only the last two change while it runs. */
 export interface NodeInfo {
   /** The version of the kernel, `<major>.<minor>.<patch>`. */
   readonly version: string
@@ -20,6 +20,8 @@ export interface NodeInfo {
   plugins(): readonly { readonly id: string; readonly version: string }[]
   /** The ids of plugins that the configuration enables and that do not work now: they failed, or somebody switched them off. */
   absentPlugins(): readonly string[]
+  /** Resolves with whether the node has an owner. A wallet in `auth.owner` counts, also before its first sign-in. */
+  isClaimed(): Promise<boolean>
 }
 
 /** The kernel's service that describes the running node. */

@@ -44,6 +44,25 @@ export const WebPages = defineRegistry<WebPage>(
   },
 )
 
+/**
+ * The Content-Security-Policy of the node's pages: scripts, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
+ * blobs, for previews, and pictures data, for the icons of wallets. A form in a hidden frame downloads an archive.
+ */
+export const webPagePolicy: string = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' blob: data:",
+  "media-src 'self' blob:",
+  "font-src 'self'",
+  "frame-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
 function isRelative(path: unknown): boolean {
   return typeof path === 'string' && /^(?!\.)[^\\]+$/.test(path) && !isAbsolute(path) && !path.includes('/.')
 }

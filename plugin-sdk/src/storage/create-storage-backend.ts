@@ -19,6 +19,7 @@ import type {
 } from '../contracts/storage.ts'
 import type { StorageDriver, StorageDriverStaged } from '../contracts/storage-driver.ts'
 import { conflict, NodekeepError } from '../errors.ts'
+import { lackingMethod } from '../service.ts'
 import {
   checkCopied,
   checkMakeDirectory,
@@ -47,6 +48,7 @@ import { TimedDriver } from './timed-driver.ts'
  * conditions, moves and ranges, cuts contents, counts bytes, ends what runs when a signal aborts or the backend closes, and
  * gives each failure the code of the table at {@link StorageBackend}.
  *
+ * @throws TypeError for a driver that lacks a part
  * @example
  * const backend = createStorageBackend(new AcmeDriver(config.bucket))
  * onStop(() => backend.close())
@@ -56,6 +58,11 @@ export function createStorageBackend(
   driver: StorageDriver,
   { timeLimitMs = 30_000 }: StorageBackendOptions = {},
 ): StorageBackend {
+  const lacks =
+    typeof driver.supports !== 'object' || driver.supports === null
+      ? 'has no object "supports"'
+      : lackingMethod(driver, 'stat', 'list', 'open', 'write', 'makeDirectory', 'remove', 'move', 'close')
+  if (lacks !== null) throw new TypeError(`The driver of a storage backend ${lacks}.`)
   return new DriverBackend(new TimedDriver(driver, timeLimitMs))
 }
 

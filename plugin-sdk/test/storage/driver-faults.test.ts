@@ -248,6 +248,41 @@ const faults: readonly Fault[] = [
     }),
   ],
   [
+    'a listing has only the first page',
+    /more than a thousand/,
+    (driver) => ({
+      async *list(path: string) {
+        let told = 0
+        for await (const entry of original.list.call(driver, path)) {
+          told += 1
+          if (told <= 1000) yield entry
+        }
+      },
+    }),
+  ],
+  [
+    'a removal removes only the first page',
+    /more than a thousand/,
+    (driver) => ({
+      erase(path: string) {
+        const within = [...driver.files.keys()].filter((other) => driver.isWithin(other, path))
+        for (const other of within.slice(0, 1000)) driver.files.delete(other)
+      },
+    }),
+  ],
+  [
+    'keys turn characters of private use into halves of others',
+    /names stay as they are/,
+    (driver) => ({
+      put: (path: string, ...rest: [Buffer | null, string?, Date?]) =>
+        original.put.call(
+          driver,
+          path.replaceAll(/[\ue000-\ue7ff]/g, (unit) => String.fromCharCode(unit.charCodeAt(0) - 0x800)),
+          ...rest,
+        ),
+    }),
+  ],
+  [
     'files are kept in memory until the close',
     /exist after a close/,
     (driver) => ({

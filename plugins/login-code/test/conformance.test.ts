@@ -1,28 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setClock } from '@nodekeep/kernel/testing'
 import { loginConformance } from '@nodekeep/plugin-sdk/conformance/login'
 import { test } from 'tap'
 import { startCodeNode } from './fixtures/code-node.ts'
 
 loginConformance(test, {
-  singleUse: true,
   // A code is for another address of the node.
   boundToOrigin: false,
   async setUp() {
-    const { node, provider, credentials } = await startCodeNode()
-    const ada = await node.signIn()
+    const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-code-'))
+    let codes = await startCodeNode({ dataFolder })
+    let ada = await codes.node.signIn('owner')
     const now = performance.now
     return {
-      provider,
-      origin: node.url,
-      credentials: () => credentials(ada),
-      async expired() {
-        const old = await credentials(ada)
+      provider: codes.provider,
+      origin: codes.node.url,
+      credentials: () => codes.credentials(ada),
+      async expire() {
         performance.now = () => now.call(performance) + 301_000
-        return old
+      },
+      singleUse: {
+        async guess({ token, ...rest }) {
+          return { ...rest, token: `${token.slice(0, -1)}${token.endsWith('7') ? '8' : '7'}` }
+        },
+        async reopen() {
+          await codes.node.stop()
+          codes = await startCodeNode({ dataFolder })
+          ada = await codes.node.signIn('owner')
+          return codes.provider
+        },
+        entries: async () => (await Array.fromAsync(codes.state.entries())).length,
       },
       async close() {
         performance.now = now
-        await node.stop()
+        await codes.node.stop()
+        await rm(dataFolder, { recursive: true, force: true })
       },
     }
   },

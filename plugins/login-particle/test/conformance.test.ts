@@ -4,8 +4,6 @@ import { startLoginNode } from './fixtures/login-node.ts'
 import { user } from './fixtures/particle-server.ts'
 
 loginConformance(test, {
-  // A token of Particle Network lasts as long as the user is signed in there.
-  singleUse: false,
   boundToOrigin: false,
   async setUp() {
     const { server, provider, node, close } = await startLoginNode()
@@ -13,6 +11,9 @@ loginConformance(test, {
       provider,
       origin: node.url,
       credentials: async () => user,
+      // A token of Particle Network lasts as long as the user is signed in there.
+      expire: null,
+      singleUse: null,
       async stalled() {
         server.answer = () => {}
         return { credentials: user, asked: server.next().then(() => {}) }

@@ -52,10 +52,10 @@ export class SiweProvider implements LoginProvider {
     const message = readMessage(text, ethereum)
     this.#checkMessage(message, origin)
     checkSameWallet(credentials, message)
-    if (!(await this.#nonces.consume(message.nonce, origin.origin))) throw unknownNonce()
     if (!isSignedByKey(text, signature, message.address, ethereum)) {
       await this.#checkContract(message, signature, ethereum, signal)
     }
+    if (!(await this.#nonces.consume(message.nonce, origin.origin))) throw unknownNonce()
     return { uuid: `eip155:${message.chainId}:${message.address}`, address: message.address }
   }
 

@@ -134,12 +134,12 @@ test('A nonce is valid for one sign-in, until it expires', async (t) => {
   t.match(await login.signIn(late), { status: 401, message: /unknown, used, too old/ })
 })
 
-test('A wrong signature uses the nonce, so that a client has one attempt', async (t) => {
+test('A wrong signature does not use the nonce, so that nobody who knows it ends the sign-in of a user', async (t) => {
   const login = await createLoginNode(t)
   const offered = await login.nonce()
   const forged = await credentials(offered, wallet, { signature: () => other.signMessageSync('else') })
   t.equal((await login.signIn(forged)).status, 401)
-  t.match(await login.signIn(await credentials(offered, wallet)), { status: 401, message: /unknown, used/ })
+  t.match(await login.signIn(await credentials(offered, wallet)), { status: 200 })
 })
 
 /** Returns the address with its first letter in the wrong case. */

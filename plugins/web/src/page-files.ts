@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, webPagePolicy } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import mime from 'mime'
 
@@ -18,25 +18,6 @@ interface PageFile {
 }
 
 const compress = promisify(gzip)
-
-/**
- * Scripts, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
- * blobs, for previews, and pictures data, for the icons of wallets. A form in a hidden frame downloads an archive.
- */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' blob: data:",
-  "media-src 'self' blob:",
-  "font-src 'self'",
-  "frame-src 'self' blob:",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ')
 
 /**
  * Sends files of pages. Each is read and compressed at its first request and kept in memory, so pages should be small. Its entity
@@ -61,7 +42,7 @@ export class PageFiles {
     reply.headers({
       'cache-control': 'no-cache',
       // For all: a document among the files of a page, or a worker, is as bounded as the first page.
-      'content-security-policy': policy,
+      'content-security-policy': webPagePolicy,
       'cross-origin-resource-policy': 'same-origin',
       etag,
       'referrer-policy': 'no-referrer',

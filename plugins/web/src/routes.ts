@@ -23,6 +23,12 @@ const PageList = Type.Object({
   ),
 })
 
+const SignInWays = Type.Object({
+  providers: Type.Array(Type.String()),
+  claimed: Type.Boolean({ description: 'Whether the node has an owner.' }),
+  requests: Type.Boolean({ description: 'Whether a person can ask the owner for admission.' }),
+})
+
 const anyFile = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
 
 interface PageRouteServices {
@@ -65,13 +71,17 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
     {
       config: opened,
       schema: {
-        summary: 'List the login providers',
+        summary: 'List the login providers, and what else a person who signs in can do',
         operationId: 'listLoginProviders',
         tags: ['web'],
-        response: { 200: Type.Object({ providers: Type.Array(Type.String()) }) },
+        response: { 200: SignInWays },
       },
     },
-    async () => ({ providers: logins.names() }),
+    async () => ({
+      providers: logins.names(),
+      claimed: await info.isClaimed(),
+      requests: info.plugins().some(({ id }) => id === 'access-requests'),
+    }),
   )
   app.get(
     '/api/web/pages',

@@ -1,4 +1,4 @@
-import { createTestNode, type TestNodeOptions } from '@nodekeep/kernel/testing'
+import { createTestNode, type TestNode, type TestNodeOptions } from '@nodekeep/kernel/testing'
 import { definePlugin, Type, type WebPage, WebPages } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import web from '../src/index.ts'
@@ -80,10 +80,21 @@ t.test('pages show to those who may see them, while the plugins that they need w
 })
 
 t.test('everybody can ask for the ways to sign in', async (t) => {
-  const config = { plugins: { 'login-siwe': true, 'login-code': true } }
-  const node = await startNode(t, { plugins: [web], config })
-  const answer = await node.fetch('/api/web/sign-in')
-  t.strictSame(((await answer.json()) as { providers: string[] }).providers.sort(), ['code', 'siwe'])
+  const plugins = { 'login-siwe': true, 'login-code': true }
+  const waysOf = async (node: TestNode) => (await node.fetch('/api/web/sign-in')).json()
+  const node = await startNode(t, { plugins: [web], config: { plugins } })
+  t.match(await waysOf(node), { providers: { length: 2 }, claimed: false, requests: false })
+  t.strictSame(Object(await waysOf(node)).providers.sort(), ['code', 'siwe'])
+  await node.signIn('owner')
+  t.match(await waysOf(node), { claimed: true })
+
+  const auth = { owner: `0x${'ab'.repeat(20)}` }
+  const other = await startNode(t, {
+    plugins: [web],
+    config: { plugins: { 'access-requests': true }, auth },
+    folder: import.meta.dirname,
+  })
+  t.match(await waysOf(other), { claimed: true, requests: true }, 'a configured owner counts')
 })
 
 t.test('a wrong page is refused where it is added', async (t) => {

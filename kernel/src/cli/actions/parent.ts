@@ -14,7 +14,10 @@ interface ConnectedSupervisor extends SupervisorLink {
 }
 
 /** The options of `start` that need a program that has spawned this process with an IPC channel. */
-export type ParentOption = '--supervised' | '--trial' | '--configured-by-parent'
+export type ParentOption = '--supervised' | '--watched' | '--trial' | '--configured-by-parent'
+
+/** The options whose parent stops the node by a message, and the node stops when that parent has ended. */
+const untilParentEnds: readonly ParentOption[] = ['--supervised', '--watched']
 
 /** The program that has spawned this process with an IPC channel; see "A start on trial" in the README. */
 export class Parent {
@@ -184,7 +187,7 @@ export class Parent {
 
   #leave(): void {
     if (this.#isNeeded) this.#lost.abort(new Error('The program that started this trial has ended.'))
-    if (this.#option !== '--supervised') return
+    if (!untilParentEnds.includes(this.#option)) return
     this.#stopNow.abort()
     this.#stop()
   }

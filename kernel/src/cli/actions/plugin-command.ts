@@ -6,6 +6,7 @@ import { isCommands } from '@nodekeep/plugin-sdk/host'
 import { createRestores } from '../../composition/create-restores.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
+import { runInContextOf } from '../../faults/fault-context.ts'
 import { createLogger } from '../../log/logger.ts'
 import { Secrets } from '../../log/secrets.ts'
 import { PluginFailure } from '../../plugins/failure.ts'
@@ -15,6 +16,7 @@ import type { CommandProcess } from '../common/command-process.ts'
 import type { ConfigurationOptions } from '../common/configuration-options.ts'
 import { connectToNode } from '../common/node-client.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
+import { watchCommand } from '../common/watch-command.ts'
 import { askForSecret, askOnTerminal, outputOnTerminal } from './command-terminal.ts'
 
 /** A call of a plugin's command. */
@@ -26,17 +28,30 @@ interface PluginCommandCall {
   readonly options: ConfigurationOptions & Readonly<Record<string, unknown>>
 }
 
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 /** Runs a command of a plugin. What it took, such as a session or the lock of the data folder, is given back at its end. */
-export async function runPluginCommand(call: PluginCommandCall, process: CommandProcess): Promise<void> {
+export function runPluginCommand(call: PluginCommandCall, process: CommandProcess): Promise<void> {
+  // The context names the plugin if it keeps the event loop busy. Errors that nobody handles are left to Node.
+  return runInContextOf({ id: call.entry.id, faulted() {} }, () => runInContext(call, process))
+}
+
+async function runInContext(call: PluginCommandCall, process: CommandProcess): Promise<void> {
   const { entry, manifest, name, options } = call
   const configuration = await readConfiguration(options, process)
+  const aborted = new AbortController()
+  const abort = () => aborted.abort(new Error('The command was interrupted.'))
+  const listen = () => {
+    for (const signal of signals) process.once(signal, abort)
+  }
+  const ignore = () => {
+    for (const signal of signals) process.off(signal, abort)
+  }
+  watchCommand(process, { ignore, listen })
   const config = await sectionOf(configuration, entry, manifest)
   const run = await importCommand(manifest, name)
   await using taken = new AsyncDisposableStack()
-  const aborted = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => aborted.abort(new Error('The command was interrupted.')))
-  }
+  listen()
   const { data } = configuration.kernel
   const secrets = new Secrets()
   for (const secret of configuration.secretValues()) secrets.add(secret)

@@ -16,7 +16,7 @@ export async function listRecords(
   await withIdentity(options, process, async ({ userSessions, find }) => {
     const { uuid } = await find(user)
     const records = await userSessions.live(uuid, kind)
-    const views = kind === 'session' ? records.map(viewOf) : records.map(viewApiToken)
+    const views = kind === 'session' ? records.map(viewOfSession) : records.map(viewApiToken)
     if (json === true) printJson(views, process.stdout)
     else
       printTable(
@@ -27,13 +27,13 @@ export async function listRecords(
   })
 }
 
-/** No session belongs to the command line itself. */
-function viewOf(record: SessionRecord) {
+/** A session as commands print it. No session belongs to the command line itself. */
+export function viewOfSession(record: SessionRecord) {
   const { current, ...view } = viewSession(record, null)
   return view
 }
 
-function tableRow(view: ReturnType<typeof viewOf | typeof viewApiToken>): Record<string, string> {
+function tableRow(view: ReturnType<typeof viewOfSession | typeof viewApiToken>): Record<string, string> {
   return {
     id: view.id,
     ...('label' in view

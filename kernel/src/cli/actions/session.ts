@@ -3,10 +3,12 @@ import type { UserAccount } from '../../users/user-accounts.ts'
 import { walletOf } from '../../users/user-administration.ts'
 import type { CommandProcess } from '../common/command-process.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
-import type { UserOptions } from '../common/user-option.ts'
+import { printJson } from '../common/print-lines.ts'
+import type { ListOptions } from '../common/user-option.ts'
+import { viewOfSession } from './session-records.ts'
 
 /** The options of `nodekeep session create`. */
-export interface CreateSessionOptions extends UserOptions {
+export interface CreateSessionOptions extends ListOptions {
   readonly wallet?: string
   readonly days?: number
 }
@@ -20,11 +22,15 @@ export async function createSession(options: CreateSessionOptions, process: Comm
         ? await identity.find(options.user)
         : await claim(identity, walletOf(options.wallet))
     identity.refuseLockedOut(user)
-    const { token } = await identity.issueSession({
+    const { token, record } = await identity.issueSession({
       userUuid: user.uuid,
       label: 'nodekeep session create',
       expiryDays: options.days ?? expiryDays,
     })
+    if (options.json === true) {
+      printJson({ token, username: user.username, details: viewOfSession(record) }, process.stdout)
+      return
+    }
     process.stdout.write(`${token}\n`)
     process.stderr.write(
       `This is a session of ${user.username}. Use it with: curl -H "Authorization: Bearer <token>" …\n`,

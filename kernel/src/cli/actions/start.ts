@@ -22,6 +22,8 @@ export interface StartOptions extends ConfigurationOptions {
   readonly configuredByParent?: boolean
   /** Whether the parent is a supervisor, which passes the socket. */
   readonly supervised?: boolean
+  /** Whether the parent is `start --watch`, which starts the node again. */
+  readonly watched?: boolean
 }
 
 /** Starts the node and runs it until a signal stops it, or until a plugin asks for a restart. */
@@ -66,7 +68,8 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
   const log = createLogger({ level, format, secrets })
   const watch = watchEventLoop({
     log,
-    logSettings: { level, format: format === 'auto' && process.stdout.isTTY ? 'pretty' : format },
+    logSettings: { level, format: format === 'auto' && process.stdout.isTTY ? 'pretty' : format, fd: 1 },
+    effect: 'so the node answers nobody',
     onStandstill: stopSignals.ignore,
     onEnd: stopSignals.listen,
   })
@@ -88,8 +91,9 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
 }
 
 /** Returns the first option that needs a parent; `null` if none was given. */
-function parentOption({ supervised, configuredByParent, trial }: StartOptions): ParentOption | null {
+function parentOption({ supervised, watched, configuredByParent, trial }: StartOptions): ParentOption | null {
   if (supervised === true) return '--supervised'
+  if (watched === true) return '--watched'
   if (configuredByParent === true) return '--configured-by-parent'
   return trial === undefined ? null : '--trial'
 }
@@ -119,8 +123,8 @@ function reportFatalErrors(dataFolder: string): void {
     // The start itself says what is wrong with the data folder.
     return
   }
-  report.directory = folder
-  report.filename = 'fatal-error.json'
+  // Node prints this name when it writes the report, and nothing else tells where it is.
+  report.filename = join(folder, 'fatal-error.json')
   report.reportOnFatalError = true
 }
 

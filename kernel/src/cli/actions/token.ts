@@ -1,13 +1,14 @@
 import { issueApiToken } from '../../sessions/issue-session.ts'
 import { refuseUnknownScopes } from '../../sessions/known-scopes.ts'
+import { viewApiToken } from '../../sessions/session-view.ts'
 import type { CommandProcess } from '../common/command-process.ts'
 import type { PrintOptions } from '../common/configuration-options.ts'
 import { withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
-import type { UserOptions } from '../common/user-option.ts'
+import type { ListOptions } from '../common/user-option.ts'
 
 /** The options of `nodekeep token create`. */
-export interface CreateTokenOptions extends UserOptions {
+export interface CreateTokenOptions extends ListOptions {
   readonly name: string
   readonly scope: readonly string[]
   readonly days: number | 'never'
@@ -15,7 +16,7 @@ export interface CreateTokenOptions extends UserOptions {
 
 /** `nodekeep token create` */
 export async function createToken(
-  { name, scope, days, ...options }: CreateTokenOptions,
+  { name, scope, days, json, ...options }: CreateTokenOptions,
   process: CommandProcess,
 ): Promise<void> {
   await withIdentity(options, process, async ({ sessions, find, refuseLockedOut, knownScopes }) => {
@@ -30,6 +31,10 @@ export async function createToken(
       scopes: [...new Set(scope)],
       expiryDays,
     })
+    if (json === true) {
+      printJson({ token, username, details: viewApiToken(record) }, process.stdout)
+      return
+    }
     process.stdout.write(`${token}\n`)
     process.stderr.write(
       `This is an API token of ${username} with the id ${record.id}. It is not shown again.\n`,

@@ -1,7 +1,7 @@
 import { conflict, parseWallet } from '@nodekeep/plugin-sdk'
 import type { UserAccount } from '../../users/user-accounts.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import type { ConfigurationOptions, PrintOptions } from '../common/configuration-options.ts'
+import type { PrintOptions } from '../common/configuration-options.ts'
 import { type IdentityAccess, withIdentity } from '../common/identity-access.ts'
 import { printJson, printTable } from '../common/print-lines.ts'
 
@@ -9,12 +9,12 @@ import { printJson, printTable } from '../common/print-lines.ts'
 export type UserChange = 'rename' | 'disable' | 'enable' | 'delete'
 
 /** The options of `nodekeep user set-wallet`. */
-export interface WalletOptions extends ConfigurationOptions {
+export interface WalletOptions extends PrintOptions {
   readonly swap?: boolean
 }
 
 /** The options of `nodekeep user add`. */
-export interface AddUserOptions extends ConfigurationOptions {
+export interface AddUserOptions extends PrintOptions {
   readonly username?: string
 }
 
@@ -35,13 +35,13 @@ const changes: Readonly<Record<UserChange, Apply>> = {
 export async function changeUser(
   change: UserChange,
   name: string,
-  options: ConfigurationOptions,
+  options: PrintOptions,
   process: CommandProcess,
   value = '',
 ): Promise<void> {
   await withIdentity(options, process, async (identity) => {
     const user = await identity.find(name)
-    process.stdout.write(`${describe(await changes[change](identity, user, value))}\n`)
+    print(await changes[change](identity, user, value), options, process)
   })
 }
 
@@ -53,7 +53,8 @@ export async function addUser(
 ): Promise<void> {
   await withIdentity(options, process, async ({ administration }) => {
     const user = await administration.add(wallet, username)
-    process.stdout.write(`${describe(user)}\n`)
+    print(user, options, process)
+    if (options.json === true) return
     process.stderr.write(
       user.owner
         ? `${user.username} is the owner, who may always sign in.\n`
@@ -84,15 +85,15 @@ export async function setWallet(
     const user = await identity.find(name)
     refuseAgainstConfiguration(identity, user, address)
     if (options.swap !== true) {
-      process.stdout.write(`${describe(await administration.setWallet(user.uuid, address))}\n`)
+      print(await administration.setWallet(user.uuid, address), options, process)
       return
     }
     const isOwners = parseWallet(identity.configuredOwner ?? '') === parseWallet(address)
     const changed = await administration.swapWallet(user.uuid, address, isOwners)
-    process.stdout.write(`${describe(changed)}\n`)
+    print(changed, options, process)
     const other = changed.wallet === user.wallet ? null : await accounts.findByWallet(user.wallet)
-    if (other === null) return
-    process.stdout.write(`${describe(other)}\n`)
+    if (other === null || options.json === true) return
+    print(other, options, process)
     process.stderr.write(
       `${other.username} has the old wallet now. If nobody needs that user, run: nodekeep user delete ${other.username}\n`,
     )
@@ -108,9 +109,11 @@ function refuseAgainstConfiguration(identity: IdentityAccess, user: UserAccount,
   )
 }
 
-function describe(user: UserAccount): string {
+/** Prints a user after a change: as a line for people, as JSON in the form of `user list`. */
+function print(user: UserAccount, { json }: PrintOptions, { stdout }: CommandProcess): void {
   const { name, uuid, wallet, state } = tableRow(user)
-  return [name, uuid, wallet, state].join('  ').trimEnd()
+  if (json === true) printJson(user, stdout)
+  else stdout.write(`${[name, uuid, wallet, state].join('  ').trimEnd()}\n`)
 }
 
 function tableRow({ username, uuid, wallet, owner, addedAt, disabledAt, deletionDue }: UserAccount) {

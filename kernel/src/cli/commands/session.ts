@@ -13,6 +13,7 @@ export function sessionCommand(process: CommandProcess): Command {
       new Option('--wallet <address>', 'claim a node without an owner for this wallet').conflicts('user'),
     )
     .option('--days <number>', 'days until the session ends (default: session.expiryDays)', parseDays)
+    .option('--json', 'print JSON: the token and its details')
   const group = new Command('session').description('create, list and revoke sessions').addCommand(
     withUserOption(create).action(async (options: CreateSessionOptions) => {
       const { createSession } = await import('../actions/session.ts')

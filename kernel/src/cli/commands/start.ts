@@ -15,11 +15,21 @@ export function startCommand(): Command {
     'ask the parent process for the configuration',
   ).hideHelp()
   const supervised = new Option('--supervised', 'let the parent process supervise the node').hideHelp()
+  const watched = new Option('--watched', 'stop when the parent process ends').hideHelp()
   return withListenOptions(withConfigurationOptions(command))
     .addOption(trial)
     .addOption(configured)
     .addOption(supervised)
-    .action(async (options: StartOptions) => {
+    .addOption(watched)
+    .option(
+      '--watch',
+      'start the node again when its configuration or a plugin changes, for authors of plugins',
+    )
+    .action(async ({ watch, ...options }: StartOptions & { readonly watch?: boolean }) => {
+      if (watch === true) {
+        const { startAndWatch } = await import('../actions/start-and-watch.ts')
+        return startAndWatch(options)
+      }
       limitYoungGeneration()
       const { start } = await import('../actions/start.ts')
       await start(options)

@@ -18,6 +18,7 @@ export function tokenCommand(process: CommandProcess): Command {
       'permissions, such as files:read; "token scopes" lists those of the node',
     )
     .option('--days <number|never>', 'days until it expires', parseDaysOrNever, 90)
+    .option('--json', 'print JSON: the token and its details')
   const scopes = new Command('scopes')
     .description('list the scopes of the node')
     .option('--json', 'print JSON')

@@ -1,11 +1,7 @@
 import { Command } from 'commander'
 import type { AddUserOptions, UserChange, WalletOptions } from '../actions/user.ts'
 import type { CommandProcess } from '../common/command-process.ts'
-import {
-  type ConfigurationOptions,
-  type PrintOptions,
-  withConfigurationOptions,
-} from '../common/configuration-options.ts'
+import { type PrintOptions, withConfigurationOptions } from '../common/configuration-options.ts'
 
 const actions = () => import('../actions/user.ts')
 
@@ -34,13 +30,14 @@ function add(process: CommandProcess): Command {
     .description('add a user, who may then sign in whatever "auth.admission" says')
     .argument('<wallet>', 'the wallet address of the user')
     .option('--username <username>', 'the name of the user')
+    .option('--json', 'print JSON')
   return withConfigurationOptions(command).action(async (wallet: string, options: AddUserOptions) =>
     (await actions()).addUser(wallet, options, process),
   )
 }
 
 function plain(process: CommandProcess, change: UserChange, description: string): Command {
-  return forUser(change, description).action(async (user: string, options: ConfigurationOptions) =>
+  return forUser(change, description).action(async (user: string, options: PrintOptions) =>
     (await actions()).changeUser(change, user, options, process),
   )
 }
@@ -48,7 +45,7 @@ function plain(process: CommandProcess, change: UserChange, description: string)
 function rename(process: CommandProcess): Command {
   return forUser('rename', 'change the name of a user')
     .argument('<username>', 'the new username')
-    .action(async (user: string, username: string, options: ConfigurationOptions) =>
+    .action(async (user: string, username: string, options: PrintOptions) =>
       (await actions()).changeUser('rename', user, options, process, username),
     )
 }
@@ -63,6 +60,6 @@ function setWallet(process: CommandProcess): Command {
 }
 
 function forUser(change: string, description: string): Command {
-  const command = new Command(change).description(description)
+  const command = new Command(change).description(description).option('--json', 'print JSON')
   return withConfigurationOptions(command.argument('<user>', 'username, uuid or wallet'))
 }

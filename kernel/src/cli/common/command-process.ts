@@ -11,4 +11,5 @@ export interface CommandProcess {
   cwd(): string
   /** Calls the listener at a signal, or when the command is over. */
   once(event: NodeJS.Signals | 'exit', listener: () => void): unknown
+  off(event: NodeJS.Signals, listener: () => void): unknown
 }

@@ -2,7 +2,7 @@ import type { TObject } from 'typebox'
 import { kernelServices } from '../../composition/compose.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import { ConfigurationError } from '../../configuration/error.ts'
-import { stackOf } from '../../errors/error-text.ts'
+import { messageOf, stackOf } from '../../errors/error-text.ts'
 import { watchFaults } from '../../faults/fault-context.ts'
 import { loadPlugins } from '../../plugins/load-plugins.ts'
 import { type OnFault, PluginRecords } from '../../plugins/plugin-record.ts'
@@ -12,6 +12,7 @@ import { withStoredState } from '../../state/stored-state.ts'
 import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
+import { watchCommand } from './watch-command.ts'
 
 /** A configuration whose plugins are imported but not started. It can be inspected beside a running node. */
 interface Inspection {
@@ -34,6 +35,7 @@ export async function inspect(options: ConfigurationOptions, process: CommandPro
     new Set<string>(),
   )
   const records = new PluginRecords()
+  watchCommand(process)
   // Node reports an unhandled rejection one turn later, so the watch goes on until the command ends.
   process.once(
     'exit',
@@ -54,8 +56,16 @@ export async function inspect(options: ConfigurationOptions, process: CommandPro
 /** Without a word, a plugin could end the command while it is imported, and a check would not see what it leaves behind. */
 function faultReporter(process: CommandProcess): OnFault {
   return ({ id }, thrown, kind) => {
-    const fault = kind === 'exit' ? 'called process.exit' : 'left an error unhandled'
-    process.stderr.write(`nodekeep: The plugin "${id}" ${fault} while it was imported.\n${stackOf(thrown)}\n`)
+    const begin = `nodekeep: The plugin "${id}"`
+    if (kind === 'change') {
+      process.stderr.write(`${begin} affects all others. ${messageOf(thrown)}\n`)
+      return
+    }
+    const fault =
+      kind === 'exit'
+        ? `ends the command: ${messageOf(thrown)}`
+        : 'left an error unhandled while it was imported.'
+    process.stderr.write(`${begin} ${fault}\n${stackOf(thrown)}\n`)
     process.exitCode = 1
   }
 }

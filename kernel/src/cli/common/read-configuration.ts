@@ -5,10 +5,16 @@ import { presetFile } from '../../configuration/presets.ts'
 import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 
-/** Reads the configuration that the options and the environment select. */
+/**
+ * Reads the configuration that the options and the environment select.
+ *
+ * @param onFile receives the absolute path of each file before it is read
+ * @throws ConfigurationError
+ */
 export function readConfiguration(
   options: ConfigurationOptions,
   process: CommandProcess = globalThis.process,
+  onFile: (path: string) => void = () => {},
 ): Promise<Configuration> {
   const workingDirectory = process.cwd()
   return loadConfiguration({
@@ -26,6 +32,7 @@ export function readConfiguration(
       ...(options.logLevel === undefined ? {} : { log: { level: options.logLevel } }),
     },
     workingDirectory,
+    onFile,
   })
 }
 

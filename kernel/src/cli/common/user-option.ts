@@ -10,7 +10,7 @@ export interface UserOptions extends ConfigurationOptions {
   readonly user?: string
 }
 
-/** The options of a command that lists something of one user. */
+/** The options of a command that prints something of one user. */
 export interface ListOptions extends UserOptions, PrintOptions {}
 
 /** Adds `--user`, and the options of the configuration. */

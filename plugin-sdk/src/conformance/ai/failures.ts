@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { inspect } from 'node:util'
 import type { ErrorCode } from '../../errors.ts'
+import { type Elsewhere, startElsewhere } from '../elsewhere.ts'
 import { assertBrokenOff, assertFailed, assertUpstream } from './assertions.ts'
 import { hear, hearAll, reply, textOf } from './chatting.ts'
 import { failureOfModels, noModels } from './models.ts'
@@ -102,8 +101,6 @@ export function failureChecks(check: AiCheck): void {
   })
 }
 
-type Elsewhere = Awaited<ReturnType<typeof startElsewhere>>
-
 export function redirectChecks(register: AiCheck): void {
   const check = (
     name: string,
@@ -136,23 +133,4 @@ export function redirectChecks(register: AiCheck): void {
     assert.ok(failure !== null, 'a redirected request is an error')
     assertUpstream(failure.thrown, subject)
   })
-}
-
-/** Another server on this machine, which counts its connections. */
-async function startElsewhere() {
-  let visits = 0
-  const server = createServer((socket) => {
-    visits += 1
-    socket.destroy()
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/elsewhere`,
-    visits: () => visits,
-    async stop() {
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }

@@ -32,6 +32,7 @@ export const oddNames: readonly string[] = [
   'שלום',
   '👩‍👩‍👧',
   '\u200bzero width',
+  '\ue000private use\ue7ff',
   'x'.repeat(255),
   `${'🗝'.repeat(63)}abc`,
 ]

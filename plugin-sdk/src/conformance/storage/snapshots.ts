@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type { StorageBackend, StorageSnapshot } from '../../contracts/storage.ts'
-import { assertFails } from '../failures.ts'
+import { assertFails, assertFailsWith } from '../failures.ts'
 import { soon } from '../soon.ts'
 import { assertContent, isAbsent, names, put, text } from './assertions.ts'
 import { noAtomicFolders } from './atomic-folders.ts'
@@ -165,18 +165,18 @@ function momentChecks(check: BackendCheck): void {
     await put(backend, '/file', 'old')
     const reason = new Error('enough')
     const early = snapshotOf(backend, async () => {}, AbortSignal.abort(reason))
-    assert.equal(await early.catch((thrown) => thrown), reason)
+    await assertFailsWith(early, reason, 'an aborted snapshot')
     const before = new AbortController()
     const waiting = await backend.prepareSnapshot(before.signal)
     before.abort(reason)
-    assert.equal(await waiting.halt().catch((thrown) => thrown), reason, 'an abort before the halt')
+    await assertFailsWith(waiting.halt(), reason, 'a halt after an abort')
     await waiting.release()
     const during = new AbortController()
     const stuck = await backend.prepareSnapshot(during.signal)
     const halted = await stuck.halt()
     during.abort(reason)
     await soon(put(backend, '/file', 'new'), 'changes go on after an abort')
-    assert.equal(await halted.fix().catch((thrown) => thrown), reason, '`fix` after an abort')
+    await assertFailsWith(halted.fix(), reason, '`fix` after an abort')
     await halted[Symbol.asyncDispose]()
     await stuck.release()
   })

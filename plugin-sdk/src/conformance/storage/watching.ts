@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
+import { assertFailsWith } from '../failures.ts'
 import { soon, until } from '../soon.ts'
 import { names, put } from './assertions.ts'
 import type { BackendCheck } from './subject.ts'
@@ -45,7 +46,7 @@ export function watchChecks(
     if (backend.watch === undefined) return skip(noWatch)
     const reason = new Error('enough')
     const early = backend.watch(() => {}, AbortSignal.abort(reason))
-    assert.equal(await early.catch((thrown) => thrown), reason)
+    await assertFailsWith(early, reason, 'an aborted watch')
     if (otherProgram === undefined) return skip(noProgram)
     const ended = new AbortController()
     const hints: string[] = []

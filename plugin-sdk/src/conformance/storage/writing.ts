@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import { assertAborted, assertFails } from '../failures.ts'
+import { assertAborted, assertFails, assertFailsWith } from '../failures.ts'
 import { soon, until } from '../soon.ts'
 import { assertAbsent, assertContent, assertEntry, names, put, text } from './assertions.ts'
 import { pattern, silentStream, stream } from './bytes.ts'
@@ -97,7 +97,7 @@ export function writingChecks(check: StorageCheck): void {
     await put(storage, '/file', 'kept')
     for (const size of [0, 10, 2 * mebibyte]) {
       for (const path of ['/file', '/absent']) {
-        await assert.rejects(storage.write(path, broken(pattern(size))), (thrown) => thrown === fault)
+        await assertFailsWith(storage.write(path, broken(pattern(size))), fault, 'a write of broken content')
       }
     }
     assert.equal(await text(storage, '/file'), 'kept')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ProgramRuntime } from '../../contracts/wasm.ts'
+import { assertFailsWith } from '../failures.ts'
 import { assertAborted, assertFails } from './assertions.ts'
 import { fileCommands } from './file-commands.ts'
 import { InMemoryFiles } from './in-memory-files.ts'
@@ -26,7 +27,7 @@ export function programEndingChecks(check: WasmCheck<ProgramRuntime>): void {
   check('a program whose bytes cannot be had fails as they do', async (runtime) => {
     const reason = new Error('gone')
     const missing = { hash: 'b'.repeat(64), size: 100, bytes: () => Promise.reject(reason) }
-    await assert.rejects(runModule(runtime, missing), reason)
+    await assertFailsWith(runModule(runtime, missing), reason, 'a run')
   })
 
   check('a program that was aborted before it began does nothing', async (runtime) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { FunctionRuntime } from '../../contracts/wasm.ts'
+import { assertFailsWith } from '../failures.ts'
 import { assertFails } from './assertions.ts'
 import { call, callModule, limits, list } from './calling.ts'
 import * as samples from './function-samples.ts'
@@ -40,8 +41,8 @@ export function refusalChecks(check: WasmCheck<FunctionRuntime>): void {
     const reason = new Error('gone')
     const missing = { hash: 'a'.repeat(64), size: 100, bytes: () => Promise.reject(reason) }
     const signal = new AbortController().signal
-    await assert.rejects(runtime.call(missing, 'run', [], limits, signal), reason)
-    await assert.rejects(runtime.exports(missing, limits, signal), reason)
+    await assertFailsWith(runtime.call(missing, 'run', [], limits, signal), reason, 'a call')
+    await assertFailsWith(runtime.exports(missing, limits, signal), reason, 'a list of exports')
     assert.deepEqual(await call(runtime, samples.hostile, 'ok'), [1])
   })
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { emptyFolder, unpackArchive } from '@nodekeep/plugin-sdk/archive'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import type { ReleaseFile } from '@nodekeep/plugin-sdk/supervision'
 import { thisMachine } from './release-index.ts'
 
 /** Bytes that a release may have. Its runtime alone has more than 100 MB. */
@@ -98,9 +99,7 @@ async function liftTopFolder(folder: string): Promise<void> {
 }
 
 /** Reads what the release says of itself. Without `release.json`, it says nothing. */
-async function readRelease(
-  folder: string,
-): Promise<{ readonly version?: unknown; readonly platform?: unknown }> {
+async function readRelease(folder: string): Promise<Partial<ReleaseFile>> {
   try {
     return JSON.parse(await readFile(join(folder, 'release.json'), 'utf8')) ?? {}
   } catch {

@@ -11,15 +11,11 @@ import {
 import { join, resolve } from 'node:path'
 import { makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
+import type { ReleaseFile } from '@nodekeep/plugin-sdk/supervision'
 import { messageOf } from './message-of.ts'
 
-/** The content of `release.json` that this version reads. */
-export interface ReleaseManifest {
-  /** `<major>.<minor>.<patch>` */
-  readonly version: string
-  /** The steps of the kernel's schema that the release knows. */
-  readonly schema: readonly { readonly id: string; readonly change: string }[]
-}
+/** The fields of `release.json` that this version reads. */
+export type ReleaseManifest = Pick<ReleaseFile, 'version' | 'schema'>
 
 /** Copies of all databases from directly before the trial of a version. */
 export interface KeptCopies {

@@ -5,8 +5,14 @@ import { copyText } from './copy-text.ts'
 import { html } from './html.ts'
 import { texts } from './texts.ts'
 
+interface AddressTextProps {
+  readonly value: string
+  /** Whether to copy it is what the person most likely wants. */
+  readonly main?: boolean
+}
+
 /** Shows the address of a wallet, which is no secret, with a button that copies it. */
-export function AddressText({ value }: { value: string }): VNode {
+export function AddressText({ value, main = false }: AddressTextProps): VNode {
   const told = useSignal('')
   const element = useRef<HTMLSpanElement>(null)
   const copy = async () => {
@@ -14,7 +20,7 @@ export function AddressText({ value }: { value: string }): VNode {
   }
   return html`<p class="address">
     <span ref=${element}>${value}</span>
-    <button type="button" onClick=${copy}>${texts.account.copyAddress}</button>
+    <button type="button" class=${main ? 'main' : ''} onClick=${copy}>${texts.account.copyAddress}</button>
     <span class="hint" role="status">${told.value}</span>
   </p>`
 }

@@ -72,6 +72,13 @@ export const texts = {
     users: {
       title: 'Users',
       add: 'Add a user',
+      requests: 'People who ask to be let in',
+      requestsText:
+        'Anybody who reaches this node can ask under any name. Before you let somebody in, ask them whether this is the address that their page shows.',
+      requested: (date: string) => `Asked on ${date}`,
+      admit: 'Let in',
+      admitTitle: (name: string) => `Let ${name} in under another name`,
+      refuse: 'Refuse',
       addText: 'This wallet may sign in from now on.',
       wallet: 'Wallet address',
       username: 'Name (optional)',
@@ -253,18 +260,36 @@ export const texts = {
     title: 'Sign in',
     againTitle: 'Sign in again',
     again: 'Your session has ended. Sign in to go on where you are.',
-    claim: 'This node has no owner yet. The first person who signs in with the claim code becomes the owner.',
+    welcome: 'Welcome to your new node',
+    welcomeText: 'It keeps your files, chats and programs on your own machine. The first account owns it.',
     claimCode: 'Claim code',
     claimHint: 'The node printed it when it started.',
-    hasClaim: 'I have a claim code',
+    claimMissing: 'Enter the claim code. With it, this account becomes the owner of the node.',
+    name: {
+      title: 'What is your name?',
+      explanation: 'The people of this node see it. You can change it later, on the page "Account".',
+      agree: 'Continue',
+      skip: 'Not now',
+    },
+    ask: {
+      title: 'Ask the owner to let you in',
+      explanation:
+        'Only people whom the owner has let in can use this node. Say who you are, so that the owner knows you.',
+      agree: 'Ask the owner',
+      back: 'Other ways to sign in',
+      sentTitle: 'The owner has your request',
+      sent: 'The owner sees your name and this address on the page "Node", under "Users". When the owner has let you in, sign in here.',
+      byHand:
+        'Only people whom the owner has let in can use this node. Send this address to the owner, who adds it on the page "Node", under "Users". Then sign in here.',
+      signIn: 'Sign in',
+      notYet: 'The owner has not let you in yet.',
+    },
     walletTitle: 'With the wallet of this browser',
     with: (name: string) => `Sign in with ${name}`,
     anyWallet: 'the wallet of this browser',
     inWallet: 'Confirm the sign-in in your wallet.',
     declined: 'You declined in your wallet. Nothing happened.',
     walletFailed: (reason: string) => `Your wallet refused: ${reason}`,
-    noWallet:
-      'A wallet is a program that keeps a key for you and signs in with it. This browser has no wallet. To use one, install the extension of an Ethereum wallet, such as MetaMask or Rabby, and reload this page. Or open this page in the browser of a wallet on your phone.',
     commandTitle: 'On the machine of the node',
     command:
       'With access to the machine, you need no wallet in a browser. This command makes a session for curl and scripts:',
@@ -353,7 +378,8 @@ export const texts = {
     name: 'Name',
     owner: 'owner of this node',
     newName: 'Your name',
-    nameHint: '3 to 30 lower case letters, digits, "-" and "_". The first character is a letter or a digit.',
+    nameHint:
+      'A name has 3 to 30 letters from a to z, digits, "-" and "_". It begins with a letter or a digit.',
     rename: 'Change the name',
     renamed: (name: string) => `Your name is ${name} now.`,
     wallet: 'Wallet',
@@ -362,10 +388,10 @@ export const texts = {
     hidden: 'hidden',
     save: 'Save as a file',
     key: {
-      title: 'Without a wallet',
-      intro:
-        'New here? This browser can make a key for you and keep it, protected by a password. You need nothing else.',
-      create: 'Create a key',
+      title: 'New here?',
+      intro: 'This browser makes a key and keeps it, protected by a password. You get a copy as a file.',
+      create: 'Create my account',
+      nameUse: 'The people of this node see it.',
       import: 'Import a key',
       importAndSignIn: 'Import and sign in',
       storageText:
@@ -386,7 +412,6 @@ export const texts = {
       copyText:
         'Store this key outside of this browser, such as in a password manager or on paper. You can import it at other devices and into wallets. Whoever has it can sign in as you.',
       yourKey: 'Your key',
-      addressText: 'If you do not own this node, its owner can let you in by the address of your key:',
       copied: 'I have stored it. Sign in',
       storedTitle: 'With the key of this browser',
       keptTitle: 'The key of this browser',

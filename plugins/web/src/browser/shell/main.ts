@@ -79,7 +79,7 @@ function Content(): VNode {
   if (current === undefined) return html`<main id="content"><p class="hint">${texts.shell.loading}</p></main>`
   if (current === null) {
     document.title = `${texts.signIn.title} · ${texts.product}`
-    return html`<main id="content" tabindex="-1" class="narrow"><h1>${texts.signIn.title}</h1><${SignIn} /></main>`
+    return html`<main id="content" tabindex="-1" class="narrow"><${SignIn} /></main>`
   }
   const page = shownPage.value
   if (page !== undefined) return html`<${PageHost} key=${page.name} page=${page} user=${current.user} />`

@@ -29,14 +29,14 @@ addEventListener('eip6963:announceProvider', (event) => {
 dispatchEvent(new Event('eip6963:requestProvider'))
 
 /** The wallets of this browser. Older ones are only in `window.ethereum`. */
-function wallets(): readonly Wallet[] {
+export function wallets(): readonly Wallet[] {
   const { ethereum } = window as { ethereum?: Provider }
   if (announced.value.length > 0 || ethereum === undefined) return announced.value
   return [{ id: 'ethereum', name: texts.signIn.anyWallet, icon: null, provider: ethereum }]
 }
 
 /** Signs in with an extension of the browser, or the browser of a wallet. */
-export const BrowserWallets: SignInMethod = ({ working, run, signIn }) => {
+export const BrowserWallets: SignInMethod = ({ isNew, working, run, signIn }) => {
   const start = ({ provider }: Wallet) =>
     run(async () => {
       const [address] = (await provider.request({ method: 'eth_requestAccounts' })) as string[]
@@ -46,17 +46,12 @@ export const BrowserWallets: SignInMethod = ({ working, run, signIn }) => {
       await signIn(address, sign)
     })
   const found = wallets()
-  if (found.length === 0) {
-    return html`<details>
-      <summary>${texts.signIn.walletTitle}</summary>
-      <p>${texts.signIn.noWallet}</p>
-    </details>`
-  }
+  if (found.length === 0) return null
   return html`<section>
     <h2>${texts.signIn.walletTitle}</h2>
     ${found.map(
       (wallet) => html`<p key=${wallet.id} class="choices">
-        <button type="button" class="main" disabled=${working} onClick=${() => start(wallet)}>
+        <button type="button" class=${isNew ? '' : 'main'} disabled=${working} onClick=${() => start(wallet)}>
           ${wallet.icon && html`<img src=${wallet.icon} alt="" width="20" height="20" />`}
           ${texts.signIn.with(wallet.name)}
         </button>

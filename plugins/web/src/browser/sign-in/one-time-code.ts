@@ -1,13 +1,15 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { html } from '../html.ts'
-import { accepted } from '../refusal.ts'
 import { texts } from '../texts.ts'
+import { post } from './post.ts'
 import type { SignInMethod } from './sign-in-method.ts'
 
 const text = texts.account.code
 
 /** Signs in with a code that the person made where they are signed in. */
-export const OneTimeCode: SignInMethod = ({ working, run }) => {
+export const OneTimeCode: SignInMethod = ({ isNew, working, run }) => {
+  // Nobody can have made a code yet.
+  if (isNew) return null
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const code = String(new FormData(event.target as HTMLFormElement).get('code') ?? '')
@@ -28,11 +30,7 @@ export const OneTimeCode: SignInMethod = ({ working, run }) => {
 
 /** @throws Refusal if the code is wrong, used or too old */
 async function signInWithCode(code: string): Promise<void> {
-  const post = async (path: string, body: object) => {
-    const headers = { 'content-type': 'application/json' }
-    return accepted(await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }))
-  }
   type Account = NodeAnswers['POST /auth/code/account']
-  const { uuid, address } = (await (await post('/auth/code/account', { code })).json()) as Account
+  const { uuid, address } = await post<Account>('/auth/code/account', { code })
   await post('/auth/code', { uuid, address, token: code })
 }

@@ -2,9 +2,10 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
-import { namePattern } from '../../name-pattern.ts'
+import { NameField } from '../../name-field.ts'
 import { reasonOf, request } from '../../request.ts'
 import { texts } from '../../texts.ts'
+import { userNameOf } from '../../user-name.ts'
 
 const text = texts.account
 
@@ -13,8 +14,9 @@ export function NameForm({ page, username }: { page: PageContext; username: Sign
   const fault = useSignal('')
   const rename = async (event: SubmitEvent) => {
     event.preventDefault()
-    const typed = new FormData(event.target as HTMLFormElement).get('username')
-    fault.value = ''
+    const typed = userNameOf(String(new FormData(event.target as HTMLFormElement).get('username')))
+    fault.value = typed === null ? text.nameHint : ''
+    if (typed === null) return
     try {
       const { user } = await request(page, 'PATCH /api/account', { body: { username: typed } })
       username.value = user.username
@@ -26,12 +28,7 @@ export function NameForm({ page, username }: { page: PageContext; username: Sign
   }
   return html`<section>
     <form onSubmit=${rename}>
-      <label>
-        ${text.newName}
-        <input name="username" defaultValue=${username.peek()} required pattern=${namePattern} title=${text.nameHint} autocomplete="off" autocapitalize="none" spellcheck=${false} aria-describedby="name-hint" />
-      </label>
-      <p class="hint" id="name-hint">${text.nameHint}</p>
-      <p class="fault" role="alert">${fault}</p>
+      <${NameField} value=${username.peek()} fault=${fault.value} hint=${text.nameHint} />
       <p class="choices"><button type="submit" class="main">${text.rename}</button></p>
     </form>
   </section>`

@@ -4,6 +4,7 @@ import { AddressText } from '../../address-text.ts'
 import { focusAtFirst } from '../../focus.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
+import { wallets } from '../browser-wallets.ts'
 import type { SignInMethod } from '../sign-in-method.ts'
 import { KeyCare, KeyText } from './key-care.ts'
 import { NewKeyForm } from './new-key-form.ts'
@@ -13,21 +14,24 @@ import { storedKey } from './stored-key.ts'
 const text = texts.account.key
 
 /** Signs in with a key that this browser keeps, encrypted with a password. */
-export const BrowserKey: SignInMethod = ({ working, run, signIn }) => {
+export const BrowserKey: SignInMethod = ({ isNew, working, run, signIn }) => {
   const stored = useSignal(storedKey())
   const form = useSignal<'create' | 'import' | null>(null)
   /** A key that was made just now, and of which the person has no copy yet. */
   const made = useSignal<Uint8Array | null>(null)
   const cancelled = useSignal(false)
+  /** The user name that a new person has chosen. */
+  const name = useSignal('')
   const signInWith = (key: Uint8Array) =>
-    run(() => signIn(addressOf(key), async (message) => signText(key, message)))
+    run(() => signIn(addressOf(key), async (message) => signText(key, message), name.value))
   const close = () => {
     stored.value = storedKey()
     form.value = null
     cancelled.value = true
   }
-  const takeNew = (key: Uint8Array) => {
+  const takeNew = (key: Uint8Array, username: string) => {
     const isCopied = form.value === 'import'
+    name.value = username
     close()
     if (isCopied) void signInWith(key)
     else made.value = key
@@ -42,8 +46,6 @@ export const BrowserKey: SignInMethod = ({ working, run, signIn }) => {
       <p>${text.copyText}</p>
       <${KeyText} value=${textOfKey(key)} hides />
       <p class="hint">${text.lossText}</p>
-      <p class="hint">${text.addressText}</p>
-      <${AddressText} value=${addressOf(key)} />
       <p class="choices">
         <button type="button" class="main" disabled=${working} onClick=${() => signInWith(key)}>${text.copied}</button>
       </p>
@@ -54,7 +56,6 @@ export const BrowserKey: SignInMethod = ({ working, run, signIn }) => {
     return html`<section>
       <h2>${imports ? text.import : text.create}</h2>
       <p>${text.storageText}</p>
-      ${!imports && html`<p>${text.lossText}</p>`}
       <${NewKeyForm} imports=${imports} onStored=${takeNew} onCancel=${close} />
     </section>`
   }
@@ -66,12 +67,13 @@ export const BrowserKey: SignInMethod = ({ working, run, signIn }) => {
       <${KeyCare} sealed=${stored.value} onForgotten=${close} />
     </section>`
   }
+  const isMain = isNew || wallets().length === 0
   return html`<section>
-    <h2>${text.title}</h2>
-    <p>${text.intro}</p>
+    ${!isNew && html`<h2>${text.title}</h2>`}
     <p class="choices">
-      <button type="button" onClick=${open('create')} ref=${cancelled.value ? focusAtFirst : undefined}>${text.create}</button>
-      <button type="button" onClick=${open('import')}>${text.import}</button>
+      <button type="button" class=${isMain ? 'main' : ''} onClick=${open('create')} ref=${cancelled.value ? focusAtFirst : undefined}>${text.create}</button>
     </p>
+    <p class="hint">${text.intro}</p>
+    <p class="choices"><button type="button" onClick=${open('import')}>${text.import}</button></p>
   </section>`
 }

@@ -4,7 +4,9 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { focusAtFirst } from '../../focus.ts'
 import { html } from '../../html.ts'
+import { NameField } from '../../name-field.ts'
 import { texts } from '../../texts.ts'
+import { userNameOf } from '../../user-name.ts'
 import { sealKey } from './sealed-key.ts'
 import { storedKey, storeKey } from './stored-key.ts'
 
@@ -14,8 +16,8 @@ const minPasswordLength = 10
 interface NewKeyFormProps {
   /** Whether the person has a key. Otherwise the form makes one. */
   readonly imports: boolean
-  /** Called with the key when it is stored. */
-  onStored(key: Uint8Array): void
+  /** Called with the key when it is stored, and with the user name of a new person; it is empty for an imported key. */
+  onStored(key: Uint8Array, username: string): void
   onCancel(): void
 }
 
@@ -24,6 +26,7 @@ const text = texts.account.key
 /** Asks for a password, and stores a new or an imported key with it. */
 export function NewKeyForm({ imports, onStored, onCancel }: NewKeyFormProps): VNode {
   const fault = useSignal('')
+  const nameFault = useSignal('')
   const isWorking = useSignal(false)
   const field = useRef<HTMLInputElement>(null)
   const takeFile = async ({ target }: Event) => {
@@ -37,8 +40,10 @@ export function NewKeyForm({ imports, onStored, onCancel }: NewKeyFormProps): VN
       String(data.get(name) ?? ''),
     )
     const key = imports ? readKey(typed) : newKey()
+    const username = imports ? '' : userNameOf(String(data.get('username')))
+    nameFault.value = username === null ? texts.account.nameHint : ''
     fault.value = faultOf(key, password, repeated)
-    if (key === null || fault.value !== '') return
+    if (key === null || username === null || fault.value !== '') return
     isWorking.value = true
     try {
       const sealed = await sealKey(key, password)
@@ -49,11 +54,11 @@ export function NewKeyForm({ imports, onStored, onCancel }: NewKeyFormProps): VN
       fault.value = text.notStored
     }
     isWorking.value = false
-    if (fault.value === '') onStored(key)
+    if (fault.value === '') onStored(key, username)
   }
-  const password = (label: string, name: string, isFirst: boolean) => html`<label>
+  const password = (label: string, name: string) => html`<label>
     ${label}
-    <input type="password" name=${name} autocomplete="new-password" required ref=${isFirst ? focusAtFirst : undefined} />
+    <input type="password" name=${name} autocomplete="new-password" required />
   </label>`
   return html`<form onSubmit=${submit}>
     ${
@@ -73,9 +78,10 @@ export function NewKeyForm({ imports, onStored, onCancel }: NewKeyFormProps): VN
         </label>
         <label>${text.keyFile}<input type="file" onChange=${takeFile} /></label>`
     }
-    ${password(text.newPassword, 'password', !imports)}
+    ${!imports && html`<${NameField} fault=${nameFault.value} hint=${text.nameUse} focused />`}
+    ${password(text.newPassword, 'password')}
     <p class="hint">${text.passwordHint(minPasswordLength)}</p>
-    ${password(text.repeat, 'repeat', false)}
+    ${password(text.repeat, 'repeat')}
     <p class="fault" role="alert">${fault}</p>
     <p class="hint" role="status">${isWorking.value && text.encrypting}</p>
     <p class="buttons">

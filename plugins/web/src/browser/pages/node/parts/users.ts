@@ -3,11 +3,13 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
+import { Field } from '../../../field.ts'
 import { html } from '../../../html.ts'
-import { namePattern } from '../../../name-pattern.ts'
 import { ask } from '../../../questions.ts'
+import { Refusal } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
+import { userNameOf } from '../../../user-name.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
 import { dateText } from '../times.ts'
@@ -39,6 +41,7 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
     await users.refresh()
   }
   return html`
+    <${AccessRequests} page=${page} onAdmitted=${() => users.refresh()} />
     <${AddUser} page=${page} onAdded=${() => users.refresh()} />
     <${PolledState} of=${users} />
     <ul class="rows" aria-label=${words.list}>
@@ -73,50 +76,118 @@ function stateOf({ owner, added, disabled, deletionDue }: Account): string {
   return added === null ? '' : words.byHand
 }
 
+type OpenRequest = NodeAnswers['GET /api/access-requests']['requests'][number]
+
+/** The people who ask for admission. Nothing is shown if there are none, or if the node takes no requests. */
+function AccessRequests({ page, onAdmitted }: { page: PageContext; onAdmitted: () => Promise<void> }) {
+  const words = texts.node.users
+  const requests = usePolled<readonly OpenRequest[]>(page, {
+    load: async (get) => {
+      const { requests: areTaken } = await get('GET /api/web/sign-in')
+      return areTaken ? (await get('GET /api/access-requests')).requests : []
+    },
+    pauseMs: () => 15_000,
+  })
+  const close = async (wallet: string) => {
+    await request(page, 'DELETE /api/access-requests/{wallet}', { names: { wallet } })
+    await requests.refresh()
+  }
+  const add = async (wallet: string, username: string) => {
+    const { user } = await request(page, 'POST /api/users', { body: { wallet, username } })
+    page.notice(words.added(user.username))
+  }
+  /** Lets a person in. If somebody else has the name, the owner chooses another one. */
+  const admit = async ({ wallet, username }: OpenRequest) => {
+    const reason = await add(wallet, username).then(() => null, toConflict)
+    if (reason !== null) {
+      const title = words.admitTitle(username)
+      const check = async (typed: string) => {
+        const name = userNameOf(typed)
+        return name === null ? texts.account.nameHint : add(wallet, name).then(() => null, reasonOf)
+      }
+      const field = { label: texts.account.name, value: username }
+      if ((await ask({ title, text: reason, field, agree: words.admit, check })) === null) return
+    }
+    await close(wallet)
+    await onAdmitted()
+  }
+  const open = requests.value.value ?? []
+  if (open.length === 0) return null
+  return html`<section class="requests">
+    <h3>${words.requests}</h3>
+    <p class="hint">${words.requestsText}</p>
+    <ul class="rows" aria-label=${words.requests}>
+      ${open.map((asked) => {
+        const { wallet, username, requested } = asked
+        const label = (text: string) => texts.node.of(text, username)
+        return html`<li key=${wallet}>
+          <div>
+            <strong>${username}</strong> <span class="state">${words.requested(dateText(requested))}</span>
+            <p class="hint">${wallet}</p>
+          </div>
+          <span class="actions">
+            <${Action} page=${page} main label=${label(words.admit)} run=${() => admit(asked)}>${words.admit}<//>
+            <${Action} page=${page} label=${label(words.refuse)} run=${() => close(wallet)}>${words.refuse}<//>
+          </span>
+        </li>`
+      })}
+    </ul>
+  </section>`
+}
+
+/** @returns the reason of a refusal that another name may mend */
+function toConflict(error: unknown): string {
+  if (error instanceof Refusal && error.status === 409) return error.message
+  throw error
+}
+
 /** The typed values stay while another part or page is shown. */
 const typed = { wallet: signal(''), username: signal('') }
-const fault = signal('')
+const noFaults = { wallet: '', username: '', form: '' }
+const faults = signal(noFaults)
 
 function AddUser({ page, onAdded }: { page: PageContext; onAdded: () => Promise<void> }): VNode {
   const words = texts.node.users
-  const first = useRef<HTMLInputElement>(null)
+  const form = useRef<HTMLFormElement>(null)
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    fault.value = ''
-    const [wallet, username] = [typed.wallet.value.trim(), typed.username.value.trim()]
+    const [wallet, name] = [typed.wallet.value.trim(), typed.username.value.trim()]
+    const username = name === '' ? undefined : userNameOf(name)
+    faults.value = username === null ? { ...noFaults, username: texts.account.nameHint } : noFaults
+    if (username === null) return
     try {
-      const body = { wallet, ...(username !== '' && { username }) }
+      const body = { wallet, ...(username !== undefined && { username }) }
       const { user } = await request(page, 'POST /api/users', { body })
       typed.wallet.value = ''
       typed.username.value = ''
       page.notice(words.added(user.username))
       await onAdded()
+      form.current?.querySelector('input')?.focus()
     } catch (error) {
-      fault.value = reasonOf(error)
+      faults.value = { ...noFaults, [placeOf(error)]: reasonOf(error) }
     }
-    first.current?.focus()
   }
-  const field = (name: keyof typeof typed, label: string) => html`<label>
-    ${label}
-    <input
-      ref=${name === 'wallet' ? first : null}
-      name=${name}
-      value=${typed[name].value}
-      required=${name === 'wallet'}
-      pattern=${name === 'username' ? namePattern : undefined}
-      title=${name === 'username' ? texts.account.nameHint : undefined}
-      autocomplete="off"
-      spellcheck=${false}
-      onInput=${({ target }: InputEvent) => {
-        typed[name].value = (target as HTMLInputElement).value
-      }}
-    />
-  </label>`
-  return html`<form class="add" onSubmit=${submit}>
+  const fieldOf = (name: keyof typeof typed) => ({
+    name,
+    value: typed[name].value,
+    fault: faults.value[name],
+    onInput: ({ target }: InputEvent) => {
+      typed[name].value = (target as HTMLInputElement).value
+    },
+  })
+  return html`<form class="add" ref=${form} onSubmit=${submit}>
     <h3>${words.add}</h3>
     <p class="hint">${words.addText}</p>
-    ${field('wallet', words.wallet)} ${field('username', words.username)}
-    <p class="fault" role="alert">${fault.value}</p>
+    <${Field} label=${words.wallet} required autocomplete="off" spellcheck=${false} ...${fieldOf('wallet')} />
+    <${Field} label=${words.username} autocomplete="off" spellcheck=${false} ...${fieldOf('username')} />
+    <p class="fault" role="alert">${faults.value.form}</p>
     <button type="submit" class="main">${words.add}</button>
   </form>`
+}
+
+/** Returns the place of the reason: the node has refused the wallet, or the name since somebody has it. */
+function placeOf(error: unknown): keyof typeof noFaults {
+  if (!(error instanceof Refusal)) return 'form'
+  if (error.status === 400) return 'wallet'
+  return error.status === 409 && typed.username.value !== '' ? 'username' : 'form'
 }
