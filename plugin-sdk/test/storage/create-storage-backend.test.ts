@@ -214,6 +214,45 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
   }
 })
 
+test('what the caller of a change knows is not asked again, and conditions hold for it', async (t) => {
+  for (const atomicConditions of [false, true]) {
+    const asked: string[] = []
+    const driver = new PaperDriver()
+    const stat: PaperDriver['stat'] = async (path) => {
+      asked.push(path)
+      return PaperDriver.prototype.stat.call(driver, path)
+    }
+    const backend = createStorageBackend(Object.assign(driver, { supports: { atomicConditions } }))
+    const source = await backend.write('/file', chunks(Buffer.from('x')))
+    Object.assign(driver, {
+      stat,
+      commit: async (...[path, bytes, options]: Parameters<PaperDriver['commit']>) => {
+        await options.beforeCommit({ revision: 'new', ...(atomicConditions && { replaced: null }) })
+        driver.put(path, bytes, 'new')
+        return PaperDriver.prototype.stat.call(driver, path)
+      },
+    })
+    const known = { source, destination: null }
+    await backend.makeDirectory('/folder', { known })
+    await backend.write('/folder/written', chunks(), { known })
+    await backend.copy?.('/file', '/folder/copy', { known })
+    await backend.move('/file', '/folder/moved', { known })
+    await backend.remove('/folder/moved', { known })
+    t.strictSame(asked, [])
+    if (atomicConditions) continue
+    const taken = { known: { destination: source } }
+    await t.rejects(backend.write('/x', chunks(), { ...taken, ifAbsent: true }), {
+      code: 'PRECONDITION_FAILED',
+    })
+    await t.rejects(backend.makeDirectory('/x', taken), { code: 'CONFLICT' })
+    await t.rejects(backend.move('/folder/copy', '/x', taken), { code: 'CONFLICT' })
+    await t.rejects(backend.remove('/x', { known: { source }, ifRevision: 'another' }), {
+      code: 'PRECONDITION_FAILED',
+    })
+    t.strictSame(asked, ['/folder/copy'], 'only what is not known is asked')
+  }
+})
+
 test('a copy whose source changes before its last step, or whose driver hides an error, fails', async (t) => {
   const driver = new PaperDriver()
   const backend = createStorageBackend(
