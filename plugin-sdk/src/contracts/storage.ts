@@ -35,7 +35,7 @@ export interface StorageConditions {
 }
 
 /**
- * What the caller of a change has just asked of the storage. Nothing else may change these paths until the change has ended. A backend
+ * The entries that the caller of a change has just asked the storage for. Nothing else may change these paths until the change has ended. A backend
  * without `supports.atomicConditions` does not ask again, so each request to a server is made once. Others check as always.
  */
 export interface StorageKnowledge {

@@ -32,7 +32,7 @@ interface CopiedPaths {
   readonly copy: UserPath
   /** The final path of the copy. */
   readonly destination: UserPath
-  /** What is at the path of the copy; null if there is nothing. */
+  /** The entry at the path of the copy; null if there is none. */
   readonly replaced: StorageEntry | null
 }
 

@@ -62,7 +62,7 @@ interface CopyDetails {
   /** When the file was created. */
   readonly created: Date
   readonly staging: StagingStep | undefined
-  /** What the caller knows of the path. */
+  /** The entry at the path, if the caller knows it. */
   readonly known: Pick<StorageKnowledge, 'destination'>
 }
 

@@ -2,7 +2,6 @@ import t from 'tap'
 import { countingBackend } from '../fixtures/counting-backend.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
 
-/** What a storage is asked for one request of a user, at most. A remote storage takes some 30 ms for each. */
 t.test('no request asks a storage for the same thing twice', async (t) => {
   const counting = countingBackend()
   const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins: [counting.plugin] })
