@@ -8,6 +8,7 @@ import sdk from '@nodekeep/plugin-sdk/package.json' with { type: 'json' }
 import semver from 'semver'
 import { messageOf, stackOf } from '../errors/error-text.ts'
 import { duration, PluginFailure } from './failure.ts'
+import './own-sdk.ts'
 import type { PluginManifest } from './plugin-manifest.ts'
 
 /** The version of the SDK that this kernel implements. */
