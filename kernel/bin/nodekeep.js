@@ -6,8 +6,8 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const noSupervisor =
-  'The supervisor and the service are in the package "@nodekeep/update", which is not installed beside this kernel. Without it, run "nodekeep start".'
+const notInstalled =
+  'The supervisor, the service, and the commands that add and remove plugins are in the package "@nodekeep/update", which is not installed beside this kernel. Without it, run "nodekeep start".'
 const runtime = new URL('../../runtime.js', import.meta.url)
 const isCheckout = !existsSync(new URL('../dist/', import.meta.url)) && existsSync(runtime)
 
@@ -66,7 +66,7 @@ async function runCommand() {
   if (args[0] === 'supervise' && !args.includes('--describe')) return supervise(args)
   const { run, failCommand } = await import('#command-line')
   try {
-    await run(args, await serviceCommands(args))
+    await run(args, await otherCommands(args))
   } catch (error) {
     await failCommand(explained(error), args)
   }
@@ -84,20 +84,25 @@ async function supervise(args) {
   }
 }
 
-/** Returns what makes the command for systemd. Other commands do not need the package that has it, nor one that fits. */
-async function serviceCommands(args) {
+/** Returns what makes the commands of the package that has them. Other commands do not need it, nor one that fits. */
+async function otherCommands(args) {
   try {
-    return [(await import('@nodekeep/update/service')).serviceCommand]
+    const [{ serviceCommand }, { pluginsCommand }] = await Promise.all([
+      import('@nodekeep/update/service'),
+      import('@nodekeep/update/plugins'),
+    ])
+    return [serviceCommand, pluginsCommand]
   } catch (error) {
-    if (args[0] === 'service') throw error
+    const [command, subcommand] = args
+    if (command === 'service' || (command === 'plugins' && subcommand !== 'list')) throw error
     return []
   }
 }
 
-/** Explains that the package with the supervisor is not installed. A file that is missing in it is another error. */
+/** Explains that the package with such a command is not installed. A file that is missing in it is another error. */
 function explained(error) {
   const isMissing = error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes("'@nodekeep/update'")
-  return isMissing ? new Error(noSupervisor, { cause: error }) : error
+  return isMissing ? new Error(notInstalled, { cause: error }) : error
 }
 
 /** Returns a folder that only this user can write to, whatever the umask; `null` for a user without a home folder. */

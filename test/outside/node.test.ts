@@ -1,7 +1,9 @@
 import { once } from 'node:events'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Program, startProgram } from '../run/command.ts'
+import { packedPlugin } from '../update/registry.ts'
 import { wat } from '../wasm/wat.ts'
 import { consumerForTest } from './consumer.ts'
 
@@ -51,6 +53,23 @@ t.test('a node starts from the packages, runs programs, and stops', { timeout },
 
   node.kill('SIGTERM')
   t.strictSame(await ended, [0, null])
+})
+
+t.test('a plugin is added to a node of packages', { timeout }, async (t) => {
+  const nodekeep = join(consumer.folder, 'node_modules/.bin/nodekeep')
+  const folder = join(consumer.folder, 'added')
+  await mkdir(folder)
+  const [tarball, file] = [join(folder, 'threaded.tgz'), join(folder, 'nodekeep.json')]
+  await writeFile(tarball, await packedPlugin())
+  await writeFile(file, '{ "extends": "nodekeep:default" }')
+  const options = ['--config', file, '--data', join(folder, 'data')]
+  const printed = await consumer.run(nodekeep, 'plugins', 'add', tarball, '--yes', ...options)
+  t.match(printed, 'route GET /threaded/word: for signed-in users')
+  t.match(JSON.parse(await readFile(file, 'utf8')), {
+    extends: 'nodekeep:default',
+    plugins: { threaded: { from: /^\.\/data\/added-plugins\/threaded/, required: false } },
+  })
+  t.match(await consumer.run(nodekeep, 'config', 'check', ...options), 'is valid')
 })
 
 /** Returns the address that a node prints when it listens. */

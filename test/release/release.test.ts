@@ -21,6 +21,7 @@ import { promisify } from 'node:util'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { root } from '../run/command.ts'
+import { packedPlugin } from '../update/registry.ts'
 import { wat } from '../wasm/wat.ts'
 import { serviceOf } from './installed-service.ts'
 import { packedForTest } from './pack.ts'
@@ -148,6 +149,17 @@ t.test('the command works through a symbolic link, from any folder', async (t) =
 t.test('every plugin of the release starts', async (t) => {
   const data = join(work, 'checked')
   await t.resolves(run(nodekeep, ['config', 'check', '--deep', '--data', data], { env, cwd: work }))
+})
+
+t.test('a plugin is added to a node of the release, on a machine without a home folder', async (t) => {
+  const folder = join(work, 'added')
+  await mkdir(folder)
+  await writeFile(join(folder, 'threaded.tgz'), await packedPlugin())
+  const at = { env, cwd: folder }
+  const { stdout } = await run(nodekeep, ['plugins', 'add', 'threaded.tgz', '--yes'], at)
+  t.match(stdout, 'route GET /threaded/word: for signed-in users')
+  const listed = await run(nodekeep, ['plugins', 'list'], at)
+  t.match(listed.stdout, 'threaded  ready to start')
 })
 
 t.test('service install writes a service whose launcher runs the node', async (t) => {

@@ -1,3 +1,4 @@
+import type { CommandContext } from '@nodekeep/plugin-sdk'
 import { Command, CommanderError } from 'commander'
 import { kernelVersion } from '../system/kernel-version.ts'
 import { suggest } from '../validation/suggestion.ts'
@@ -11,10 +12,12 @@ import { superviseCommand } from './commands/supervise.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
 import type { CommandProcess } from './common/command-process.ts'
-import { printLines } from './common/print-lines.ts'
 
-/** Makes a command, which prints with the given function. */
-type OtherCommand = (print: (lines: readonly string[]) => void) => Command
+/** The parts of a terminal that a command of another package uses. With `asJson`, its lists are JSON. */
+type MakeTerminal = (asJson: boolean) => Promise<Pick<CommandContext, 'output' | 'confirm'>>
+
+/** Makes a command. If there is one with its name, its subcommands are added to that. */
+type OtherCommand = (terminal: MakeTerminal) => Command
 
 /**
  * Runs the command line. The action of a command is loaded when it is called, since loading takes most of the time.
@@ -62,7 +65,6 @@ function createProgram(others: readonly OtherCommand[], process: CommandProcess)
     .configureHelp({ showGlobalOptions: true })
   program.addCommand(startCommand(), { isDefault: true })
   program.addCommand(superviseCommand())
-  for (const create of others) program.addCommand(create((lines) => printLines(lines, process.stdout)))
   program.addCommand(statusCommand(process))
   program.addCommand(configCommand(process))
   program.addCommand(pluginsCommand(process))
@@ -70,6 +72,7 @@ function createProgram(others: readonly OtherCommand[], process: CommandProcess)
   program.addCommand(userCommand(process))
   program.addCommand(tokenCommand(process))
   program.addCommand(completionCommand(process))
+  for (const create of others) addOther(program, create(terminalOf(process)))
   unify(program, process)
   program.helpCommand('help [command]', 'print the help of a command')
   program.addHelpText(
@@ -87,6 +90,23 @@ Examples:
 the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST and so on.`,
   )
   return program
+}
+
+function addOther(program: Command, other: Command): void {
+  const group = program.commands.find((command) => command.name() === other.name())
+  if (group === undefined) program.addCommand(other)
+  else for (const subcommand of other.commands) group.addCommand(subcommand)
+}
+
+function terminalOf(process: CommandProcess): MakeTerminal {
+  return async (asJson) => {
+    const { askOnTerminal, outputOnTerminal } = await import('./actions/command-terminal.ts')
+    const { signal } = new AbortController()
+    return {
+      output: outputOnTerminal(asJson, process),
+      confirm: (question) => askOnTerminal(question, signal, process),
+    }
+  }
 }
 
 /**

@@ -9,6 +9,7 @@ import semver from 'semver'
 import { messageOf, stackOf } from '../errors/error-text.ts'
 import { frameIn } from '../faults/fault-context.ts'
 import { duration, PluginFailure } from './failure.ts'
+import './own-sdk.ts'
 import type { PluginManifest } from './plugin-manifest.ts'
 
 /** The version of the SDK that this kernel implements. */

@@ -43,11 +43,16 @@ export async function check(
     const { configuration, records } = inspection
     const enabled = records.all.filter(({ state }) => state !== 'disabled').length
     const blocked = records.all.filter(({ state }) => state === 'blocked')
-    const warnings = deep === true ? await checkByTrial(options, process) : []
+    const trial = deep === true ? await checkByTrial(options, process) : null
+    const warnings = trial?.warnings ?? []
     if (json === true) {
       const reasons = blocked.map(({ id, reason }) => ({ id, reason }))
       const { file } = configuration
-      printJson({ valid: true, file, problems, optional, blocked: reasons, warnings }, process.stdout)
+      const plugins = trial === null ? {} : { plugins: trial.plugins }
+      printJson(
+        { valid: true, file, problems, optional, blocked: reasons, warnings, ...plugins },
+        process.stdout,
+      )
       return
     }
     const file = configuration.file ?? 'The configuration'

@@ -6,6 +6,7 @@ import { refuse } from '../../configuration/error.ts'
 import { createLogger } from '../../log/logger.ts'
 import { Secrets } from '../../log/secrets.ts'
 import { startOnTrial } from '../../node.ts'
+import type { PluginDescription } from '../../plugins/describe-plugin.ts'
 import { findPluginFolders } from '../../plugins/installed-plugins.ts'
 import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
@@ -16,13 +17,13 @@ import { readConfiguration } from './read-configuration.ts'
  * mounts without a backend, names and routes that two plugins want, and plugins that fail in their setup. The data of the node
  * and the folders of its plugins stay as they are, and a running node may use them meanwhile.
  *
- * @returns the warnings of the start
+ * @returns the warnings of the start, and the plugins as they were up
  * @throws ConfigurationError, or BootFailure, with what would fail
  */
 export async function checkByTrial(
   options: ConfigurationOptions,
   process: CommandProcess,
-): Promise<string[]> {
+): Promise<{ readonly warnings: readonly string[]; readonly plugins: readonly PluginDescription[] }> {
   const data = await mkdtemp(join(tmpdir(), 'nodekeep-check-'))
   try {
     const warnings: string[] = []
@@ -33,12 +34,13 @@ export async function checkByTrial(
     const log = createLogger({ level: 'warn', format: 'json', secrets, destination })
     const configuration = await movedInto(data, await readConfiguration({ ...options, data }, process))
     const trial = await startOnTrial({ configuration, log, secrets }, null)
-    const failed = trial.plugins().filter(({ state }) => state === 'failed' || state === 'degraded')
+    const plugins = trial.plugins()
+    const failed = plugins.filter(({ state }) => state === 'failed' || state === 'degraded')
     await trial.stop()
     refuse(
       failed.map(({ id, configuredAt, state, reason }) => `"${id}" (${configuredAt}) is ${state}: ${reason}`),
     )
-    return warnings
+    return { warnings, plugins }
   } finally {
     await rm(data, { recursive: true, force: true })
   }

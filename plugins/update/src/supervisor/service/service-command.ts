@@ -4,8 +4,18 @@ import { defaultService } from './service-unit.ts'
 
 const actions = () => import('./service.ts')
 
-/** `nodekeep service install|uninstall` */
-export function serviceCommand(printLines: PrintLines): Command {
+/**
+ * `nodekeep service install|uninstall`
+ *
+ * @param terminal makes the terminal of a command
+ */
+export function serviceCommand(
+  terminal: (asJson: boolean) => Promise<{ readonly output: { lines(...lines: readonly string[]): void } }>,
+): Command {
+  const printLines = async (): Promise<PrintLines> => {
+    const { output } = await terminal(false)
+    return (lines) => output.lines(...lines)
+  }
   const command = new Command('service').description('let systemd run the node of an unpacked release')
   const install = new Command('install')
     .description('write the unit, the launcher and a copy of this release, and say what to run then')
@@ -18,11 +28,11 @@ export function serviceCommand(printLines: PrintLines): Command {
     )
     .option('--print', 'print the unit, and write nothing')
     .addOption(rootOption())
-    .action(async (options) => (await actions()).install(options, printLines))
+    .action(async (options) => (await actions()).install(options, await printLines()))
   const uninstall = new Command('uninstall')
     .description('remove what "install" has written, except the configuration; the data stays too')
     .addOption(rootOption())
-    .action(async (options) => (await actions()).uninstall(options, printLines))
+    .action(async (options) => (await actions()).uninstall(options, await printLines()))
   return command.addCommand(install).addCommand(uninstall)
 }
 
