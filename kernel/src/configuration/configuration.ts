@@ -1,9 +1,11 @@
 import { dirname, resolve } from 'node:path'
+import { filePathKeyword } from '@nodekeep/plugin-sdk/host'
 import type { TObject } from 'typebox'
 import { messageOf } from '../errors/error-text.ts'
 import { type JsonSchema, jsonSchema, secretsIn } from '../validation/json-schema.ts'
 import { readVariables, variablesOf } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'
+import { makePathsAbsolute, type PathFolders } from './file-paths.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { type KernelSections, readKernelSections, type ServiceChoice } from './kernel-sections.ts'
 import { type ConfigurationSources, readLayers, type WrittenLayers } from './layers.ts'
@@ -82,6 +84,7 @@ export class Configuration {
     this.#schemas.set(name, rules)
     const merged = this.#merged(name, rules)
     const { value, problems } = this.#resolve(name, merged.tree, rules)
+    makePathsAbsolute(value, merged.tree, rules, this.#pathFolders())
     for (const secret of secretsIn(value, rules)) this.#secrets.add(secret)
     refuse([...merged.problems, ...problems])
     return value
@@ -90,11 +93,13 @@ export class Configuration {
   /**
    * Returns the paths that keys of a section set, without the schema of the section: all other keys are ignored.
    *
-   * @returns the paths as they are written, by key; a key that no layer sets is missing
+   * @returns the absolute paths, by key; a key that no layer sets is missing
    * @throws ConfigurationError with all problems of these keys
    */
   paths(name: string, keys: readonly string[]): ReadonlyMap<string, string> {
-    const properties = Object.fromEntries(keys.map((key) => [key, { type: 'string', minLength: 1 }]))
+    const properties = Object.fromEntries(
+      keys.map((key) => [key, { type: 'string', minLength: 1, [filePathKeyword]: true }]),
+    )
     const rules: JsonSchema = { type: 'object', properties }
     const section = this.#merged(name, rules).tree
     const written = keys.flatMap((key) => {
@@ -104,6 +109,7 @@ export class Configuration {
     const tree: Tree = { kind: 'branch', entries: new Map(written), origin: section.origin }
     const { value, problems } = this.#resolve(name, tree, rules)
     refuse(problems)
+    makePathsAbsolute(value, tree, rules, this.#pathFolders())
     return new Map(Object.entries(value as Record<string, string>))
   }
 
@@ -154,6 +160,10 @@ export class Configuration {
   /** Returns every secret of the sections that `section` was called for, so that the log can remove it. */
   secretValues(): string[] {
     return [...this.#secrets]
+  }
+
+  #pathFolders(): PathFolders {
+    return { workingDirectory: this.#sources.workingDirectory, data: this.kernel.data }
   }
 
   #merged(name: string, schema: JsonSchema): { tree: Tree; problems: readonly string[] } {
