@@ -36,7 +36,7 @@ export function userPathOf(path: string, mounts: readonly UserMount[]): UserPath
   return isHidden ? null : { uuid: within.slice(0, slash), path: seen, mount }
 }
 
-/** What is wanted of the files of users in a backup. */
+/** An order for the files of users in a backup. */
 export type UserFilesOrder =
   | {
       readonly kind: 'find'
@@ -54,7 +54,7 @@ export type UserFilesOrder =
     }
 
 /** A file or a folder of a user in a backup. */
-export interface FoundUserFile {
+interface FoundUserFile {
   readonly userUuid: string
   readonly username: string
   readonly path: string
@@ -64,7 +64,7 @@ export interface FoundUserFile {
   readonly modified: Date
 }
 
-/** What was unpacked: a file or a folder, which lies in the folder under `name`. */
+/** The file or the folder that was unpacked. It lies in the folder under `name`. */
 export interface ExtractedUserFile {
   readonly userUuid: string
   readonly username: string
