@@ -128,6 +128,7 @@ test('a relative path of a plugin starts at the folder of the file that names it
   t.equal(await certificate('./cert.pem'), join(folder, 'sub', 'cert.pem'))
   t.equal(await certificate('/etc/cert.pem'), '/etc/cert.pem')
   t.equal(
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration replaces it
     await certificate('${NAME}', { environment: { NAME: 'cert.pem' } }),
     join(folder, 'sub', 'cert.pem'),
   )
