@@ -1,11 +1,10 @@
 import { dirname, resolve } from 'node:path'
-import { filePathKeyword } from '@nodekeep/plugin-sdk/host'
 import type { TObject } from 'typebox'
 import { messageOf } from '../errors/error-text.ts'
 import { type JsonSchema, jsonSchema, secretsIn } from '../validation/json-schema.ts'
 import { readVariables, variablesOf } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'
-import { makePathsAbsolute, type PathFolders } from './file-paths.ts'
+import { makePathsAbsolute, type PathFolders, withPaths } from './file-paths.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { type KernelSections, readKernelSections, type ServiceChoice } from './kernel-sections.ts'
 import { type ConfigurationSources, readLayers, type WrittenLayers } from './layers.ts'
@@ -77,14 +76,15 @@ export class Configuration {
    * Returns a plugin's section: merged from all layers, with defaults, validated. Each call returns a copy.
    *
    * @param schema a TypeBox object; `null` for a plugin without configuration, for which every key is an error
+   * @param folders the keys that name folders, which are paths whatever the schema says of them
    * @throws ConfigurationError with all problems of the section
    */
-  section(name: string, schema: TObject | null): unknown {
+  section(name: string, schema: TObject | null, folders: Iterable<string> = []): unknown {
     const rules = schema === null ? noKeys : jsonSchema(schema)
     this.#schemas.set(name, rules)
     const merged = this.#merged(name, rules)
     const { value, problems } = this.#resolve(name, merged.tree, rules)
-    makePathsAbsolute(value, merged.tree, rules, this.#pathFolders())
+    makePathsAbsolute(value, merged.tree, withPaths(rules, folders), this.#pathFolders())
     for (const secret of secretsIn(value, rules)) this.#secrets.add(secret)
     refuse([...merged.problems, ...problems])
     return value
@@ -97,9 +97,7 @@ export class Configuration {
    * @throws ConfigurationError with all problems of these keys
    */
   paths(name: string, keys: readonly string[]): ReadonlyMap<string, string> {
-    const properties = Object.fromEntries(
-      keys.map((key) => [key, { type: 'string', minLength: 1, [filePathKeyword]: true }]),
-    )
+    const properties = Object.fromEntries(keys.map((key) => [key, { type: 'string', minLength: 1 }]))
     const rules: JsonSchema = { type: 'object', properties }
     const section = this.#merged(name, rules).tree
     const written = keys.flatMap((key) => {
@@ -109,7 +107,7 @@ export class Configuration {
     const tree: Tree = { kind: 'branch', entries: new Map(written), origin: section.origin }
     const { value, problems } = this.#resolve(name, tree, rules)
     refuse(problems)
-    makePathsAbsolute(value, tree, rules, this.#pathFolders())
+    makePathsAbsolute(value, tree, withPaths(rules, keys), this.#pathFolders())
     return new Map(Object.entries(value as Record<string, string>))
   }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { filePathKeyword } from '@nodekeep/plugin-sdk/host'
 import { childSchema, isFilePath, type JsonSchema } from '../validation/json-schema.ts'
 import { type Origin, originAt, type Path, type Tree } from './tree.ts'
 
@@ -21,6 +22,12 @@ export function absolutePath(path: string, origin: Origin | undefined, folders: 
   if (origin?.kind === 'inline') return before
   const absolute = resolve(origin?.kind === 'file' ? dirname(origin.file) : workingDirectory, path)
   return data !== null && !existsSync(absolute) && existsSync(before) ? before : absolute
+}
+
+/** Returns a schema that marks further keys as paths. */
+export function withPaths(schema: JsonSchema, keys: Iterable<string>): JsonSchema {
+  const marked = [...keys].map((key) => [key, { ...childSchema(schema, key), [filePathKeyword]: true }])
+  return { ...schema, properties: { ...(schema.properties as object), ...Object.fromEntries(marked) } }
 }
 
 /** Makes the paths of a section absolute, in place: the texts that its schema marks as paths. */

@@ -125,6 +125,21 @@ test('a relative path of a plugin starts at the folder of the file that names it
     t.equal(tls.name, 'cert.pem', 'a text is no path')
     return tls.cert
   }
+  const folders = await load(folder, {
+    files: {
+      'node.json': '{ "extends": "sub/b.json", "plugins": { "x": true } }',
+      'sub/b.json': '{ "x": { "root": "r" } }',
+    },
+  })
+  const root = Type.Object({ root: Type.String() })
+  const expected = join(folder, 'sub', 'r')
+  t.strictSame(
+    folders.section('x', root, ['root']),
+    { root: expected },
+    'a folder that the manifest declares',
+  )
+  t.strictSame(folders.section('x', root), { root: 'r' })
+  t.strictSame([...folders.paths('x', ['root'])], [['root', expected]])
   t.equal(await certificate('./cert.pem'), join(folder, 'sub', 'cert.pem'))
   t.equal(await certificate('/etc/cert.pem'), '/etc/cert.pem')
   t.equal(

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test, test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
@@ -162,6 +162,13 @@ test('one file or folder comes out of a backup on the command line', async (t) =
   const opened = ['--out', 'opened', '--key', 'recovery.key']
   t.match(await run(node, 'extract', encrypted, '/notes/a.txt', ...uuid, ...opened), { code: 0 })
   t.equal(written('opened/a.txt'), 'of ada')
+
+  const overHttp = { filename: basename(encrypted), text: 'a.txt' }
+  t.equal((await post(owner, 'find', overHttp)).status, 400)
+  const answer = await post(owner, 'find', { ...overHttp, key: key.identity })
+  t.match(await answer.json(), { count: 1, found: [{ userUuid: ada.user.uuid, path: '/notes/a.txt' }] })
+  const putBack = { filename: basename(encrypted), userUuid: ada.user.uuid, path: '/notes/a.txt' }
+  t.equal((await post(owner, 'put-back', { ...putBack, key: key.identity })).status, 200)
 
   const archive = join(plain.node.dataFolder, 'backups', filename)
   const bytes = readFileSync(archive)
