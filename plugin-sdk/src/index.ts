@@ -64,7 +64,7 @@ export { apiEndpoint, type EndpointNames } from './model-servers/api-endpoint.ts
 export { readWithin } from './model-servers/bounded-body.ts'
 export { definePlugin, type Plugin, type PluginDefinition, type SetupResult } from './plugin.ts'
 export type { ErrorSerializer, RouteAccess, Routes, RoutesApp, RoutesOptions, SchemaTypes } from './routes.ts'
-export { ByteSize, Checked, Secret, type Static, Type } from './schema.ts'
+export { ByteSize, Checked, FilePath, Secret, type Static, Type } from './schema.ts'
 export {
   type Contributed,
   type Disposer,

@@ -206,6 +206,10 @@ export interface NodeAnswers {
      */
     isDrilling: boolean
     /**
+     * The share of a backup, from 0 to 1, that was read for `POST /api/backup/find` or `POST /api/backup/put-back`. Null while neither runs.
+     */
+    reading: number | null
+    /**
      * The number of recovery keys that open the next backup. With 0, it is not encrypted.
      */
     recipients: number
@@ -853,6 +857,40 @@ export interface NodeAnswers {
     filename: string
     size: number
   }
+  'POST /api/backup/find': {
+    /**
+     * How many were found.
+     */
+    count: number
+    /**
+     * The first of them.
+     *
+     * @maxItems 200
+     */
+    found: {
+      userUuid: string
+      /**
+       * As it was in the backup.
+       */
+      username: string
+      /**
+       * As the user saw it.
+       */
+      path: string
+      type: 'file' | 'directory'
+      /**
+       * Bytes; 0 for a folder.
+       */
+      size: number
+      modified: string
+    }[]
+  }
+  'POST /api/backup/put-back': {
+    /**
+     * Where it is now.
+     */
+    path: string
+  }
   'POST /api/backup/restore': {
     success: boolean
     /**
@@ -943,7 +981,7 @@ export interface NodeAnswers {
       } | null
     }
     /**
-     * Plugins whose state is another one.
+     * Plugins whose state is another one, or that have files or databases, which are replaced.
      */
     plugins: {
       count: number

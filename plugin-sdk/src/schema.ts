@@ -25,6 +25,17 @@ export function ByteSize(options: TNumberOptions = {}): TInteger {
   return Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...options, [byteSizeKeyword]: true })
 }
 
+/** The keyword of a text that is a path. */
+export const filePathKeyword = 'x-nodekeep-path'
+
+/**
+ * The path of a file or a folder in the configuration. A relative one starts at the folder of the file that names it, elsewhere at the
+ * working directory. The plugin gets the absolute path.
+ */
+export function FilePath(options: TStringOptions = {}): TString {
+  return Type.String({ minLength: 1, ...options, [filePathKeyword]: true })
+}
+
 /** The keyword of a text that code checks, beside JSON Schema. Its value is the function of {@link Checked}. */
 export const checkKeyword = 'x-nodekeep-check'
 

@@ -2,7 +2,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, copyFile, cp, lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join, matchesGlob, relative } from 'node:path'
+import { delimiter, dirname, join, matchesGlob, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
@@ -77,6 +77,19 @@ t.test('the image runs the node as an ordinary user, with a health check and a v
   t.match(stdout, /^nks_/, '"docker exec NAME nodekeep session create" works')
   node.kill('SIGTERM')
   t.same(await once(node, 'exit'), [0, null], 'docker stop ends it in order')
+})
+
+t.test('the compose file runs the image of the recipe', async (t) => {
+  const compose = await readRecipe('compose.yaml')
+  const [, context = '', file = ''] = /context: (\S+)\n +dockerfile: (\S+)/.exec(compose) ?? []
+  const recipes = join(root, 'examples/deploy')
+  t.same([resolve(recipes, context), join(root, file)], [resolve(root), join(recipes, 'Dockerfile')])
+  const [, inside] = /"127\.0\.0\.1:4200:(\d+)"/.exec(compose) ?? []
+  t.same(textsOf(image, 'EXPOSE'), [inside], 'only this machine reaches it')
+  const [, volume] = /- data:(\S+)/.exec(compose) ?? []
+  t.same(textsOf(image, 'VOLUME'), [volume])
+  t.match(compose, /^ {4}restart: unless-stopped$/m)
+  t.match(compose, /^ {6}NODEKEEP_SUPERVISED: "true"$/m)
 })
 
 t.test('the unit for systemd starts the node with the configuration of the recipe', async (t) => {

@@ -201,6 +201,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
   })
 
   await t.test('a backup is made, downloaded, prepared for a restore, and deleted', async (t) => {
+    await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
     await open('Backups')
     await page.getByText('There is no backup yet.').waitFor()
     const told = page.getByText(/The backup backup-\S+ is complete\./).waitFor()
@@ -214,6 +215,17 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     const name = download.suggestedFilename()
     const original = await (await owner.fetch(`/api/backup/download/${name}`)).arrayBuffer()
     t.ok((await readFile(file)).equals(Buffer.from(original)))
+
+    await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it is now' })
+    await button(page, `Find a file: ${name}`).click()
+    await page.getByLabel('Name, or a part of it').fill('LETTER')
+    await agree('Find')
+    await page.getByText('One was found.').waitFor()
+    await check()
+    await button(page, 'Put back: /letter.txt').click()
+    await page.getByText(/^\/letter \(backup 20\S+\)\.txt is in the files of /).waitFor()
+    t.equal(await (await owner.fetch('/read?path=/letter.txt')).text(), 'as it is now')
+    await agree('Close')
 
     await button(page, `Restore: ${name}`).click()
     await agree('Compare')

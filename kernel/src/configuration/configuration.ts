@@ -4,6 +4,7 @@ import { messageOf } from '../errors/error-text.ts'
 import { type JsonSchema, jsonSchema, secretsIn } from '../validation/json-schema.ts'
 import { readVariables, variablesOf } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'
+import { makePathsAbsolute, type PathFolders, withPaths } from './file-paths.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import { type KernelSections, readKernelSections, type ServiceChoice } from './kernel-sections.ts'
 import { type ConfigurationSources, readLayers, type WrittenLayers } from './layers.ts'
@@ -75,13 +76,15 @@ export class Configuration {
    * Returns a plugin's section: merged from all layers, with defaults, validated. Each call returns a copy.
    *
    * @param schema a TypeBox object; `null` for a plugin without configuration, for which every key is an error
+   * @param folders the keys that name folders, which are paths whatever the schema says of them
    * @throws ConfigurationError with all problems of the section
    */
-  section(name: string, schema: TObject | null): unknown {
+  section(name: string, schema: TObject | null, folders: Iterable<string> = []): unknown {
     const rules = schema === null ? noKeys : jsonSchema(schema)
     this.#schemas.set(name, rules)
     const merged = this.#merged(name, rules)
     const { value, problems } = this.#resolve(name, merged.tree, rules)
+    makePathsAbsolute(value, merged.tree, withPaths(rules, folders), this.#pathFolders())
     for (const secret of secretsIn(value, rules)) this.#secrets.add(secret)
     refuse([...merged.problems, ...problems])
     return value
@@ -90,7 +93,7 @@ export class Configuration {
   /**
    * Returns the paths that keys of a section set, without the schema of the section: all other keys are ignored.
    *
-   * @returns the paths as they are written, by key; a key that no layer sets is missing
+   * @returns the absolute paths, by key; a key that no layer sets is missing
    * @throws ConfigurationError with all problems of these keys
    */
   paths(name: string, keys: readonly string[]): ReadonlyMap<string, string> {
@@ -104,6 +107,7 @@ export class Configuration {
     const tree: Tree = { kind: 'branch', entries: new Map(written), origin: section.origin }
     const { value, problems } = this.#resolve(name, tree, rules)
     refuse(problems)
+    makePathsAbsolute(value, tree, withPaths(rules, keys), this.#pathFolders())
     return new Map(Object.entries(value as Record<string, string>))
   }
 
@@ -154,6 +158,10 @@ export class Configuration {
   /** Returns every secret of the sections that `section` was called for, so that the log can remove it. */
   secretValues(): string[] {
     return [...this.#secrets]
+  }
+
+  #pathFolders(): PathFolders {
+    return { workingDirectory: this.#sources.workingDirectory, data: this.kernel.data }
   }
 
   #merged(name: string, schema: JsonSchema): { tree: Tree; problems: readonly string[] } {

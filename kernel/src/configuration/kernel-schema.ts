@@ -90,8 +90,7 @@ const server = Type.Object(
 const data = Type.String({
   default: './data',
   minLength: 1,
-  description:
-    'Folder for all data of the node. In a file, a relative path starts at the folder of that file; elsewhere, and for the default, at the working directory.',
+  description: 'Folder for all data of the node.',
 })
 
 const session = Type.Object(
@@ -212,7 +211,7 @@ const releases = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          'Folder for the releases of Nodekeep, on a disk where programs may run. Relative paths are those of `data`. Default: `releases` in the data folder.',
+          'Folder for the releases of Nodekeep, on a disk where programs may run. Default: `releases` in the data folder.',
       }),
     ),
     trialSeconds: seconds(

@@ -1,8 +1,9 @@
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Static } from '@nodekeep/plugin-sdk'
 import { jsonSchema } from '../validation/json-schema.ts'
 import { type Environment, readVariables, textTree, variablesOf } from './environment.ts'
 import { refuse } from './error.ts'
+import { absolutePath } from './file-paths.ts'
 import { type KernelConfiguration, kernelSchema } from './kernel-schema.ts'
 import type { WrittenLayers } from './layers.ts'
 import { checkPlugins, type PluginEntry, pluginEntries, readPluginVariables } from './plugin-entries.ts'
@@ -60,7 +61,7 @@ export function readKernelSections(
   refuse([...variables.problems, ...problems])
   const { plugins, ...kernel } = value as Static<typeof kernelSchema>
   const absolute = (path: string, origin: Origin | undefined) =>
-    resolve(origin?.kind === 'file' ? dirname(origin.file) : workingDirectory, path)
+    absolutePath(path, origin, { workingDirectory, data: null })
   const data = absolute(kernel.data, childOf(tree, 'data')?.origin)
   const { folder: written } = kernel.releases
   const releases =

@@ -137,11 +137,11 @@ function renewIfDamaged(file: string, cost: string, log: Log): void {
 
 function readSection(
   { configuration, secrets }: SetupServices,
-  { claim }: PluginRecord,
+  { claim, manifest }: PluginRecord,
   { config }: Plugin,
 ): unknown {
   try {
-    const section = configuration.section(claim.section, config)
+    const section = configuration.section(claim.section, config, manifest?.folders.keys())
     // The section of a plugin that is switched on at run time is read here for the first time.
     for (const secret of configuration.secretValues()) secrets.add(secret)
     return section

@@ -1,4 +1,4 @@
-import { byteSizeKeyword, secretKeyword } from '@nodekeep/plugin-sdk/host'
+import { byteSizeKeyword, filePathKeyword, secretKeyword } from '@nodekeep/plugin-sdk/host'
 import type { TSchema } from 'typebox'
 
 /** The keywords of a JSON Schema that the kernel reads itself. TypeBox schemas have this form. */
@@ -106,6 +106,11 @@ export function isSecret(schema: JsonSchema | undefined): boolean {
 /** Tells whether a schema marks its value as a number of bytes. */
 export function isByteSize(schema: JsonSchema | undefined): boolean {
   return schema !== undefined && subschemas(schema).some((one) => one[byteSizeKeyword] === true)
+}
+
+/** Tells whether a schema marks its value as the path of a file or a folder. */
+export function isFilePath(schema: JsonSchema | undefined): boolean {
+  return schema !== undefined && subschemas(schema).some((one) => one[filePathKeyword] === true)
 }
 
 /** Returns the texts of a value that a schema marks as secret. */

@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { FilePath, type Static, Type } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { load, problemsOf } from './sources.ts'
 
@@ -109,6 +111,53 @@ test('a relative data folder is relative to the file that sets it', async (t) =>
   const environment = { NODEKEEP_DATA: 'other' }
   t.equal((await load(folder, { files, environment })).kernel.data, join(folder, 'other'))
   t.equal((await load(folder, { files, environment, flags: { data: 'x' } })).kernel.data, join(folder, 'x'))
+})
+
+test('a relative path of a plugin starts at the folder of the file that names it, as all paths do', async (t) => {
+  const folder = t.testdir({ sub: {}, data: { former: '' } })
+  const schema = Type.Object({ tls: Type.Object({ cert: FilePath(), name: Type.String() }) })
+  const certificate = async (cert: string, extra: object = {}) => {
+    const files = {
+      'node.json': '{ "extends": "sub/a.json", "plugins": { "x": true } }',
+      'sub/a.json': JSON.stringify({ x: { tls: { cert, name: 'cert.pem' } } }),
+    }
+    const { tls } = (await load(folder, { files, ...extra })).section('x', schema) as Static<typeof schema>
+    t.equal(tls.name, 'cert.pem', 'a text is no path')
+    return tls.cert
+  }
+  const folders = await load(folder, {
+    files: {
+      'node.json': '{ "extends": "sub/b.json", "plugins": { "x": true } }',
+      'sub/b.json': '{ "x": { "root": "r" } }',
+    },
+  })
+  const root = Type.Object({ root: Type.String() })
+  const expected = join(folder, 'sub', 'r')
+  t.strictSame(
+    folders.section('x', root, ['root']),
+    { root: expected },
+    'a folder that the manifest declares',
+  )
+  t.strictSame(folders.section('x', root), { root: 'r' })
+  t.strictSame([...folders.paths('x', ['root'])], [['root', expected]])
+  t.equal(await certificate('./cert.pem'), join(folder, 'sub', 'cert.pem'))
+  t.equal(await certificate('/etc/cert.pem'), '/etc/cert.pem')
+  t.equal(
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration replaces it
+    await certificate('${NAME}', { environment: { NAME: 'cert.pem' } }),
+    join(folder, 'sub', 'cert.pem'),
+  )
+  t.equal(
+    await certificate('cert.pem', { environment: { NODEKEEP_X__TLS__CERT: 'other.pem' } }),
+    join(folder, 'other.pem'),
+  )
+  t.equal(
+    await certificate('former'),
+    join(folder, 'data', 'former'),
+    'where paths of plugins started before',
+  )
+  writeFileSync(join(folder, 'sub', 'former'), '')
+  t.equal(await certificate('former'), join(folder, 'sub', 'former'))
 })
 
 test('an unusable file is refused with one line that names the file', async (t) => {

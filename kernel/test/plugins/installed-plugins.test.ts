@@ -45,7 +45,7 @@ async function startNode(
   })
   const node = await createTestNode({ plugins: [probe], folder, config, environment })
   t.teardown(() => node.stop())
-  return { data: node.dataFolder, restores: restores as unknown as NodeRestores }
+  return { data: node.dataFolder, folder, restores: restores as unknown as NodeRestores }
 }
 
 test('the folders of all enabled plugins are known, as the configuration sets them', async (t) => {
@@ -63,13 +63,13 @@ test('the folders of all enabled plugins are known, as the configuration sets th
     off: { root: '/off' },
   }
   const environment = { DISK: '/mnt/two', NODEKEEP_THIRD__ROOT: 'three', NODEKEEP_BOARDS__KEY: 'y' }
-  const { data, restores } = await startNode(t, config, environment)
+  const { data, folder, restores } = await startNode(t, config, environment)
   t.strictSame(await restores.folders(), [
     { plugin: 'shelf', key: 'root', path: join(data, 'shelf') },
     { plugin: 'shelf', key: 'cold', path: '/mnt/cold' },
     { plugin: 'second', key: 'root', path: '/mnt/two/second' },
     { plugin: 'second', key: 'cold', path: join(data, 'archive/shelf') },
-    { plugin: 'third', key: 'root', path: join(data, 'three') },
+    { plugin: 'third', key: 'root', path: join(folder, 'three') },
     { plugin: 'third', key: 'cold', path: join(data, 'archive/shelf') },
   ])
 })

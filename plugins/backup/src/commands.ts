@@ -7,6 +7,7 @@ import { generateKey } from './archive/recovery-key.ts'
 import type { BackupConfiguration } from './configuration.ts'
 import { rehearse } from './drill/rehearsal.ts'
 import { readVerdict, sentenceOf } from './drill/verdict.ts'
+import { extract, find } from './extract/extract-commands.ts'
 import { runWithLentFolder } from './lend/run-with-lent-folder.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
@@ -71,6 +72,8 @@ export default defineCommands<BackupConfiguration>({
     }
   },
 
+  find,
+  extract,
   restore,
   'forget-previous': forgetPrevious,
 

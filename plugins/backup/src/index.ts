@@ -2,18 +2,22 @@ import { join } from 'node:path'
 import {
   BackupParticipants,
   definePlugin,
+  Files,
   HealthChecks,
   NodeInfo,
   NodeRestart,
   Restores,
   StorageBackends,
   Trials,
+  UserDirectory,
 } from '@nodekeep/plugin-sdk'
 import { Backups } from './backups.ts'
 import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
 import { Drills } from './drill/drills.ts'
 import { readRehearsal } from './drill/rehearsal.ts'
+import { ReadBackups } from './extract/read-backups.ts'
+import { userFileRoutes } from './extract/user-file-routes.ts'
 import { backupHealth } from './health.ts'
 import { backupRoutes } from './http/routes.ts'
 import type { BackupStatus } from './http/status.ts'
@@ -39,7 +43,9 @@ export default definePlugin({
     restores: Restores,
     control: NodeRestart,
     trials: Trials,
+    users: UserDirectory,
   },
+  optional: { files: Files },
   contributes: { health: HealthChecks },
   async setup({
     config,
@@ -49,6 +55,8 @@ export default definePlugin({
     restores,
     control,
     trials,
+    users,
+    files,
     health,
     dataDir,
     nodeDataDir,
@@ -89,6 +97,14 @@ export default definePlugin({
         ? null
         : new Schedule(config.schedule, lastRun, await firstCheck(state, lastRun))
 
+    const reads = new ReadBackups({
+      backups: folder,
+      folder: join(dataDir, 'extracted'),
+      files,
+      users,
+      signal,
+    })
+
     const restoreFolders = new RestoreFolders(nodeDataDir, restores)
     const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
 
@@ -98,6 +114,7 @@ export default definePlugin({
       finishRestores(restoreFolders, context.restored, log).then(finish)
       await folder.removeUnfinished()
       await lent.removeStale()
+      await reads.removeLeft()
       if (!drills.isRunning) await drills.removeLeft()
       await backups.nameAhead()
       backups.updateTargets()
@@ -133,6 +150,7 @@ export default definePlugin({
       })),
       drill: drills.last,
       isDrilling: drills.isRunning,
+      reading: reads.share,
       recipients: recipients.length,
       rehearsed: (await readRehearsal(dataDir))?.at ?? null,
       planned: await plannedRestore(restoreFolders),
@@ -142,6 +160,7 @@ export default definePlugin({
       (app) => {
         backupRoutes(app, backups, folder, status)
         lendRoutes(app, lent)
+        userFileRoutes(app, reads)
         restoreRoutes(app, {
           dataFolder: nodeDataDir,
           backups: folder,

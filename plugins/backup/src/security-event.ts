@@ -12,7 +12,14 @@ type Request = Parameters<typeof userOf>[0] & {
  */
 export function logSecurityEvent(
   request: Request,
-  event: 'backup-downloaded' | 'backup-deleted' | 'backup-lent' | 'restore-planned' | 'restore-canceled',
+  event:
+    | 'backup-downloaded'
+    | 'backup-deleted'
+    | 'backup-searched'
+    | 'backup-lent'
+    | 'file-put-back'
+    | 'restore-planned'
+    | 'restore-canceled',
   message: string,
   details: Readonly<Record<string, unknown>> = {},
 ): void {

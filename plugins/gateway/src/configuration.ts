@@ -1,4 +1,4 @@
-import { ByteSize, type Static, Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, FilePath, type Static, Type } from '@nodekeep/plugin-sdk'
 import { registrationConfiguration } from './registration/configuration.ts'
 
 const host = (what: string) =>
@@ -75,14 +75,8 @@ export const configuration = Type.Object({
   tls: Type.Optional(
     Type.Object(
       {
-        cert: Type.String({
-          minLength: 1,
-          description: 'File with the certificate chain, in PEM. A relative path starts at the data folder.',
-        }),
-        key: Type.String({
-          minLength: 1,
-          description: 'File with the private key, in PEM. A relative path starts at the data folder.',
-        }),
+        cert: FilePath({ description: 'File with the certificate chain, in PEM.' }),
+        key: FilePath({ description: 'File with the private key, in PEM.' }),
       },
       {
         description:

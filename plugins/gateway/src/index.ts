@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Connections, definePlugin, NodeAddress, NodeIdentity, PublicOrigins } from '@nodekeep/plugin-sdk'
 import { CertificateFiles } from '@nodekeep/plugin-sdk/server-tls'
@@ -22,13 +21,11 @@ export default definePlugin({
   requires: { identity: NodeIdentity, connections: Connections, address: NodeAddress },
   contributes: { origins: PublicOrigins },
   async setup(context) {
-    const { id, config, identity, connections, address, origins, nodeDataDir, sqliteFile, log, signal } =
-      context
+    const { id, config, identity, connections, address, origins, sqliteFile, log, signal } = context
     const { routes, onServing, onStop } = context
     const range = parsePortRange(config.ports.range)
     const { tls } = config
-    const files = tls && { cert: resolve(nodeDataDir, tls.cert), key: resolve(nodeDataDir, tls.key) }
-    const certificate = files === undefined ? null : await CertificateFiles.open({ ...files, log })
+    const certificate = tls === undefined ? null : await CertificateFiles.open({ ...tls, log })
     onStop(() => certificate?.close())
     if (certificate?.current === null) throw new Error(`"gateway.tls": ${certificate.problem}`)
     const { domain } = config

@@ -24,13 +24,13 @@ export default definePlugin({
   optional: { network: Overlay },
   contributes: { origins: PublicOrigins, health: HealthChecks },
   async setup({ config, identity, connections, network, origins, health, state, log, signal, ...context }) {
-    const { nodeDataDir, routes, onServing, onStop } = context
+    const { routes, onServing, onStop } = context
     const status = () => network?.status() ?? unconnected
     const overlayOrigins = new OverlayOrigins(origins)
     if (network?.isConfigured === true) {
       // Loaded only here: most nodes have no network, and idle memory counts.
       const { createCertificates } = await import('./certificates/certificates.ts')
-      const certificates = await createCertificates({ ...config, folder: nodeDataDir, state, log })
+      const certificates = await createCertificates({ ...config, state, log })
       onStop(() => certificates.close())
       health.add('overlay', {
         check() {

@@ -1,5 +1,5 @@
-import { resolve } from 'node:path'
-import { definePlugin, HealthChecks, StorageBackends, Type } from '@nodekeep/plugin-sdk'
+import { join } from 'node:path'
+import { definePlugin, FilePath, HealthChecks, StorageBackends, Type } from '@nodekeep/plugin-sdk'
 import { openLocalBackend } from './open-local-backend.ts'
 
 /** Contributes the storage backend `local`: plain files on a local disk. */
@@ -8,17 +8,13 @@ export default definePlugin({
   description: 'Stores files on a local disk, as plain files.',
   config: Type.Object({
     root: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description:
-          "The folder of the files. A relative path starts at the node's data folder. By default `files` there.",
-      }),
+      FilePath({ description: "The folder of the files. By default `files` in the node's data folder." }),
     ),
   }),
   contributes: { backends: StorageBackends, checks: HealthChecks },
   async setup({ id, config, nodeDataDir, log, backends, checks, onStop }) {
     const backend = await openLocalBackend({
-      root: resolve(nodeDataDir, config.root ?? 'files'),
+      root: config.root ?? join(nodeDataDir, 'files'),
       onLeftover: (error) =>
         log.warn(
           { err: error },

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Checked, Type } from '@nodekeep/plugin-sdk'
+import { Checked, FilePath, Type } from '@nodekeep/plugin-sdk'
 
 /** The section `update-tuf` of the configuration. */
 export const configuration = Type.Object({
@@ -11,10 +11,9 @@ export const configuration = Type.Object({
     }),
   ),
   root: Type.Optional(
-    Type.String({
-      minLength: 1,
+    FilePath({
       description:
-        "A file with the root keys of the repository (`root.json`), instead of that of the release. A relative path starts at the node's data folder.",
+        'A file with the root keys of the repository (`root.json`), instead of that of the release.',
     }),
   ),
 })

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { definePlugin, NodeInfo, UpdateSource } from '@nodekeep/plugin-sdk'
 import { configuration, repositoryUrl } from './configuration.ts'
 
@@ -10,10 +10,10 @@ export default definePlugin({
   config: configuration,
   requires: { info: NodeInfo },
   provides: { source: UpdateSource },
-  async setup({ config, info, dataDir, nodeDataDir, onServing }) {
+  async setup({ config, info, dataDir, onServing }) {
     const url = config.url === undefined ? null : repositoryUrl(config.url)
     if (url === null) return { source: noSource }
-    const root = rootFile(config.root, info, nodeDataDir)
+    const root = rootFile(config.root, info)
     await requireRoot(root)
     const { TufSource } = await import('./tuf-source.ts')
     const source = new TufSource({ url, root, folder: dataDir, userAgent: `nodekeep/${info.version}` })
@@ -31,8 +31,8 @@ const noSource: UpdateSource = {
 }
 
 /** @throws Error with one line for a person */
-function rootFile(configured: string | undefined, info: NodeInfo, nodeDataDir: string): string {
-  if (configured !== undefined) return resolve(nodeDataDir, configured)
+function rootFile(configured: string | undefined, info: NodeInfo): string {
+  if (configured !== undefined) return configured
   if (info.installation === 'release') return join(info.folder, 'trusted-root.json')
   throw new Error(
     'update-tuf.root is missing: only a release brings the root keys of its repository. Name the file `metadata/1.root.json` of the repository, as you got it from its publisher.',

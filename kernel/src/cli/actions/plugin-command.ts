@@ -102,7 +102,8 @@ async function sectionOf(
   manifest: PluginManifest,
 ): Promise<unknown> {
   const plugin = await importPlugin(manifest, configuration.kernel.loader.importTimeoutMs)
-  return configuration.section(manifest.id === id ? manifest.section : id, plugin.config)
+  const section = manifest.id === id ? manifest.section : id
+  return configuration.section(section, plugin.config, manifest.folders.keys())
 }
 
 async function importCommand({ commands, packageName }: PluginManifest, name: string): Promise<CommandRun> {

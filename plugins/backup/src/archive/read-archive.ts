@@ -13,6 +13,7 @@ import {
 } from './read-backup.ts'
 import { parseIdentity } from './recovery-key.ts'
 import type { SampleRule } from './sample.ts'
+import type { ExtractedUserFile, UserFilesOrder, UserFilesResult } from './user-files.ts'
 
 /** How a backup is read, and how to follow and stop it. */
 interface ReadOptions {
@@ -31,6 +32,17 @@ interface UnpackOptions {
   readonly others?: readonly OtherPlace[]
   /** Unpacks only a part. The rest is read and checked all the same. */
   readonly sample?: SampleRule
+  /** Unpacks only a file or a folder of a user. */
+  readonly userFiles?: UserFilesOrder
+}
+
+interface ExtractOptions {
+  /** A username, a uuid or a wallet of the backup; `null` for its owner. */
+  readonly user: string | null
+  /** As the user sees it, such as `/notes/hello.txt`. */
+  readonly path: string
+  /** Bytes that the files may have together. Default: no limit. */
+  readonly maxBytes?: number
 }
 
 /**
@@ -54,7 +66,7 @@ export function verifyArchive(file: string, options: ReadOptions = {}): Promise<
 export async function unpackBackup(
   file: string,
   folder: string,
-  { maxBytes, others = [], sample, ...options }: ReadOptions & UnpackOptions,
+  { maxBytes, others = [], sample, userFiles, ...options }: ReadOptions & UnpackOptions,
 ): Promise<VerifiedBackup> {
   const folders = [folder, ...others.map((other) => other.folder)]
   for (const one of folders) {
@@ -62,11 +74,45 @@ export async function unpackBackup(
     throw new NodekeepError('CONFLICT', `The folder for the backup ${basename(file)} is not empty.`)
   }
   try {
-    return await read({ file, folder, others, maxBytes, ...(sample && { sample }) }, options)
+    const parts = { ...(sample && { sample }), ...(userFiles && { userFiles }) }
+    return await read({ file, folder, others, maxBytes, ...parts }, options)
   } catch (error) {
     for (const one of folders) await emptyFolder(one)
     throw error
   }
+}
+
+/**
+ * Looks for files and folders of users by their names, and verifies the backup meanwhile as {@link verifyArchive} does. Rejects as
+ * that does.
+ */
+export async function findUserFiles(
+  file: string,
+  text: string,
+  options: ReadOptions = {},
+): Promise<Pick<UserFilesResult, 'found' | 'count'>> {
+  const userFiles = { kind: 'find', text } as const
+  const backup = await read({ file, folder: null, maxBytes: Number.MAX_SAFE_INTEGER, userFiles }, options)
+  return backup.userFiles as UserFilesResult
+}
+
+/**
+ * Unpacks a file or a folder of a user into an empty folder, under its own name, and verifies the whole backup meanwhile as
+ * {@link verifyArchive} does. When it rejects, the folder is empty again. It rejects as {@link unpackBackup} does; with
+ * PAYLOAD_TOO_LARGE when the path has more than `maxBytes`; and with NOT_FOUND for an unknown user or path.
+ */
+export async function extractUserFile(
+  file: string,
+  folder: string,
+  { user, path, maxBytes = Number.MAX_SAFE_INTEGER, ...options }: ReadOptions & ExtractOptions,
+): Promise<ExtractedUserFile> {
+  const userFiles = { kind: 'extract', user, path, maxBytes } as const
+  const unpacked = await unpackBackup(file, folder, {
+    ...options,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    userFiles,
+  })
+  return unpacked.userFiles?.extracted as ExtractedUserFile
 }
 
 /**

@@ -19,6 +19,7 @@ import {
 import { ManifestCheck } from './manifest.ts'
 import { isUnpackedBackup, unpackedEntries, unpackedExtent, unpackedHeader } from './read-unpacked-backup.ts'
 import { Sample, type SampleRule } from './sample.ts'
+import { UserFiles, type UserFilesOrder, type UserFilesResult, userUuidIn } from './user-files.ts'
 
 /** An empty folder for everything below a path of the archive. The paths in it begin behind that path. */
 export interface OtherPlace {
@@ -35,6 +36,8 @@ export interface ReadSettings {
   readonly others?: readonly OtherPlace[]
   /** Unpacks only a part. The rest is read and checked all the same. */
   readonly sample?: SampleRule
+  /** Looks for files of users, and unpacks nothing else. The rest is read and checked all the same. */
+  readonly userFiles?: UserFilesOrder
   /** Secret halves of recovery keys, in their usual form. */
   readonly identities: readonly string[]
   /** Bytes that the entries may have together, with their headers. */
@@ -53,6 +56,8 @@ export interface VerifiedBackup extends PublicHeader {
   readonly entries: number
   /** Bytes of the contents. */
   readonly bytes: number
+  /** Of an order for files of users. */
+  readonly userFiles?: UserFilesResult
 }
 
 const chunkBytes = 256 * 1024
@@ -73,32 +78,44 @@ export async function readBackup(
   settings: ReadSettings,
   onChunk: (bytes: number) => void,
 ): Promise<VerifiedBackup> {
-  const { file, identities, maxBytes } = settings
-  if (await isUnpackedBackup(file)) return readUnpackedBackup(settings, onChunk)
+  const { file, identities, userFiles } = settings
   const { header, bytes, encrypted } = await beginning(file)
   if (encrypted && identities.length === 0)
     throw new ArchiveError('is encrypted. Give its recovery key: --key FILE, or "key" over HTTP')
-  const chunks = chunksOf(file, onChunk)
+  const open = await opener(settings, encrypted)
+  const { hasSums } = open
+  const order =
+    userFiles?.kind === 'extract'
+      ? { ...userFiles, user: await userUuidIn(open.entries(), userFiles.user) }
+      : userFiles
+  const task = { ...settings, ...(order && { userFiles: order }) }
+  return { header, encrypted, ...(await checked(open.entries(onChunk), task, { header, bytes, hasSums })) }
+}
+
+/** Reads a backup from its beginning, as often as it is called. */
+async function opener(
+  { file, identities, maxBytes }: ReadSettings,
+  encrypted: boolean,
+): Promise<{
+  readonly hasSums: boolean
+  entries(onChunk?: (bytes: number) => void): AsyncIterable<ReadableEntry>
+}> {
+  if (await isUnpackedBackup(file)) {
+    const { bytes, hasSums } = await unpackedExtent(file)
+    if (bytes > maxBytes) throw new ArchiveError('has more than there is room for', 'PAYLOAD_TOO_LARGE')
+    return { hasSums, entries: (onChunk = () => {}) => unpackedEntries(file, onChunk) }
+  }
   const { size } = await stat(file)
   // Beside the encrypted part, which does not compress, is only the header.
   const outer = { maxBytes: size + maxHeaderBytes }
-  const source = encrypted ? payloadOf(archiveEntries(chunks, outer), identities) : chunks
-  const entries = archiveEntries(source, {
-    maxBytes,
-    maxEntries: maxEntries + Object.keys(archiveEntryNames).length,
-  })
-  return { header, encrypted, ...(await checked(entries, settings, bytes)) }
-}
-
-async function readUnpackedBackup(
-  settings: ReadSettings,
-  onChunk: (bytes: number) => void,
-): Promise<VerifiedBackup> {
-  const { file, maxBytes } = settings
-  const { header, bytes, encrypted } = await beginning(file)
-  const extent = await unpackedExtent(file)
-  if (extent.bytes > maxBytes) throw new ArchiveError('has more than there is room for', 'PAYLOAD_TOO_LARGE')
-  return { header, encrypted, ...(await checked(unpackedEntries(file, onChunk), settings, bytes, extent)) }
+  const bounds = { maxBytes, maxEntries: maxEntries + Object.keys(archiveEntryNames).length }
+  return {
+    hasSums: true,
+    entries(onChunk) {
+      const chunks = chunksOf(file, onChunk)
+      return archiveEntries(encrypted ? payloadOf(archiveEntries(chunks, outer), identities) : chunks, bounds)
+    },
+  }
 }
 
 /** Returns the bytes that are read of a backup. */
@@ -156,10 +173,18 @@ async function* payloadOf(
 
 async function checked(
   entries: AsyncIterable<ReadableEntry>,
-  { folder, others = [], sample: rule }: Pick<ReadSettings, 'folder' | 'others' | 'sample'>,
-  header: Buffer,
-  { hasSums }: { readonly hasSums: boolean } = { hasSums: true },
-): Promise<{ entries: number; bytes: number }> {
+  {
+    folder,
+    others = [],
+    sample: rule,
+    userFiles: order,
+  }: Omit<ReadSettings, 'file' | 'identities' | 'maxBytes'>,
+  {
+    header,
+    bytes,
+    hasSums,
+  }: { readonly header: BackupHeader; readonly bytes: Buffer; readonly hasSums: boolean },
+): Promise<Omit<VerifiedBackup, keyof PublicHeader>> {
   const manifest = new ManifestCheck(hasSums)
   let isEnded = false
   async function* watched(): AsyncGenerator<ReadableEntry> {
@@ -169,18 +194,24 @@ async function checked(
         throw new ArchiveError(`is no backup of a node: ${JSON.stringify(entry.path)} is a file`)
       }
       isEnded = entry.path === archiveEntryNames.manifest
-      yield isEnded ? { ...entry, content: observed(entry.content, (chunk) => manifest.read(chunk)) } : entry
+      if (isEnded) yield { ...entry, content: observed(entry.content, (chunk) => manifest.read(chunk)) }
+      else yield userFiles?.watch(entry) ?? entry
     }
   }
   const sum = { entries: 0, bytes: 0 }
   const sample = rule && new Sample(rule)
+  const userFiles = order && new UserFiles(order, header)
   const placeOf = (entry: ArchiveEntry) => {
+    if (userFiles !== undefined) {
+      const place = userFiles.placeOf(entry)
+      return folder === null || place === null ? null : join(folder, place)
+    }
     if (folder === null || sample?.includes(entry) === false) return null
     const { path } = entry
     const other = others.find(({ below }) => path === below || path.startsWith(`${below}/`))
     return other === undefined ? join(folder, path) : join(other.folder, path.slice(other.below.length))
   }
-  const headerSum = hash('sha256', header)
+  const headerSum = hash('sha256', bytes)
   for await (const entry of unpackEntries(watched(), placeOf, { sync: true })) {
     if (entry.path === archiveEntryNames.manifest) manifest.end()
     else {
@@ -194,7 +225,7 @@ async function checked(
     }
   }
   if (!isEnded) throw new ArchiveError(`is cut short: it has no ${archiveEntryNames.manifest}`)
-  return sum
+  return { ...sum, ...(userFiles && { userFiles: userFiles.result() }) }
 }
 
 async function* observed(

@@ -41,8 +41,10 @@ export async function contentOf(snapshot: NodeSnapshot, node: DescribedNode): Pr
   return { header, entries: entriesOf(snapshot) }
 }
 
+/** The state, with the list of users, comes first: whoever takes the files of one user out of an archive needs it before. */
 async function* entriesOf({ parts }: NodeSnapshot): AsyncGenerator<NodeEntry> {
-  for (const [name, part] of parts) {
+  const rank = ([name]: readonly [string, unknown]) => (name === 'state' ? 0 : 1)
+  for (const [name, part] of [...parts].sort((a, b) => rank(a) - rank(b))) {
     for await (const entry of part.entries()) {
       const { path, type, size, modified, created } = entry
       yield {

@@ -8,13 +8,18 @@ import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
  */
 const spared = 64 * 1024 * 1024
 
+/** @returns the bytes of a disk of a size in bytes that backups never use */
+export function sparedBytes(diskBytes: number): number {
+  return Math.min(spared, diskBytes / 4)
+}
+
 /**
  * @param purpose what needs the space, for the message
  * @throws NodekeepError INSUFFICIENT_STORAGE if these bytes do not fit on the disk of a folder
  */
 export async function requireFreeSpace(folder: string, bytes: number, purpose = 'a backup'): Promise<void> {
   const { bavail, blocks, bsize } = await statfs(folder)
-  const free = bavail * bsize - Math.min(spared, (blocks * bsize) / 4)
+  const free = bavail * bsize - sparedBytes(blocks * bsize)
   if (free >= bytes) return
   throw new NodekeepError(
     'INSUFFICIENT_STORAGE',

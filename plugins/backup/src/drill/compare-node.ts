@@ -4,6 +4,7 @@ import type { TrialNode } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { type ManifestEntry, manifestEntries } from '../archive/manifest.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
+import { type UserMount, userPathOf } from '../archive/user-files.ts'
 
 /** A backup with the facts of its moment, and a node that was started on it. */
 interface Comparison {
@@ -15,18 +16,10 @@ interface Comparison {
   /** The ids of the plugins that worked. */
   readonly plugins: readonly string[]
   /** The paths at which each user sees their files. */
-  readonly mounts: readonly ComparedMount[]
+  readonly mounts: readonly UserMount[]
   /** The part of the backup that was restored. By default all of it. */
   readonly sample?: SampleRule
   readonly signal: AbortSignal
-}
-
-/** A path of users, and what is there. It hides what a shorter one has there. */
-export interface ComparedMount {
-  /** `''` for the root, otherwise without a slash at the end. */
-  readonly point: string
-  /** The path of the archive that has the files; `null` if they were not restored, so that they are not compared. */
-  readonly archived: string | null
 }
 
 /** The numbers of things that were compared. */
@@ -131,14 +124,9 @@ async function treesOf({ manifest, mounts, sample: rule }: Comparison): Promise<
   const sample = rule && new Sample(rule)
   for await (const entry of manifestEntries(manifest)) {
     if (sample?.includes(entry) === false) continue
-    const mount = mounts.find(({ archived }) => archived !== null && entry.path.startsWith(`${archived}/`))
-    if (mount === undefined) continue
-    const within = entry.path.slice((mount.archived ?? '').length + 1)
-    const slash = within.indexOf('/')
-    if (slash < 0) continue
-    const uuid = within.slice(0, slash)
-    const path = mount.point + within.slice(slash)
-    if (isHidden(path, mount, mounts)) continue
+    const seen = userPathOf(entry.path, mounts)
+    if (seen === null) continue
+    const { uuid, path, mount } = seen
     const tree = trees.get(uuid) ?? new Map()
     trees.set(uuid, tree)
     const { type, size, modified, created, sha256 } = entry
@@ -155,12 +143,7 @@ async function treesOf({ manifest, mounts, sample: rule }: Comparison): Promise<
   return trees
 }
 
-/** Whether another mount hides what a mount has at a path. */
-function isHidden(path: string, { point }: ComparedMount, mounts: readonly ComparedMount[]): boolean {
-  return mounts.some((other) => other.point.length > point.length && `${path}/`.startsWith(`${other.point}/`))
-}
-
-function addFoldersAbove(path: string, { point }: ComparedMount, tree: UserTree): void {
+function addFoldersAbove(path: string, { point }: UserMount, tree: UserTree): void {
   for (let end = path.lastIndexOf('/'); end > point.length; end = path.lastIndexOf('/', end - 1))
     tree.set(path.slice(0, end), { type: 'directory', size: 0, modified: '' })
 }

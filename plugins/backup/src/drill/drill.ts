@@ -7,6 +7,7 @@ import type { Log, NodeRestores, NodeTrials } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { readHeader } from '../archive/read-archive.ts'
 import type { SampleRule } from '../archive/sample.ts'
+import { userMounts } from '../archive/user-files.ts'
 import { requireFreeSpace } from '../create/free-space.ts'
 import { prepareRestore } from '../restore/prepare-restore.ts'
 import { RestoreFolders } from '../restore/restore-folder.ts'
@@ -119,9 +120,9 @@ export async function drill(
       manifest,
       users,
       plugins: header.plugins.map(({ id }) => id),
-      mounts: Object.entries(header.mounts ?? {}).map(([path, archived]) => ({
-        point: path === '/' ? '' : path,
-        archived: paths.includes(archived) ? archived : null,
+      mounts: userMounts(header).map(({ point, archived }) => ({
+        point,
+        archived: archived !== null && paths.includes(archived) ? archived : null,
       })),
       ...sample,
       signal,

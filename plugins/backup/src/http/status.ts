@@ -53,6 +53,10 @@ export const backupStatus = Type.Object({
     { description: 'How the last drill ended.' },
   ),
   isDrilling: Type.Boolean({ description: 'Whether a backup is being tried out.' }),
+  reading: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'The share of a backup, from 0 to 1, that was read for `POST /api/backup/find` or `POST /api/backup/put-back`. Null while neither runs.',
+  }),
   recipients: Type.Integer({
     description: 'The number of recovery keys that open the next backup. With 0, it is not encrypted.',
   }),

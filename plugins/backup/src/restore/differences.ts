@@ -29,7 +29,7 @@ export interface RestoreDifferences {
   readonly changedUsers: Excerpt<ChangedUser>
   /** Null without an owner. */
   readonly owner: { readonly present: KnownUser | null; readonly restored: KnownUser | null }
-  /** The plugins whose state is another one, or that have a database of their own. */
+  /** The plugins whose state is another one, or that have data of their own on either side, which the restore replaces. */
   readonly plugins: Excerpt<string>
   readonly identity: RestoredIdentity
 }
@@ -77,27 +77,27 @@ export async function differencesOf(
   present: StateFiles,
   restored: StateFiles,
 ): Promise<Omit<RestoreDifferences, 'identity'>> {
-  const withDatabase = new Set([
-    ...(await withDatabases(present.plugins)),
-    ...(await withDatabases(restored.plugins)),
+  const withOwnData = new Set([
+    ...(await pluginsWithData(present.plugins)),
+    ...(await pluginsWithData(restored.plugins)),
   ])
   using then = openState(restored)
   using now = openState(present)
   try {
-    return await compare(now, then, withDatabase)
+    return await compare(now, then, withOwnData)
   } catch (error) {
     if (!isDamage(error)) throw error
     using nothing = new DatabaseSync(':memory:')
-    return await compare(nothing, then, withDatabase)
+    return await compare(nothing, then, withOwnData)
   }
 }
 
 async function compare(
   now: DatabaseSync,
   then: DatabaseSync,
-  withDatabase: ReadonlySet<string>,
+  withOwnData: ReadonlySet<string>,
 ): Promise<Omit<RestoreDifferences, 'identity'>> {
-  const plugins = new Set([...(await differingStates(now, then)), ...withDatabase])
+  const plugins = new Set([...(await differingStates(now, then)), ...withOwnData])
   return {
     ...(await differingUsers(now, then)),
     owner: { present: ownerOf(now), restored: ownerOf(then) },
@@ -212,13 +212,14 @@ function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }
 
-async function withDatabases(folder: string): Promise<string[]> {
+/** The plugins that have databases, files, or data of a backup that they take at the next start. Caches and journals do not count. */
+async function pluginsWithData(folder: string): Promise<string[]> {
   if (!existsSync(folder)) return []
   const plugins: string[] = []
   for (const plugin of await readdir(folder, { withFileTypes: true })) {
     if (!plugin.isDirectory()) continue
     const names = await readdir(join(folder, plugin.name))
-    if (names.some((name) => name.endsWith('.sqlite'))) plugins.push(plugin.name)
+    if (names.some((name) => name !== 'not-in-backups')) plugins.push(plugin.name)
   }
   return plugins
 }

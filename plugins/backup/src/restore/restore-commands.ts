@@ -230,7 +230,7 @@ function describe(
     }),
     owner: nameOf(restored),
     'present owner': nameOf(present),
-    'plugins with another state': listed(plugins),
+    'plugins whose data is replaced': listed(plugins),
     identity: identities[identity],
     ...(planned !== undefined && { 'instead of the planned restore of': planned }),
   })

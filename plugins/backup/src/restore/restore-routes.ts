@@ -81,7 +81,10 @@ const answer = Type.Object({
     'Users of both who have another name or another wallet in the backup.',
   ),
   owner: Type.Object({ present: owner('The present owner.'), restored: owner('The owner in the backup.') }),
-  plugins: excerpt(Type.String(), 'Plugins whose state is another one.'),
+  plugins: excerpt(
+    Type.String(),
+    'Plugins whose state is another one, or that have files or databases, which are replaced.',
+  ),
   identity: Type.String({
     description:
       '`same`: the identity of the backup, which the node has now. `another`: the node takes it over, and the node that had it must not run any more. `new`: a new one. `present`: the backup has none.',

@@ -2,11 +2,12 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, utimes, writeFile } from '
 import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import { type Test, test } from 'tap'
-import { type ComparedMount, compareNode } from '../../src/drill/compare-node.ts'
+import type { UserMount } from '../../src/archive/user-files.ts'
+import { compareNode } from '../../src/drill/compare-node.ts'
 import { makeBackup, unpacked } from '../fixtures/backup-node.ts'
 import { drilledNode } from './fixtures/drilled-node.ts'
 
-const mounts: readonly ComparedMount[] = [
+const mounts: readonly UserMount[] = [
   { point: '', archived: 'files/local' },
   { point: '/disk/second', archived: 'files/disk2' },
 ]
@@ -19,7 +20,7 @@ async function comparedNode(t: Test) {
   const folder = await unpacked(t, node, filename)
   const sessions = new Map([owner, ada, bob].map((user): [string, TestUser] => [user.user.uuid, user]))
   const users = join(folder, 'state', 'users.json')
-  const compare = (changes: { mounts?: readonly ComparedMount[]; plugins?: readonly string[] } = {}) =>
+  const compare = (changes: { mounts?: readonly UserMount[]; plugins?: readonly string[] } = {}) =>
     compareNode({
       trial: {
         async fetch(path, { as = '', ...init } = {}) {
@@ -101,7 +102,7 @@ test('a node and its backup', async (t) => {
       ]
       await t.rejects(compare({ mounts: swapped }), { message: /^the backup has no f/ })
 
-      const [root] = mounts as [ComparedMount]
+      const [root] = mounts as [UserMount]
       await ada.fetch('/write?path=/disk/second/more.txt', { method: 'PUT', body: 'more' })
       await t.rejects(compare(), { message: /^the backup has no file "\/disk\/second\/more\.txt"/ })
       const found = await compare({ mounts: [root, { point: '/disk/second', archived: null }] })

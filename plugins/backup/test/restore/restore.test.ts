@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import t, { type Test, test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { RestoreFolders } from '../../src/restore/restore-folder.ts'
-import { makeBackup, put } from '../fixtures/backup-node.ts'
+import { fileEntry, makeBackup, participantPlugin, partOf, put } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
 t.setTimeout(120_000)
@@ -50,6 +50,28 @@ test('a restore is prepared, compared and confirmed in two steps, and a later on
   owner = (await house.start()).owner
   t.equal(await read(owner, '/a'), 'one')
   t.equal(await read(owner, '/b'), 404)
+})
+
+test('the comparison names the plugins whose data is replaced, also where it is no state', async (t) => {
+  const house = houseFor(t)
+  const withFiles = participantPlugin(
+    'notes',
+    partOf(async function* () {
+      yield fileEntry('note', 'a note')
+    }),
+  )
+  const { owner } = await house.start({ plugins: [withFiles] })
+  const { filename } = await makeBackup(owner)
+  const data = join(house.data, 'plugins')
+  mkdirSync(join(data, 'newer'))
+  writeFileSync(join(data, 'newer', 'list.json'), '{}')
+  mkdirSync(join(data, 'cache', 'not-in-backups'), { recursive: true })
+  const answer = await restore(owner, { filename, confirm: false })
+  const { plugins } = (await answer.json()) as { plugins: { count: number; first: string[] } }
+  t.ok(plugins.first.includes('notes'), 'files come back')
+  t.ok(plugins.first.includes('newer'), 'files go away')
+  t.notOk(plugins.first.includes('cache'), 'what no backup has is made again')
+  t.equal(plugins.count, plugins.first.length)
 })
 
 test('what cannot be restored is refused by name, and leaves nothing', async (t) => {

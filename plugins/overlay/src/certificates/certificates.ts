@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { ClientConnection, Log, OverlayConnection, StateStore } from '@nodekeep/plugin-sdk'
 import { CertificateFiles } from '@nodekeep/plugin-sdk/server-tls'
 import { AcmeCertificates } from './acme/acme-certificates.ts'
@@ -10,8 +9,6 @@ import type { AcmeSettings, FileSettings } from './settings.ts'
 interface CertificateOptions {
   readonly tls?: FileSettings | undefined
   readonly acme?: AcmeSettings | undefined
-  /** Relative paths of the settings start here. */
-  readonly folder: string
   /** Keeps the account at the authority, and the certificates. */
   readonly state: StateStore
   readonly log: Log
@@ -71,18 +68,16 @@ export async function createCertificates(options: CertificateOptions): Promise<C
 }
 
 async function openSource(
-  { tls, acme, folder, state, log }: CertificateOptions,
+  { tls, acme, state, log }: CertificateOptions,
   { pollMs, retryMs }: Pick<CertificateTimes, 'pollMs' | 'retryMs'>,
 ): Promise<CertificateSource | null> {
   if (tls !== undefined && acme !== undefined) {
     throw new Error('The certificate comes from files or by ACME: set "tls" or "acme", but not both.')
   }
   if (tls !== undefined) {
-    const [cert, key] = [resolve(folder, tls.cert), resolve(folder, tls.key)]
-    return new FileCertificates(await CertificateFiles.open({ cert, key, log, pollMs }))
+    return new FileCertificates(await CertificateFiles.open({ ...tls, log, pollMs }))
   }
   if (acme === undefined) return null
-  const { directory, email = null, renewBeforeDays } = acme
-  const ca = acme.ca === undefined ? null : resolve(folder, acme.ca)
+  const { directory, email = null, renewBeforeDays, ca = null } = acme
   return AcmeCertificates.open(state, log, { directory, ca, email, renewBeforeDays, retryMs })
 }

@@ -1,13 +1,9 @@
-import { type Static, Type } from '@nodekeep/plugin-sdk'
+import { FilePath, type Static, Type } from '@nodekeep/plugin-sdk'
 
 /** The configuration of a certificate in files. */
 export const fileSettings = Type.Object({
-  cert: Type.String({
-    minLength: 1,
-    description:
-      "The certificate and the chain of its issuers, as PEM. A relative path starts at the node's data folder.",
-  }),
-  key: Type.String({ minLength: 1, description: 'The private key, as PEM without a password.' }),
+  cert: FilePath({ description: 'The certificate and the chain of its issuers, as PEM.' }),
+  key: FilePath({ description: 'The private key, as PEM without a password.' }),
 })
 
 /** The configuration of certificates by ACME (RFC 8555). */
@@ -22,11 +18,9 @@ export const acmeSettings = Type.Object({
     description: "The address of the authority's directory.",
   }),
   ca: Type.Optional(
-    Type.String({
-      minLength: 1,
+    FilePath({
       description:
-        "A PEM file with the root certificates that the authority's own address is checked with, for a private authority. A " +
-        "relative path starts at the node's data folder.",
+        "A PEM file with the root certificates that the authority's own address is checked with, for a private authority.",
     }),
   ),
   email: Type.Optional(

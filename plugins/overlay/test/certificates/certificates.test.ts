@@ -18,7 +18,7 @@ const acme: AcmeSettings = {
   directory: 'https://127.0.0.1:1/dir',
   renewBeforeDays: 30,
 }
-const common = () => ({ folder: '/', state: createState(), log: createLog() as unknown as Log })
+const common = () => ({ state: createState(), log: createLog() as unknown as Log })
 
 test('without a certificate, the node does not end TLS', async (t) => {
   const certificates = await createCertificates(common())
@@ -36,8 +36,8 @@ test('a certificate in files serves clients, whatever the names of the network',
   const pair = await (await createAuthority()).issue({ names: [name] })
   writeFileSync(join(folder, 'cert.pem'), pair.cert)
   writeFileSync(join(folder, 'key.pem'), pair.key)
-  const tls = { cert: 'cert.pem', key: join(folder, 'key.pem') }
-  const certificates = await createCertificates({ ...common(), tls, folder })
+  const tls = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
+  const certificates = await createCertificates({ ...common(), tls })
   t.teardown(() => certificates.close())
   t.equal(certificates.endsTls, true)
   const entrance = await openPublicPort(t)

@@ -142,6 +142,22 @@ export const texts = {
       deleteText: 'The backup is removed from this node. Copies elsewhere stay.',
       deleted: 'Deleted.',
       restore: 'Restore',
+      find: 'Find a file',
+    },
+    find: {
+      title: (filename: string) => `Find a file in ${filename}`,
+      text: 'The node looks for files and folders of everybody by their names. What you put back gets its old place, or a name with the date of the backup beside the file that is there now. Nothing is replaced.',
+      name: 'Name, or a part of it',
+      find: 'Find',
+      reading: 'The backup is read. This may take some minutes.',
+      nothing: 'The backup has nothing of this name.',
+      found: (count: number) => (count === 1 ? 'One was found.' : `${count} were found.`),
+      first: (shown: number, count: number) =>
+        `These are the first ${shown} of ${count}. Type more of the name.`,
+      list: 'Files in the backup',
+      folder: 'folder',
+      putBack: 'Put back',
+      putBackTo: (path: string, username: string) => `${path} is in the files of ${username}.`,
     },
     restore: {
       title: (filename: string) => `Restore ${filename}?`,
@@ -157,7 +173,7 @@ export const texts = {
       changedUsers: (names: string) => `These users have another name or wallet: ${names}`,
       sameUsers: 'The users stay the same.',
       owner: (name: string) => `The owner will be ${name}.`,
-      plugins: (ids: string) => `These plugins get another state: ${ids}`,
+      plugins: (ids: string) => `The data of these plugins is replaced: ${ids}`,
       identity: {
         another: 'The node takes over another identity. The node that had it must not run any more.',
         new: 'The node gets a new identity.',

@@ -49,7 +49,6 @@ async function startNode(
       ...(email !== null && { email }),
       renewBeforeDays: 30,
     },
-    folder: '/',
     state,
     log: log as unknown as Log,
     times: { retryMs },
@@ -121,7 +120,6 @@ test('a restart keeps the certificate and the account, and orders nothing', { sk
 
   const other = await createCertificates({
     acme: { termsAccepted: true, directory: 'https://localhost:1/dir', renewBeforeDays: 30 },
-    folder: '/',
     state: world.state,
     log: createLog() as unknown as Log,
   })
@@ -316,7 +314,6 @@ test('a CA that is not trusted is refused', { skip }, async (t) => {
   const log = createLog()
   const certificates = await createCertificates({
     acme: { termsAccepted: true, directory: world.server.directory, renewBeforeDays: 30 },
-    folder: '/',
     state: world.state,
     log: log as unknown as Log,
   })

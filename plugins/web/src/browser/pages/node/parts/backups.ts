@@ -10,6 +10,7 @@ import { texts } from '../../../texts.ts'
 import { Action } from '../action.ts'
 import { PolledState, usePolled } from '../polled.ts'
 import { dateText, durationText } from '../times.ts'
+import { FindDialog } from './find-in-backup.ts'
 import { RestoreDialog } from './restore.ts'
 
 type Status = NodeAnswers['GET /api/backup/status']
@@ -34,6 +35,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
       isCreating.value || state?.status.running || state?.status.isDrilling ? 1000 : 10_000,
   })
   const restored = useSignal<string | null>(null)
+  const searched = useSignal<string | null>(null)
   const words = texts.node.backups
 
   /** The node makes the backup whether somebody waits or not, so a request without an answer has not failed. */
@@ -96,6 +98,13 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
             >${words.download}</a>
             <${Action}
               page=${page}
+              label=${texts.node.of(words.find, filename)}
+              run=${async () => {
+                searched.value = filename
+              }}
+            >${words.find} …<//>
+            <${Action}
+              page=${page}
               label=${texts.node.of(words.restore, filename)}
               run=${async () => {
                 restored.value = filename
@@ -106,6 +115,16 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
         </li>`,
       )}
     </ul>
+    ${
+      searched.value !== null &&
+      html`<${FindDialog}
+        page=${page}
+        filename=${searched.value}
+        onClose=${() => {
+          searched.value = null
+        }}
+      />`
+    }
     ${
       restored.value !== null &&
       html`<${RestoreDialog}
