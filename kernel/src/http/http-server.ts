@@ -88,7 +88,7 @@ export class HttpServer {
   /**
    * Begins to listen.
    *
-   * @param where a host and port, the path of a socket, or the descriptor of a bound socket
+   * @param where the path of a socket to make, or a bound socket, itself or its descriptor
    * @returns the address and port in use, with the port that the system chose for 0; the path of a socket
    */
   async listen(where: ListenOptions | { readonly fd: number }): Promise<AddressInfo | string> {
