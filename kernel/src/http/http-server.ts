@@ -259,11 +259,35 @@ const noHost = publicError('VALIDATION_ERROR', 'The request has no "Host" header
 const manyHosts = publicError('VALIDATION_ERROR', 'The request has more than one "Host" header.', {
   connection: 'close',
 })
+const badTarget = publicError(
+  'VALIDATION_ERROR',
+  'The target of the request is neither a path nor an "http" URL.',
+  {
+    connection: 'close',
+  },
+)
 
 /** Prepares a request for its route. Returns the error of a request that must not reach any route, otherwise `null`. */
 function prepare(request: IncomingMessage, external: ClientConnection | undefined): PublicError | null {
   if (external !== undefined) dropForwardedHeaders(request)
-  return hostProblem(request) ?? (external === undefined ? null : misdirection(external, request))
+  const problem = hostProblem(request) ?? takeAbsoluteTarget(request)
+  return problem ?? (external === undefined ? null : misdirection(external, request))
+}
+
+/**
+ * Makes an absolute target, such as `http://me.test/path`, a path. Its host counts in place of the header (RFC 9112, section 3.2.2), so
+ * that everything behind the server checks the host that the client meant.
+ *
+ * @returns the error of a target that is not valid, otherwise `null`
+ */
+function takeAbsoluteTarget(request: IncomingMessage): PublicError | null {
+  const { url = '/' } = request
+  if (url.startsWith('/') || url === '*') return null
+  const [, host, path = ''] = /^https?:\/\/([^/?#@]+)([/?#].*)?$/i.exec(url) ?? []
+  if (host === undefined) return badTarget
+  request.headers.host = host
+  request.url = path.startsWith('/') ? path : `/${path}`
+  return null
 }
 
 /**

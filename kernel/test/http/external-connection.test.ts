@@ -138,6 +138,18 @@ test('a request for another name than that of its connection is misdirected', as
   connection.send('GET /facts HTTP/1.0\r\nconnection: keep-alive\r\n\r\n')
   checkError(t, await connection.answer(), 'MISDIRECTED_REQUEST', 'no Host at all')
   t.equal((await ask('me.example.org')).status, 200, 'the connection goes on')
+  const askFor = (target: string, host: string) => {
+    connection.send(rawRequest('GET', target, { host }))
+    return connection.answer()
+  }
+  const facts = await askFor('http://me.example.org:8443/facts', 'other.example.org')
+  t.match(
+    JSON.parse(facts.body),
+    { host: 'me.example.org:8443' },
+    'the host of the target counts, not the header',
+  )
+  const other = await askFor('https://other.example.org/facts', 'me.example.org')
+  checkError(t, other, 'MISDIRECTED_REQUEST', 'the host of the target is another one')
   connection.send(rawRequest('GET', '/socket', { ...handshake, host: 'other.example.org' }))
   checkError(t, await connection.answer(), 'MISDIRECTED_REQUEST', 'a WebSocket')
 
