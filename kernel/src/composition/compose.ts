@@ -253,6 +253,7 @@ function createAppFactory({
   configuration,
   checkAccess,
   sessionCookies,
+  nodeOrigins,
   nextRequestId,
   routeTable,
 }: KernelCradle): (log: Log, onAdmitted?: OnAdmitted) => Promise<App> {
@@ -267,6 +268,7 @@ function createAppFactory({
       nextRequestId,
       checkAccess,
       answerNotFound,
+      cameByHttpsName: (request) => nodeOrigins.cameByHttpsName(request),
       refusals,
       onDiskFull,
       bodyLimit: server.bodyLimit,

@@ -255,6 +255,21 @@ test('nobody signs in over a connection that is not encrypted', async (t) => {
   t.equal((await connection.answer()).status, 200, 'a session can be ended')
 })
 
+test('answers at https names tell browsers to come by https only', async (t) => {
+  const handing = createHanding(t, 'net.Socket')
+  const { fetch } = await startReachableNode(t, handing, { cors: { origins: ['https://app.test'] } })
+  const header = 'strict-transport-security'
+  for (const encrypted of [true, false]) {
+    const connection = await handing.connect({ encrypted })
+    for (const path of ['/health', '/nothing', '/api/account']) {
+      connection.send(rawRequest('GET', path, { host: 'me.example.org' }))
+      const { headers } = await connection.answer()
+      t.equal(headers[header], encrypted ? 'max-age=15552000' : undefined, `${path}, ${encrypted}`)
+    }
+  }
+  t.equal((await fetch('/health')).headers.get(header), null, 'not at home')
+})
+
 test('a connection that is not encrypted does not come by an origin with https', async (t) => {
   const handing = createHanding(t, 'net.Socket')
   const { signIn } = await startReachableNode(t, handing)
