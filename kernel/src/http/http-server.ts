@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientConnection, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
+import { Crowd } from './crowd.ts'
 import {
   attachConnection,
   dropForwardedHeaders,
@@ -50,6 +51,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
   readonly #connections = new Map<Duplex, Connection>()
+  readonly #crowd = new Crowd(this.#connections)
   /** Runs work in the context of the server itself. */
   readonly #inOwnContext = AsyncLocalStorage.snapshot()
 
@@ -194,6 +196,7 @@ export class HttpServer {
       this.#handle(connection, response, external),
     )
     this.#connections.set(socket, connection)
+    this.#crowd.joined()
     socket.once('close', () => this.#connections.delete(socket))
   }
 
