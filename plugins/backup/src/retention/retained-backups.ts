@@ -43,7 +43,7 @@ export function retainedBackups<Backup extends Pick<StoredBackup, 'created'>>(
   ])
 }
 
-/** What the backups take, and what the next backup leaves of them. */
+/** The size of all backups, and what the next backup leaves of them. */
 export interface StoredTotal {
   readonly backups: number
   /** Of all of them together. */
