@@ -1,3 +1,4 @@
+import type { BoundSocket } from 'node:net'
 import { type Plugin, type SupervisorLink, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { lockDataFolder, makeReserve, releaseReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
@@ -11,7 +12,7 @@ import type { Configuration } from './configuration/configuration.ts'
 import { watchFaults } from './faults/fault-context.ts'
 import { guardRegistry } from './faults/guarded-registry.ts'
 import { HttpServer } from './http/http-server.ts'
-import { listen, listenOnSocket, urlOf } from './http/listen.ts'
+import { bindPort, listen, listenOnSocket, urlOf } from './http/listen.ts'
 import type { Secrets } from './log/secrets.ts'
 import { describePlugin, type PluginDescription } from './plugins/describe-plugin.ts'
 import { letPluginsServe, startPlugins } from './plugins/start-plugins.ts'
@@ -34,8 +35,8 @@ export interface NodeOptions {
   readonly plugins?: Readonly<Record<string, Plugin>>
   /** The supervisor that runs the node. */
   readonly supervisor?: SupervisorLink | null
-  /** The descriptor of a bound socket to listen on, in place of the configured address. */
-  readonly socket?: number | null
+  /** A bound socket to listen on, or its descriptor. Default: the configured address is bound when the node listens. */
+  readonly socket?: BoundSocket | number | null
   /** Aborts a start in progress, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
@@ -140,7 +141,7 @@ async function boot(
   started: AsyncDisposableStack,
   socket: string | null,
 ): Promise<TrialNode> {
-  const { configuration, log, secrets, plugins = {}, supervisor = null, socket: passed = null } = options
+  const { configuration, log, secrets, plugins = {}, supervisor = null } = options
   const began = new Date().toISOString()
   const { data, server } = configuration.kernel
   await releaseReserve(data)
@@ -218,8 +219,9 @@ async function boot(
     cradle.health.admitTraffic()
     await cradle.storeScopes()
     const httpServer = createServer()
-    const address = await listen(httpServer, server.host, server.port, passed)
-    if (passed !== null && server.port !== 0 && address.port !== server.port) {
+    const bound = options.socket ?? (await bindPort(server.host, server.port))
+    const address = await listen(httpServer, server, bound)
+    if (server.port !== 0 && address.port !== server.port) {
       log.warn(
         `The node listens on the port ${address.port}, which was passed to it. The port of the configuration, ${server.port}, holds after a restart of the service.`,
       )

@@ -175,6 +175,20 @@ export interface NodeAnswers {
      * When the schedule makes the next backup.
      */
     next: string | null
+    stored: {
+      /**
+       * The number of the backups on this node.
+       */
+      backups: number
+      /**
+       * Bytes of all of them together.
+       */
+      bytes: number
+      /**
+       * Those that are deleted after the next backup, as `backup.keep` says. Null if it is not set: then all stay.
+       */
+      deletedNext: string[] | null
+    }
     /**
      * The backups that are dated in the future, so they are kept and not counted. They were made while the clock was ahead, or it is behind now.
      */

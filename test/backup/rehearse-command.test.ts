@@ -84,6 +84,7 @@ test('the key of a person is proven, and the list says when one could be back', 
     listed.text,
     new RegExp(`${filename} .*\n.*${unreadable} cannot be read, so it is not listed: ELOOP`),
   )
+  t.match(listed.text, /1 backup takes \d+ MiB\. All backups stay, because `backup\.keep` is not set\./)
   const { text } = await run(['list', '--json'])
   const [json = '', line] = text.split('The backup ')
   t.match(JSON.parse(json), [{ filename, encrypted: 'yes' }])

@@ -97,11 +97,29 @@ test('versions that do not work are left, one after the other', async (t) => {
     await check('start of 2.0.2', 'start of 1.0.0')
   })
 
+  await t.test(
+    'one that leaves a process behind is left with it, so every connection is answered',
+    { skip: process.platform !== 'linux' && 'Only Linux tells the environment of processes.' },
+    async (t) => {
+      t.equal((await node.change('2.0.3', 'leaves-process')).status, 200)
+      t.match(await node.attempt(4), { from: '2.0.3', to: '1.0.0', result: 'went back' })
+      await check('start of 2.0.3', 'start of 1.0.0')
+      for (let i = 0; i < 50; i++) t.equal(await node.version(), '1.0.0')
+      const pid = readFileSync(join(node.data, 'left'), 'utf8')
+      // The system may keep the number of a process that has ended.
+      t.notMatch(
+        existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : '',
+        'createServer',
+      )
+      await node.supervisor.printed('The node has left 1 of its processes behind. They were killed.')
+    },
+  )
+
   await t.test('one that ends after clients reached it is left, with all that was written', async (t) => {
-    t.equal((await node.change('2.0.3', 'ends')).status, 200)
+    t.equal((await node.change('2.0.4', 'ends')).status, 200)
     const reason = 'It died 3 times within 10 minutes. It ended with the code 0.'
-    t.match(await node.attempt(5), { from: '2.0.3', to: '1.0.0', result: 'went back', reason })
-    await check('start of 2.0.3')
+    t.match(await node.attempt(6), { from: '2.0.4', to: '1.0.0', result: 'went back', reason })
+    await check('start of 2.0.4')
   })
 })
 

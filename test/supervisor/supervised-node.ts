@@ -16,6 +16,7 @@ type Behavior =
   | 'unhealthy'
   | 'contracts'
   | 'dies'
+  | 'leaves-process'
   | 'ends'
   | 'damages'
   | 'hangs'

@@ -109,7 +109,7 @@ async function startNode(t: Test): Promise<TestNode> {
         'overlay-tunnel': optional,
         web: optional,
       },
-      backup: { drill: false },
+      backup: { drill: false, keep: { last: 1 } },
     },
     folder,
   })
@@ -208,6 +208,10 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await button(page, 'Back up now').click()
     await Promise.all([open('Users'), told])
     await open('Backups')
+    await page
+      .getByText(/^1 backup takes \d+(\.\d)? [kM]B\. The next backup leaves none of them\.$/)
+      .waitFor()
+    await page.getByText('Deleted after the next backup').waitFor()
     const saved = page.getByRole('link', { name: /^Download: / })
     const [download] = await Promise.all([page.waitForEvent('download'), saved.click()])
     const file = join(t.testdir({}), 'backup')

@@ -78,6 +78,22 @@ export class NodeOrigins implements NodeAddress {
     return (this.#find(request)?.protocol ?? schemeOf(request)) === 'https:'
   }
 
+  /**
+   * Whether a request came to a public https origin at the port of https. Of that name, browsers need never try http again. They would
+   * not do so at any other port of it either (RFC 6797, section 8.3), where another program of the owner may answer without TLS. So an
+   * origin with a port of its own does not count, and neither do names for home.
+   */
+  cameByHttpsName(request: AddressedRequest): boolean {
+    if (schemeOf(request) !== 'https:') return false
+    const host = request.host.toLowerCase()
+    return (
+      this.publicOrigins().includes(`https://${host}`) &&
+      !host.includes(':') &&
+      isIP(host) === 0 &&
+      !isLoopback(host)
+    )
+  }
+
   #find(request: AddressedRequest): URL | null {
     const { host } = request
     const scheme = schemeOf(request)

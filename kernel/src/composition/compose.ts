@@ -256,6 +256,7 @@ function createAppFactory({
   configuration,
   checkAccess,
   sessionCookies,
+  nodeOrigins,
   nextRequestId,
   routeTable,
 }: KernelCradle): (log: Log, onAdmitted?: OnAdmitted) => Promise<App> {
@@ -270,6 +271,7 @@ function createAppFactory({
       nextRequestId,
       checkAccess,
       answerNotFound,
+      cameByHttpsName: (request) => nodeOrigins.cameByHttpsName(request),
       refusals,
       onDiskFull,
       bodyLimit: server.bodyLimit,

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientConnection, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
+import { Crowd } from './crowd.ts'
 import {
   attachConnection,
   dropForwardedHeaders,
@@ -50,6 +51,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
   readonly #connections = new Map<Duplex, Connection>()
+  readonly #crowd = new Crowd(this.#connections)
   /** Runs work in the context of the server itself. */
   readonly #inOwnContext = AsyncLocalStorage.snapshot()
 
@@ -88,7 +90,7 @@ export class HttpServer {
   /**
    * Begins to listen.
    *
-   * @param where a host and port, the path of a socket, or the descriptor of a bound socket
+   * @param where the path of a socket to make, or a bound socket, itself or its descriptor
    * @returns the address and port in use, with the port that the system chose for 0; the path of a socket
    */
   async listen(where: ListenOptions | { readonly fd: number }): Promise<AddressInfo | string> {
@@ -194,6 +196,7 @@ export class HttpServer {
       this.#handle(connection, response, external),
     )
     this.#connections.set(socket, connection)
+    this.#crowd.joined()
     socket.once('close', () => this.#connections.delete(socket))
   }
 
@@ -259,11 +262,35 @@ const noHost = publicError('VALIDATION_ERROR', 'The request has no "Host" header
 const manyHosts = publicError('VALIDATION_ERROR', 'The request has more than one "Host" header.', {
   connection: 'close',
 })
+const badTarget = publicError(
+  'VALIDATION_ERROR',
+  'The target of the request is neither a path nor an "http" URL.',
+  {
+    connection: 'close',
+  },
+)
 
 /** Prepares a request for its route. Returns the error of a request that must not reach any route, otherwise `null`. */
 function prepare(request: IncomingMessage, external: ClientConnection | undefined): PublicError | null {
   if (external !== undefined) dropForwardedHeaders(request)
-  return hostProblem(request) ?? (external === undefined ? null : misdirection(external, request))
+  const problem = hostProblem(request) ?? takeAbsoluteTarget(request)
+  return problem ?? (external === undefined ? null : misdirection(external, request))
+}
+
+/**
+ * Makes an absolute target, such as `http://me.test/path`, a path. Its host counts in place of the header (RFC 9112, section 3.2.2), so
+ * that everything behind the server checks the host that the client meant.
+ *
+ * @returns the error of a target that is not valid, otherwise `null`
+ */
+function takeAbsoluteTarget(request: IncomingMessage): PublicError | null {
+  const { url = '/' } = request
+  if (url.startsWith('/') || url === '*') return null
+  const [, host, path = ''] = /^https?:\/\/([^/?#@]+)([/?#].*)?$/i.exec(url) ?? []
+  if (host === undefined) return badTarget
+  request.headers.host = host
+  request.url = path.startsWith('/') ? path : `/${path}`
+  return null
 }
 
 /**

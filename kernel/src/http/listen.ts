@@ -1,23 +1,39 @@
+import { lookup } from 'node:dns/promises'
 import { lstatSync, rmSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, BoundSocket } from 'node:net'
 import { listenProblem } from '@nodekeep/plugin-sdk/supervision'
 import { messageOf } from '../errors/error-text.ts'
 import type { HttpServer } from './http-server.ts'
 
 /**
- * Listens on a port, or on a socket that is bound already.
+ * Takes a port without listening on it: nobody can connect until {@link listen}.
  *
- * @param socket its descriptor; `null` for none
+ * @throws Error with one line that says what to do
+ */
+export async function bindPort(host: string, port: number): Promise<BoundSocket> {
+  try {
+    const { address } = await lookup(host)
+    return new BoundSocket({ host: address, port })
+  } catch (error) {
+    throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
+  }
+}
+
+/**
+ * Listens on a socket that is bound already.
+ *
+ * @param socket the socket, or its descriptor
  * @throws Error with one line that says what to do
  */
 export async function listen(
   server: HttpServer,
-  host: string,
-  port: number,
-  socket: number | null,
+  { host, port }: { readonly host: string; readonly port: number },
+  socket: BoundSocket | number,
 ): Promise<AddressInfo> {
   try {
-    return (await server.listen(socket === null ? { host, port } : { fd: socket })) as AddressInfo
+    return (await server.listen(
+      typeof socket === 'number' ? { fd: socket } : { handle: socket },
+    )) as AddressInfo
   } catch (error) {
     throw new Error(listenProblem(error as NodeJS.ErrnoException, host, port), { cause: error })
   }

@@ -29,6 +29,8 @@ export interface SharedHooksOptions extends ErrorWatchers {
   readonly checkAccess: AccessCheck
   /** Answers a request that has no route. */
   readonly answerNotFound: (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+  /** Whether browsers should reach the host of a request by https only. */
+  readonly cameByHttpsName: (request: FastifyRequest) => boolean
   readonly bodyTimeoutMs: number
   readonly stallTimeoutMs: number
   /** Origins of other sites whose pages may call the node; none when empty. */
@@ -51,6 +53,9 @@ declare module 'fastify' {
   }
 }
 
+/** For half a year: as long as checkers of TLS ask for, and a name that is given up is free again. Other names are not the node's. */
+const httpsOnly = `max-age=${180 * 24 * 60 * 60}`
+
 /** Only `retry-after` is a standard header, and the error carries it. */
 const noHeaders = {
   'x-ratelimit-limit': false,
@@ -64,11 +69,12 @@ const noHeaders = {
  */
 export const sharedHooks = fastifyPlugin<SharedHooksOptions>(
   async (app, options) => {
-    const { log, checkAccess, answerNotFound, onAdmitted } = options
+    const { log, checkAccess, answerNotFound, cameByHttpsName, onAdmitted } = options
     const { bodyTimeoutMs, stallTimeoutMs, corsOrigins, logsAnswers } = options
     const begin = (request: FastifyRequest, reply: FastifyReply) => {
       logAs(log, request, reply)
       reply.header('x-request-id', request.id)
+      if (cameByHttpsName(request)) reply.header('strict-transport-security', httpsOnly)
     }
     await app.register(cookie, { hook: false })
     await app.register(sensible)

@@ -7,6 +7,8 @@ import { Duplex } from 'node:stream'
 export class StreamSocket extends Duplex {
   /** Bytes that have arrived. */
   bytesRead = 0
+  /** Bytes that were passed on. */
+  bytesWritten = 0
   readonly #stream: Duplex
   #silence: NodeJS.Timeout | undefined
 
@@ -55,6 +57,7 @@ export class StreamSocket extends Duplex {
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.#silence?.refresh()
+    this.bytesWritten += chunk.length
     this.#stream.write(chunk, encoding, this.#passedOn(done))
   }
 
@@ -66,6 +69,7 @@ export class StreamSocket extends Duplex {
     const stream = this.#stream
     stream.cork()
     for (const [index, { chunk, encoding }] of chunks.entries()) {
+      this.bytesWritten += chunk.length
       if (index < chunks.length - 1) stream.write(chunk, encoding)
       else stream.write(chunk, encoding, this.#passedOn(done))
     }

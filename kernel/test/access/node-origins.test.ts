@@ -195,3 +195,34 @@ test('a Host becomes an origin unchanged, or is refused', async (t) => {
   )
   t.pass()
 })
+
+test('only public https names at the port of https are for browsers to reach by https alone', async (t) => {
+  const publicUrl = [
+    'https://me.example.org',
+    'http://plain.example.org',
+    'https://port.example.org:8443',
+    'https://203.0.113.5',
+    'https://[2001:db8::5]',
+    'https://localhost',
+  ]
+  const origins = new NodeOrigins(
+    { ...local, hostnames: ['nas.local'], publicUrl },
+    registry('https://tunnel.example.org'),
+  )
+  const https = { protocol: 'https', proxy: true }
+  for (const host of ['me.example.org', 'ME.example.org', 'tunnel.example.org'])
+    t.ok(origins.cameByHttpsName(request(host, https)), host)
+  for (const host of [
+    'plain.example.org',
+    'port.example.org:8443',
+    'port.example.org',
+    'me.example.org:8443',
+    '203.0.113.5',
+    '[2001:db8::5]',
+    'localhost',
+    'nas.local',
+    'x.me.example.org',
+  ])
+    t.notOk(origins.cameByHttpsName(request(host, https)), host)
+  t.notOk(origins.cameByHttpsName(request('me.example.org')), 'without TLS, as far as the node knows')
+})

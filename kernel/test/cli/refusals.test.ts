@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -46,6 +47,8 @@ test('a node that cannot start says in one line what to do', async (t) => {
   const refused = await folder.run('start', '--port', `${port}`, '--data', 'one')
   t.ok(isRefusal(refused), `${refused.stdout}${refused.stderr}`)
   t.match(refused.stderr, inUse)
+  t.equal(refused.stderr.trim().split('\n').length, 1, 'no plugin has run')
+  t.notOk(existsSync(at('one')), 'nothing was made')
   const verbose = await folder.run('start', '--config', 'wrong.json', '--verbose')
   t.match(verbose, { code: 1, stderr: /must be a whole number[\s\S]*\n {4}at / })
 })
@@ -68,6 +71,12 @@ test('a second node on the same data folder is refused, and the first one contin
   const folder = await commandFolder(t)
   const first = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
   await t.rejects(createTestNode({ dataFolder: folder.data }), { message: /data/ })
+  const again = await folder.run('start', '--port', new URL(first.url).port)
+  t.match(
+    again.stderr,
+    /Another node \(process \d+, .* already uses .* --data/,
+    'although its port is in use, too',
+  )
   t.equal((await fetch(new URL('/health', first.url))).status, 200)
   t.same(await first.end('SIGKILL'), { code: null, signal: 'SIGKILL' })
   const next = await createTestNode({ dataFolder: folder.data })

@@ -138,6 +138,18 @@ test('a request for another name than that of its connection is misdirected', as
   connection.send('GET /facts HTTP/1.0\r\nconnection: keep-alive\r\n\r\n')
   checkError(t, await connection.answer(), 'MISDIRECTED_REQUEST', 'no Host at all')
   t.equal((await ask('me.example.org')).status, 200, 'the connection goes on')
+  const askFor = (target: string, host: string) => {
+    connection.send(rawRequest('GET', target, { host }))
+    return connection.answer()
+  }
+  const facts = await askFor('http://me.example.org:8443/facts', 'other.example.org')
+  t.match(
+    JSON.parse(facts.body),
+    { host: 'me.example.org:8443' },
+    'the host of the target counts, not the header',
+  )
+  const other = await askFor('https://other.example.org/facts', 'me.example.org')
+  checkError(t, other, 'MISDIRECTED_REQUEST', 'the host of the target is another one')
   connection.send(rawRequest('GET', '/socket', { ...handshake, host: 'other.example.org' }))
   checkError(t, await connection.answer(), 'MISDIRECTED_REQUEST', 'a WebSocket')
 
@@ -241,6 +253,21 @@ test('nobody signs in over a connection that is not encrypted', async (t) => {
   checkError(t, await connection.answer(), 'FORBIDDEN', 'nor with forged headers')
   connection.send(rawRequest('POST', '/auth/logout', { host, authorization: `Bearer ${sessionToken}` }))
   t.equal((await connection.answer()).status, 200, 'a session can be ended')
+})
+
+test('answers at https names tell browsers to come by https only', async (t) => {
+  const handing = createHanding(t, 'net.Socket')
+  const { fetch } = await startReachableNode(t, handing, { cors: { origins: ['https://app.test'] } })
+  const header = 'strict-transport-security'
+  for (const encrypted of [true, false]) {
+    const connection = await handing.connect({ encrypted })
+    for (const path of ['/health', '/nothing', '/api/account']) {
+      connection.send(rawRequest('GET', path, { host: 'me.example.org' }))
+      const { headers } = await connection.answer()
+      t.equal(headers[header], encrypted ? 'max-age=15552000' : undefined, `${path}, ${encrypted}`)
+    }
+  }
+  t.equal((await fetch('/health')).headers.get(header), null, 'not at home')
 })
 
 test('a connection that is not encrypted does not come by an origin with https', async (t) => {

@@ -116,4 +116,6 @@ test('odd paths and queries get an answer in the documented form', async (t) => 
   const unknown = await ask('http://elsewhere.test/nothing')
   checkError(t, unknown, 'NOT_FOUND')
   t.notMatch(unknown.body, 'elsewhere')
+  for (const target of ['http:///open', 'http://a@elsewhere.test/open', 'ftp://elsewhere.test/open'])
+    checkError(t, await ask(target), 'VALIDATION_ERROR', target)
 })

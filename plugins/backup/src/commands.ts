@@ -11,6 +11,8 @@ import { extract, find } from './extract/extract-commands.ts'
 import { runWithLentFolder } from './lend/run-with-lent-folder.ts'
 import { identitiesOf } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
+import { type StoredTotal, sentenceOfTotal, totalOf } from './retention/retained-backups.ts'
+import { nextDue } from './schedule/schedule.ts'
 import { BackupFolder, namedBackup } from './stored/backup-folder.ts'
 
 type Context = CommandContext<BackupConfiguration>
@@ -24,9 +26,12 @@ export default defineCommands<BackupConfiguration>({
     const node = await runningNode(context)
     const { filename, size } = await withProgress(context, node, createBackup(context, node))
     context.output.state({ filename, size })
+    if (context.options.json === true) return
+    const { stored } = await statusOf(node, context.signal)
+    context.output.lines(...linesOf(stored))
   },
 
-  async list({ dataDir, nodeDataDir, restores, options, output }) {
+  async list({ config, dataDir, nodeDataDir, restores, options, output }) {
     const unreadable: string[] = []
     const backups = await new BackupFolder(resolve(nodeDataDir, 'backups'), (filename, reason) =>
       unreadable.push(`The backup ${filename} cannot be read, so it is not listed: ${reason}`),
@@ -42,6 +47,8 @@ export default defineCommands<BackupConfiguration>({
       'There are no backups yet. `nodekeep backup create` makes one.',
     )
     output.lines(...unreadable)
+    if (options.json !== true)
+      output.lines(...linesOf(totalOf(backups, config.keep, nextDue(config.schedule))))
     const verdict = await readVerdict(dataDir)
     if (options.json !== true && verdict !== null) output.lines(sentenceOf(verdict, new Date()))
     if (options.json !== true) output.lines(...(await restoreLines(nodeDataDir, restores)))
@@ -113,7 +120,7 @@ async function createBackup(
   let status: NodeAnswers['GET /api/backup/status']
   do {
     await setTimeout(askEveryMs, undefined, { signal })
-    status = await answerOf(node.fetch('/api/backup/status', { signal }))
+    status = await statusOf(node, signal)
   } while (status.running !== null)
   const { filename, problem } = status.last ?? { filename: null, problem: null }
   if (filename === null) throw new Error(problem ?? 'The backup was not made. The log of the node says why.')
@@ -121,6 +128,18 @@ async function createBackup(
     node.fetch('/api/backup/list', { signal }),
   )
   return { filename, size: backups.find((backup) => backup.filename === filename)?.size ?? 0 }
+}
+
+async function statusOf(
+  node: NodeClient,
+  signal: AbortSignal,
+): Promise<NodeAnswers['GET /api/backup/status']> {
+  return answerOf(node.fetch('/api/backup/status', { signal }))
+}
+
+function linesOf(total: StoredTotal): string[] {
+  const sentence = sentenceOfTotal(total)
+  return sentence === null ? [] : [sentence]
 }
 
 async function withProgress<T>(context: Context, node: NodeClient, work: Promise<T>): Promise<T> {

@@ -26,6 +26,7 @@ import { LentFolder } from './lend/lent-folder.ts'
 import { finishRestores } from './restore/finish-restores.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
+import { totalOf } from './retention/retained-backups.ts'
 import { firstCheck } from './schedule/first-check.ts'
 import { Schedule } from './schedule/schedule.ts'
 import { BackupFolder } from './stored/backup-folder.ts'
@@ -143,6 +144,7 @@ export default definePlugin({
       running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
       last: backups.last,
       next: schedule?.next?.toISOString() ?? null,
+      stored: totalOf(await folder.list(), keep, schedule?.next ?? new Date()),
       ahead: await backups.ahead(),
       targets: targets.states.map(({ completeAt, ...target }) => ({
         ...target,

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { Readable } from 'node:stream'
 import {
@@ -89,8 +88,11 @@ export class TufSource implements UpdateSource {
         `The source of updates does not have the version ${version} any more.`,
       )
     }
+    requireBounds(archive, maxArchiveBytes)
     await mkdir(this.#downloads, { recursive: true, mode: 0o700 })
-    const file = join(this.#downloads, `${randomUUID()}.tar.gz`)
+    const place = await mkdtemp(join(this.#downloads, 'archive-'))
+    // People read its name in messages.
+    const file = join(place, posix.basename(archive.path))
     try {
       await requireSpace(file, folder, archive.length)
       await this.#store(files, archive, file, signal, (share) => onProgress(share * transferShare))
@@ -103,7 +105,7 @@ export class TufSource implements UpdateSource {
     } catch (error) {
       throw error instanceof TransferFailure ? transferProblem(error) : explainFullDisk(error)
     } finally {
-      await rm(file, { force: true })
+      await rm(place, { recursive: true, force: true })
     }
   }
 
@@ -170,7 +172,6 @@ export class TufSource implements UpdateSource {
     signal: AbortSignal,
     onProgress: (share: number) => void,
   ): Promise<void> {
-    requireBounds(target, maxArchiveBytes)
     const handle = await open(path, 'wx', 0o600)
     const address = this.#addressOf(target)
     let received = 0

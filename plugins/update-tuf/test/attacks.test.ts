@@ -188,6 +188,18 @@ test('replaced keys are not trusted again after a way back from a release that a
   t.equal(await found(), '9.0.0', 'a root of another lineage begins the trust anew')
 })
 
+test('an archive of a size that no release has is refused, whatever space there is', async (t) => {
+  const { repository, server, source, place } = await tufSubject(t)
+  repository.claimLength(repository.archivePath('1.1.0'), 2 ** 40)
+  await repository.write()
+  server.requests.length = 0
+  await t.rejects(source.download({ version: '1.1.0' }, await place(), { signal: never }), {
+    code: 'UPSTREAM_ERROR',
+    message: /a file of more than 1073741824 bytes/,
+  })
+  t.notOk(server.requests.some((path) => path.includes('tar.gz')))
+})
+
 test('data without end is cut off', async (t) => {
   const { server, found, source, place, folder } = await tufSubject(t)
   let sent = 0

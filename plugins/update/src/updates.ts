@@ -86,7 +86,7 @@ export class Updates {
   async progress(): Promise<string> {
     if (this.#step !== null) return textOf(this.#step)
     const { info, file, releases } = this.#services
-    const { problem, probation } = file.record
+    const { problem } = file.record
     const last = (await releases.history()).at(-1)
     if (problem !== null && problem.after === beginOf(last)) return problem.text
     const { version } = info
@@ -95,7 +95,7 @@ export class Updates {
       return `Version ${last.to} did not work, so version ${version} runs again. ${last.reason}`
     if (last?.to !== version) return 'No update runs.'
     if (last.result === 'went back') return `The node went back to version ${version}. ${last.reason}`
-    return probation?.version === version
+    return file.probationOf(version) !== null
       ? `Version ${version} is installed, and is being watched.`
       : `Version ${version} is installed.`
   }
@@ -127,8 +127,6 @@ export class Updates {
     if (this.#step !== null) throw this.#busy()
     const { installProblem: refusal } = this
     if (refusal !== null) throw conflict(refusal)
-    if (file.record.probation?.version === info.version)
-      throw conflict(`Version ${info.version} was just installed, and is being watched. Wait some minutes.`)
     this.#step = { name: 'checking', text: 'Looking for a new version', percent: 0 }
     let failed: (error: unknown) => Promise<void> = async () => {}
     try {
@@ -148,7 +146,7 @@ export class Updates {
       })
       failed = async (error) => {
         const reason = sentenceOf(error)
-        await file.note({ problem: problem(reason), probation: null })
+        await file.note({ problem: problem(reason), probation: file.probationOf(info.version) })
         log.warn({ event: 'update-failed', ...change, reason }, 'An update has failed.')
       }
       // It counts if this process ends before the supervisor has the update.
@@ -168,13 +166,15 @@ export class Updates {
    * @param automatic whether to install one, unless it did not work here before, or no rollback would be possible
    */
   async checkDaily(automatic: boolean): Promise<void> {
-    const { log, file, signal } = this.#services
+    const { info, log, file, signal } = this.#services
     if (this.#step !== null) return
     try {
       const { updateAvailable, latestVersion } = await this.check()
       if (!updateAvailable) return
       log.info({ version: latestVersion }, 'There is a new version.')
       if (!automatic || this.installProblem !== null || file.record.withoutWayBack === latestVersion) return
+      // The way back would lead to a version that nobody knows to work.
+      if (file.probationOf(info.version) !== null) return
       if ((await this.leftBecause(latestVersion)) === null) await this.install()
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'The daily check for a new version has failed.')
@@ -279,7 +279,8 @@ export class Updates {
       if (!found.canRollBack && !withoutRollback) throw conflict(noRollback(info.version, version))
       const passed = await passedProbes(signal)
       this.#step = { name: 'changing', text: `Changing to version ${version}`, percent: 90 }
-      await file.change({ probation: { version, passed } })
+      const former = file.probationOf(info.version)
+      await file.change({ probation: { version, passed, ...(former && { former }) } })
       await releases.changeTo(folder, { waitMs, withoutRollback })
     } catch (error) {
       await rm(folder, { recursive: true, force: true }).catch(() => {})

@@ -25,7 +25,29 @@ test('an update is downloaded, checked and handed to the supervisor', async (t) 
   t.equal(next.updates.step, null)
   releases.attempts = [attempt('1.0.0', '1.1.0', 'installed')]
   t.equal(await next.updates.progress(), 'Version 1.1.0 is installed, and is being watched.')
-  await t.rejects(next.updates.install(), { code: 'CONFLICT', message: /1\.1\.0 was just installed/ })
+})
+
+test('a hot fix is installed while the version before is being watched, but not without a person', async (t) => {
+  const { updates, source, releases, start } = await updatesSubject(t)
+  await updates.install()
+  const { updates: watched, file } = await start('1.1.0')
+  source.newest = { version: '1.1.1', notes: 'It works.' }
+  releases.asked.length = 0
+  await watched.checkDaily(true)
+  t.same(releases.asked, [])
+
+  releases.refusal = 'The release changes already.'
+  await t.rejects(watched.install(), { code: 'CONFLICT' })
+  t.match(file.record.probation, { version: '1.1.0', passed: ['port'] }, 'the version is still watched')
+  releases.refusal = null
+  t.match(await watched.install(), { success: true })
+  t.same(releases.asked, ['change to /new/1.1.1 within 1000'])
+  t.match((await start('1.1.1')).file.probationOf('1.1.1'), { passed: ['port'] })
+  t.match(
+    (await start('1.1.0')).file.probationOf('1.1.0'),
+    { passed: ['port'] },
+    'if it does not pass its trial',
+  )
 })
 
 test('one update at a time', async (t) => {

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
+import { lockDataFolder, lockHolder, makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
 import { listenForStop, type StopSignals, takeInheritedSocket } from '@nodekeep/plugin-sdk/supervision'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { messageOf } from '../../errors/error-text.ts'
 import { watchEventLoop } from '../../faults/event-loop-watch.ts'
+import { bindPort } from '../../http/listen.ts'
 import { createLogger } from '../../log/logger.ts'
 import { Secrets } from '../../log/secrets.ts'
 import { exitCodes, type RunningNode, startNode } from '../../node.ts'
@@ -56,7 +57,7 @@ export async function start(options: StartOptions): Promise<void> {
 }
 
 async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Secrets, signal: AbortSignal) {
-  const socket = takeInheritedSocket()
+  const inherited = takeInheritedSocket()
   const option = parentOption(options)
   const parent = option === null ? null : new Parent(option, signal, stopSignals.request)
   const supervisor =
@@ -64,6 +65,10 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
   const configuration = await (parent !== null && options.configuredByParent === true
     ? parent.configuration()
     : readConfiguration(options))
+  const onTrial = options.trial !== undefined || supervisor?.onTrial === true
+  const { data, server } = configuration.kernel
+  // Before anything is made: a port that is in use leaves no trace in the data folder.
+  const socket = inherited ?? (onTrial ? null : await bindFreePort(server, data))
   const { level, format } = configuration.kernel.log
   const log = createLogger({ level, format, secrets })
   const watch = watchEventLoop({
@@ -74,9 +79,8 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
     onEnd: stopSignals.listen,
   })
   stopSignals.first.then(watch.stopping)
-  reportFatalErrors(configuration.kernel.data)
+  reportFatalErrors(data)
   const parts = { configuration, log, secrets, signal, supervisor, socket }
-  const onTrial = options.trial !== undefined || supervisor?.onTrial === true
   const node = await (parent !== null && onTrial
     ? parent.trial(parts, options.trial ?? null)
     : startNode(parts))
@@ -88,6 +92,17 @@ async function boot(options: StartOptions, stopSignals: StopSignals, secrets: Se
   // The claim code is shown only in the banner, so an unclaimed node always prints it.
   if (format !== 'json' || node.claimCode() !== null) process.stderr.write(banner(node))
   return { node, log, watch, parent }
+}
+
+/** @throws Error with one line that says what to do */
+async function bindFreePort({ host, port }: { host: string; port: number }, data: string) {
+  try {
+    return await bindPort(host, port)
+  } catch (error) {
+    // A second start of the same node finds its data in use, too. Another port would not help it.
+    if (lockHolder(data) !== null) lockDataFolder(data)
+    throw error
+  }
 }
 
 /** Returns the first option that needs a parent; `null` if none was given. */

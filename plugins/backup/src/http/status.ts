@@ -27,6 +27,14 @@ export const backupStatus = Type.Object({
     Type.Null(),
   ]),
   next: moment('When the schedule makes the next backup.'),
+  stored: Type.Object({
+    backups: Type.Integer({ description: 'The number of the backups on this node.' }),
+    bytes: Type.Integer({ description: 'Bytes of all of them together.' }),
+    deletedNext: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description:
+        'Those that are deleted after the next backup, as `backup.keep` says. Null if it is not set: then all stay.',
+    }),
+  }),
   ahead: Type.Array(Type.String(), {
     description:
       'The backups that are dated in the future, so they are kept and not counted. They were made while the clock was ahead, or it is behind now.',

@@ -1,3 +1,4 @@
+import { mebibytes } from '../create/free-space.ts'
 import type { StoredBackup } from '../stored/backup-folder.ts'
 
 /** How many backups of each kind stay. */
@@ -40,6 +41,43 @@ export function retainedBackups<Backup extends Pick<StoredBackup, 'created'>>(
     ...newestOfEach(week, weekly),
     ...newestOfEach(month, monthly),
   ])
+}
+
+/** The size of all backups, and what the next backup leaves of them. */
+export interface StoredTotal {
+  readonly backups: number
+  /** Of all of them together. */
+  readonly bytes: number
+  /** The names of those that the next backup deletes; null if `backup.keep` is not set, so that all stay. */
+  readonly deletedNext: string[] | null
+}
+
+/**
+ * @param backups newest first
+ * @param next the moment of the next backup
+ */
+export function totalOf(
+  backups: readonly Pick<StoredBackup, 'filename' | 'size' | 'created'>[],
+  keep: Keep | undefined,
+  next: Date,
+): StoredTotal {
+  const bytes = backups.reduce((sum, { size }) => sum + size, 0)
+  const coming = { filename: '', created: next }
+  const ahead = backups.filter(({ created }) => created > next)
+  const all = [...ahead, coming, ...backups.slice(ahead.length)]
+  const kept = keep && retainedBackups(all, keep, next)
+  const deletedNext = kept ? all.filter((backup) => !kept.has(backup)).map(({ filename }) => filename) : null
+  return { backups: backups.length, bytes, deletedNext }
+}
+
+/** Tells people what the backups take and what stays of them. Returns null if there are none. */
+export function sentenceOfTotal({ backups, bytes, deletedNext }: StoredTotal): string | null {
+  if (backups === 0) return null
+  const take = `${backups === 1 ? '1 backup takes' : `${backups} backups take together`} ${mebibytes(bytes)} MiB.`
+  if (deletedNext === null) return `${take} All backups stay, because \`backup.keep\` is not set.`
+  const { length } = deletedNext
+  if (length === 0) return `${take} By \`backup.keep\`, the next backup deletes none of them.`
+  return `${take} By \`backup.keep\`, the next backup deletes ${length} of them, and ${backups - length} ${backups - length === 1 ? 'stays' : 'stay'}.`
 }
 
 function day(date: Date): string {

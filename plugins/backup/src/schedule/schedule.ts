@@ -12,6 +12,12 @@ export function scheduleProblem(expression: string): string | null {
   }
 }
 
+/** Returns the next due time of a cron expression; the present without an expression. */
+export function nextDue(expression: string | undefined): Date {
+  const next = expression === undefined ? null : new Cron(expression, { paused: true }).nextRun()
+  return next ?? new Date()
+}
+
 /** The longest wait of one timer, in milliseconds. A clock that was set is noticed after it. */
 const longestWaitMs = 60_000
 

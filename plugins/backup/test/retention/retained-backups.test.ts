@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { retainedBackups } from '../../src/retention/retained-backups.ts'
+import { retainedBackups, sentenceOfTotal, totalOf } from '../../src/retention/retained-backups.ts'
 
 /** Backups of these moments, newest first. */
 function backupsAt(...moments: string[]) {
@@ -74,5 +74,32 @@ test('a later look never misses a backup that an earlier one deleted', async () 
       // The kept backups are kept again, so a second run deletes nothing.
       return retainedBackups(left, keep, now).size === left.length
     }),
+  )
+})
+
+test('people are told what the backups take, and what the next one leaves of them', async (t) => {
+  const mebibyte = 1024 ** 2
+  const backups = backupsAt('2026-11-22T01:00Z', '2026-11-23T01:00Z', '2026-11-23T02:00Z').map((backup) => ({
+    ...backup,
+    filename: backup.created.toISOString().slice(0, 13),
+    size: 2 * mebibyte,
+  }))
+  const all = totalOf(backups, undefined, now)
+  t.strictSame(all, { backups: 3, bytes: 6 * mebibyte, deletedNext: null })
+  t.equal(
+    sentenceOfTotal(all),
+    '3 backups take together 6 MiB. All backups stay, because `backup.keep` is not set.',
+  )
+  const some = totalOf(backups, { daily: 3 }, now)
+  t.strictSame(some.deletedNext, ['2026-11-23T01'])
+  t.match(sentenceOfTotal(some), / deletes 1 of them, and 2 stay\.$/)
+  t.strictSame(totalOf(backups, {}, now).deletedNext?.length, 3, 'the next one stays')
+  t.match(sentenceOfTotal(totalOf(backups, { last: 4 }, now)), / deletes none of them\.$/)
+  t.equal(sentenceOfTotal(totalOf([], {}, now)), null)
+  const ahead = new Date('2026-11-23T01:30Z')
+  t.strictSame(
+    totalOf(backups, { last: 1 }, ahead).deletedNext,
+    ['2026-11-23T01', '2026-11-22T01'],
+    'one of the future stays',
   )
 })

@@ -64,15 +64,15 @@ export class Probation {
     const current = this.#current
     const { file, releases, log } = this.#services
     const { lastsMs = probationMs } = this.#options
-    const { probation } = file.record
-    if (probation?.version !== current) return
+    const probation = file.probationOf(current)
+    if (probation === null) return
     this.#endsAt = performance.now() + lastsMs
     try {
       // A version that works in part may not be able to read the history. It is watched all the same.
       this.#after = beginOf((await releases.history().catch(() => [])).at(-1))
       const problem = await watchVersion(probation.passed, this.#services, { ...this.#options, lastsMs })
       if (problem !== null) return await this.#leave(problem)
-      await file.note({ probation: null, problem: null })
+      await file.note({ ...file.withoutProbationOf(current), problem: null })
       log.info({ event: 'update-passed', version: current }, 'The new version works.')
     } finally {
       this.#endsAt = null
@@ -111,9 +111,10 @@ export class Probation {
   }
 
   async #stay(sentence: string, reason: string): Promise<void> {
+    const current = this.#current
     const { file, log } = this.#services
-    log.error({ version: this.#current, reason }, 'The version stays, although it does not work.')
+    log.error({ version: current, reason }, 'The version stays, although it does not work.')
     const problem = { text: `${sentence} It stays, since ${reason}`, after: this.#after }
-    await file.note({ probation: null, problem })
+    await file.note({ ...file.withoutProbationOf(current), problem })
   }
 }

@@ -17,6 +17,8 @@ interface ProbationRecord {
   readonly version: string
   /** The names of the probes that the former version passed. */
   readonly passed: readonly string[]
+  /** The probation of the former version, if it was not over. It goes on if that version runs again. */
+  readonly former?: Omit<ProbationRecord, 'former'>
 }
 
 /**
@@ -82,6 +84,20 @@ export class RecordFile {
 
   get record(): UpdateRecord {
     return this.#record
+  }
+
+  /** Returns the probation of a version; `null` if it is over, or if there was none. */
+  probationOf(version: string): ProbationRecord | null {
+    const { probation } = this.#record
+    const found = [probation, probation?.former].find((one) => one?.version === version)
+    return found ?? null
+  }
+
+  /** Returns the change that ends the probation of a version, and no other one. */
+  withoutProbationOf(version: string): Pick<UpdateRecord, 'probation'> {
+    const { probation } = this.#record
+    if (probation === null || probation.version === version) return { probation: null }
+    return { probation: { version: probation.version, passed: probation.passed } }
   }
 
   /** Reads the file. One that is damaged counts as none. */

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { ChildNode, type ReleaseRequest, type ToParent } from '@nodekeep/plugin-sdk/supervision'
+import { killLeftProcesses, markOf } from './left-processes.ts'
 import { messageOf } from './message-of.ts'
 import { commandOf } from './release-folder.ts'
+import type { SupervisorLog } from './supervisor-log.ts'
 
 /** How a node is started. */
 interface NodeStart {
@@ -14,6 +16,7 @@ interface NodeStart {
   /** The folder for releases. */
   readonly releases: string
   readonly onTrial: boolean
+  readonly log: Pick<SupervisorLog, 'warn'>
 }
 
 /** The end of a node. */
@@ -32,6 +35,7 @@ const graceMs = 20_000
 
 /** A node in a process of its own, with a channel to it. */
 export class NodeProcess {
+  /** Resolves when the process has ended, with all processes that it has left behind. */
   readonly ended: Promise<NodeEnd>
   /** Resolves when clients can reach it. */
   readonly serving: Promise<void>
@@ -46,13 +50,13 @@ export class NodeProcess {
   #refusal: Extract<ToParent, { nodekeep: 'cannot start' }> | null = null
   #isHanging = false
 
-  constructor({ release, args, socket, releases, onTrial }: NodeStart) {
+  constructor({ release, args, socket, releases, onTrial, log }: NodeStart) {
     this.release = release
     const { LISTEN_PID, LISTEN_FDNAMES, ...environment } = process.env
     const child = spawn(commandOf(release), ['start', '--supervised', ...args], {
       stdio: ['inherit', 'inherit', 'inherit', socket, 'ipc'],
       // The convention of sd_listen_fds(3): the first socket is the descriptor 3.
-      env: { ...environment, LISTEN_FDS: '1' },
+      env: { ...environment, ...markOf(releases), LISTEN_FDS: '1' },
     })
     const serving = Promise.withResolvers<void>()
     this.serving = serving.promise
@@ -77,6 +81,8 @@ export class NodeProcess {
       }
     })
     this.ended = this.#child.ended.then(({ code, signal, error }) => {
+      const { length } = killLeftProcesses(releases)
+      if (length > 0) log.warn(`The node has left ${length} of its processes behind. They were killed.`)
       const how =
         error !== null
           ? `${commandOf(release)} cannot be run: ${messageOf(error)}.`

@@ -128,6 +128,7 @@ export class Supervisor {
       socket: this.#socket,
       releases: this.#folder.path,
       onTrial,
+      log: this.#log,
     })
     void node.watch(answerMs)
     this.#node = node

@@ -132,7 +132,17 @@ test('without a way back, the version stays, and the reason is known', async (t)
   releases.refusal = 'Version 1.1.0 has changed data.'
   await watch()
   t.equal(await next.updates.progress(), `${sentence} It stays, since it cannot be left. ${releases.refusal}`)
-  t.equal(next.file.record.probation, null, 'the next version can be installed')
+  t.equal(next.file.record.probation, null, 'it is not watched any more')
+})
+
+test('a version that passes while a hot fix is installed leaves the probation of the hot fix alone', async (t) => {
+  const { watch, next, start } = await watched(t, () => true)
+  await next.file.change({
+    probation: { version: '1.1.1', passed: ['x'], former: { version: '1.1.0', passed: ['port'] } },
+  })
+  await watch()
+  t.same(next.file.record.probation, { version: '1.1.1', passed: ['x'] })
+  t.equal((await start('1.1.0')).file.probationOf('1.1.0'), null)
 })
 
 test('a version stays if the former one would refuse the configuration', async (t) => {

@@ -136,6 +136,11 @@ export const texts = {
       takeBack: 'Do not restore',
       takenBack: (backup: string) => `${backup} is not restored.`,
       list: 'Backups on this node',
+      stored: (count: number, size: string) =>
+        count === 1 ? `1 backup takes ${size}.` : `${count} backups take ${size} together.`,
+      keepsAll: 'All of them stay. Set "backup.keep" in the configuration to change that.',
+      keeps: (count: number) => `The next backup leaves ${count === 0 ? 'none' : count} of them.`,
+      goes: 'Deleted after the next backup',
       download: 'Download',
       delete: 'Delete',
       deleteTitle: (filename: string) => `Delete ${filename}?`,

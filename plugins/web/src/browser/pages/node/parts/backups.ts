@@ -88,6 +88,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
           <div>
             <strong>${dateText(created)}</strong> <span class="state">${bytesText(size)}</span>
             <p class="hint">${filename}</p>
+            ${status.stored.deletedNext?.includes(filename) && html`<p class="hint">${words.goes}</p>`}
           </div>
           <span class="actions">
             <a
@@ -153,7 +154,7 @@ interface Line {
 }
 
 /** Returns what there is to say about the backups, one line each. */
-function linesOf({ last, next, drill, recipients, rehearsed, targets, previous }: Status): Line[] {
+function linesOf({ last, next, stored, drill, recipients, rehearsed, targets, previous }: Status): Line[] {
   const words = texts.node.backups
   const told: Line[] = []
   const say = (text: string | false) => text && told.push({ text, isFault: false })
@@ -170,6 +171,11 @@ function linesOf({ last, next, drill, recipients, rehearsed, targets, previous }
     else complain(words.drill.failed(date, problem ?? ''))
   }
   say(next === null ? words.noSchedule : words.next(dateText(next)))
+  const { backups, bytes, deletedNext } = stored
+  if (backups > 0)
+    say(
+      `${words.stored(backups, bytesText(bytes))} ${deletedNext === null ? words.keepsAll : words.keeps(backups - deletedNext.length)}`,
+    )
   say(recipients === 0 ? words.unencrypted : words.encrypted(recipients))
   if (recipients > 0) say(rehearsed === null ? words.unrehearsed : words.rehearsed(dateText(rehearsed)))
   for (const { name, completeAt, problem } of targets) {

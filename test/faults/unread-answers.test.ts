@@ -1,0 +1,83 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import tap, { test } from 'tap'
+import { type FilesProcess, startFiles } from './files-process.ts'
+import { memoryOf, receiveFile, sendFile } from './files-transfer.ts'
+
+/** Mebibytes for all clients together, and what may be left of them when they have gone. */
+const allowance = 100
+const rest = 60
+
+tap.setTimeout(240_000)
+
+/** Mebibytes that the node uses, without what V8 has not collected yet, which depends on the load of the machine. */
+async function usedBy(node: FilesProcess, dataFolder: string): Promise<number> {
+  const file = join(dataFolder, 'memory')
+  await rm(file, { force: true })
+  process.kill(node.pid, 'SIGUSR2')
+  for (;;) {
+    const bytes = await readFile(file, 'utf8').catch(() => null)
+    if (bytes !== null) return Number(bytes) / 2 ** 20
+    await delay(20)
+  }
+}
+
+/** Asks for something, and reads nothing of the answer. */
+async function ask(node: FilesProcess, path: string, accept = '*/*'): Promise<Socket> {
+  const socket = connect(Number(node.url.port), node.url.hostname)
+  const { token } = node.session
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nhost: ${node.url.host}\r\nauthorization: Bearer ${token}\r\naccept: ${accept}\r\n\r\n`,
+  )
+  await new Promise<void>((resolve, reject) => void socket.once('readable', resolve).once('error', reject))
+  return socket
+}
+
+test('200 clients that do not read their answers cost at most 100 MiB, which go back when they leave', {
+  skip: process.platform !== 'linux' && 'Only Linux tells the memory of a process in this way.',
+}, async (t) => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-unread-'))
+  t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
+  const program = new URL('fixtures/memory-node.ts', import.meta.url)
+  const node = await startFiles(dataFolder, undefined, { program })
+  t.teardown(() => node.kill())
+  // More than the buffers of the system take.
+  await sendFile(node, '/film', 64)
+  await receiveFile(node, '/film')
+  const { token } = node.session
+  const headers = { authorization: `Bearer ${token}` }
+  // V8 enlarges the memory for new objects of a node that serves.
+  for (let i = 0; i < 50; i++) {
+    const work = Array.from({ length: 50 }, () =>
+      fetch(new URL('/api/files/list?path=/', node.url), { headers }),
+    )
+    await Promise.all(work.map(async (answer) => (await answer).text()))
+  }
+  const [idle, idleUsed] = [await memoryOf(node.pid), await usedBy(node, dataFolder)]
+
+  const clients = [
+    ...Array.from({ length: 180 }, () => ask(node, '/read?path=/film')),
+    ...Array.from({ length: 10 }, () => ask(node, '/api/files/list?path=/')),
+    ...Array.from({ length: 10 }, () => ask(node, '/api/files/changes', 'text/event-stream')),
+  ]
+  const sockets = await Promise.all(clients)
+  const found: number[] = []
+  // The system takes some chunks of each answer before it lets the node wait.
+  while (found.length < 10 || Math.max(...found.slice(-5)) > Math.max(...found.slice(0, -5)) + 1) {
+    found.push((await usedBy(node, dataFolder)) - idleUsed)
+  }
+  const most = Math.max(...found)
+  t.ok(most <= allowance, `they cost ${most.toFixed(0)} MiB`)
+
+  for (const socket of sockets) socket.destroy()
+  const until = performance.now() + 60_000
+  let left = Number.POSITIVE_INFINITY
+  while (left > rest && performance.now() < until) {
+    await delay(100)
+    left = (await memoryOf(node.pid)) - idle
+  }
+  t.ok(left <= rest, `${left.toFixed(0)} MiB are left`)
+})
