@@ -17,6 +17,7 @@ function open(file: string, maxBytes: number): StorageBackend {
 const newFile = async () => join(await mkdtemp(join(tmpdir(), 'storage-sqlite-')), 'files.sqlite')
 
 storageConformance(test, {
+  server: null,
   create: async () => open(await newFile(), 2 ** 30),
   createSmall: async () => open(await newFile(), 2 ** 20),
   reopen: async (closed) => open(files.get(closed) ?? '', 2 ** 30),

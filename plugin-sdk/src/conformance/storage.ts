@@ -14,6 +14,7 @@ import { freeSpaceChecks } from './storage/free-space.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { movingChecks } from './storage/moving.ts'
+import { outageChecks, type StorageServer } from './storage/outages.ts'
 import { emptyRemovalRaceChecks, raceChecks } from './storage/races.ts'
 import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
@@ -22,12 +23,14 @@ import type { StorageCheck } from './storage/subject.ts'
 import { type OtherProgram, watchChecks } from './storage/watching.ts'
 import { writingChecks } from './storage/writing.ts'
 
-export type { ConformanceTest, OtherProgram }
+export type { ConformanceTest, OtherProgram, StorageServer }
 
 /** The backend that the suite tests. The suite reads its abilities from `supports`. */
 export interface StorageHarness {
   /** Makes an empty backend. Called once for each test; the suite closes the backend. */
   create(): Promise<StorageBackend>
+  /** Puts the server of the storage out of reach. Null for a storage without a server, such as a disk of the node. */
+  readonly server: StorageServer | null
   /** Removes the leftovers of a test, after its backend was closed. */
   destroy?(closed: StorageBackend): Promise<void>
   /** Opens the files of a closed backend again. For backends that keep their files after the close. Without it, tests are skipped. */
@@ -52,10 +55,10 @@ export interface FilesHarness {
  *
  * @example
  * import { test } from 'node:test'
- * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()) })
+ * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()), server: acmeServer })
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
-  const { create, createSmall, otherProgram, reopen } = harness
+  const { create, createSmall, otherProgram, reopen, server } = harness
   const close = async (backend: StorageBackend) => {
     await backend.close()
     await harness.destroy?.(backend)
@@ -72,6 +75,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   atomicFolderChecks(check)
   copyChecks(check)
   snapshotChecks(check)
+  outageChecks(check, server)
   watchChecks(check, otherProgram, reopen)
   const racing = checksUnless(check, ({ supports }) =>
     supports.atomicConditions

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import {
   createStorageBackend,
+  NodekeepError,
   type StorageBackend,
   type StorageDriverWriteOptions,
 } from '@nodekeep/plugin-sdk'
@@ -18,7 +19,15 @@ function harnessOf(create: () => PaperDriver): StorageHarness {
     drivers.set(backend, driver)
     return backend
   }
+  const outage = (kind: 'unreachable' | 'stalled') => async (backend: StorageBackend) => {
+    const driver = drivers.get(backend) as PaperDriver
+    driver.outage = kind
+    return async () => {
+      driver.outage = null
+    }
+  }
   return {
+    server: { unreachable: outage('unreachable'), stall: outage('stalled') },
     create: async () => open(create()),
     createSmall: async () => open(Object.assign(create(), { limit: 1024 * 1024 })),
     reopen: async (closed) => open(Object.assign(create(), { files: drivers.get(closed)?.files })),
@@ -131,8 +140,8 @@ const faults: readonly Fault[] = [
     'a move sets new dates',
     /a move keeps the dates/,
     (driver) => ({
-      async move(source: string, destination: string) {
-        await original.move.call(driver, source, destination)
+      async move(...call: Parameters<PaperDriver['move']>) {
+        await original.move.apply(driver, call)
         for (const [path, file] of driver.files) driver.files.set(path, { ...file, modified: new Date(0) })
       },
     }),
@@ -180,7 +189,7 @@ const faults: readonly Fault[] = [
     /leaves no folders behind/,
     (driver) => ({
       write(...args: Parameters<PaperDriver['write']>) {
-        driver.makeDirectory(driver.parent(args[0]))
+        driver.makeFolder(driver.parent(args[0]))
         return original.write.apply(driver, args)
       },
     }),
@@ -230,9 +239,9 @@ const faults: readonly Fault[] = [
     'a move merges into the folder that it replaces',
     /replaces files and folders whole/,
     (driver) => ({
-      async move(source: string, destination: string) {
-        const kept = new Map([...driver.files].filter(([path]) => path.startsWith(`${destination}/`)))
-        await original.move.call(driver, source, destination)
+      async move(...call: Parameters<PaperDriver['move']>) {
+        const kept = new Map([...driver.files].filter(([path]) => path.startsWith(`${call[1]}/`)))
+        await original.move.apply(driver, call)
         for (const [path, file] of kept) driver.files.set(path, file)
       },
     }),
@@ -281,6 +290,53 @@ const faults: readonly Fault[] = [
           ...rest,
         ),
     }),
+  ],
+  [
+    'a move moves only the first page',
+    /more than a thousand/,
+    (driver) => ({
+      async move(...[source, destination, options]: Parameters<PaperDriver['move']>) {
+        await original.move.call(driver, source, destination, options)
+        for (const path of [...driver.files.keys()].slice(1002)) driver.files.delete(path)
+      },
+    }),
+  ],
+  [
+    'a listing that fails is empty',
+    /out of reach/,
+    (driver) => ({
+      async *list(...call: Parameters<PaperDriver['list']>) {
+        if (driver.outage === null) yield* original.list.apply(driver, call)
+      },
+      stat: (path: string) => original.stat.call(driver, path),
+    }),
+  ],
+  [
+    'each failure is that of a missing file',
+    /out of reach/,
+    (driver) => ({
+      async request() {
+        if (driver.outage !== null) throw new NodekeepError('NOT_FOUND', 'There is nothing.')
+      },
+    }),
+  ],
+  [
+    'a write that fails is told as stored',
+    /goes away meanwhile/,
+    (driver) => ({
+      async write(...[path, content, options]: Parameters<PaperDriver['write']>) {
+        try {
+          return await original.write.call(driver, path, content, options)
+        } catch {
+          return original.stat.call(driver, '/')
+        }
+      },
+    }),
+  ],
+  [
+    'calls wait for a silent server whatever their signals say',
+    /silent server ends/,
+    (driver) => ({ request: () => (driver.outage === null ? Promise.resolve() : new Promise(() => {})) }),
   ],
   [
     'files are kept in memory until the close',

@@ -9,6 +9,7 @@ import { openLocalBackend } from '../src/open-local-backend.ts'
 const roots = new WeakMap<StorageBackend, string>()
 
 storageConformance((name, run) => t.test(name, run), {
+  server: null,
   create: async () => open(await mkdtemp(join(tmpdir(), 'storage-local-'))),
   destroy: (closed) => rm(rootOf(closed), { recursive: true, force: true }),
   reopen: (closed) => open(rootOf(closed)),

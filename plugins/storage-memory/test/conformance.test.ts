@@ -5,6 +5,7 @@ import { createMemoryBackend } from '../src/memory-driver.ts'
 const mebibyte = 1024 * 1024
 
 storageConformance(test, {
+  server: null,
   create: async () => createMemoryBackend({ maxBytes: 256 * mebibyte }),
   createSmall: async () => createMemoryBackend({ maxBytes: mebibyte }),
 })

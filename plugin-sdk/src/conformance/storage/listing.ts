@@ -75,11 +75,13 @@ export function listingChecks(check: StorageCheck): void {
         break
       }
       assert.deepEqual(await names(storage, '/large'), expected.sort())
-      await storage.remove('/large')
+      await storage.move('/large', '/moved')
+      assert.deepEqual(await names(storage, '/moved'), expected)
+      await storage.remove('/moved')
       assert.deepEqual(await names(storage, '/'), [])
-      await storage.makeDirectory('/large')
+      await storage.makeDirectory('/moved')
       assert.deepEqual(
-        await names(storage, '/large'),
+        await names(storage, '/moved'),
         [],
         'a folder that was removed does not come back with a part of it',
       )

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import type { StorageBackend } from '../../contracts/storage.ts'
+import { assertAborted, assertFails } from '../failures.ts'
+import { soon } from '../soon.ts'
+import { assertAbsent, names, put, text } from './assertions.ts'
+import { collect, stream } from './bytes.ts'
+import type { BackendCheck } from './subject.ts'
+
+/** The server of a storage, which a test puts out of reach. Each function resolves with one that ends it. */
+export interface StorageServer {
+  /** Lets each request fail, such as by a closed port or an answer with the status 503. */
+  unreachable(backend: StorageBackend): Promise<() => Promise<void>>
+  /** Lets the server take each request and never answer it. */
+  stall(backend: StorageBackend): Promise<() => Promise<void>>
+}
+
+type Call = readonly [name: string, call: (backend: StorageBackend, signal: AbortSignal) => Promise<unknown>]
+
+const readings: readonly Call[] = [
+  ['stat', (backend, signal) => backend.stat('/folder/file', { signal })],
+  ['stat of a missing file', (backend, signal) => backend.stat('/folder/none', { signal })],
+  ['list', (backend, signal) => Array.fromAsync(backend.list('/folder', { signal }))],
+  ['list of the root', (backend, signal) => Array.fromAsync(backend.list('/', { signal }))],
+  ['list of a missing folder', (backend, signal) => Array.fromAsync(backend.list('/none', { signal }))],
+  ['read', async (backend, signal) => collect((await backend.read('/folder/file', { signal })).content)],
+]
+
+const writing: Call = ['write', (backend, signal) => backend.write('/folder/new', stream('new'), { signal })]
+
+const otherCalls: readonly Call[] = [
+  ['an overwrite', (backend) => put(backend, '/folder/file', 'lost')],
+  ['makeDirectory', (backend) => backend.makeDirectory('/new')],
+  ['remove', (backend) => backend.remove('/folder/file')],
+  ['remove of a folder', (backend) => backend.remove('/folder')],
+  ['move', (backend) => backend.move('/folder/file', '/moved')],
+]
+
+/** @param server null for a storage without a server, such as a disk of the node */
+export function outageChecks(check: BackendCheck, server: StorageServer | null): void {
+  const { signal } = new AbortController()
+
+  check(
+    'while the server is out of reach, each call says so, and afterwards all is as before',
+    async (backend, skip) => {
+      if (server === null) return skip('The storage has no server.')
+      await put(backend, '/folder/file', 'kept')
+      const goOn = await server.unreachable(backend)
+      const copy: Call = ['copy', async () => backend.copy?.('/folder/file', '/copy')]
+      const probe: Call = ['probe', () => backend.probe(signal)]
+      for (const [name, call] of [
+        ...readings,
+        writing,
+        ...otherCalls,
+        probe,
+        ...(backend.copy ? [copy] : []),
+      ]) {
+        const what = `${name} without a server`
+        await assertFails(soon(call(backend, signal), `${what} has no end`), ['SERVICE_UNAVAILABLE'], what)
+      }
+      await goOn()
+      assert.deepEqual(await names(backend, '/'), ['folder'])
+      assert.deepEqual(await names(backend, '/folder'), ['file'])
+      assert.equal(await text(backend, '/folder/file'), 'kept')
+      await put(backend, '/folder/new', 'stored')
+      assert.equal(await text(backend, '/folder/new'), 'stored')
+    },
+  )
+
+  check('a write whose server goes away meanwhile fails, and stores nothing', async (backend, skip) => {
+    if (server === null) return skip('The storage has no server.')
+    let goOn = async () => {}
+    async function* content() {
+      yield Buffer.alloc(64 * 1024)
+      goOn = (await server?.unreachable(backend)) ?? goOn
+      yield Buffer.alloc(64 * 1024)
+    }
+    const what = 'a write whose server goes away'
+    await assertFails(
+      soon(backend.write('/file', content()), `${what} has no end`),
+      ['SERVICE_UNAVAILABLE'],
+      what,
+    )
+    await goOn()
+    await assertAbsent(backend, '/file')
+  })
+
+  check('a call to a silent server ends when its signal aborts', async (backend, skip) => {
+    if (server === null) return skip('The storage has no server.')
+    await put(backend, '/folder/file', 'kept')
+    for (const [name, call] of [...readings, writing]) {
+      const goOn = await server.stall(backend)
+      const controller = new AbortController()
+      const called = call(backend, controller.signal)
+      called.catch(() => {})
+      await setImmediate()
+      controller.abort(new Error('The caller has left.'))
+      const what = `${name} of a silent server`
+      await assertAborted(soon(called, `${what} goes on after its abort`), controller.signal, what)
+      await goOn()
+    }
+    assert.equal(await text(backend, '/folder/file'), 'kept')
+  })
+
+  check('a close does not wait for a silent server', async (backend, skip) => {
+    if (server === null) return skip('The storage has no server.')
+    await put(backend, '/folder/file', 'kept')
+    const goOn = await server.stall(backend)
+    const calls = [...readings, writing, ...otherCalls].map(([, call]) => call(backend, signal))
+    const ended = Promise.allSettled(calls)
+    await setImmediate()
+    await soon(backend.close(), 'the close waits for a silent server')
+    await soon(ended, 'a call goes on after the close')
+    await goOn()
+  })
+}
