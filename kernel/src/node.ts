@@ -66,6 +66,8 @@ export interface RunningNode {
   readonly url: URL
   /** The IP address that the node listens on. `0.0.0.0` and `::` are all addresses of the machine. */
   readonly listensOn: string
+  /** The names and addresses of the machine on its networks at which the node takes sign-ins. */
+  readonly hostnames: readonly string[]
   /** The origins under which clients reach the node from outside. */
   publicOrigins(): string[]
   readonly dataFolder: string
@@ -246,6 +248,7 @@ async function boot(
     return {
       url,
       listensOn: address.address,
+      hostnames: server.hostnames,
       publicOrigins: () => cradle.nodeOrigins.publicOrigins(),
       dataFolder: data,
       accounts,

@@ -182,7 +182,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await wallet.fill(`0x${'ab'.repeat(20)}`)
     await button(page, 'Add a user').click()
     const row = page.getByRole('listitem').filter({ hasText: 'grace' })
-    await row.getByText('Added by hand').waitFor()
+    await row.getByText('Let in by the owner').waitFor()
     t.equal(await wallet.inputValue(), '')
 
     await button(page, 'Disable: grace').click()

@@ -56,10 +56,13 @@ export async function listenOnSocket(server: HttpServer, path: string): Promise<
   })
 }
 
-/** Returns a URL for a browser on this machine. For a wildcard address it names `localhost`. */
+/**
+ * Returns a URL for a browser on this machine. For a wildcard address it names 127.0.0.1, as a node does that listens on this machine
+ * alone: browsers keep keys and sessions for one address, so that another name would lose them when a node opens to its network.
+ */
 export function urlOf({ address, family, port }: AddressInfo): URL {
-  const host = isWildcard(address) ? 'localhost' : address
-  return new URL(`http://${family === 'IPv6' && host !== 'localhost' ? `[${host}]` : host}:${port}`)
+  if (isWildcard(address)) return new URL(`http://127.0.0.1:${port}`)
+  return new URL(`http://${family === 'IPv6' ? `[${address}]` : address}:${port}`)
 }
 
 /** Whether an address to listen on stands for all addresses of the machine. */

@@ -11,12 +11,19 @@ test('a node that listens on all addresses prints those of its networks, and war
   const node = await startedNode(t, { cwd: folder.path, args: ['--host', '0.0.0.0', '--port', '0'] })
   const banner = node.stderr()
   const { port } = node.url
-  t.ok(banner.includes(`Address  http://localhost:${port}\n`))
+  t.ok(banner.includes(`Address  http://127.0.0.1:${port}\n`), 'as before it opened to its networks')
   const known = Object.values(networkInterfaces()).flatMap((found) => found ?? [])
   for (const { address } of known.filter(({ internal, family }) => !internal && family === 'IPv4'))
     t.ok(banner.includes(`           http://${address}:${port}\n`), address)
-  t.notMatch(banner, 'http://127.')
+  t.notMatch(banner, 'localhost')
   t.match(banner, /Warning {2}The node speaks plain HTTP[\s\S]*"server.publicUrl"[\s\S]*"server.hostnames"/)
+})
+
+test('a node that takes sign-ins at a name of its network does not ask for one', async (t) => {
+  const folder = await commandFolder(t, { server: { host: '0.0.0.0', hostnames: ['nas.local'] } })
+  const node = await startedNode(t, { cwd: folder.path, args: ['--port', '0'] })
+  t.match(node.stderr(), 'Warning  The node speaks plain HTTP')
+  t.notMatch(node.stderr(), 'server.hostnames')
 })
 
 test('a node with a public URL prints it first, and does not warn if it has TLS', async (t) => {

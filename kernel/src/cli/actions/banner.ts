@@ -47,13 +47,13 @@ function networkOrigins(listensOn: string, port: string): string[] {
 }
 
 /** The risk of a node that other machines reach without TLS. */
-function warning({ listensOn, url, publicOrigins }: RunningNode): string[] {
+function warning({ listensOn, hostnames, url, publicOrigins }: RunningNode): string[] {
   const isReached = isWildcard(listensOn) || !isLoopback(url.hostname)
   if (!isReached || publicOrigins().some((origin) => origin.startsWith('https:'))) return []
   return [
     'The node speaks plain HTTP: everybody on the network can read and change what is sent.',
     'Put a proxy with TLS in front of it, and name its address in "server.publicUrl".',
-    ...(isWildcard(listensOn)
+    ...(isWildcard(listensOn) && hostnames.length === 0
       ? ['To sign in by an address of the network, add its host to "server.hostnames".']
       : []),
   ]

@@ -85,7 +85,7 @@ export const texts = {
       added: (name: string) => `${name} may sign in now.`,
       list: 'All users',
       owner: 'Owner',
-      byHand: 'Added by hand',
+      byHand: 'Let in by the owner',
       disabledSince: (date: string) => `Disabled since ${date}`,
       deletionDue: (date: string) => `Deleted. All data is removed on ${date}.`,
       disable: 'Disable',

@@ -24,21 +24,21 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
   return html`<details class="tasks" open>
     <summary>${texts.files.tasks} (${done.length}/${list.length})</summary>
     <p role="status" class="hint">${asking > 0 ? texts.files.thereAlready(asking) : isAllDone && texts.files.allDone}</p>
-    ${
-      asking > 0 &&
-      open > 1 &&
-      html`<p class="answers">
-        ${all(texts.files.replaceAll, 'replace')}
-        ${all(texts.files.keepAll, 'keepBoth')}
-        ${all(texts.files.skipAll, 'skip')}
-      </p>`
-    }
+    <p class="answers">
+      ${
+        asking > 0 &&
+        open > 1 &&
+        html`${all(texts.files.replaceAll, 'replace')}
+          ${all(texts.files.keepAll, 'keepBoth')}
+          ${all(texts.files.skipAll, 'skip')}`
+      }
+      <button type="button" onClick=${() => tasks.clear()}>${texts.files.clear}</button>
+      ${open > 0 && html`<button type="button" onClick=${() => tasks.cancelAll()}>${texts.files.cancelAll}</button>`}
+    </p>
     <ul>
       ${shown.slice(0, mostShown).map((task) => html`<${TaskRow} key=${task} task=${task} tasks=${tasks} />`)}
     </ul>
     <p class="hint">${shown.length > mostShown && texts.files.moreTasks(shown.length - mostShown)}</p>
-    <button type="button" onClick=${() => tasks.clear()}>${texts.files.clear}</button>
-    ${open > 0 && html`<button type="button" onClick=${() => tasks.cancelAll()}>${texts.files.cancelAll}</button>`}
   </details>`
 }
 

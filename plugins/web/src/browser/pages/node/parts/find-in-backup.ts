@@ -83,13 +83,10 @@ export function FindDialog({ page, filename, onClose }: FindProps): VNode {
       <p>${words.text}</p>
       <label>${words.name}<input name="text" required maxlength="4096" autocomplete="off" spellcheck=${false} autofocus /></label>
       <label>${texts.node.restore.key}<input name="key" type="password" autocomplete="off" /></label>
-      <p class="hint" role="status">${isWorking ? words.reading : told.value || countOf(answer.value)}</p>
-      ${isWorking && html`<progress aria-label=${words.reading} value=${share.value || undefined}></progress>`}
-      <p class="fault" role="alert">${fault.value}</p>
       ${
         answer.value !== null &&
         answer.value.found.length > 0 &&
-        html`<ul class="rows found" aria-label=${words.list}>
+        html`<ul class="rows" aria-label=${words.list}>
         ${answer.value.found.map(
           (found) => html`<li key=${found.userUuid + found.path}>
             <div>
@@ -106,10 +103,15 @@ export function FindDialog({ page, filename, onClose }: FindProps): VNode {
         )}
       </ul>`
       }
-      <p class="buttons">
-        <button type="button" onClick=${onClose}>${texts.close}</button>
-        <button type="submit" class="main" aria-disabled=${isWorking}>${words.find}</button>
-      </p>
+      <div class="foot">
+        <p class="hint" role="status">${isWorking ? words.reading : told.value || countOf(answer.value)}</p>
+        ${isWorking && html`<progress aria-label=${words.reading} value=${share.value || undefined}></progress>`}
+        <p class="fault" role="alert">${fault.value}</p>
+        <p class="buttons">
+          <button type="button" onClick=${onClose}>${texts.close}</button>
+          <button type="submit" class="main" aria-disabled=${isWorking}>${words.find}</button>
+        </p>
+      </div>
     </form>
   <//>`
 }
