@@ -133,7 +133,9 @@ t.test(
       nodekeep: { id, sdk: '^0.1.0', entry: 'index.js' },
     })
     await packages.publish(named('broken'), { 'index.js': "throw new Error('the import broke')" })
-    await packages.publish(named('ends'), { 'index.js': 'process.kill(process.pid, 9)' })
+    await packages.publish(named('ends'), {
+      'index.js': "import { execSync } from 'node:child_process'; execSync('kill -9 ' + process.pid)",
+    })
     await packages.publish(named('files'), notesFiles)
     const cases: readonly (readonly [string[], RegExp | string])[] = [
       [['nodekeep-notes'], 'Nothing was changed. With --yes, the command does not ask.'],
@@ -155,6 +157,18 @@ t.test(
     }
   },
 )
+
+t.test('a command about plugins does not disturb another one that runs', { timeout }, async (t) => {
+  const { run, packages, installed, folder } = await deployment(t)
+  const asking = `import { spawnSync } from 'node:child_process'
+    import { writeFileSync } from 'node:fs'
+    const args = [...process.execArgv, process.argv[1], 'plugins', 'add', 'nodekeep-pen', '--yes']
+    if (process.argv.includes('--deep')) writeFileSync('second', spawnSync(process.execPath, args).stderr)\n`
+  await packages.publish(notes('1.1.0'), { 'index.js': asking + notesFiles['index.js'] })
+  t.match(await run(['plugins', 'add', 'nodekeep-notes', '--yes']), { code: 0, stderr: '' })
+  t.match(await readFile(join(folder, 'second'), 'utf8'), 'Another command adds, removes or lists plugins now.')
+  t.match(await installed(), { version: '1.1.0', state: 'stopped' })
+})
 
 t.test('a package with other bytes than its registry tells is refused', { timeout }, async (t) => {
   const { run, packages, configuration, written } = await deployment(t)
