@@ -75,6 +75,10 @@ export class AddedPlugins {
     return join(this.#path, id)
   }
 
+  has(id: string): boolean {
+    return existsSync(this.folderOf(id))
+  }
+
   async list(): Promise<AddedPlugin[]> {
     const names = await readdir(this.#path).catch(() => [])
     const ids = names.filter((name) => !name.startsWith('.')).sort()
@@ -88,7 +92,7 @@ export class AddedPlugins {
    */
   async place<T>(id: string, from: string, work: () => Promise<T>): Promise<T> {
     const folder = this.folderOf(id)
-    const isThere = existsSync(folder)
+    const isThere = this.has(id)
     if (isThere) await rename(folder, this.#old)
     try {
       await rename(from, folder)
