@@ -79,10 +79,11 @@ export class Crowd {
     const totals = new Map(Array.from(clients, ([client, connections]) => [client, unsentOf(connections)]))
     while (excess > 0) {
       const [client, total] = [...totals].reduce((one, other) => (other[1] > one[1] ? other : one))
-      const { socket, unsent } = clients.get(client)?.shift() as (typeof waiting)[number]
-      totals.set(client, total - unsent)
-      excess -= unsent
-      socket.destroy()
+      const stalled = clients.get(client)?.shift()
+      if (stalled === undefined) return
+      totals.set(client, total - stalled.unsent)
+      excess -= stalled.unsent
+      stalled.socket.destroy()
     }
   }
 
