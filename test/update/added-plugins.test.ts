@@ -133,8 +133,12 @@ t.test(
       nodekeep: { id, sdk: '^0.1.0', entry: 'index.js' },
     })
     await packages.publish(named('broken'), { 'index.js': "throw new Error('the import broke')" })
-    await packages.publish(named('ends'), { 'index.js': 'process.kill(process.pid, 9)' })
+    await packages.publish(named('ends'), {
+      'index.js': "import { execSync } from 'node:child_process'; execSync('kill -9 ' + process.pid)",
+    })
     await packages.publish(named('files'), notesFiles)
+    const bundled = { ...named('storage-local'), name: '@nodekeep/storage-local' }
+    await writeFile(join(folder, 'bundled.tgz'), await packed(bundled, notesFiles))
     const cases: readonly (readonly [string[], RegExp | string])[] = [
       [['nodekeep-notes'], 'Nothing was changed. With --yes, the command does not ask.'],
       [['nodekeep-broken', '--yes'], /"broken" .*threw while it was imported: the import broke/],
@@ -146,6 +150,10 @@ t.test(
       [['nodekeep-gone', '--yes'], /404 Not Found/],
       [['./folder', '--yes'], '"./folder" is neither a package of a registry nor a tarball (.tgz).'],
       [['nodekeep-files', '--yes'], 'The configuration has a plugin "files" already: @nodekeep/files ('],
+      [
+        ['./bundled.tgz', '--yes'],
+        'The configuration has a plugin "storage-local" already: @nodekeep/storage-local (',
+      ],
     ]
     for (const [args, message] of cases) {
       const { code, stderr } = await run(['plugins', 'add', ...args])
@@ -155,6 +163,21 @@ t.test(
     }
   },
 )
+
+t.test('a command about plugins does not disturb another one that runs', { timeout }, async (t) => {
+  const { run, packages, installed, folder } = await deployment(t)
+  const asking = `import { spawnSync } from 'node:child_process'
+    import { writeFileSync } from 'node:fs'
+    const args = [...process.execArgv, process.argv[1], 'plugins', 'add', 'nodekeep-pen', '--yes']
+    if (process.argv.includes('--deep')) writeFileSync('second', spawnSync(process.execPath, args).stderr)\n`
+  await packages.publish(notes('1.1.0'), { 'index.js': asking + notesFiles['index.js'] })
+  t.match(await run(['plugins', 'add', 'nodekeep-notes', '--yes']), { code: 0, stderr: '' })
+  t.match(
+    await readFile(join(folder, 'second'), 'utf8'),
+    'Another command adds, removes or lists plugins now.',
+  )
+  t.match(await installed(), { version: '1.1.0', state: 'stopped' })
+})
 
 t.test('a package with other bytes than its registry tells is refused', { timeout }, async (t) => {
   const { run, packages, configuration, written } = await deployment(t)

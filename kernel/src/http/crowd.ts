@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { addressGroup } from '@nodekeep/plugin-sdk'
 
 /** With fewer connections, their answers cannot take much memory together. */
 const crowdSize = 32
@@ -16,6 +17,9 @@ const sweepMs = 250
 /** Sweeps after most clients have left. Their requests end a little later than their connections. */
 const quietSweeps = 4
 
+/** A socket of the port, or of a connection that a plugin handed over. */
+type ClientSocket = Duplex & { readonly bytesWritten?: number; readonly remoteAddress?: string }
+
 interface Progress {
   readonly written: number
   readonly unsent: number
@@ -25,21 +29,21 @@ interface Progress {
 
 /**
  * Bounds what many clients that do not read their answers cost. An answer that is ready, such as a list, waits in memory until its client
- * has read it, for up to the time limit of a silent connection. Beyond a limit for all of them, the connections are closed that have
- * made no progress for the longest time.
+ * has read it, for up to the time limit of a silent connection. Beyond a limit for all of them, connections of the client for whom most
+ * waits are closed: those that have made no progress for the longest time. So nobody can close the connections of others.
  *
  * When most of the clients have left, the whole heap is collected once: V8 does not collect the heap of a process that has become idle, so
  * their memory would stay (MEMORY.md, "Crowds").
  */
 export class Crowd {
-  readonly #connections: ReadonlyMap<Duplex, unknown>
+  readonly #connections: ReadonlyMap<ClientSocket, unknown>
   readonly #progress = new WeakMap<Duplex, Progress>()
   #sweep: NodeJS.Timeout | null = null
   /** The number of connections at the last collection, or the largest one since then. */
   #largest = 0
   #quiet = 0
 
-  constructor(connections: ReadonlyMap<Duplex, unknown>) {
+  constructor(connections: ReadonlyMap<ClientSocket, unknown>) {
     this.#connections = connections
   }
 
@@ -65,30 +69,36 @@ export class Crowd {
 
   #closeStalled(): void {
     const now = performance.now()
-    let unsent = 0
-    const waiting: { readonly socket: Duplex; readonly since: number }[] = []
-    for (const socket of this.#connections.keys()) {
-      if (socket.writableLength <= fewUnsentBytes) continue
-      unsent += socket.writableLength
-      waiting.push({ socket, since: this.#since(socket, now) })
-    }
-    if (unsent <= maxUnsentBytes) return
+    const waiting = [...this.#connections.keys()]
+      .filter((socket) => socket.writableLength > fewUnsentBytes)
+      .map((socket) => ({ socket, unsent: socket.writableLength, since: this.#since(socket, now) }))
+    let excess = unsentOf(waiting) - maxUnsentBytes
+    if (excess <= 0) return
     waiting.sort((one, other) => one.since - other.since)
-    for (const { socket } of waiting) {
-      if (unsent <= maxUnsentBytes) break
-      unsent -= socket.writableLength
-      socket.destroy()
+    const clients = Map.groupBy(waiting, ({ socket }) => addressGroup(socket.remoteAddress))
+    const totals = new Map(Array.from(clients, ([client, connections]) => [client, unsentOf(connections)]))
+    while (excess > 0) {
+      const [client, total] = [...totals].reduce((one, other) => (other[1] > one[1] ? other : one))
+      const stalled = clients.get(client)?.shift()
+      if (stalled === undefined) return
+      totals.set(client, total - stalled.unsent)
+      excess -= stalled.unsent
+      stalled.socket.destroy()
     }
   }
 
   /** The time since which nothing of the bytes of a connection has moved. */
-  #since(socket: Duplex & { readonly bytesWritten?: number }, now: number): number {
+  #since(socket: ClientSocket, now: number): number {
     const { bytesWritten: written = 0, writableLength: unsent } = socket
     const known = this.#progress.get(socket)
     if (known?.written === written && known.unsent === unsent) return known.at
     this.#progress.set(socket, { written, unsent, at: now })
     return now
   }
+}
+
+function unsentOf(connections: readonly { readonly unsent: number }[]): number {
+  return connections.reduce((sum, { unsent }) => sum + unsent, 0)
 }
 
 let collect: NodeJS.GCFunction | null = null

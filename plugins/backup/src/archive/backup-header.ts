@@ -83,6 +83,9 @@ export function parseHeader(bytes: Uint8Array): BackupHeader {
     const [part = '', name, ...more] = path.split('/')
     if (name === undefined || more.length > 0 || kernelParts.has(part)) throw damaged()
   }
+  // Files of users are put at these paths, below a folder of this machine.
+  const points = new EntryTree(maxEntries)
+  for (const point of Object.keys(mounts)) if (point !== '/') points.add(point.slice(1), 'directory')
   return header as BackupHeader
 }
 

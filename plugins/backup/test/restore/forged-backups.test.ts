@@ -215,3 +215,19 @@ test('a backup of a newer version is refused, with both versions, before anythin
   t.equal((await restore(owner, { filename, confirm: true })).status, 200)
   t.equal(await read((await house.start()).owner, '/a'), 'content')
 })
+
+test('a file of a forged backup is put back into the files of its user only', async (t) => {
+  const { house, owner, filename, forge } = await forgery(t)
+  await forge(
+    () => {},
+    (header) => ({ ...header, mounts: { '/x/../../../escaped': 'files/local' } }),
+  )
+  const answer = await owner.fetch('/api/backup/put-back', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ filename, userUuid: owner.user.uuid, path: '/x' }),
+  })
+  t.match(await answer.json(), { error: true, message: /leads out of the folder/ })
+  t.equal(answer.status, 400)
+  t.notOk(existsSync(join(house.data, 'plugins/backup/escaped')))
+})

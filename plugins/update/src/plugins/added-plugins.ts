@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { lockFile } from '@nodekeep/plugin-sdk'
 import { makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
 import { syncFolder } from '@nodekeep/plugin-sdk/durable-files'
 import { type InstalledPackage, readInstalled } from './npm-packages.ts'
@@ -28,15 +29,21 @@ export class AddedPlugins {
     return join(this.#path, '.new')
   }
 
+  /** The lock of the command that runs. */
+  get #lock(): string {
+    return join(this.#path, '.lock')
+  }
+
   /** The folder of a plugin that is being replaced or removed. */
   get #old(): string {
     return join(this.#path, '.old')
   }
 
   /**
-   * Makes an empty folder, which is removed when the work has ended.
+   * Makes an empty folder, which is removed when the work has ended. One command at a time has it.
    *
-   * @throws Error if the data folder belongs to another account: the node could not read what root writes there, or could redirect it
+   * @throws Error if another command has it, or if the data folder belongs to another account: the node could not read what root writes
+   *   there, or could redirect it
    */
   async withNewFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
     const isThere = existsSync(this.#data)
@@ -46,13 +53,17 @@ export class AddedPlugins {
       )
     if (!isThere) makePrivateFolder(this.#data)
     makePrivateFolder(this.#path)
-    await rm(this.#old, { recursive: true, force: true })
-    await rm(this.#new, { recursive: true, force: true })
-    await mkdir(this.#new)
+    using lock = lockFile(this.#lock)
+    if (lock === null)
+      throw new Error('Another command adds, removes or lists plugins now. Try again when it has ended.')
     try {
+      await rm(this.#old, { recursive: true, force: true })
+      await rm(this.#new, { recursive: true, force: true })
+      await mkdir(this.#new)
       return await work(this.#new)
     } finally {
       await rm(this.#new, { recursive: true, force: true })
+      await rm(this.#lock, { force: true })
       // Only empty folders are removed.
       await rmdir(this.#path).catch(() => {})
       if (!isThere) await rmdir(this.#data).catch(() => {})
@@ -62,6 +73,10 @@ export class AddedPlugins {
   /** Returns the folder of a plugin. */
   folderOf(id: string): string {
     return join(this.#path, id)
+  }
+
+  has(id: string): boolean {
+    return existsSync(this.folderOf(id))
   }
 
   async list(): Promise<AddedPlugin[]> {
@@ -77,7 +92,7 @@ export class AddedPlugins {
    */
   async place<T>(id: string, from: string, work: () => Promise<T>): Promise<T> {
     const folder = this.folderOf(id)
-    const isThere = existsSync(folder)
+    const isThere = this.has(id)
     if (isThere) await rename(folder, this.#old)
     try {
       await rename(from, folder)

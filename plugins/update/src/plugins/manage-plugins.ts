@@ -24,7 +24,7 @@ export async function add(spec: string, options: PluginsOptions, terminal: Termi
     const installed = join(folder, 'installed')
     const fetched = await installPackage(spec, installed, join(folder, 'cache'))
     const id = idOf(fetched)
-    refuseOther(id, fetched, present)
+    refuseOther(id, fetched, present, added)
     output.lines('', ...manifestLines(id, fetched), '')
     await agree('Start the node with it on trial, on an empty data folder?', options, terminal)
 
@@ -115,10 +115,19 @@ function idOf({ name, nodekeep: { id } }: InstalledPackage): string {
   throw new Error(`"nodekeep.id" of ${name} must be lower case words joined by dashes.`)
 }
 
-/** @throws Error if the configuration has another plugin with the id */
-function refuseOther(id: string, { name }: InstalledPackage, present: readonly DescribedPlugin[]): void {
+/**
+ * A package may give itself any name, so only a plugin that was added is replaced.
+ *
+ * @throws Error if the configuration has another plugin with the id
+ */
+function refuseOther(
+  id: string,
+  { name }: InstalledPackage,
+  present: readonly DescribedPlugin[],
+  added: AddedPlugins,
+): void {
   const same = present.find((plugin) => plugin.id === id)
-  if (same === undefined || same.package === null || same.package === name) return
+  if (same === undefined || same.package === null || (same.package === name && added.has(id))) return
   throw new Error(
     `The configuration has a plugin "${id}" already: ${same.package} (${same.configuredAt}). Give ${name} another id by hand: "plugins": { "ID": { "from": … } }.`,
   )
