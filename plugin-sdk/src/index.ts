@@ -46,6 +46,7 @@ export * from './contracts/users.ts'
 export * from './contracts/wasm.ts'
 export * from './contracts/web-pages.ts'
 export { nameOf, parentOf } from './entry-paths.ts'
+export { messageOf } from './error-text.ts'
 export {
   conflict,
   type ErrorBody,

@@ -1,7 +1,7 @@
-import type { Plugin } from '@nodekeep/plugin-sdk'
+import { messageOf, type Plugin } from '@nodekeep/plugin-sdk'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import type { SectionClaim } from '../configuration/sections.ts'
-import { messageOf, stackOf } from '../errors/error-text.ts'
+import { stackOf } from '../errors/error-text.ts'
 import { changedGlobals } from '../faults/changed-globals.ts'
 import {
   type FaultKind,

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { withReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { readJsonSync, writeJsonSync } from '@nodekeep/plugin-sdk/durable-files'
-import { messageOf } from './message-of.ts'
+import { messageOf } from '@nodekeep/plugin-sdk/supervision'
 import type { SupervisorLog } from './supervisor-log.ts'
 
 /**
