@@ -1,5 +1,6 @@
 export { addressGroup } from './address-group.ts'
 export {
+  answerInTime,
   answerOf,
   type CommandContext,
   type CommandOutput,
@@ -8,6 +9,7 @@ export {
   defineCommands,
   type NodeClient,
   type ProgressLine,
+  runningNode,
 } from './commands.ts'
 export { ChangeGate } from './concurrency/change-gate.ts'
 export { concurrently } from './concurrency/concurrently.ts'

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { answerOf, type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import {
+  answerInTime,
+  answerOf,
+  type CommandContext,
+  defineCommands,
+  type NodeClient,
+  runningNode,
+} from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
@@ -98,25 +105,15 @@ export default defineCommands<BackupConfiguration>({
   },
 })
 
-/** @throws Error that says to start the node */
-async function runningNode(context: Context): Promise<NodeClient> {
-  const node = await context.node()
-  if (node === null)
-    throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
-  return node
-}
-
-/** Makes a backup. Node's `fetch` waits 5 minutes for an answer. A large backup takes longer, so the status tells its end. */
+/** Makes a backup. The status tells the end of one that takes long. */
 async function createBackup(
   { signal }: Context,
   node: NodeClient,
 ): Promise<Pick<NodeAnswers['POST /api/backup/create'], 'filename' | 'size'>> {
-  try {
-    return await answerOf(node.fetch('/api/backup/create', { method: 'POST', signal }))
-  } catch (error) {
-    const { cause } = error as { cause?: { code?: unknown } }
-    if (cause?.code !== 'UND_ERR_HEADERS_TIMEOUT') throw error
-  }
+  const created = await answerInTime<NodeAnswers['POST /api/backup/create']>(
+    node.fetch('/api/backup/create', { method: 'POST', signal }),
+  )
+  if (created !== null) return created
   let status: NodeAnswers['GET /api/backup/status']
   do {
     await setTimeout(askEveryMs, undefined, { signal })
