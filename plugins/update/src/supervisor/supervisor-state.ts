@@ -108,6 +108,15 @@ export function readHistory(releases: string): readonly StoredAttempt[] {
   }
 }
 
+/** Returns the last attempt in which a version did not work here: it has failed on trial, or was left. */
+export function lastFailureOf<
+  Attempt extends { readonly result: string } & Pick<StoredAttempt, 'from' | 'to' | 'failedOnTrial'>,
+>(version: string, history: readonly Attempt[]): Attempt | undefined {
+  return history.findLast(({ from, to, result, failedOnTrial }) =>
+    result === 'went back' ? from === version : failedOnTrial && to === version,
+  )
+}
+
 /** The state of a supervisor. Each change of it is on the disk before the next step begins. */
 export class SupervisorState {
   readonly #releases: string
