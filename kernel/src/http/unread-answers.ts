@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** With fewer connections, their answers cannot take much memory together. */
-const crowdSize = 32
+const manyConnections = 32
 
 /** Bytes of answers that may wait for clients to read them, on all connections together. */
 const maxUnsentBytes = 32 * 1024 * 1024
@@ -29,9 +29,9 @@ interface Progress {
  * made no progress for the longest time.
  *
  * When most of the clients have left, the whole heap is collected once: V8 does not collect the heap of a process that has become idle, so
- * their memory would stay (MEMORY.md, "Crowds").
+ * their memory would stay (MEMORY.md, "Unread answers").
  */
-export class Crowd {
+export class UnreadAnswers {
   readonly #connections: ReadonlyMap<Duplex, unknown>
   readonly #progress = new WeakMap<Duplex, Progress>()
   #sweep: NodeJS.Timeout | null = null
@@ -44,8 +44,8 @@ export class Crowd {
   }
 
   /** A connection was opened. */
-  joined(): void {
-    if (this.#sweep === null && this.#connections.size >= crowdSize)
+  opened(): void {
+    if (this.#sweep === null && this.#connections.size >= manyConnections)
       this.#sweep = setInterval(() => this.#look(), sweepMs).unref()
   }
 
@@ -58,7 +58,7 @@ export class Crowd {
     collectHeap()
     this.#quiet = 0
     this.#largest = size
-    if (size >= crowdSize || this.#sweep === null) return
+    if (size >= manyConnections || this.#sweep === null) return
     clearInterval(this.#sweep)
     this.#sweep = null
   }
