@@ -1,4 +1,5 @@
 export { addressGroup } from './address-group.ts'
+export { collectHeap } from './collect-heap.ts'
 export {
   answerInTime,
   answerOf,

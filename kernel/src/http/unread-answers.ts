@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectHeap } from '@nodekeep/plugin-sdk'
 
 /** With fewer connections, their answers cannot take much memory together. */
 const manyConnections = 32
@@ -55,7 +54,7 @@ export class UnreadAnswers {
     this.#largest = Math.max(this.#largest, size)
     this.#quiet = size > this.#largest / 2 ? 0 : this.#quiet + 1
     if (this.#quiet < quietSweeps) return
-    collectHeap()
+    collectHeap('major')
     this.#quiet = 0
     this.#largest = size
     if (size >= manyConnections || this.#sweep === null) return
@@ -89,16 +88,4 @@ export class UnreadAnswers {
     this.#progress.set(socket, { written, unsent, at: now })
     return now
   }
-}
-
-let collect: NodeJS.GCFunction | null = null
-
-/** Only contexts that are made while V8 has the flag have the function. */
-function collectHeap(): void {
-  if (collect === null) {
-    setFlagsFromString('--expose-gc')
-    collect = runInNewContext('gc') as NodeJS.GCFunction
-    setFlagsFromString('--no-expose-gc')
-  }
-  collect({ type: 'major' })
 }
