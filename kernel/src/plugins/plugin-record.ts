@@ -187,7 +187,7 @@ export class PluginRecords {
     const stack = stackOf(thrown)
     const found = this.#all.flatMap((record) => {
       const { folder } = record
-      const frame = folder === '' ? null : frameIn(folder, stack)
+      const frame = frameIn(folder, stack)
       return frame === null ? [] : [{ record, folder, depth: frame.depth }]
     })
     found.sort((a, b) => a.depth - b.depth || b.folder.length - a.folder.length)
