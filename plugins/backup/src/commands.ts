@@ -16,7 +16,7 @@ import { rehearse } from './drill/rehearsal.ts'
 import { readVerdict, sentenceOf } from './drill/verdict.ts'
 import { extract, find } from './extract/extract-commands.ts'
 import { runWithLentFolder } from './lend/run-with-lent-folder.ts'
-import { identitiesOf } from './recovery-keys.ts'
+import { readWithKeys } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
 import { type StoredTotal, sentenceOfTotal, totalOf } from './retention/retained-backups.ts'
 import { nextDue } from './schedule/schedule.ts'
@@ -63,27 +63,18 @@ export default defineCommands<BackupConfiguration>({
 
   async verify(context) {
     const file = namedBackup(context.args[0] ?? '', context.nodeDataDir)
-    const progress = context.output.progress('verifying')
-    try {
-      const { header, encrypted, entries, bytes } = await verifyArchive(file, {
-        identities: await identitiesOf(context),
-        signal: context.signal,
-        onProgress: (share) => progress.update(share),
-      })
-      progress.end()
-      context.output.state({
-        result: 'The backup is whole.',
-        created: header.created,
-        'made by': `Nodekeep ${header.nodekeep}`,
-        encrypted,
-        entries,
-        bytes,
-        'left out': header.omitted.length,
-      })
-      for (const { what, why } of header.omitted) context.output.lines(`left out: ${what}: ${why}`)
-    } finally {
-      progress.end()
-    }
+    const verified = await readWithKeys(context, 'verifying', (reading) => verifyArchive(file, reading))
+    const { header, encrypted, entries, bytes } = verified
+    context.output.state({
+      result: 'The backup is whole.',
+      created: header.created,
+      'made by': `Nodekeep ${header.nodekeep}`,
+      encrypted,
+      entries,
+      bytes,
+      'left out': header.omitted.length,
+    })
+    for (const { what, why } of header.omitted) context.output.lines(`left out: ${what}: ${why}`)
   },
 
   find,
