@@ -14,7 +14,7 @@ type Context = CommandContext<UpdateConfiguration>
 
 type Outcome = NodeAnswers['POST /api/update/install']
 
-/** What to do if no node runs. */
+/** The remedy if no node runs. */
 const startIt = 'Start it with `nodekeep supervise`, then try again.'
 
 /** How often the progress of an update is asked for, in milliseconds. */
