@@ -94,9 +94,10 @@ export interface Commands {
  * // package.json: "nodekeep": { …, "commands": { "entry": "./commands.js",
  * //   "list": { "count": { "description": "count the notes", "options": { "--since <date>": "only later ones" } } } } }
  * export default defineCommands({
- *   async count({ node, options, output }) {
- *     const answer = await (await node())?.fetch(`/api/notes?since=${options.since ?? ''}`)
- *     output.state({ notes: answer === undefined ? 'unknown' : (await answer.json()).length })
+ *   async count(context) {
+ *     const node = await runningNode(context)
+ *     const notes = await answerOf<Note[]>(node.fetch(`/api/notes?since=${context.options.since ?? ''}`))
+ *     context.output.state({ notes: notes.length })
  *   },
  * })
  */
@@ -112,6 +113,21 @@ export function isCommands(value: unknown): value is Commands {
 }
 
 /**
+ * Returns the node that runs on the data folder of a command.
+ *
+ * @param remedy what to do if none does, in one sentence
+ * @throws Error with the remedy if none does
+ */
+export async function runningNode(
+  context: Pick<CommandContext, 'node'>,
+  remedy = 'Start it with `nodekeep start`, then try again.',
+): Promise<NodeClient> {
+  const node = await context.node()
+  if (node === null) throw new Error(`No node runs on this data folder. ${remedy}`)
+  return node
+}
+
+/**
  * Returns the JSON of an answer of the node to a command.
  *
  * @throws Error with the node's message
@@ -122,4 +138,19 @@ export async function answerOf<T>(answer: Promise<Response>): Promise<T> {
   const body = (await response.json()) as T & { readonly message?: string }
   if (!response.ok) throw new Error(body.message)
   return body
+}
+
+/**
+ * Like {@link answerOf}, for work that may take longer than the 5 minutes for which Node's `fetch` waits for an answer.
+ *
+ * @returns `null` if no answer has come by then. The node may still be working.
+ */
+export async function answerInTime<T>(answer: Promise<Response>): Promise<T | null> {
+  try {
+    return await answerOf<T>(answer)
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: unknown } }
+    if (cause?.code === 'UND_ERR_HEADERS_TIMEOUT') return null
+    throw error
+  }
 }

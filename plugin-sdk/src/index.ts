@@ -1,5 +1,7 @@
 export { addressGroup } from './address-group.ts'
+export { collectHeap } from './collect-heap.ts'
 export {
+  answerInTime,
   answerOf,
   type CommandContext,
   type CommandOutput,
@@ -8,6 +10,7 @@ export {
   defineCommands,
   type NodeClient,
   type ProgressLine,
+  runningNode,
 } from './commands.ts'
 export { ChangeGate } from './concurrency/change-gate.ts'
 export { concurrently } from './concurrency/concurrently.ts'
@@ -46,6 +49,7 @@ export * from './contracts/users.ts'
 export * from './contracts/wasm.ts'
 export * from './contracts/web-pages.ts'
 export { nameOf, parentOf } from './entry-paths.ts'
+export { messageOf } from './error-text.ts'
 export {
   conflict,
   type ErrorBody,

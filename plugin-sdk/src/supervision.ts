@@ -3,6 +3,7 @@
  * both. It needs nothing but Node.
  */
 
+export { messageOf } from './error-text.ts'
 export { type ChildEnd, ChildNode } from './supervision/child-node.ts'
 export type { SupervisorDescription } from './supervision/description.ts'
 export { takeInheritedSocket } from './supervision/inherited-socket.ts'

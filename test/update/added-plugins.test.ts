@@ -217,7 +217,9 @@ t.test('a tarball is added, and what may not be written is printed', { timeout }
     code: 1,
     stderr: /may not write .*\. Remove "plugins\.notes" and "notes" there, then run this command again\./,
   })
-  t.match(await installed(), { version: '2.0.0' })
+  const place = join(folder, 'data/added-plugins/notes')
+  t.ok(existsSync(place), 'the plugin is still there')
   t.match(await run(['plugins', 'remove', 'notes']), { code: 0 })
+  t.notOk(existsSync(place))
   t.same(JSON.parse(await configuration()), { extends: 'nodekeep:minimal', plugins: {} })
 })

@@ -1,9 +1,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { BackupEntry, BackupOmission, BackupParticipant } from '@nodekeep/plugin-sdk'
+import {
+  type BackupEntry,
+  type BackupOmission,
+  type BackupParticipant,
+  messageOf,
+} from '@nodekeep/plugin-sdk'
 import type { Configuration } from '../configuration/configuration.ts'
-import { messageOf } from '../errors/error-text.ts'
 import type { DatabaseSnapshots } from '../state/database-snapshots.ts'
 import { type PlacedFile, placedConfiguration } from './placed-configuration.ts'
 import { stateInBackups } from './state-in-backups.ts'

@@ -4,6 +4,7 @@ import {
   conflict,
   invalid,
   lockFolder,
+  messageOf,
   type NodeFolder,
   type NodeRestores,
   type Restored,
@@ -19,7 +20,6 @@ import {
   syncFolderSync,
   writeJsonSync,
 } from '@nodekeep/plugin-sdk/durable-files'
-import { messageOf } from '../errors/error-text.ts'
 import type { InstalledPlugin } from './migrate-restored-state.ts'
 import { MountPoints } from './mount-points.ts'
 

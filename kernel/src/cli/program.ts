@@ -12,11 +12,12 @@ import { superviseCommand } from './commands/supervise.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
 import type { CommandProcess } from './common/command-process.ts'
+import { withConfigurationOptions } from './common/configuration-options.ts'
 
 /** The parts of a terminal that a command of another package uses. With `asJson`, its lists are JSON. */
 type MakeTerminal = (asJson: boolean) => Promise<Pick<CommandContext, 'output' | 'confirm'>>
 
-/** Makes a command. If there is one with its name, its subcommands are added to that. */
+/** Makes a command. If there is one with its name, its subcommands are added to that, with the options of the configuration. */
 type OtherCommand = (terminal: MakeTerminal) => Command
 
 /**
@@ -95,7 +96,7 @@ the configuration: PORT, NODEKEEP_CONFIG, NODEKEEP_DATA, NODEKEEP_SERVER__HOST a
 function addOther(program: Command, other: Command): void {
   const group = program.commands.find((command) => command.name() === other.name())
   if (group === undefined) program.addCommand(other)
-  else for (const subcommand of other.commands) group.addCommand(subcommand)
+  else for (const subcommand of other.commands) group.addCommand(withConfigurationOptions(subcommand))
 }
 
 function terminalOf(process: CommandProcess): MakeTerminal {

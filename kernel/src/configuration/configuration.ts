@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
+import { messageOf } from '@nodekeep/plugin-sdk'
 import type { TObject } from 'typebox'
-import { messageOf } from '../errors/error-text.ts'
 import { type JsonSchema, jsonSchema, secretsIn } from '../validation/json-schema.ts'
 import { readVariables, variablesOf } from './environment.ts'
 import { ConfigurationError, refuse } from './error.ts'

@@ -1,16 +1,3 @@
-import { inspect } from 'node:util'
-
-/** Returns the message of anything that can be thrown. It never throws itself. */
-export function messageOf(thrown: unknown): string {
-  try {
-    if (thrown instanceof Error) return String(thrown.message) || String(thrown.name)
-    if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) return String(thrown.message)
-    return typeof thrown === 'object' || typeof thrown === 'function' ? inspect(thrown) : String(thrown)
-  } catch {
-    return 'a value was thrown that cannot be described'
-  }
-}
-
 /** Returns the stack of anything that was thrown, or an empty text. It never throws itself. */
 export function stackOf(thrown: unknown): string {
   try {

@@ -49,10 +49,12 @@ interface Frame {
 /**
  * Returns where code of a folder, such as a plugin's package, was running when an error was made.
  *
+ * @param folder its absolute path; an empty text for none
  * @param stack the text of the stack, or any text of Node that names files with lines
  * @returns `null` if the stack names no file of the folder
  */
 export function frameIn(folder: string, stack: string): Frame | null {
+  if (folder === '') return null
   const starts = [pathToFileURL(folder).href, folder].map(RegExp.escape).join('|')
   const frame = new RegExp(`(?:${starts})[/\\\\]([^\\s():]+:\\d+)`)
   for (const [depth, line] of stack.split('\n').entries()) {
@@ -64,7 +66,7 @@ export function frameIn(folder: string, stack: string): Frame | null {
 
 /** Returns where a plugin's code was running when something was thrown, as the end of a sentence: ` (src/index.js:3)`. */
 export function placeIn(folder: string, thrown: unknown): string {
-  const frame = folder === '' ? null : frameIn(folder, stackOf(thrown))
+  const frame = frameIn(folder, stackOf(thrown))
   return frame === null ? '' : ` (${frame.place})`
 }
 

@@ -6,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientConnection, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { type PublicError, publicError } from '../errors/public-error.ts'
 import { Connection } from './connection.ts'
-import { Crowd } from './crowd.ts'
 import {
   attachConnection,
   dropForwardedHeaders,
@@ -17,6 +16,7 @@ import {
 import { createServer } from './node-http.ts'
 import { announcesBody } from './request-body.ts'
 import type { RequestHandler, RouteTable } from './route-table.ts'
+import { UnreadAnswers } from './unread-answers.ts'
 import { writeError, writeErrorToSocket } from './write-error.ts'
 
 interface HttpServerOptions {
@@ -51,7 +51,7 @@ export class HttpServer {
   readonly #options: HttpServerOptions
   readonly #server: Server
   readonly #connections = new Map<Duplex, Connection>()
-  readonly #crowd = new Crowd(this.#connections)
+  readonly #unreadAnswers = new UnreadAnswers(this.#connections)
   /** Runs work in the context of the server itself. */
   readonly #inOwnContext = AsyncLocalStorage.snapshot()
 
@@ -196,7 +196,7 @@ export class HttpServer {
       this.#handle(connection, response, external),
     )
     this.#connections.set(socket, connection)
-    this.#crowd.joined()
+    this.#unreadAnswers.opened()
     socket.once('close', () => this.#connections.delete(socket))
   }
 

@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { lstatSync, rmSync } from 'node:fs'
 import { type AddressInfo, BoundSocket } from 'node:net'
-import { listenProblem } from '@nodekeep/plugin-sdk/supervision'
-import { messageOf } from '../errors/error-text.ts'
+import { listenProblem, messageOf } from '@nodekeep/plugin-sdk/supervision'
 import type { HttpServer } from './http-server.ts'
 
 /**

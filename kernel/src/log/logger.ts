@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
+import { messageOf } from '@nodekeep/plugin-sdk'
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
 import type { prettyFactory } from 'pino-pretty'
-import { messageOf, stackOf, withCauses } from '../errors/error-text.ts'
+import { stackOf, withCauses } from '../errors/error-text.ts'
 import type { LogFormat, LogLevel } from './levels.ts'
 import { Secrets } from './secrets.ts'
 

@@ -1,4 +1,4 @@
-import { messageOf } from '../errors/error-text.ts'
+import { messageOf } from '@nodekeep/plugin-sdk'
 import { placeIn } from '../faults/fault-context.ts'
 
 /** The step in the life of a plugin at which it failed. */

@@ -1,7 +1,7 @@
-import type { Plugin } from '@nodekeep/plugin-sdk'
+import { messageOf, type Plugin } from '@nodekeep/plugin-sdk'
 import type { PluginEntry } from '../configuration/plugin-entries.ts'
 import type { SectionClaim } from '../configuration/sections.ts'
-import { messageOf, stackOf } from '../errors/error-text.ts'
+import { stackOf } from '../errors/error-text.ts'
 import { changedGlobals } from '../faults/changed-globals.ts'
 import {
   type FaultKind,
@@ -187,7 +187,7 @@ export class PluginRecords {
     const stack = stackOf(thrown)
     const found = this.#all.flatMap((record) => {
       const { folder } = record
-      const frame = folder === '' ? null : frameIn(folder, stack)
+      const frame = frameIn(folder, stack)
       return frame === null ? [] : [{ record, folder, depth: frame.depth }]
     })
     found.sort((a, b) => a.depth - b.depth || b.folder.length - a.folder.length)

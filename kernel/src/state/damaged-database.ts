@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { messageOf } from '@nodekeep/plugin-sdk'
 import { findDatabases, isDamage, resultCode, resultCodes } from '@nodekeep/plugin-sdk/data-folder'
-import { messageOf } from '../errors/error-text.ts'
 
 /** Bytes of a database that is checked as a whole: a second of a processor. Of larger ones, the check would delay the start. */
 const mostChecked = 512 * 1024 * 1024

@@ -11,10 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { IdentityCertificate, NodeIdentity } from '@nodekeep/plugin-sdk'
+import { type IdentityCertificate, messageOf, type NodeIdentity } from '@nodekeep/plugin-sdk'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import { base58 } from '@scure/base'
-import { messageOf } from '../errors/error-text.ts'
 
 /**
  * The identity of the node with this data folder. The key is PKCS#8 (RFC 8410) as PEM, so that other programs can read it. It

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { messageOf } from '../error-text.ts'
 import { resultCodes as codes, resultCode } from './disk-failures.ts'
 import { unwritableFolder } from './private-folder.ts'
 
@@ -20,9 +21,6 @@ export function openFailure(path: string, cause: unknown, remedy: string): Error
     case codes.cantopen:
       return unwritableFolder(dirname(path), cause)
     default:
-      return new Error(
-        `${path} cannot be opened: ${cause instanceof Error ? cause.message : String(cause)}.`,
-        { cause },
-      )
+      return new Error(`${path} cannot be opened: ${messageOf(cause)}.`, { cause })
   }
 }

@@ -1,20 +1,21 @@
-import { answerOf, type CommandContext, defineCommands, parseWallet } from '@nodekeep/plugin-sdk'
+import { answerOf, defineCommands, type NodeClient, parseWallet, runningNode } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 
 type OpenRequest = NodeAnswers['GET /api/access-requests']['requests'][number]
 
 /** The commands `nodekeep access-requests …`. They ask the running node. */
 export default defineCommands({
-  async list({ node, output }) {
-    const requests = await openRequests(await running(node))
-    output.table(
+  async list(context) {
+    const requests = await openRequests(await runningNode(context))
+    context.output.table(
       requests.map(({ username, wallet, requested }) => ({ name: username, wallet, requested })),
       'Nobody asks for admission.',
     )
   },
 
-  async admit({ node: find, args, options, output }) {
-    const node = await running(find)
+  async admit(context) {
+    const { args, options, output } = context
+    const node = await runningNode(context)
     const { wallet, username: wanted } = chosen(await openRequests(node), args[0])
     const { username = wanted } = options
     const added = node.fetch('/api/users', {
@@ -27,29 +28,21 @@ export default defineCommands({
     output.state({ name: user.username, uuid: user.uuid, wallet })
   },
 
-  async refuse({ node: find, args, output }) {
-    const node = await running(find)
+  async refuse(context) {
+    const { args, output } = context
+    const node = await runningNode(context)
     const { wallet, username } = chosen(await openRequests(node), args[0])
     await remove(node, wallet)
     output.lines(`The request of ${username} (${wallet}) is removed.`)
   },
 })
 
-type Node = NonNullable<Awaited<ReturnType<CommandContext['node']>>>
-
-/** @throws Error that says what to do if no node runs */
-async function running(find: CommandContext['node']): Promise<Node> {
-  const node = await find()
-  if (node === null) throw new Error('No node runs on this data folder. Start it with "nodekeep start".')
-  return node
-}
-
-async function openRequests(node: Node): Promise<readonly OpenRequest[]> {
+async function openRequests(node: NodeClient): Promise<readonly OpenRequest[]> {
   return (await answerOf<NodeAnswers['GET /api/access-requests']>(node.fetch('/api/access-requests')))
     .requests
 }
 
-async function remove(node: Node, wallet: string): Promise<void> {
+async function remove(node: NodeClient, wallet: string): Promise<void> {
   await answerOf(node.fetch(`/api/access-requests/${wallet}`, { method: 'DELETE' }))
 }
 

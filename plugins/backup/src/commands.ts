@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { answerOf, type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import {
+  answerInTime,
+  answerOf,
+  type CommandContext,
+  defineCommands,
+  type NodeClient,
+  runningNode,
+} from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { verifyArchive } from './archive/read-archive.ts'
 import { generateKey } from './archive/recovery-key.ts'
@@ -9,7 +16,7 @@ import { rehearse } from './drill/rehearsal.ts'
 import { readVerdict, sentenceOf } from './drill/verdict.ts'
 import { extract, find } from './extract/extract-commands.ts'
 import { runWithLentFolder } from './lend/run-with-lent-folder.ts'
-import { identitiesOf } from './recovery-keys.ts'
+import { readWithKeys } from './recovery-keys.ts'
 import { forgetPrevious, restore, restoreLines } from './restore/restore-commands.ts'
 import { type StoredTotal, sentenceOfTotal, totalOf } from './retention/retained-backups.ts'
 import { nextDue } from './schedule/schedule.ts'
@@ -56,27 +63,18 @@ export default defineCommands<BackupConfiguration>({
 
   async verify(context) {
     const file = namedBackup(context.args[0] ?? '', context.nodeDataDir)
-    const progress = context.output.progress('verifying')
-    try {
-      const { header, encrypted, entries, bytes } = await verifyArchive(file, {
-        identities: await identitiesOf(context),
-        signal: context.signal,
-        onProgress: (share) => progress.update(share),
-      })
-      progress.end()
-      context.output.state({
-        result: 'The backup is whole.',
-        created: header.created,
-        'made by': `Nodekeep ${header.nodekeep}`,
-        encrypted,
-        entries,
-        bytes,
-        'left out': header.omitted.length,
-      })
-      for (const { what, why } of header.omitted) context.output.lines(`left out: ${what}: ${why}`)
-    } finally {
-      progress.end()
-    }
+    const verified = await readWithKeys(context, 'verifying', (reading) => verifyArchive(file, reading))
+    const { header, encrypted, entries, bytes } = verified
+    context.output.state({
+      result: 'The backup is whole.',
+      created: header.created,
+      'made by': `Nodekeep ${header.nodekeep}`,
+      encrypted,
+      entries,
+      bytes,
+      'left out': header.omitted.length,
+    })
+    for (const { what, why } of header.omitted) context.output.lines(`left out: ${what}: ${why}`)
   },
 
   find,
@@ -98,25 +96,15 @@ export default defineCommands<BackupConfiguration>({
   },
 })
 
-/** @throws Error that says to start the node */
-async function runningNode(context: Context): Promise<NodeClient> {
-  const node = await context.node()
-  if (node === null)
-    throw new Error('No node runs on this data folder. Start it with `nodekeep start`, then try again.')
-  return node
-}
-
-/** Makes a backup. Node's `fetch` waits 5 minutes for an answer. A large backup takes longer, so the status tells its end. */
+/** Makes a backup. The status tells the end of one that takes long. */
 async function createBackup(
   { signal }: Context,
   node: NodeClient,
 ): Promise<Pick<NodeAnswers['POST /api/backup/create'], 'filename' | 'size'>> {
-  try {
-    return await answerOf(node.fetch('/api/backup/create', { method: 'POST', signal }))
-  } catch (error) {
-    const { cause } = error as { cause?: { code?: unknown } }
-    if (cause?.code !== 'UND_ERR_HEADERS_TIMEOUT') throw error
-  }
+  const created = await answerInTime<NodeAnswers['POST /api/backup/create']>(
+    node.fetch('/api/backup/create', { method: 'POST', signal }),
+  )
+  if (created !== null) return created
   let status: NodeAnswers['GET /api/backup/status']
   do {
     await setTimeout(askEveryMs, undefined, { signal })

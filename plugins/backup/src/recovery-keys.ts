@@ -20,6 +20,34 @@ export async function identitiesOf({ options }: Pick<CommandContext, 'options'>)
   }
 }
 
+/** How a command reads a backup. */
+interface Reading {
+  readonly identities: readonly string[]
+  readonly signal: AbortSignal
+  readonly onProgress: (share: number) => void
+}
+
+/**
+ * Reads a backup with the recovery keys of a command, and shows the progress.
+ *
+ * @param label what the command does meanwhile
+ * @throws as {@link identitiesOf} and `read` do
+ */
+export async function readWithKeys<T>(
+  context: Pick<CommandContext, 'options' | 'output' | 'signal'>,
+  label: string,
+  read: (reading: Reading) => Promise<T>,
+): Promise<T> {
+  const identities = await identitiesOf(context)
+  const progress = context.output.progress(label)
+  try {
+    const onProgress = (share: number) => progress.update(share)
+    return await read({ identities, signal: context.signal, onProgress })
+  } finally {
+    progress.end()
+  }
+}
+
 function problemWith(file: string, error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no file ${file}.`

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
+import { createMemoryState } from '@nodekeep/kernel/testing'
 import type { Log, OverlayNode } from '@nodekeep/plugin-sdk'
 import { tunnelTls } from '@nodekeep/plugin-sdk/tunnel'
 import { type Test, test } from 'tap'
@@ -8,7 +9,6 @@ import { NameRegistration } from '../src/name-registration.ts'
 import { ownName } from '../src/own-name.ts'
 import { TunnelNetwork } from '../src/tunnel-network.ts'
 import { startIdentityNode } from './fixtures/identity-node.ts'
-import { createMemoryState } from './fixtures/memory-state.ts'
 import { ScriptedGateway } from './fixtures/scripted-gateway.ts'
 
 interface Asked {

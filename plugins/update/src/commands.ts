@@ -1,11 +1,21 @@
 import { setTimeout } from 'node:timers/promises'
-import { answerOf, type CommandContext, defineCommands, type NodeClient } from '@nodekeep/plugin-sdk'
+import {
+  answerInTime,
+  answerOf,
+  type CommandContext,
+  defineCommands,
+  type NodeClient,
+  runningNode,
+} from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { UpdateConfiguration } from './configuration.ts'
 
 type Context = CommandContext<UpdateConfiguration>
 
 type Outcome = NodeAnswers['POST /api/update/install']
+
+/** The remedy if no node runs. */
+const startIt = 'Start it with `nodekeep supervise`, then try again.'
 
 /** How often the progress of an update is asked for, in milliseconds. */
 const askEveryMs = 500
@@ -15,7 +25,7 @@ const changeMs = 10 * 60_000
 /** The commands `nodekeep update …`. They ask the running node. */
 export default defineCommands<UpdateConfiguration>({
   async status(context) {
-    const node = await runningNode(context)
+    const node = await runningNode(context, startIt)
     const [{ version, commit, buildDate }, status, details, { progress }] = await Promise.all([
       get(node, 'version'),
       get(node, 'status'),
@@ -52,7 +62,7 @@ export default defineCommands<UpdateConfiguration>({
   },
 
   async check(context) {
-    const node = await runningNode(context)
+    const node = await runningNode(context, startIt)
     const { updateAvailable, latestVersion } = await post(node, 'check')
     context.output.state({ 'update available': updateAvailable, newest: latestVersion })
     if (updateAvailable) context.output.lines(...linesOf((await get(node, 'status')).releaseNotes))
@@ -61,7 +71,7 @@ export default defineCommands<UpdateConfiguration>({
   },
 
   async install(context) {
-    const node = await runningNode(context)
+    const node = await runningNode(context, startIt)
     const line = context.output.progress('update')
     try {
       const before = await get(node, 'version')
@@ -98,7 +108,7 @@ export default defineCommands<UpdateConfiguration>({
   },
 
   async history(context) {
-    const { attempts } = await get(await runningNode(context), 'history')
+    const { attempts } = await get(await runningNode(context, startIt), 'history')
     context.output.table(
       attempts.map(({ startedAt, from, to, result, reason }) => ({
         started: startedAt,
@@ -117,16 +127,6 @@ function linesOf(notes: string): string[] {
   return notes.trim().split(/\r?\n/)
 }
 
-/** @throws Error that says what to do if no node runs */
-async function runningNode(
-  context: Context,
-  remedy = 'Start it with `nodekeep supervise`, then try again.',
-): Promise<NodeClient> {
-  const node = await context.node()
-  if (node === null) throw new Error(`No node runs on this data folder. ${remedy}`)
-  return node
-}
-
 function get<Name extends 'version' | 'status' | 'details' | 'progress' | 'history'>(
   node: NodeClient,
   name: Name,
@@ -134,23 +134,18 @@ function get<Name extends 'version' | 'status' | 'details' | 'progress' | 'histo
   return answerOf(node.fetch(`/api/update/${name}`))
 }
 
-function post<Name extends 'check' | 'install' | 'back'>(
+function post<Name extends 'check' | 'back'>(
   node: NodeClient,
   name: Name,
-  query = '',
 ): Promise<NodeAnswers[`POST /api/update/${Name}`]> {
-  return answerOf(node.fetch(`/api/update/${name}${query}`, { method: 'POST' }))
+  return answerOf(node.fetch(`/api/update/${name}`, { method: 'POST' }))
 }
 
-/** Node's `fetch` waits 5 minutes for an answer. A download may take longer, so the progress tells its end. */
+/** Installs the newest version. The progress tells the end of a download that takes long. */
 async function install({ options, signal }: Context, node: NodeClient): Promise<Outcome> {
-  try {
-    const query = options.withoutWayBack === true ? '?withoutWayBack=true' : ''
-    return await post(node, 'install', query)
-  } catch (error) {
-    const { cause } = error as { cause?: { code?: unknown } }
-    if (cause?.code !== 'UND_ERR_HEADERS_TIMEOUT') throw error
-  }
+  const query = options.withoutWayBack === true ? '?withoutWayBack=true' : ''
+  const outcome = await answerInTime<Outcome>(node.fetch(`/api/update/install${query}`, { method: 'POST' }))
+  if (outcome !== null) return outcome
   for (;;) {
     await setTimeout(askEveryMs, undefined, { signal })
     const { step, progress } = await get(node, 'progress')

@@ -12,6 +12,7 @@ import semver from 'semver'
 import { installProblem } from './install-problem.ts'
 import type { NodeReleases, ReleaseAttempt } from './releases/node-releases.ts'
 import { beginOf, type RecordFile } from './state/update-record.ts'
+import { lastFailureOf } from './supervisor/supervisor-state.ts'
 
 interface UpdatesServices {
   readonly info: Pick<NodeInfo, 'version' | 'installation'>
@@ -205,9 +206,7 @@ export class Updates {
 
   /** Why a version did not work here: it has failed on trial, or was left. Returns `null` for every other version. */
   async leftBecause(version: string): Promise<string | null> {
-    const left = (await this.#services.releases.history()).findLast(({ from, to, result, failedOnTrial }) =>
-      result === 'went back' ? from === version : failedOnTrial && to === version,
-    )
+    const left = lastFailureOf(version, await this.#services.releases.history())
     return left === undefined ? null : (left.reason ?? '')
   }
 

@@ -1,8 +1,12 @@
 import { join } from 'node:path'
 import { lockDataFolder, lockHolder, makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
-import { listenForStop, type StopSignals, takeInheritedSocket } from '@nodekeep/plugin-sdk/supervision'
+import {
+  listenForStop,
+  messageOf,
+  type StopSignals,
+  takeInheritedSocket,
+} from '@nodekeep/plugin-sdk/supervision'
 import { ConfigurationError } from '../../configuration/error.ts'
-import { messageOf } from '../../errors/error-text.ts'
 import { watchEventLoop } from '../../faults/event-loop-watch.ts'
 import { bindPort } from '../../http/listen.ts'
 import { createLogger } from '../../log/logger.ts'

@@ -1,6 +1,6 @@
+import { messageOf } from '@nodekeep/plugin-sdk'
 import { Command } from 'commander'
 import type { PluginEntry } from '../../configuration/plugin-entries.ts'
-import { messageOf } from '../../errors/error-text.ts'
 import { locatePlugin } from '../../plugins/locate-plugin.ts'
 import type { CommandDeclaration, PluginManifest } from '../../plugins/plugin-manifest.ts'
 import type { CommandProcess } from '../common/command-process.ts'

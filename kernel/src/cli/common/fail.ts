@@ -1,4 +1,4 @@
-import { isNodekeepError } from '@nodekeep/plugin-sdk'
+import { isNodekeepError, messageOf } from '@nodekeep/plugin-sdk'
 import { ConfigurationError } from '../../configuration/error.ts'
 import { stackOf, withCauses } from '../../errors/error-text.ts'
 import { BootFailure } from '../../plugins/boot-failure.ts'
@@ -7,8 +7,7 @@ import type { CommandProcess } from './command-process.ts'
 /** Prints an error for a person, and makes the process end with code 1. */
 export function fail(error: unknown, verbose: boolean, process: CommandProcess = globalThis.process): void {
   process.exitCode = 1
-  const message = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`nodekeep: ${message}\n`)
+  process.stderr.write(`nodekeep: ${messageOf(error)}\n`)
   if (verbose && error instanceof Error) {
     process.stderr.write(`${withCauses(error).map(stackOf).join('\ncaused by ')}\n`)
   } else if (!isForPeople(error)) {

@@ -1,15 +1,17 @@
+import type { StopSignals } from '@nodekeep/plugin-sdk/supervision'
 import { watchEventLoop } from '../../faults/event-loop-watch.ts'
 import { createLogger } from '../../log/logger.ts'
 import type { CommandProcess } from './command-process.ts'
 
-/** The signals that a command can take itself. They need an event loop that turns. */
-interface Signals {
-  ignore(): void
-  listen(): void
-}
-
-/** Watches the event loop while a command runs code of plugins, until the command ends. What is found is printed as an error. */
-export function watchCommand(process: CommandProcess, signals?: Signals): void {
+/**
+ * Watches the event loop while a command runs code of plugins, until the command ends. What is found is printed as an error.
+ *
+ * @param signals how the command stops and begins to listen for signals, if it does: they need an event loop that turns
+ */
+export function watchCommand(
+  process: CommandProcess,
+  signals?: Pick<StopSignals, 'ignore' | 'listen'>,
+): void {
   const log = createLogger({ level: 'warn', format: 'pretty', destination: process.stderr })
   const watch = watchEventLoop({
     log,

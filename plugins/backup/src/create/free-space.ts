@@ -8,9 +8,10 @@ import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
  */
 const spared = 64 * 1024 * 1024
 
-/** @returns the bytes of a disk of a size in bytes that backups never use */
-export function sparedBytes(diskBytes: number): number {
-  return Math.min(spared, diskBytes / 4)
+/** Returns the bytes that backups may still use on the disk of a folder; a negative number if files have taken more than the rest. */
+export async function usableBytes(folder: string): Promise<number> {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return bavail * bsize - Math.min(spared, (blocks * bsize) / 4)
 }
 
 /**
@@ -18,8 +19,7 @@ export function sparedBytes(diskBytes: number): number {
  * @throws NodekeepError INSUFFICIENT_STORAGE if these bytes do not fit on the disk of a folder
  */
 export async function requireFreeSpace(folder: string, bytes: number, purpose = 'a backup'): Promise<void> {
-  const { bavail, blocks, bsize } = await statfs(folder)
-  const free = bavail * bsize - sparedBytes(blocks * bsize)
+  const free = await usableBytes(folder)
   if (free >= bytes) return
   throw new NodekeepError(
     'INSUFFICIENT_STORAGE',

@@ -6,6 +6,7 @@ import {
   haltTogether,
   isNodekeepError,
   lackingMethod,
+  messageOf,
   NodekeepError,
   type RegistryReader,
   withTimeLimit,
@@ -171,7 +172,7 @@ function olderContract(name: string, lack: string): NodekeepError {
 
 function participantError(name: string, error: unknown): NodekeepError {
   if (isNodekeepError(error)) return error
-  return failure(name, error instanceof Error ? error.message : String(error), error)
+  return failure(name, messageOf(error), error)
 }
 
 function failure(name: string, why: string, cause?: unknown): NodekeepError {

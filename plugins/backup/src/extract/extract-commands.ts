@@ -4,15 +4,18 @@ import { join, resolve } from 'node:path'
 import { type CommandContext, NodekeepError, nameOf } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { extractUserFile, findUserFiles, readHeader } from '../archive/read-archive.ts'
-import { identitiesOf } from '../recovery-keys.ts'
+import { readWithKeys } from '../recovery-keys.ts'
 import { namedBackup } from '../stored/backup-folder.ts'
+
+/** Of the progress. */
+const label = 'reading the backup'
 
 /** `nodekeep backup find FILE TEXT`: names the files and folders of all users whose names contain the text. */
 export async function find(context: CommandContext): Promise<void> {
-  const { args, nodeDataDir, output, signal } = context
+  const { args, nodeDataDir, output } = context
   const [name = '', text = ''] = args
-  const { found, count } = await reading(context, (onProgress, identities) =>
-    findUserFiles(namedBackup(name, nodeDataDir), text, { identities, signal, onProgress }),
+  const { found, count } = await readWithKeys(context, label, (reading) =>
+    findUserFiles(namedBackup(name, nodeDataDir), text, reading),
   )
   output.table(
     found.map(({ username, path, type, size, modified }) => {
@@ -29,7 +32,7 @@ export async function find(context: CommandContext): Promise<void> {
  * whole backup was read and is as its checksums say.
  */
 export async function extract(context: CommandContext): Promise<void> {
-  const { args, nodeDataDir, options, output, signal } = context
+  const { args, nodeDataDir, options, output } = context
   const [name = '', given = ''] = args
   const file = namedBackup(name, nodeDataDir)
   const path = `/${given}`
@@ -46,8 +49,8 @@ export async function extract(context: CommandContext): Promise<void> {
   await mkdir(out, { recursive: true })
   const folder = await mkdtemp(join(out, '.nodekeep-extract-'))
   try {
-    const extracted = await reading(context, (onProgress, identities) =>
-      extractUserFile(file, folder, { user, path, identities, signal, onProgress }),
+    const extracted = await readWithKeys(context, label, (reading) =>
+      extractUserFile(file, folder, { user, path, ...reading }),
     )
     const { type, username, files, bytes } = extracted
     const target = join(out, extracted.name)
@@ -73,17 +76,4 @@ async function toReplace({ options, confirm }: CommandContext, target: string): 
 function refuseTaken(target: string): void {
   if (lstatSync(target, { throwIfNoEntry: false }) === undefined) return
   throw new NodekeepError('CONFLICT', `${target} exists already. Name another folder: --out FOLDER`)
-}
-
-async function reading<T>(
-  context: CommandContext,
-  read: (onProgress: (share: number) => void, identities: readonly string[]) => Promise<T>,
-): Promise<T> {
-  const identities = await identitiesOf(context)
-  const progress = context.output.progress('reading the backup')
-  try {
-    return await read((share) => progress.update(share), identities)
-  } finally {
-    progress.end()
-  }
 }

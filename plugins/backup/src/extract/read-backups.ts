@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FilesService, NodekeepError, type UserDirectory } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { extractUserFile, findUserFiles, readHeader } from '../archive/read-archive.ts'
 import type { UserFilesResult } from '../archive/user-files.ts'
-import { explainFullDisk, sparedBytes } from '../create/free-space.ts'
+import { explainFullDisk, usableBytes } from '../create/free-space.ts'
 import type { BackupFolder } from '../stored/backup-folder.ts'
 import { putBack } from './put-back.ts'
 
@@ -66,7 +66,8 @@ export class ReadBackups {
       const own = await mkdtemp(join(folder, 'one-'))
       try {
         const moment = new Date((await readHeader(file)).header.created)
-        const maxBytes = await bytesFor(own)
+        // A file is there twice while it is put back.
+        const maxBytes = Math.max(0, Math.floor((await usableBytes(own)) / 2))
         const wanted = { ...options, user: userUuid, path, maxBytes }
         const extracted = await extractUserFile(file, own, wanted).catch((error) => {
           throw explained(error)
@@ -107,12 +108,6 @@ export class ReadBackups {
       this.#share = null
     }
   }
-}
-
-/** A file is there twice while it is put back. */
-async function bytesFor(folder: string): Promise<number> {
-  const { bavail, blocks, bsize } = await statfs(folder)
-  return Math.max(0, Math.floor((bavail * bsize - sparedBytes(blocks * bsize)) / 2))
 }
 
 function explained(error: unknown): unknown {

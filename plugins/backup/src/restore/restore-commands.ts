@@ -11,7 +11,7 @@ import {
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { readHeader } from '../archive/read-archive.ts'
 import { mebibytes } from '../create/free-space.ts'
-import { identitiesOf } from '../recovery-keys.ts'
+import { readWithKeys } from '../recovery-keys.ts'
 import { namedBackup } from '../stored/backup-folder.ts'
 import { type Excerpt, isSameWallet, type KnownUser, type RestoreDifferences } from './differences.ts'
 import { giveToNode } from './give-to-node.ts'
@@ -93,27 +93,18 @@ async function prepare(
   folders: RestoreFolders,
   file: string,
 ): Promise<RestoreFolder> {
-  const { nodeDataDir, options, output, restores, signal } = context
-  const identities = await identitiesOf(context)
+  const { nodeDataDir, options, restores } = context
   const plugins = new Set((await restores.plugins()).map(({ id }) => id))
   // Without a running node, the configuration tells which plugins bring storages.
   const hasBackend = (_name: string, plugin?: string) => plugin === undefined || plugins.has(plugin)
-  const progress = output.progress('verifying and unpacking')
-  try {
-    return await prepareRestore(
+  const newIdentity = options.newIdentity === true
+  const without = typeof options.without === 'string' ? options.without.split(',') : []
+  return readWithKeys(context, 'verifying and unpacking', (reading) =>
+    prepareRestore(
       { dataFolder: nodeDataDir, folders, restores, hasBackend },
-      {
-        file,
-        identities,
-        newIdentity: options.newIdentity === true,
-        without: typeof options.without === 'string' ? options.without.split(',') : [],
-        signal,
-        onProgress: (share) => progress.update(share),
-      },
-    )
-  } finally {
-    progress.end()
-  }
+      { file, newIdentity, without, ...reading },
+    ),
+  )
 }
 
 /** `nodekeep backup restore --cancel`. */

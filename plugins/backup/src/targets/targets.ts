@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import {
   isNodekeepError,
   type Log,
+  messageOf,
   NodekeepError,
   type RegistryReader,
   type StorageBackend,
@@ -85,7 +86,7 @@ export class Targets {
         if (before?.problem) this.#log.info({ target: name }, 'The target of backups is complete again.')
       } catch (error) {
         if (signal.aborted) return
-        const problem = error instanceof Error ? error.message : String(error)
+        const problem = messageOf(error)
         this.#states.set(name, { name, completeAt: before?.completeAt ?? null, problem })
         if (before?.problem !== problem) {
           // An error for people needs no stack.

@@ -1,11 +1,9 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectHeap } from '@nodekeep/plugin-sdk'
 
 /** Bytes of buffers that may wait to be freed. With 8 MB, V8 is often faster and marks its whole heap. */
 const maxWaitingBytes = 4 * 2 ** 20
 
 let waitingBytes = 0
-let collect: NodeJS.GCFunction | null = null
 
 /**
  * Counts bytes that have been passed on, and frees their buffers from time to time by a collection of young objects, which takes a
@@ -15,14 +13,5 @@ export function freeBuffers(passedBytes: number): void {
   waitingBytes += passedBytes
   if (waitingBytes < maxWaitingBytes) return
   waitingBytes = 0
-  collect ??= collectorOfV8()
-  collect({ type: 'minor' })
-}
-
-/** Only contexts that are made while V8 has this flag have the function. */
-function collectorOfV8(): NodeJS.GCFunction {
-  setFlagsFromString('--expose-gc')
-  const gc = runInNewContext('gc') as NodeJS.GCFunction
-  setFlagsFromString('--no-expose-gc')
-  return gc
+  collectHeap('minor')
 }

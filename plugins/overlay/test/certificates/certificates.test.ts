@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { duplexPair } from 'node:stream'
-import { createTestNode } from '@nodekeep/kernel/testing'
+import { createMemoryState, createTestNode } from '@nodekeep/kernel/testing'
 import type { Log } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { createCertificates } from '../../src/certificates/certificates.ts'
@@ -10,7 +10,6 @@ import overlay from '../../src/index.ts'
 import { createAuthority } from './fixtures/authority.ts'
 import { createLog } from './fixtures/log.ts'
 import { connectionOf, openPublicPort } from './fixtures/public-port.ts'
-import { createState } from './fixtures/state.ts'
 
 const name = 'me.example.org'
 const acme: AcmeSettings = {
@@ -18,7 +17,7 @@ const acme: AcmeSettings = {
   directory: 'https://127.0.0.1:1/dir',
   renewBeforeDays: 30,
 }
-const common = () => ({ state: createState(), log: createLog() as unknown as Log })
+const common = () => ({ state: createMemoryState(), log: createLog() as unknown as Log })
 
 test('without a certificate, the node does not end TLS', async (t) => {
   const certificates = await createCertificates(common())
@@ -54,7 +53,7 @@ test('a certificate comes from one place', async (t) => {
 
 test('a stored certificate that is damaged is ordered anew', async (t) => {
   const log = createLog()
-  const state = createState()
+  const state = createMemoryState()
   const record = { directory: acme.directory, name, orderedAt: 0, failures: 0, reason: null, notBefore: 0 }
   await state.set(`acme name ${name} ${acme.directory}`, { ...record, pair: { cert: 'x', key: 'y' } })
   const certificates = await createCertificates({ ...common(), acme, state, log: log as unknown as Log })
@@ -67,7 +66,7 @@ test('a stored certificate that is damaged is ordered anew', async (t) => {
 
 test('at most ten orders begin within an hour', async (t) => {
   const log = createLog()
-  const state = createState()
+  const state = createMemoryState()
   const free = Date.now() + 400
   for (let i = 0; i < 10; i++) {
     const other = `n${i}.example.org`

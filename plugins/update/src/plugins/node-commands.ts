@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { messageOf } from '@nodekeep/plugin-sdk'
 import type { SupervisorDescription } from '@nodekeep/plugin-sdk/supervision'
-import { messageOf } from '../supervisor/message-of.ts'
 import type { PluginsOptions } from './plugins-options.ts'
 
 /** A plugin, of the output of `nodekeep plugins list --json` and `nodekeep config check --deep --json`. */

@@ -1,10 +1,10 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { PluginsOptions, Terminal } from './plugins-options.ts'
 
 const actions = () => import('./manage-plugins.ts')
 
 /**
- * `nodekeep plugins add|remove|outdated`
+ * `nodekeep plugins add|remove|outdated`. The kernel adds the options of the configuration.
  *
  * @param terminal makes the terminal of a command. Lists are JSON if its argument is true.
  */
@@ -21,30 +21,18 @@ export function pluginsCommand(terminal: (asJson: boolean) => Promise<Terminal>)
     .option('--json', 'print JSON')
   return new Command('plugins')
     .addCommand(
-      configured(add).action(async (spec: string, options: PluginsOptions) =>
+      add.action(async (spec: string, options: PluginsOptions) =>
         (await actions()).add(spec, options, await terminal(false)),
       ),
     )
     .addCommand(
-      configured(remove).action(async (name: string, options: PluginsOptions) =>
+      remove.action(async (name: string, options: PluginsOptions) =>
         (await actions()).remove(name, options, await terminal(false)),
       ),
     )
     .addCommand(
-      configured(outdated).action(async (options: PluginsOptions) =>
+      outdated.action(async (options: PluginsOptions) =>
         (await actions()).outdated(options, await terminal(options.json === true)),
       ),
     )
-}
-
-function configured(command: Command): Command {
-  return command
-    .addOption(
-      new Option(
-        '-c, --config <file>',
-        'configuration file (default: ./nodekeep.json, else the default bundle)',
-      ).env('NODEKEEP_CONFIG'),
-    )
-    .addOption(new Option('-d, --data <folder>', 'folder for all data of the node').env('NODEKEEP_DATA'))
-    .option('--verbose', 'show stack traces of errors')
 }

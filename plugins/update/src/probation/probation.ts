@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Log } from '@nodekeep/plugin-sdk'
+import { type Log, messageOf } from '@nodekeep/plugin-sdk'
 import type { NodeReleases } from '../releases/node-releases.ts'
 import { beginOf, type RecordFile } from '../state/update-record.ts'
-import { messageOf } from '../supervisor/message-of.ts'
 import type { Probe } from './probes.ts'
 import { watchVersion } from './watch-version.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Log, withTimeLimit } from '@nodekeep/plugin-sdk'
+import { type Log, messageOf, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { missingProbe, type Probe } from './probes.ts'
 
 interface WatchServices {
@@ -68,6 +68,6 @@ async function problemOf({ name, run }: Probe, signal: AbortSignal): Promise<str
     await withTimeLimit(run(late), probeMs + 1000, `The probe "${name}" took too long.`, signal)
     return null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return messageOf(error)
   }
 }

@@ -6,11 +6,11 @@ import {
   concurrently,
   conflict,
   invalid,
+  messageOf,
   NodekeepError,
   type NodeSupervisor,
   type SupervisorLink,
 } from '@nodekeep/plugin-sdk'
-import { messageOf } from '../supervisor/message-of.ts'
 import {
   commandOf,
   ReleaseFolder,

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import { ChildNode, type ReleaseRequest, type ToParent } from '@nodekeep/plugin-sdk/supervision'
+import { ChildNode, messageOf, type ReleaseRequest, type ToParent } from '@nodekeep/plugin-sdk/supervision'
 import { killLeftProcesses, markOf } from './left-processes.ts'
-import { messageOf } from './message-of.ts'
 import { commandOf } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 

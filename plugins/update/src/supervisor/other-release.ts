@@ -2,7 +2,7 @@ import gt from 'semver/functions/gt.js'
 import type { ReleaseChanges } from './release-changes.ts'
 import { type ReleaseFolder, readManifest } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
-import { type Change, readHistory } from './supervisor-state.ts'
+import { type Change, lastFailureOf, readHistory } from './supervisor-state.ts'
 
 /**
  * Begins the change to the release that a person has unpacked and started, if it is newer than the one in use. A release that has not
@@ -25,9 +25,7 @@ export function changeToOther(
     log.info(`Version ${current} runs, since it is newer than version ${other}, which was started.`)
     return null
   }
-  const left = readHistory(folder.path).findLast(({ from, to, result, failedOnTrial }) =>
-    result === 'went back' ? from === other : failedOnTrial && to === other,
-  )
+  const left = lastFailureOf(other, readHistory(folder.path))
   if (left !== undefined && !again) {
     log.warn(
       `Version ${current} runs, since version ${other} was left here before: ${left.reason} To try it again, add --again.`,

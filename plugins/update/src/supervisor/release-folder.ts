@@ -11,8 +11,7 @@ import {
 import { join, resolve } from 'node:path'
 import { makePrivateFolder } from '@nodekeep/plugin-sdk/data-folder'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
-import type { ReleaseFile } from '@nodekeep/plugin-sdk/supervision'
-import { messageOf } from './message-of.ts'
+import { messageOf, type ReleaseFile } from '@nodekeep/plugin-sdk/supervision'
 
 /** The fields of `release.json` that this version reads. */
 export type ReleaseManifest = Pick<ReleaseFile, 'version' | 'schema'>

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { withReserve } from '@nodekeep/plugin-sdk/data-folder'
 import { readJsonSync, writeJsonSync } from '@nodekeep/plugin-sdk/durable-files'
-import { messageOf } from './message-of.ts'
+import { messageOf } from '@nodekeep/plugin-sdk/supervision'
 import type { SupervisorLog } from './supervisor-log.ts'
 
 /**
@@ -106,6 +106,15 @@ export function readHistory(releases: string): readonly StoredAttempt[] {
     if (!(error instanceof SyntaxError)) throw error
     return []
   }
+}
+
+/** Returns the last attempt in which a version did not work here: it has failed on trial, or was left. */
+export function lastFailureOf<
+  Attempt extends { readonly result: string } & Pick<StoredAttempt, 'from' | 'to' | 'failedOnTrial'>,
+>(version: string, history: readonly Attempt[]): Attempt | undefined {
+  return history.findLast(({ from, to, result, failedOnTrial }) =>
+    result === 'went back' ? from === version : failedOnTrial && to === version,
+  )
 }
 
 /** The state of a supervisor. Each change of it is on the disk before the next step begins. */

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lockHolder } from '@nodekeep/plugin-sdk/data-folder'
-import { messageOf } from './message-of.ts'
+import { messageOf } from '@nodekeep/plugin-sdk/supervision'
 import { type NodeEnd, NodeProcess } from './node-process.ts'
 import type { ChangeOptions, ReleaseChanges } from './release-changes.ts'
 import type { ReleaseFolder } from './release-folder.ts'

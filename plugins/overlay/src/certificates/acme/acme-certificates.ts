@@ -1,5 +1,5 @@
 import type { SecureContext } from 'node:tls'
-import type { Log, StateStore } from '@nodekeep/plugin-sdk'
+import { type Log, messageOf, type StateStore } from '@nodekeep/plugin-sdk'
 import { readPem, serverCertificate } from '@nodekeep/plugin-sdk/server-tls'
 import { type CertificateHealth, type CertificateSource, healthy } from '../certificate-source.ts'
 import { CertifiedName } from './certified-name.ts'
@@ -179,8 +179,4 @@ export class AcmeCertificates implements CertificateSource {
       this.#challenges.delete(name)
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

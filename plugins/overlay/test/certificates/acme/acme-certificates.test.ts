@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { Agent } from 'node:https'
-import { needsPrograms } from '@nodekeep/kernel/testing'
+import { createMemoryState, needsPrograms } from '@nodekeep/kernel/testing'
 import type { Log, StateStore } from '@nodekeep/plugin-sdk'
 import acme from 'acme-client'
 import t, { type Test, test } from 'tap'
@@ -9,7 +9,6 @@ import { type AcmeServer, acmePrograms, blockedName, startAcmeServer } from '../
 import { createAuthority } from '../fixtures/authority.ts'
 import { createLog } from '../fixtures/log.ts'
 import { openPublicPort, type PublicPort } from '../fixtures/public-port.ts'
-import { createState } from '../fixtures/state.ts'
 
 t.jobs = 3
 acme.axios.defaults.httpsAgent = new Agent({ rejectUnauthorized: false })
@@ -28,7 +27,7 @@ interface World {
 async function createWorld(t: Test): Promise<World> {
   const entrance = await openPublicPort(t)
   const server = await startAcmeServer(t, entrance.port)
-  return { t, entrance, server, state: createState() }
+  return { t, entrance, server, state: createMemoryState() }
 }
 
 interface NodeOptions {

@@ -1,10 +1,8 @@
 import type { Duplex } from 'node:stream'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-import { addressGroup } from '@nodekeep/plugin-sdk'
+import { addressGroup, collectHeap } from '@nodekeep/plugin-sdk'
 
 /** With fewer connections, their answers cannot take much memory together. */
-const crowdSize = 32
+const manyConnections = 32
 
 /** Bytes of answers that may wait for clients to read them, on all connections together. */
 const maxUnsentBytes = 32 * 1024 * 1024
@@ -33,9 +31,9 @@ interface Progress {
  * waits are closed: those that have made no progress for the longest time. So nobody can close the connections of others.
  *
  * When most of the clients have left, the whole heap is collected once: V8 does not collect the heap of a process that has become idle, so
- * their memory would stay (MEMORY.md, "Crowds").
+ * their memory would stay (MEMORY.md, "Unread answers").
  */
-export class Crowd {
+export class UnreadAnswers {
   readonly #connections: ReadonlyMap<ClientSocket, unknown>
   readonly #progress = new WeakMap<Duplex, Progress>()
   #sweep: NodeJS.Timeout | null = null
@@ -48,8 +46,8 @@ export class Crowd {
   }
 
   /** A connection was opened. */
-  joined(): void {
-    if (this.#sweep === null && this.#connections.size >= crowdSize)
+  opened(): void {
+    if (this.#sweep === null && this.#connections.size >= manyConnections)
       this.#sweep = setInterval(() => this.#look(), sweepMs).unref()
   }
 
@@ -59,10 +57,10 @@ export class Crowd {
     this.#largest = Math.max(this.#largest, size)
     this.#quiet = size > this.#largest / 2 ? 0 : this.#quiet + 1
     if (this.#quiet < quietSweeps) return
-    collectHeap()
+    collectHeap('major')
     this.#quiet = 0
     this.#largest = size
-    if (size >= crowdSize || this.#sweep === null) return
+    if (size >= manyConnections || this.#sweep === null) return
     clearInterval(this.#sweep)
     this.#sweep = null
   }
@@ -99,16 +97,4 @@ export class Crowd {
 
 function unsentOf(connections: readonly { readonly unsent: number }[]): number {
   return connections.reduce((sum, { unsent }) => sum + unsent, 0)
-}
-
-let collect: NodeJS.GCFunction | null = null
-
-/** Only contexts that are made while V8 has the flag have the function. */
-function collectHeap(): void {
-  if (collect === null) {
-    setFlagsFromString('--expose-gc')
-    collect = runInNewContext('gc') as NodeJS.GCFunction
-    setFlagsFromString('--no-expose-gc')
-  }
-  collect({ type: 'major' })
 }
