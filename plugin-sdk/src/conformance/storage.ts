@@ -14,6 +14,7 @@ import { freeSpaceChecks } from './storage/free-space.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { movingChecks } from './storage/moving.ts'
+import { outageChecks } from './storage/outages.ts'
 import { emptyRemovalRaceChecks, raceChecks } from './storage/races.ts'
 import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
@@ -34,6 +35,11 @@ export interface StorageHarness {
   reopen?(closed: StorageBackend): Promise<StorageBackend>
   /** Makes an empty backend for at most 1 MiB of content. For backends that can be limited. Without it, tests are skipped. */
   createSmall?(): Promise<StorageBackend>
+  /**
+   * Lets every request to the storage of a backend fail at once, as when a server cannot be reached. Returns a function that ends
+   * this. For backends that ask a server. Without it, a test is skipped.
+   */
+  obstruct?(backend: StorageBackend): Promise<() => Promise<void>>
   /** Changes the files of a backend as another program does. For backends with `watch`. Without it, tests are skipped. */
   otherProgram?(backend: StorageBackend): OtherProgram
 }
@@ -55,7 +61,7 @@ export interface FilesHarness {
  * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()) })
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
-  const { create, createSmall, otherProgram, reopen } = harness
+  const { create, createSmall, obstruct, otherProgram, reopen } = harness
   const close = async (backend: StorageBackend) => {
     await backend.close()
     await harness.destroy?.(backend)
@@ -68,6 +74,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   depthChecks(check)
   committingChecks(check)
   lifecycleChecks(check)
+  outageChecks(check, obstruct)
   atomicMoveChecks(check)
   atomicFolderChecks(check)
   copyChecks(check)

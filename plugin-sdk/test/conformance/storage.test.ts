@@ -20,6 +20,13 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
       const { nodes, storageId } = closed as PaperBackend
       return Object.assign(create(), { nodes, storageId })
     },
+    async obstruct(failing) {
+      const backend = failing as PaperBackend
+      backend.isObstructed = true
+      return async () => {
+        backend.isObstructed = false
+      }
+    },
     otherProgram(watched) {
       const backend = watched as PaperBackend
       return {
@@ -80,6 +87,7 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a write keeps the time that `modified` sets',
       'skipped: a time in the future is replaced by the present',
       'skipped: a time that the storage cannot keep is replaced by the present',
+      'skipped: while the storage fails, nothing seems empty, missing or done',
       'skipped: an atomic move keeps the revisions of the moved files',
       'skipped: during an atomic move, the file is seen at exactly one of the two paths',
       'skipped: a file that an atomic move replaces exists at every moment',
@@ -254,6 +262,24 @@ function copiedOneByOne(
       return backend.view(copy)
     },
   }
+}
+
+/** Replaces a method while the storage fails. */
+function whileObstructed<
+  Name extends 'list' | 'makeDirectory' | 'probe' | 'read' | 'remove' | 'stat' | 'write',
+>(
+  name: Name,
+  fault: (backend: PaperBackend, ...args: Parameters<PaperBackend[Name]>) => unknown,
+): [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBackend>] {
+  return [
+    /nothing seems empty/,
+    (backend) => {
+      const method = PaperBackend.prototype[name] as (...args: unknown[]) => unknown
+      const replaced = (...args: Parameters<PaperBackend[Name]>) =>
+        backend.isObstructed ? fault(backend, ...args) : method.apply(backend, args)
+      return { [name]: replaced }
+    },
+  ]
 }
 
 /** The faults, each with the name of a test that must find it and the replaced methods of the backend. */
@@ -576,6 +602,14 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       },
     }),
   ],
+  whileObstructed('probe', async () => {}),
+  whileObstructed('list', async function* () {}),
+  whileObstructed('list', (backend) => backend.refuse('NOT_FOUND')),
+  whileObstructed('stat', async (backend) => backend.refuse('NOT_FOUND')),
+  whileObstructed('read', async (backend) => backend.refuse('NOT_FOUND')),
+  whileObstructed('write', async (backend) => backend.entry('/folder/file', backend.get('/folder/file'))),
+  whileObstructed('makeDirectory', async () => {}),
+  whileObstructed('remove', async () => {}),
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,
