@@ -88,6 +88,7 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a time in the future is replaced by the present',
       'skipped: a time that the storage cannot keep is replaced by the present',
       'skipped: while the storage fails, nothing seems empty, missing or done',
+      'skipped: a write whose last step fails is not reported as stored',
       'skipped: an atomic move keeps the revisions of the moved files',
       'skipped: during an atomic move, the file is seen at exactly one of the two paths',
       'skipped: a file that an atomic move replaces exists at every moment',
@@ -599,6 +600,15 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       async watch(listener, signal) {
         await PaperBackend.prototype.watch.call(backend, listener, signal)
         return { storageId: randomUUID() }
+      },
+    }),
+  ],
+  [
+    /whose last step fails/,
+    (backend) => ({
+      async write(path, ...rest) {
+        const entry = { ...backend.entry('/', backend.get('/')), type: 'file' as const }
+        return PaperBackend.prototype.write.call(backend, path, ...rest).catch(() => entry)
       },
     }),
   ],

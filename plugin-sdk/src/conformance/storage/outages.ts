@@ -3,6 +3,7 @@ import type { StorageBackend } from '../../contracts/storage.ts'
 import { assertFails } from '../failures.ts'
 import { soon } from '../soon.ts'
 import { assertAbsent, entries, names, put, text } from './assertions.ts'
+import { stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
 /** Tests for backends whose storage can fail. A follower of changes takes an entry that seems missing for a removal. */
@@ -33,6 +34,24 @@ export function outageChecks(
     }
     await clear()
     assert.deepEqual(await names(backend, '/'), ['folder'])
+    assert.equal(await text(backend, '/folder/file'), 'x')
+    await assertAbsent(backend, '/folder/new')
+  })
+  check('a write whose last step fails is not reported as stored', async (backend, skip) => {
+    if (obstruct === undefined) return skip('The harness has no "obstruct".')
+    await put(backend, '/folder/file', 'x')
+    for (const path of ['/folder/file', '/folder/new']) {
+      let clear = async () => {}
+      const beforeCommit = async () => {
+        clear = await obstruct(backend)
+      }
+      const failing = backend.write(path, stream('y'), { beforeCommit })
+      await soon(
+        assertFails(failing, ['SERVICE_UNAVAILABLE'], `a write of ${path} whose last step fails`),
+        `a write of ${path} does not end while the storage fails`,
+      )
+      await clear()
+    }
     assert.equal(await text(backend, '/folder/file'), 'x')
     await assertAbsent(backend, '/folder/new')
   })
