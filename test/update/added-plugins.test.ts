@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -117,7 +117,7 @@ t.test('a plugin of a registry is added, replaced and removed', { timeout }, asy
   t.match(await installed(), { version: '1.1.0', state: 'stopped' })
 
   const removed = await run(['plugins', 'remove', 'nodekeep-notes'])
-  t.match(removed, { code: 0, stdout: /"plugins\.notes" was removed from .*Its data stays in/s })
+  t.match(removed, { code: 0, stdout: /Removed "plugins\.notes" from .*Its data stays in/s })
   t.match(await configuration(), /\/\/ My node\..*"plugins": \{\s*\}\s*\}\s*$/s)
   t.strictSame(await readdir(join(folder, 'data')), [], 'nothing is left')
 })
@@ -136,6 +136,9 @@ t.test(
     await packages.publish(named('ends'), {
       'index.js': "import { execSync } from 'node:child_process'; execSync('kill -9 ' + process.pid)",
     })
+    const exits = `import { definePlugin } from '@nodekeep/plugin-sdk'
+      export default definePlugin({ id: 'exits', setup() { process.exit(0) } })`
+    await packages.publish(named('exits'), { 'index.js': exits })
     await packages.publish(named('files'), notesFiles)
     const bundled = { ...named('storage-local'), name: '@nodekeep/storage-local' }
     await writeFile(join(folder, 'bundled.tgz'), await packed(bundled, notesFiles))
@@ -144,7 +147,11 @@ t.test(
       [['nodekeep-broken', '--yes'], /"broken" .*threw while it was imported: the import broke/],
       [
         ['nodekeep-ends', '--yes'],
-        /^nodekeep: The node does not start so\. Nothing was changed\.\s+The trial start was ended by SIGKILL\./,
+        /The node does not start so\. Nothing was changed\.\s+The plugin "ends" ends the command: process\.kill\(process\.pid, 9\) was called\./,
+      ],
+      [
+        ['nodekeep-exits', '--yes'],
+        /The plugin "exits" ends the node: process\.exit\(0\) was called\..*exits\/index\.js:2/s,
       ],
       [['nodekeep-pen', '--yes'], 'nodekeep-pen has no "nodekeep" field, so it is not a Nodekeep plugin.'],
       [['nodekeep-gone', '--yes'], /404 Not Found/],
@@ -189,7 +196,10 @@ t.test('a package with other bytes than its registry tells is refused', { timeou
 
 t.test('a tarball is added, and what may not be written is printed', { timeout }, async (t) => {
   const { run, folder, file, configuration, written, installed } = await deployment(t)
-  await writeFile(join(folder, 'notes.tgz'), await packed(notes('2.0.0'), notesFiles))
+  const fetching = 'setup({ routes, config }) { globalThis.fetch = async () => new Response()\n'
+  const changing = { 'index.js': notesFiles['index.js'].replace('setup({ routes, config }) {', fetching) }
+  await mkdir(join(folder, 'dist'))
+  await writeFile(join(folder, 'dist', 'notes.tgz'), await packed(notes('2.0.0'), changing))
   // Root may write everything.
   const refusing = `import fs from 'node:fs/promises'
     import { syncBuiltinESMExports } from 'node:module'
@@ -200,7 +210,8 @@ t.test('a tarball is added, and what may not be written is printed', { timeout }
     }
     syncBuiltinESMExports()`
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(refusing)}` }
-  const outcome = await run(['plugins', 'add', './notes.tgz', '--yes'], env)
+  const outcome = await run(['plugins', 'add', 'dist/notes.tgz', '--yes'], env)
+  t.match(outcome.stdout, 'Warning: The plugin "notes" affects all others. It changed fetch.')
   t.match(outcome, { code: 0, stdout: /This account may not write .*nodekeep\.json\. Write this into it/ })
   t.equal(await configuration(), written)
   const printed = JSON.parse(outcome.stdout.slice(outcome.stdout.indexOf('{')))

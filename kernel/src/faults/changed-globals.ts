@@ -11,7 +11,7 @@ const shared: Readonly<Record<string, () => unknown>> = {
 
 let known = look()
 
-/** Returns what has changed since the last call, one sentence for people each. */
+/** Returns what has changed since the last call, for people: `It changed fetch. …`. */
 export function changedGlobals(): string[] {
   const before = known
   known = look()

@@ -12,6 +12,12 @@ import type { CommandProcess } from './command-process.ts'
 import type { ConfigurationOptions } from './configuration-options.ts'
 import { readConfiguration } from './read-configuration.ts'
 
+interface LogLine {
+  readonly level: string
+  readonly msg: string
+  readonly err?: { readonly stack: string }
+}
+
 /**
  * Starts a node on trial with an empty temporary data folder, and stops it. That finds what a check of the configuration cannot find:
  * mounts without a backend, names and routes that two plugins want, and plugins that fail in their setup. The data of the node
@@ -29,7 +35,12 @@ export async function checkByTrial(
     const warnings: string[] = []
     const secrets = new Secrets()
     const destination = {
-      write: (line: string) => void warnings.push((JSON.parse(line) as { msg: string }).msg),
+      write(line: string) {
+        const { level, msg, err } = JSON.parse(line) as LogLine
+        warnings.push(msg)
+        // A plugin ends this process: nothing comes after.
+        if (level === 'fatal') process.stderr.write(`nodekeep: ${msg}\n${err?.stack ?? ''}\n`)
+      },
     }
     const log = createLogger({ level: 'warn', format: 'json', secrets, destination })
     const configuration = await movedInto(data, await readConfiguration({ ...options, data }, process))

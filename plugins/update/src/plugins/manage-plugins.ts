@@ -31,9 +31,10 @@ export async function add(spec: string, options: PluginsOptions, terminal: Termi
     const trial = join(folder, 'nodekeep.json')
     const plugins = { [id]: { from: fetched.folder, required: false } }
     await writeJson(trial, { extends: file.preset, plugins })
-    const started = await checkDeep({ data, config: trial }, id)
+    const { plugins: started, warnings } = await checkDeep({ data, config: trial }, id)
     output.lines(
       'The trial start succeeded.',
+      ...warnings.map((warning) => `Warning: ${warning}`),
       ...declarationLines(started.find((plugin) => plugin.id === id)),
     )
     await agree(`Add it to ${file.path}?`, options, terminal)
@@ -83,7 +84,7 @@ export async function remove(name: string, options: PluginsOptions, { output }: 
       )
     await added.remove(id)
     output.lines(
-      ...(changes.length > 0 ? [`${keys} was removed from ${file.path}.`] : []),
+      ...(changes.length > 0 ? [`Removed ${keys} from ${file.path}.`] : []),
       `"${id}" (${plugin.name} ${plugin.version}) was removed. Its data stays in ${join(data, 'plugins', id)}. A node that runs uses it until it is started again.`,
     )
   })

@@ -26,6 +26,7 @@ export interface DescribedPlugin {
 interface Checked {
   readonly problems: readonly string[]
   readonly blocked?: readonly { readonly id: string; readonly reason: string }[]
+  readonly warnings?: readonly string[]
   readonly plugins?: readonly DescribedPlugin[]
 }
 
@@ -50,16 +51,19 @@ export function listPlugins(options: PluginsOptions): Promise<readonly Described
 /**
  * Starts the node on trial, in a process of its own: a plugin may end it.
  *
- * @returns the plugins as they have started
+ * @returns the plugins as they have started, and the warnings of the start
  * @throws Error with what would fail
  */
-export async function checkDeep(options: PluginsOptions, id?: string): Promise<readonly DescribedPlugin[]> {
+export async function checkDeep(
+  options: PluginsOptions,
+  id?: string,
+): Promise<{ readonly plugins: readonly DescribedPlugin[]; readonly warnings: readonly string[] }> {
   const asProblem = (error: unknown): Checked => ({ problems: [messageOf(error)] })
   const checked = await ask<Checked>(['config', 'check', '--deep', '--json'], options).catch(asProblem)
-  const { problems, blocked = [], plugins = [] } = checked
+  const { problems, blocked = [], warnings = [], plugins = [] } = checked
   const waiting = blocked.filter((plugin) => plugin.id === id)
   const all = [...problems, ...waiting.map(({ reason }) => `"${id}" is blocked: ${reason}`)]
-  if (all.length === 0) return plugins
+  if (all.length === 0) return { plugins, warnings }
   throw new Error(['The node does not start so. Nothing was changed.', ...all].join('\n  '))
 }
 
@@ -84,7 +88,8 @@ async function ask<T>(words: readonly string[], { config, data }: PluginsOptions
 
 function failureOf(error: unknown): string {
   const { killed, signal, stderr } = error as { killed?: boolean; signal?: string | null; stderr?: unknown }
-  if (killed === true) return 'The node did not start on trial within two minutes.'
-  if (stderr) return String(stderr)
+  const printed = String(stderr ?? '')
+  if (killed === true) return `The node did not start on trial within two minutes.\n${printed}`
+  if (printed !== '') return printed
   return signal ? `The trial start was ended by ${signal}.` : messageOf(error)
 }

@@ -43,15 +43,19 @@ interface NewestPackage {
 const fromRegistry: ReadonlySet<string> = new Set(['version', 'range', 'tag'])
 const fromTarball: ReadonlySet<string> = new Set(['file', 'remote'])
 
+/** A tarball in a folder of the working directory, such as `dist/x.tgz`. npm takes it for a repository of GitHub. */
+const pathLikeRepository = /^[\w.-]+\/[^/:]+\.(tgz|tar\.gz|tar)$/i
+
 /**
  * Installs a package and its dependencies into a folder, which it makes. No script of a package runs. The SDK is a peer dependency of
  * plugins, and peers are not installed: every plugin gets the SDK of the node.
  *
- * @param spec the name of a package with or without a version, or the path or the URL of a tarball. A path starts at the working directory.
+ * @param given the name of a package with or without a version, or the path or the URL of a tarball. A path starts at the working directory.
  * @param cache an empty folder, which may be removed afterwards
  * @throws Error if the specification is of another kind; errors of the registry and the file system
  */
-export async function installPackage(spec: string, folder: string, cache: string): Promise<NewPackage> {
+export async function installPackage(given: string, folder: string, cache: string): Promise<NewPackage> {
+  const spec = pathLikeRepository.test(given) ? `./${given}` : given
   const { type, saveSpec } = parse(spec, process.cwd())
   if (!fromRegistry.has(type) && !fromTarball.has(type))
     throw new Error(
