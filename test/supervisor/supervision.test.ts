@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { onSmallDisk } from '@nodekeep/kernel/testing'
+import { lockDataFolder } from '@nodekeep/plugin-sdk/data-folder'
 import tap, { type Test, test } from 'tap'
 import { root } from '../run/command.ts'
 import { supervisedNode } from './supervised-node.ts'
@@ -64,7 +65,7 @@ test('a node that asks for a restart is started again, and connections wait whil
   t.ok(answers.every((answer) => answer.startsWith('HTTP/1.1 200 ')))
 })
 
-test('a stop while a release changes ends the change, and the next start waits for the port', async (t) => {
+test('a stop while a release changes ends the change; only an old node of the same data is waited for', async (t) => {
   const node = await supervisedNode(t)
   const slow = node.post('/slow', {}).catch(() => null)
   while (!existsSync(join(node.data, 'begun'))) await delay(20)
@@ -77,7 +78,16 @@ test('a stop while a release changes ends the change, and the next start waits f
   })
   const holder = createServer().listen(Number(node.url.port), '127.0.0.1')
   await once(holder, 'listening')
+  const other = join(node.folder, 'other')
+  const began = node.supervisor.output.length
+  node.supervisor.start(join(node.releases, 'current/bin/nodekeep'), ['supervise', '--data', other])
+  t.strictSame(await node.supervisor.ended(), [1, null])
+  t.match(node.supervisor.output.slice(began), /^nodekeep: .*is in use/)
+  t.notOk(existsSync(other))
+  const lock = lockDataFolder(node.data)
   node.start()
+  await node.supervisor.printed(`The process ${process.pid} still has ${node.data}.`)
+  lock.release()
   await node.supervisor.printed('is still in use')
   holder.close()
   await node.runs('1.0.0')

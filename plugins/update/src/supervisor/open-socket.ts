@@ -7,17 +7,19 @@ import type { SupervisorLog } from './supervisor-log.ts'
 /** The socket stays open as long as this process runs, so nothing may collect it. */
 const held: BoundSocket[] = []
 
-/** The time for a node to end whose supervisor has died, which has the port until then. */
-const portWaitMs = 10_000
-
 /**
  * Returns the socket that systemd has passed, or binds one. A process that listens on a socket takes connections from those who
  * share it, so this process never listens. While no node runs, connections wait in the system's queue.
  *
+ * @param options.waitMs the maximum time to wait for a process that has the port and is about to end
  * @returns its descriptor
  * @throws Error with one sentence that says what to do
  */
-export async function openSocket(host: string, port: number, log: SupervisorLog): Promise<number> {
+export async function openSocket(
+  { host, port }: { readonly host: string; readonly port: number },
+  log: SupervisorLog,
+  { waitMs }: { readonly waitMs: number },
+): Promise<number> {
   const inherited = takeInheritedSocket()
   if (inherited !== null) return inherited
   try {
@@ -30,7 +32,7 @@ export async function openSocket(host: string, port: number, log: SupervisorLog)
         return socket.fd()
       } catch (error) {
         const isInUse = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-        if (!isInUse || performance.now() - began > portWaitMs) throw error
+        if (!isInUse || performance.now() - began >= waitMs) throw error
         if (isFirst) log.info(`Port ${port} is still in use.`)
         await delay(100)
       }

@@ -42,11 +42,6 @@ export class ReleaseFolder {
     return join(this.path, 'new')
   }
 
-  /** The file in which the launcher counts the supervisors that have not worked, one after the other. */
-  get failedStarts(): string {
-    return join(this.path, 'failed-starts')
-  }
-
   /** Returns the folder of a kept release. */
   folderOf(version: string): string {
     return join(this.path, version)
@@ -138,6 +133,11 @@ const copiesPrefix = 'before-'
 
 /** A version as it names a folder. */
 export const versionPattern = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/
+
+/** Removes the count that the launcher keeps of the supervisors that have not worked, one after the other. */
+export function forgetFailedStarts(releases: string): void {
+  rmSync(join(releases, 'failed-starts'), { force: true })
+}
 
 /** Returns the path of the command of a release. */
 export function commandOf(release: string): string {

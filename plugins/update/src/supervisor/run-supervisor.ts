@@ -1,17 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { setFlagsFromString } from 'node:v8'
-import { lockDataFolder } from '@nodekeep/plugin-sdk/data-folder'
+import { lockDataFolder, lockHolder } from '@nodekeep/plugin-sdk/data-folder'
 import { listenForStop, type SupervisorDescription } from '@nodekeep/plugin-sdk/supervision'
 import { openSocket } from './open-socket.ts'
 import { changeToOther } from './other-release.ts'
 import { ReleaseChanges } from './release-changes.ts'
-import { ReleaseFolder } from './release-folder.ts'
+import { forgetFailedStarts, ReleaseFolder } from './release-folder.ts'
 import { type AskedChange, Supervisor } from './supervisor.ts'
 import { createSupervisorLog } from './supervisor-log.ts'
 import { SupervisorState } from './supervisor-state.ts'
+
+/** The time for the port of an old node to become free after its data folder. */
+const portWaitMs = 10_000
 
 /**
  * `nodekeep supervise`
@@ -30,17 +32,16 @@ export async function runSupervisor(
   if (process.platform === 'win32') throw new Error('"nodekeep supervise" does not run on Windows.')
   const described = await describe(given, command)
   if (typeof described === 'number') return described
-  const folder = new ReleaseFolder(described.releases)
   let run: () => Promise<number>
   try {
-    run = await prepare(folder, described)
+    run = await prepare(described)
   } catch (error) {
     // Another release would not help.
-    rmSync(folder.failedStarts, { force: true })
+    forgetFailedStarts(described.releases)
     throw error
   }
   const code = await run()
-  rmSync(folder.failedStarts, { force: true })
+  forgetFailedStarts(described.releases)
   return code
 }
 
@@ -49,11 +50,14 @@ export async function runSupervisor(
  *
  * @returns runs the node, and returns the exit code
  */
-async function prepare(
-  folder: ReleaseFolder,
-  described: SupervisorDescription,
-): Promise<() => Promise<number>> {
-  const { data, host, port, trialSeconds, answerSeconds, logFormat, release, args, back } = described
+async function prepare(described: SupervisorDescription): Promise<() => Promise<number>> {
+  const { data, releases, trialSeconds, answerSeconds, logFormat, release, args, back } = described
+  const log = createSupervisorLog(logFormat)
+  // A node whose supervisor was killed ends by itself, and has the port until then.
+  const isOldThere = [data, releases].some((folder) => lockHolder(folder) !== null)
+  // Before anything is made: a port that another program has leaves no trace.
+  const early = isOldThere ? null : await openSocket(described, log, { waitMs: 0 })
+  const folder = new ReleaseFolder(releases)
   if (release === null && folder.target('current') === null) {
     throw new Error(
       'There is no release to run. Unpack one, and run its "bin/nodekeep supervise". From sources or packages, run "nodekeep start".',
@@ -62,7 +66,6 @@ async function prepare(
   folder.prepare(release)
   // Two supervisors would undo the changes of each other. The lock ends with this process.
   lockDataFolder(folder.path)
-  const log = createSupervisorLog(logFormat)
   const trialMs = trialSeconds * 1000
   const state = new SupervisorState(folder.path, log)
   const changes = new ReleaseChanges(folder, state, log, { data, trialMs })
@@ -73,7 +76,7 @@ async function prepare(
   await supervisor.recover()
   const problem = back === null ? null : changes.rollback.go(back)
   if (problem !== null) throw new Error(problem)
-  const socket = await openSocket(host, port, log)
+  const socket = early ?? (await openSocket(described, log, { waitMs: portWaitMs }))
   const { again, withoutWayBack } = described
   const change =
     release === null || back !== null ? null : changeToOther(release, folder, changes, log, { again })
@@ -103,7 +106,7 @@ async function describe(
   if ('problems' in described) {
     // The unit names the folder by this variable. Another release would not help.
     const { NODEKEEP_RELEASES__FOLDER: releases } = process.env
-    if (releases !== undefined) rmSync(new ReleaseFolder(releases).failedStarts, { force: true })
+    if (releases !== undefined) forgetFailedStarts(releases)
     throw new Error(described.problems.join('\n'))
   }
   return described

@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lockHolder } from '@nodekeep/plugin-sdk/data-folder'
 import { messageOf } from '@nodekeep/plugin-sdk/supervision'
 import { type NodeEnd, NodeProcess } from './node-process.ts'
 import type { ChangeOptions, ReleaseChanges } from './release-changes.ts'
-import type { ReleaseFolder } from './release-folder.ts'
+import { forgetFailedStarts, type ReleaseFolder } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
 import type { Change } from './supervisor-state.ts'
 
@@ -156,7 +155,7 @@ export class Supervisor {
     })
     const limit = setTimeout(() => this.#changes.isAdmitting && node.kill(), trialMs)
     node.serving.then(() => {
-      rmSync(this.#folder.failedStarts, { force: true })
+      forgetFailedStarts(this.#folder.path)
       void this.#changes.served()
     })
     try {
