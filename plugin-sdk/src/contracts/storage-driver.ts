@@ -29,6 +29,12 @@ export interface StorageDriverCallOptions {
   readonly signal: AbortSignal
 }
 
+/** Options of a removal or a move, which may have to do with a whole folder. */
+export interface StorageDriverTreeOptions extends StorageDriverCallOptions {
+  /** Call it after each entry of a folder that takes several steps: the limit of time begins again. */
+  readonly progress: () => void
+}
+
 /** Options of a listing. */
 export interface StorageDriverListOptions
   extends Omit<StorageListOptions, 'signal'>,
@@ -37,12 +43,12 @@ export interface StorageDriverListOptions
 /** Options of a removal. The conditions are set with `supports.atomicConditions` only. */
 export interface StorageDriverRemoveOptions
   extends Omit<StorageRemoveOptions, 'known'>,
-    StorageDriverCallOptions {}
+    StorageDriverTreeOptions {}
 
 /** Options of a move. They are set with `supports.atomicConditions` only. */
 export interface StorageDriverMoveOptions
   extends Omit<StorageMoveOptions, 'known'>,
-    StorageDriverCallOptions {}
+    StorageDriverTreeOptions {}
 
 /** Options of a read. `start` and `end` are integers that are not negative, and `start` is not after `end`. */
 export interface StorageDriverReadOptions extends StorageDriverCallOptions {
@@ -120,7 +126,7 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  *   get a path within the other one.
  * - Without `supports.atomicConditions`, a change is possible when `beforeCommit` resolves or the method is called: what is to
  *   be removed, moved or copied exists, no file is above a new path, and nothing of another type is at the path of a file or folder.
- * - Each step of a call must make progress within 30 s: a call, an entry, a chunk. Half a minute more is given for each 30 MiB that are
+ * - Each step of a call must make progress within 30 s: a call, an entry, a chunk, a removed or moved entry of a folder. Half a minute more is given for each 30 MiB that are
  *   copied, or stored after the last chunk. The time in which a driver waits for content or for `beforeCommit` does not count. A
  *   call that takes longer is given up with SERVICE_UNAVAILABLE, and its signal aborts. With `supports.atomicFolders`, removals
  *   and moves may take any time. {@link createStorageBackend} takes another limit.

@@ -13,6 +13,7 @@ export class DriverCall implements Disposable {
   #controller: AbortController | null = null
   #failure: NodekeepError | null = null
   #timer: NodeJS.Timeout | undefined
+  #isOver = false
   #reject: (error: NodekeepError) => void = () => {}
 
   /**
@@ -70,11 +71,12 @@ export class DriverCall implements Disposable {
    */
   resume(bytes = 0): void {
     clearTimeout(this.#timer)
-    if (this.#limitMs === Number.POSITIVE_INFINITY || this.#failure !== null) return
+    if (this.#isOver || this.#limitMs === Number.POSITIVE_INFINITY || this.#failure !== null) return
     this.#timer = setTimeout(this.#giveUp, this.#limitMs + bytes / bytesPerMs)
   }
 
   [Symbol.dispose](): void {
+    this.#isOver = true
     clearTimeout(this.#timer)
     this.#outer.removeEventListener('abort', this.#abort)
   }

@@ -106,14 +106,22 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
     await call.wait(this.#driver.makeDirectory(path, withSignal(call, options)))
   }
 
-  async remove(path: string, options: StorageDriverRemoveOptions): Promise<void> {
+  async remove(path: string, options: Omit<StorageDriverRemoveOptions, 'progress'>): Promise<void> {
     using call = new DriverCall(options.signal, this.#limitOfTrees)
-    await call.wait(this.#driver.remove(path, withSignal(call, options)))
+    await call.wait(
+      this.#driver.remove(path, withSignal(call, { ...options, progress: () => call.resume() })),
+    )
   }
 
-  async move(source: string, destination: string, options: StorageDriverMoveOptions): Promise<void> {
+  async move(
+    source: string,
+    destination: string,
+    options: Omit<StorageDriverMoveOptions, 'progress'>,
+  ): Promise<void> {
     using call = new DriverCall(options.signal, this.#limitOfTrees)
-    await call.wait(this.#driver.move(source, destination, withSignal(call, options)))
+    await call.wait(
+      this.#driver.move(source, destination, withSignal(call, { ...options, progress: () => call.resume() })),
+    )
   }
 
   close(): Promise<void> {

@@ -180,12 +180,12 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
     const backend = createStorageBackend(
       Object.assign(driver, {
         supports: { atomicConditions },
-        remove: async (_path: string, { signal, ...options }: StorageDriverRemoveOptions) =>
+        remove: async (_path: string, { signal, progress, ...options }: StorageDriverRemoveOptions) =>
           void seen.push(options),
         move: async (
           _source: string,
           _destination: string,
-          { signal, ...options }: StorageDriverMoveOptions,
+          { signal, progress, ...options }: StorageDriverMoveOptions,
         ) => void seen.push(options),
         async copy(
           _source: string,

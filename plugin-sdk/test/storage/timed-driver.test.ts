@@ -206,3 +206,30 @@ test('a removal of a folder in one step may take any time', async (t) => {
   removed.resolve()
   await t.resolves(removal)
 })
+
+test('a removal or a move of many entries goes on as long as it makes progress', async (t) => {
+  useClock(t)
+  for (const name of ['remove', 'move'] as const) {
+    const driver = new PaperDriver()
+    driver.put('/folder', null)
+    const steps = [1, 2, 3].map(() => Promise.withResolvers<void>())
+    let progress = () => {}
+    const work = async (...args: { readonly progress: () => void }[]) => {
+      progress = args.at(-1)?.progress ?? progress
+      for (const { promise } of steps) {
+        await promise
+        progress()
+      }
+    }
+    const backend = createStorageBackend(Object.assign(driver, { supports: {}, [name]: work }))
+    const called = name === 'remove' ? backend.remove('/folder') : backend.move('/folder', '/moved')
+    for (const { resolve } of steps) {
+      await settle()
+      mock.timers.tick(limitMs - 1)
+      resolve()
+    }
+    await t.resolves(called, name)
+    progress()
+    mock.timers.tick(limitMs)
+  }
+})
