@@ -69,7 +69,7 @@ export class NodeOrigins implements NodeAddress {
 
   originOf(request: AddressedRequest): URL {
     const origin = this.#find(request)
-    if (origin === null) throw unknownName(request)
+    if (origin === null) throw unknownName(request, this.publicOrigins())
     return origin
   }
 
@@ -148,9 +148,12 @@ export function isLoopback(hostname: string): boolean {
   return version !== 0 && loopback.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-function unknownName(request: AddressedRequest): NodekeepError {
+function unknownName(request: AddressedRequest, publicOrigins: readonly string[]): NodekeepError {
   const { host } = request
-  const name = (URL.parse(`http://${host}`)?.hostname ?? host).slice(0, 100)
+  const url = URL.parse(`http://${host}`)
+  // Only the port may be another one than that of "server.publicUrl".
+  const isOtherPort = publicOrigins.some((origin) => new URL(origin).hostname === url?.hostname)
+  const name = ((isOtherPort ? url?.host : url?.hostname) ?? host).slice(0, 100)
   const where = externalConnectionOf(request.raw) === undefined ? '' : ' outside of its own network'
   const problem = cameThroughProxy(request)
     ? `The proxy named the node "${name}", which is no name of it from outside. A proxy must pass the Host of its client on.`

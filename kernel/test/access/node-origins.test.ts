@@ -176,6 +176,10 @@ test('the error names the remedy for the owner', async (t) => {
     message:
       'The node does not go by the name "nas.local". The owner can add a name to "server.hostnames", or its origin to "server.publicUrl".',
   })
+  const proxied = new NodeOrigins({ ...local, publicUrl: 'https://me.example.org' }, registry())
+  t.throws(() => proxied.originOf(request('me.example.org:8443', { proxy: true })), {
+    message: /named the node "me\.example\.org:8443"/,
+  })
   try {
     address.originOf(request('x'.repeat(10_000)))
   } catch (error) {
