@@ -133,7 +133,8 @@ t.test(
       nodekeep: { id, sdk: '^0.1.0', entry: 'index.js' },
     })
     await packages.publish(named('broken'), { 'index.js': "throw new Error('the import broke')" })
-    await packages.publish(named('ends'), {
+    await packages.publish(named('ends'), { 'index.js': 'process.kill(process.pid, 9)' })
+    await packages.publish(named('killed'), {
       'index.js': "import { execSync } from 'node:child_process'; execSync('kill -9 ' + process.pid)",
     })
     const exits = `import { definePlugin } from '@nodekeep/plugin-sdk'
@@ -149,6 +150,7 @@ t.test(
         ['nodekeep-ends', '--yes'],
         /The node does not start so\. Nothing was changed\.\s+The plugin "ends" ends the command: process\.kill\(process\.pid, 9\) was called\./,
       ],
+      [['nodekeep-killed', '--yes'], /Nothing was changed\.\s+The trial start was ended by SIGKILL\./],
       [
         ['nodekeep-exits', '--yes'],
         /The plugin "exits" ends the node: process\.exit\(0\) was called\..*exits\/index\.js:2/s,
