@@ -71,7 +71,7 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
   beat.unref()
   const file = moduleBeside(import.meta.url, 'event-loop-watch-thread')
   const workerData: WatchSettings = { beats, stopping, event, effect, log: logSettings }
-  const thread = new Worker(file, { workerData, execArgv: [], name: 'watch of the event loop' })
+  const thread = new Worker(file, { workerData, name: 'watch of the event loop' })
   thread.on('error', (err) => log.warn({ err }, 'The event loop is no longer watched.'))
   thread.unref()
   return {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { messageOf } from '@nodekeep/plugin-sdk'
+import { messageOf } from '@nodekeep/plugin-sdk/supervision'
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
 import type { prettyFactory } from 'pino-pretty'
 import { stackOf, withCauses } from '../errors/error-text.ts'

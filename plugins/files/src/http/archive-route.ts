@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import { finished, Readable } from 'node:stream'
 import {
   type FileEntry,
   type FileReading,
@@ -9,10 +9,11 @@ import {
   parentOf,
   type RoutesApp,
   type UserFiles,
+  userOf,
 } from '@nodekeep/plugin-sdk'
 import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { outermost } from '../paths/user-path.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
@@ -26,6 +27,9 @@ const mostPaths = 10_000
 /** Bytes of a body that names a selection: 800 for each path. In a form, a letter outside of ASCII takes 6 bytes or more. */
 const mostBodyBytes = 8 * 1024 * 1024
 
+/** Archives of one user at a time. One whose client does not read it holds about 1 MB of memory. */
+const mostAtOnce = 8
+
 const form = 'application/x-www-form-urlencoded'
 
 /** The files and folders of an archive. Their names in it begin below `base`, the nearest folder that contains all of them. */
@@ -37,6 +41,24 @@ interface Selection {
 /** Registers `GET` and `POST /api/files/archive`. */
 export function archiveRoutes(app: RoutesApp, files: FilesService): void {
   const config = { scope: 'files:read' }
+  const openOf = new Map<string, number>()
+
+  /** @throws NodekeepError TOO_MANY_REQUESTS */
+  function countOpen(request: FastifyRequest, reply: FastifyReply): void {
+    const { uuid } = userOf(request)
+    const open = openOf.get(uuid) ?? 0
+    if (open >= mostAtOnce) {
+      const message = `You are downloading ${mostAtOnce} archives already. Wait until one of them has ended.`
+      throw new NodekeepError('TOO_MANY_REQUESTS', message, { headers: { 'retry-after': '10' } })
+    }
+    openOf.set(uuid, open + 1)
+    finished(reply.raw, () => {
+      const left = (openOf.get(uuid) ?? 1) - 1
+      if (left > 0) openOf.set(uuid, left)
+      else openOf.delete(uuid)
+    })
+  }
+
   const response = {
     200: { description: 'The archive.', content: { 'application/zip': { schema: fileBytes } } },
   }
@@ -50,6 +72,7 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
     '/api/files/archive',
     { schema: ofFolder, config, exposeHeadRoute: false },
     async (request, reply) => {
+      countOpen(request, reply)
       const userFiles = userFilesOf(files, request)
       const folder = await userFiles.stat(request.query.path)
       if (folder.type === 'file')
@@ -84,6 +107,7 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
       '/api/files/archive',
       { bodyLimit: mostBodyBytes, schema: ofSelection, config },
       async (request, reply) => {
+        countOpen(request, reply)
         const userFiles = userFilesOf(files, request)
         return send(reply, userFiles, await selectionOf(userFiles, request.body.paths))
       },

@@ -219,3 +219,26 @@ t.test('too many entries are refused before the archive begins', async (t) => {
   const answer = await get(await node.signIn(), 'api/files/archive', '/c')
   t.match(await answer.json(), { code: 'PAYLOAD_TOO_LARGE', message: /more than 100,000 files and folders/ })
 })
+
+t.test('a user has eight archives at a time', async (t) => {
+  const node = await createFilesNode()
+  t.teardown(() => node.stop())
+  const [ada, bob] = [await node.signIn(), await node.signIn()]
+  await put(ada, '/folder/large', Buffer.alloc(8 * 1024 * 1024))
+  await put(bob, '/folder/small', 'x')
+  const archives = await Promise.all(
+    Array.from({ length: 8 }, () => get(ada, 'api/files/archive', '/folder')),
+  )
+  const refused = await get(ada, 'api/files/archive', '/folder')
+  t.equal(refused.headers.get('retry-after'), '10')
+  t.match(await refused.json(), { code: 'TOO_MANY_REQUESTS', message: /8 archives already/ })
+  t.equal((await get(bob, 'api/files/archive', '/folder')).status, 200, 'others are not held up')
+  await archives[0]?.body?.cancel()
+  const rest = await untilEmpty(async () => {
+    const again = await get(ada, 'api/files/archive', '/folder')
+    await again.body?.cancel()
+    return again.status === 200 ? [] : ['refused']
+  })
+  t.same(rest, [], 'one that ends makes room')
+  for (const archive of archives.slice(1)) await archive.body?.cancel()
+})
