@@ -63,14 +63,22 @@ export function createStorageBackend(
       ? 'has no object "supports"'
       : lackingMethod(driver, 'stat', 'list', 'open', 'write', 'makeDirectory', 'remove', 'move', 'close')
   if (lacks !== null) throw new TypeError(`The driver of a storage backend ${lacks}.`)
-  return new DriverBackend(new TimedDriver(driver, timeLimitMs))
+  return new DriverBackend(
+    timeLimitMs === Number.POSITIVE_INFINITY ? driver : new TimedDriver(driver, timeLimitMs),
+  )
 }
 
 /** How a backend calls its driver. */
 interface StorageBackendOptions {
-  /** Milliseconds in which each step of a call must make progress, as {@link StorageDriver} says. Default: 30,000 */
+  /**
+   * Milliseconds in which each step of a call must make progress, as {@link StorageDriver} says. `Infinity` for a storage that waits for
+   * no server: its calls cost less then. Default: 30,000
+   */
   readonly timeLimitMs?: number
 }
+
+/** The progress of a removal or a move counts only where a call has a limit of time. */
+const progress = () => {}
 
 class DriverBackend implements StorageBackend {
   readonly supports: StorageCapabilities
@@ -78,7 +86,7 @@ class DriverBackend implements StorageBackend {
   readonly plainFolder?: string
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
   readonly watch?: Required<StorageBackend>['watch']
-  readonly #driver: TimedDriver
+  readonly #driver: StorageDriver
   readonly #closing = new AbortController()
   /** The end of calls whose callers give no signal. */
   readonly #end: LinkedSignal = { signal: this.#closing.signal, [Symbol.dispose]: () => {} }
@@ -89,7 +97,7 @@ class DriverBackend implements StorageBackend {
   readonly #snapshots: DriverSnapshots
   #closed: Promise<void> | undefined
 
-  constructor(driver: TimedDriver) {
+  constructor(driver: StorageDriver) {
     this.#driver = driver
     this.supports = driver.supports
     this.#gate = driver.snapshot && !driver.prepareSnapshot ? new ChangeGate() : null
@@ -118,7 +126,9 @@ class DriverBackend implements StorageBackend {
   probe(signal: AbortSignal): Promise<void> {
     return this.#call(async () => {
       using end = this.#endOf(signal)
-      await untilAborted(this.#driver.probe(end.signal), signal)
+      const { signal: endSignal } = end
+      const probed = this.#driver.probe?.(endSignal) ?? this.#driver.stat('/', { signal: endSignal })
+      await untilAborted<unknown>(probed, signal)
     }, signal)
   }
 
@@ -161,9 +171,10 @@ class DriverBackend implements StorageBackend {
       if (path === '/') throw conflict('The root cannot be removed. Remove the files and folders in it.')
       const { signal } = this.#end
       const { known, ...conditions } = options
-      if (this.supports.atomicConditions) return this.#driver.remove(path, { ...conditions, signal })
+      if (this.supports.atomicConditions)
+        return this.#driver.remove(path, { ...conditions, signal, progress })
       await checkRemove(this.#filesUntil(this.#end.signal), path, options)
-      await this.#driver.remove(path, { signal })
+      await this.#driver.remove(path, { signal, progress })
     })
   }
 
@@ -173,9 +184,9 @@ class DriverBackend implements StorageBackend {
       const { signal } = this.#end
       const { known, ...conditions } = options
       if (this.supports.atomicConditions)
-        return this.#driver.move(source, destination, { ...conditions, signal })
+        return this.#driver.move(source, destination, { ...conditions, signal, progress })
       await checkMove(this.#filesUntil(this.#end.signal), source, destination, options)
-      await this.#driver.move(source, destination, { signal })
+      await this.#driver.move(source, destination, { signal, progress })
     })
   }
 

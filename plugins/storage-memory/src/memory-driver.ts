@@ -37,7 +37,7 @@ interface MemoryBackendOptions {
 
 /** Makes a storage backend that keeps files in memory. */
 export function createMemoryBackend(options: MemoryBackendOptions): StorageBackend {
-  return createStorageBackend(new MemoryDriver(options))
+  return createStorageBackend(new MemoryDriver(options), { timeLimitMs: Number.POSITIVE_INFINITY })
 }
 
 /** Every change of the tree is one synchronous step, and so it is atomic. */
