@@ -25,7 +25,7 @@ export class DriverCall implements Disposable {
     this.#limitMs = limitMs
   }
 
-  /** Aborts with `outer`, and when the time is over. Made at the first use: most calls of a disk need none. */
+  /** Aborts with `outer`, and when the time is over. It is made for the drivers that ask for it. */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController()
