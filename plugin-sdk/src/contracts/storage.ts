@@ -175,6 +175,11 @@ export interface StorageCapabilities {
    * above it or something below it between `beforeCommit` and the end of the call. `files` sees to that for its users.
    */
   readonly atomicConditions?: boolean
+  /**
+   * `ifRevision` and `ifAbsent` of a write hold in the step that makes the file visible, whatever other programs and nodes write there at the same
+   * time. For contents of more than 1 MiB, they may be checked right before that step. Nothing else of `atomicConditions` is promised.
+   */
+  readonly conditionalWrites?: boolean
 }
 
 /** A consistent, read-only view of a backend at one moment. */
