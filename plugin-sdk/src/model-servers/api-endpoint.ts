@@ -11,7 +11,7 @@ export interface EndpointNames {
   readonly example: string
   /** The configuration key of the secret that is sent there, such as `ai-acme.apiKey`. Leave it out if there is none. */
   readonly secret?: string
-  /** What others could read over http, if that is not the secret itself. */
+  /** The things that others could read over http, if that is not the secret itself. */
   readonly exposed?: string
 }
 

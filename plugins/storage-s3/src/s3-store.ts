@@ -9,8 +9,8 @@ import {
   type FlatStore,
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
-import { type Bucket, ownFolder } from './bucket/bucket.ts'
-import { changeError, isMissingObject, requestError } from './bucket/failures.ts'
+import { type Bucket, ownFolder } from './bucket.ts'
+import { changeError, isMissingObject, requestError } from './server/failures.ts'
 import { copyObject } from './objects/copy.ts'
 import { objectOf, type S3Object } from './objects/object.ts'
 import { pageOf } from './objects/pages.ts'

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '@nodekeep/plugin-sdk'
-import type { Bucket } from './bucket/bucket.ts'
-import { remedyFor } from './bucket/failures.ts'
+import type { Bucket } from './bucket.ts'
+import { remedyFor } from './server/failures.ts'
 
 /** Time between two probes, in milliseconds. A server may be updated. */
 const probeEveryMs = 7 * 24 * 60 * 60_000

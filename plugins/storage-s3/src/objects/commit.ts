@@ -1,5 +1,5 @@
 import { type FlatObject, NodekeepError } from '@nodekeep/plugin-sdk'
-import { changeError, isConditionFailed } from '../bucket/failures.ts'
+import { changeError, isConditionFailed } from '../server/failures.ts'
 
 export interface CommitOptions {
   /** The revision that the object will have. */

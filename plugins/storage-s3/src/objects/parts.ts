@@ -1,10 +1,18 @@
-import { FairSlots } from '@nodekeep/plugin-sdk'
+import { FairSlots, NodekeepError } from '@nodekeep/plugin-sdk'
 
-/** Bytes of a part. A server takes no part of less than 5 MiB but the last one. */
-export const partBytes = 8 * 1024 * 1024
+/** Bytes of a usual part. A server takes no part of less than 5 MiB but the last one. */
+const usualPartBytes = 8 * 1024 * 1024
+
+/** The most parts that an object may have. */
+const mostParts = 10_000
+
+/** Returns the bytes of each part of a content. @param size bytes, if known */
+export function partBytesFor(size = 0): number {
+  return Math.max(usualPartBytes, Math.ceil(size / mostParts))
+}
 
 /** A piece of a content. */
-export interface Part {
+interface Part {
   /** Counted from 1. */
   readonly number: number
   readonly bytes: Uint8Array
@@ -34,9 +42,14 @@ export class PartMemory {
   }
 }
 
-/** Cuts a content into parts. All but the last have {@link partBytes} bytes. An empty content is one empty part. */
+/**
+ * Cuts a content into parts. All but the last have `partBytes` bytes. An empty content is one empty part.
+ *
+ * @throws NodekeepError VALIDATION_ERROR if there are more parts than an object may have
+ */
 export async function* partsOf(
   content: AsyncIterable<Uint8Array>,
+  partBytes: number,
   acquire: () => Promise<() => void>,
 ): AsyncGenerator<Part, void, undefined> {
   let release: (() => void) | null = null
@@ -57,6 +70,7 @@ export async function* partsOf(
       for (let rest = chunk; rest.length > 0; ) {
         // A full part is not the last one: more bytes are here.
         if (size === partBytes) {
+          if (number === mostParts) throw tooLarge(mostParts * partBytes)
           yield part(false)
           release = await acquire()
         }
@@ -70,4 +84,9 @@ export async function* partsOf(
   } finally {
     release?.()
   }
+}
+
+function tooLarge(bytes: number): NodekeepError {
+  const message = `Without a known size, this storage takes up to ${bytes / 2 ** 20} MiB. Send the file with its size.`
+  return new NodekeepError('VALIDATION_ERROR', message)
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { GetObjectCommandOutput, S3 } from '@aws-sdk/client-s3'
 import { type FlatReading, NodekeepError } from '@nodekeep/plugin-sdk'
-import { isMissingObject, isRangeRefused } from '../bucket/failures.ts'
+import { isMissingObject, isRangeRefused } from '../server/failures.ts'
 import { etagOf, objectOf } from './object.ts'
 
 /** How often a reading goes on after a cut, if no byte comes between the cuts. */

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import type { S3 } from '@aws-sdk/client-s3'
-import { isConditionFailed, statusOf } from '../bucket/failures.ts'
+import { isConditionFailed, statusOf } from '../server/failures.ts'
 import { etagOf, metadataOf, objectOf } from '../objects/object.ts'
 import { pageOf } from '../objects/pages.ts'
 import { openObject } from '../objects/read.ts'
 
-/** What a trial found out about a server. */
-export interface Finding {
+/** A promise of the protocol, and whether a server keeps it. */
+interface Finding {
   readonly promise: string
   readonly isKept: boolean
-  /** What follows for the files if it is not kept. */
+  /** The consequence for the files if it is not kept. */
   readonly otherwise: string
   /** Whether files would not be safe without it, so the storage refuses to work. */
   readonly isNeeded: boolean
 }
 
 /** AWS takes an ETag in quotes as a condition; some servers take it without quotes only. */
-export type ConditionForm = 'quoted' | 'plain'
+type ConditionForm = 'quoted' | 'plain'
 
-/** What a server keeps. */
+/** The result of a probe. */
 export interface Findings {
   readonly findings: readonly Finding[]
   /** Null if the server does not check conditions of writes. */
@@ -211,7 +211,8 @@ class Trials {
   }
 
   #put(key: string, text: string, more: object = {}) {
-    return this.#s3.putObject({ ...this.#at(key), Body: text, ...more }, this.#options)
+    const ContentLength = Buffer.byteLength(text)
+    return this.#s3.putObject({ ...this.#at(key), Body: text, ContentLength, ...more }, this.#options)
   }
 
   #head(key: string) {

@@ -1,9 +1,9 @@
 import type { S3 } from '@aws-sdk/client-s3'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import type { Configuration } from '../configuration.ts'
-import { removeUnfinishedUploads } from '../objects/unfinished-uploads.ts'
-import { type Findings, probeServer } from '../probe/probe.ts'
-import { connect } from './connect.ts'
+import type { Configuration } from './configuration.ts'
+import { removeUnfinishedUploads } from './objects/unfinished-uploads.ts'
+import { type Findings, probeServer } from './probe/probe.ts'
+import { connect } from './server/connect.ts'
 
 /** The beginning of keys that are not those of files, behind the prefix of the configuration. */
 export const ownFolder = '.nodekeep/'
@@ -26,7 +26,7 @@ export class Bucket {
     this.prefix = config.prefix
   }
 
-  /** What the last probe found; null before the first one. */
+  /** The result of the last probe; null before the first one. */
   get findings(): Findings | null {
     return this.#findings
   }

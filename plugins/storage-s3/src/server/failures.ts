@@ -48,7 +48,7 @@ export function changeError(error: unknown): unknown {
   return new DOMException(`The server did not answer: ${error.message}`, 'TimeoutError')
 }
 
-/** What a person can do about a failed request; null if only waiting helps. */
+/** Returns what a person can do about a failed request; null if only waiting helps. */
 export function remedyFor(error: unknown, bucket: string): string | null {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     const code = codeOf(cause)
