@@ -59,12 +59,14 @@ export class PartUpload {
 
   /** Removes the parts if the server answers. An unfinished upload that stays is removed later. */
   async abort(): Promise<void> {
+    // Without an id, the request would remove the object at the key.
+    if (this.#id === undefined) return
     const abortSignal = AbortSignal.timeout(abortMs)
     try {
       const UploadId = await this.#id
       await this.#s3.abortMultipartUpload({ ...this.#place, UploadId }, { abortSignal })
     } catch {
-      // It had not begun, or the server is away.
+      // It could not begin, or the server is away.
     }
   }
 

@@ -17,7 +17,7 @@ interface ReadOptions {
 
 type Get = (start: number) => Promise<GetObjectCommandOutput>
 
-/** Opens an object; null if there is none, or if `start` is behind its end. */
+/** Opens an object; null if there is none. */
 export async function openObject(
   s3: S3,
   place: { readonly Bucket: string; readonly Key: string },
@@ -36,8 +36,10 @@ export async function openObject(
     const content = isWhole && object.sha256 !== undefined ? withChecksum(bytes, object.sha256) : bytes
     return { object, start: first, content }
   } catch (error) {
-    if (isMissingObject(error) || isRangeRefused(error)) return null
-    throw error
+    if (isMissingObject(error)) return null
+    if (!isRangeRefused(error)) throw error
+    const head = await s3.headObject(place, { abortSignal: signal })
+    return { object: objectOf(place.Key, head), content: new Uint8Array() }
   }
 }
 
