@@ -4,6 +4,7 @@ import type {
   StorageCapabilities,
   StorageConditions,
   StorageEntry,
+  StorageKnowledge,
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
@@ -43,7 +44,10 @@ export interface StorageDriverListOptions
 /** Options of a removal. The conditions are set with `supports.atomicConditions` only. */
 export interface StorageDriverRemoveOptions
   extends Omit<StorageRemoveOptions, 'known'>,
-    StorageDriverTreeOptions {}
+    StorageDriverTreeOptions {
+  /** What was found at the path. Undefined with `supports.atomicConditions`. */
+  readonly type?: StorageEntry['type']
+}
 
 /** Options of a move. They are set with `supports.atomicConditions` only. */
 export interface StorageDriverMoveOptions
@@ -77,11 +81,14 @@ export interface StorageDriverReading {
 export interface StorageDriverStaged {
   /** The revision that the file will have. */
   readonly revision: string
-  /** With `atomicConditions`: the entry that was found at the path; null if there is none. */
+  /**
+   * With `atomicConditions`, and for a write with `conditionalWrites`: the entry that was found at the path; null if there is
+   * none.
+   */
   readonly replaced?: StorageEntry | null
 }
 
-/** Options of a write. The conditions are set with `supports.atomicConditions` only. */
+/** Options of a write. The conditions are set with `supports.atomicConditions` and `supports.conditionalWrites` only. */
 export interface StorageDriverWriteOptions extends StorageConditions, StorageDriverCallOptions {
   /** The number of bytes, if known. The content has exactly this number, or fails. */
   readonly size?: number
@@ -90,6 +97,8 @@ export interface StorageDriverWriteOptions extends StorageConditions, StorageDri
    * it uses the present. Set with `supports.modified` only.
    */
   readonly modified?: Date
+  /** What the caller has just asked for, so that the driver need not ask again. Set with `supports.conditionalWrites` only. */
+  readonly known?: Pick<StorageKnowledge, 'destination'>
   /**
    * Call it once, after the last byte and right before the step that makes the file visible, and wait for it. If it rejects,
    * drop the bytes and reject.
@@ -97,8 +106,8 @@ export interface StorageDriverWriteOptions extends StorageConditions, StorageDri
   readonly beforeCommit: (staged: StorageDriverStaged) => Promise<void>
 }
 
-/** Options of a copy. They are those of the write of the destination. */
-export interface StorageDriverCopyOptions extends StorageDriverWriteOptions {
+/** Options of a copy. They are those of the write of the destination. The conditions are set with `supports.atomicConditions` only. */
+export interface StorageDriverCopyOptions extends Omit<StorageDriverWriteOptions, 'known'> {
   /** The number of bytes that the source had. */
   readonly size: number
   /**
@@ -126,6 +135,7 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  *   get a path within the other one.
  * - Without `supports.atomicConditions`, a change is possible when `beforeCommit` resolves or the method is called: what is to
  *   be removed, moved or copied exists, no file is above a new path, and nothing of another type is at the path of a file or folder.
+ *   With `supports.conditionalWrites`, the driver itself checks all of this for writes, and `ifRevision` and `ifAbsent`.
  * - Each step of a call must make progress within 30 s: a call, an entry, a chunk, a removed or moved entry of a folder. Half a minute more is given for each 30 MiB that are
  *   copied, or stored after the last chunk. The time in which a driver waits for content or for `beforeCommit` does not count. A
  *   call that takes longer is given up with SERVICE_UNAVAILABLE, and its signal aborts. With `supports.atomicFolders`, removals

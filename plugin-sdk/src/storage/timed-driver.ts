@@ -56,7 +56,6 @@ class TimedFiles implements Files {
 
 /** A driver whose calls fail with SERVICE_UNAVAILABLE when the driver makes no progress for some time. Snapshots have no limit. */
 export class TimedDriver extends TimedFiles implements StorageDriver {
-  readonly supports: StorageDriver['supports']
   readonly plainFolder?: string
   readonly copy?: Required<StorageDriver>['copy']
   readonly snapshot?: Required<StorageDriver>['snapshot']
@@ -70,12 +69,15 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
     super(driver, limitMs)
     this.#driver = driver
     this.#limitMs = limitMs
-    this.supports = driver.supports
     if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
     if (driver.copy) this.copy = (source, destination, options) => this.#copy(source, destination, options)
     if (driver.snapshot) this.snapshot = driver.snapshot.bind(driver)
     if (driver.prepareSnapshot) this.prepareSnapshot = driver.prepareSnapshot.bind(driver)
     if (driver.watch) this.watch = driver.watch.bind(driver)
+  }
+
+  get supports(): StorageDriver['supports'] {
+    return this.#driver.supports
   }
 
   async probe(signal: AbortSignal): Promise<void> {

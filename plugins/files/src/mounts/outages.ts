@@ -104,7 +104,9 @@ export class Outages {
         copy: (source, destination, options) =>
           watched(copy.call(backend, source, destination, withForeignErrors(options ?? {}))),
       }),
-      supports: backend.supports,
+      get supports() {
+        return backend.supports
+      },
       probe: (signal) => watched(backend.probe(signal)),
       stat: (path) => watched(backend.stat(path)),
       list: (path, options) => watchedItems(backend.list(path, options)),
