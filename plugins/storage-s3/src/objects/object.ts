@@ -2,6 +2,8 @@ import type { FlatMetadata, FlatObject } from '@nodekeep/plugin-sdk'
 
 /** An object of the bucket. Its ETag is without quotes. */
 export interface S3Object extends FlatObject {
+  readonly created: Date
+  readonly revision: string
   readonly etag: string
   /** The SHA-256 of its bytes in hex; undefined for objects of several parts, and of other programs. */
   readonly sha256: string | undefined
@@ -37,7 +39,7 @@ export function metadataOf(
 }
 
 /** @param size bytes of the whole object, if the answer is about a part of it */
-export function objectOf(key: string, head: Head, size = head.ContentLength ?? 0): S3Object & { revision: string } {
+export function objectOf(key: string, head: Head, size = head.ContentLength ?? 0): S3Object {
   const metadata = head.Metadata ?? {}
   const etag = etagOf(head.ETag)
   const stored = head.LastModified ?? new Date(0)

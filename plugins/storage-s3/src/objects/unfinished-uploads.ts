@@ -1,4 +1,4 @@
-import type { S3 } from '@aws-sdk/client-s3'
+import type { ListMultipartUploadsCommandOutput, S3 } from '@aws-sdk/client-s3'
 import { decodedKey } from './pages.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function removeUnfinishedUploads(
 ): Promise<number> {
   let removed = 0
   for (let next: object | null = {}; next !== null; ) {
-    const page = await s3.listMultipartUploads({ ...place, EncodingType: 'url', ...next }, { abortSignal })
+    const page: ListMultipartUploadsCommandOutput = await s3.listMultipartUploads({ ...place, EncodingType: 'url', ...next }, { abortSignal })
     for (const { Key: key = '', UploadId, Initiated = before } of page.Uploads ?? []) {
       if (Initiated >= before) continue
       const Key = decodedKey(key, page)
