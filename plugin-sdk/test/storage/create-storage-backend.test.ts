@@ -256,7 +256,8 @@ test('with `conditionalWrites`, the conditions of a write are those of its drive
   t.equal(stats, 0)
   t.strictSame(replaced, [other, other])
   t.strictSame(seen, [{}, { ifRevision: 'first' }, { known: { destination: null }, ifAbsent: true }])
-  const copied = backend.copy?.('/file', '/copy', { ifRevision: 'x' }) ?? Promise.resolve()
+  const { copy } = backend as Required<StorageBackend>
+  const copied = copy('/file', '/copy', { ifRevision: 'x' })
   await t.rejects(copied, { code: 'PRECONDITION_FAILED' }, 'a copy is checked by the backend')
 })
 
