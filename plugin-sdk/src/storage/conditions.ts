@@ -1,4 +1,5 @@
 import type {
+  StorageCapabilities,
   StorageConditions,
   StorageEntry,
   StorageKnowledge,
@@ -75,19 +76,25 @@ export function refuseOverlap(source: string, destination: string): void {
   }
 }
 
-/** Throws if a move is not possible. */
+/** Throws if a move is not possible. A driver with `atomicConditions` checks the rest, and no driver without `atomicFolders` gets a folder. */
 export async function checkMove(
   files: Files,
   source: string,
   destination: string,
   { overwrite, known }: StorageMoveOptions,
+  { atomicConditions, atomicFolders }: StorageCapabilities,
 ): Promise<void> {
-  if (known?.source === undefined) await files.stat(source)
+  if (atomicConditions && atomicFolders) return
+  const moved = known?.source ?? (await files.stat(source))
+  if (!atomicFolders && moved.type === 'directory') throw conflict('This is a folder. Move the files in it.')
+  if (atomicConditions) return
   const replaced = await destinationAt(files, destination, known)
   if (replaced !== null && !overwrite)
     throw conflict(
       'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
     )
+  if (!atomicFolders && replaced?.type === 'directory')
+    throw conflict('A folder has this name. Choose another name for the file.')
 }
 
 /** Throws if a file cannot be copied. Returns its entry. */

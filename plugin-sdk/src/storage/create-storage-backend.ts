@@ -2,6 +2,7 @@ import { ChangeGate } from '../concurrency/change-gate.ts'
 import { InFlight } from '../concurrency/in-flight.ts'
 import { type LinkedSignal, linkSignals } from '../concurrency/linked-signal.ts'
 import { untilAborted } from '../concurrency/until-aborted.ts'
+import { lackingAbility } from '../contracts/lacking-ability.ts'
 import type {
   StorageBackend,
   StorageConditions,
@@ -62,10 +63,8 @@ export function createStorageBackend(
   driver: StorageDriver,
   { timeLimitMs = 30_000 }: StorageBackendOptions = {},
 ): StorageBackend {
-  const lacks =
-    typeof driver.supports !== 'object' || driver.supports === null
-      ? 'has no object "supports"'
-      : lackingMethod(driver, 'stat', 'list', 'open', 'write', 'makeDirectory', 'remove', 'move', 'close')
+  const calls = ['stat', 'list', 'open', 'write', 'makeDirectory', 'remove', 'close'] as const
+  const lacks = lackingAbility(driver) ?? lackingMethod(driver, ...calls)
   if (lacks !== null) throw new TypeError(`The driver of a storage backend ${lacks}.`)
   return new DriverBackend(
     timeLimitMs === Number.POSITIVE_INFINITY ? driver : new TimedDriver(driver, timeLimitMs),
@@ -90,10 +89,11 @@ interface LastCheckOptions extends StorageConditions, Pick<StorageWriteOptions, 
   readonly signal: AbortSignal
 }
 
-/** The progress of a removal or a move counts only where a call has a limit of time. */
+/** The progress of a removal counts only where a call has a limit of time. */
 const progress = () => {}
 
 class DriverBackend implements StorageBackend {
+  readonly move?: Required<StorageBackend>['move']
   readonly copy?: Required<StorageBackend>['copy']
   readonly plainFolder?: string
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
@@ -120,6 +120,9 @@ class DriverBackend implements StorageBackend {
       list: (files, path) => this.#list(files, path),
       read: (files, path, options = {}) => this.#call(() => this.#read(files, path, options), options.signal),
     })
+    if (driver.move)
+      this.move = (source, destination, options = {}) =>
+        this.#change(() => this.#move(source, destination, options))
     if (driver.copy) {
       this.copy = (source, destination, options = {}) =>
         this.#call(
@@ -191,18 +194,6 @@ class DriverBackend implements StorageBackend {
         return this.#driver.remove(path, { ...conditions, signal, progress })
       const { type } = await checkRemove(this.#filesUntil(signal), path, options)
       await this.#driver.remove(path, { type, signal, progress })
-    })
-  }
-
-  move(source: string, destination: string, options: StorageMoveOptions = {}): Promise<void> {
-    return this.#change(async () => {
-      refuseOverlap(source, destination)
-      const { signal } = this.#end
-      const { known, ...conditions } = options
-      if (this.supports.atomicConditions)
-        return this.#driver.move(source, destination, { ...conditions, signal, progress })
-      await checkMove(this.#filesUntil(this.#end.signal), source, destination, options)
-      await this.#driver.move(source, destination, { signal, progress })
     })
   }
 
@@ -370,6 +361,17 @@ class DriverBackend implements StorageBackend {
       content.end()
     }
     throw new CallerError(content.failure.reason)
+  }
+
+  async #move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
+    refuseOverlap(source, destination)
+    const { signal } = this.#end
+    await checkMove(this.#filesUntil(signal), source, destination, options, this.supports)
+    const { known, ...conditions } = options
+    await (this.#driver as Required<StorageDriver>).move(source, destination, {
+      signal,
+      ...(this.supports.atomicConditions && conditions),
+    })
   }
 
   async #copy(

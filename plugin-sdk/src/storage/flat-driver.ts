@@ -156,10 +156,6 @@ class FlatDriver implements StorageDriver {
     }
   }
 
-  async move(): Promise<never> {
-    throw new Error('A flat store cannot move.')
-  }
-
   close(): Promise<void> {
     return this.#store.close()
   }

@@ -9,7 +9,7 @@ import {
   type StorageBackend,
   type StorageEntry,
 } from '@nodekeep/plugin-sdk'
-import { type ConformanceTest, storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
+import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import * as fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { FlatServer } from './fixtures/flat-server.ts'
@@ -59,21 +59,13 @@ for (const [what, conditionalWrites, listsMetadata] of [
   ['with conditional writes', true, false],
   ['without conditional writes, whose pages tell revisions', false, true],
 ] as const)
-  storageConformance((name, run) => test(`of a store ${what}: ${name}`, withoutMoves(run)), {
+  storageConformance((name, run) => test(`of a store ${what}: ${name}`, run), {
     server: { unreachable: outage('unreachable'), stall: outage('stalled') },
     create: async () => open(await new FlatServer({ listsMetadata }).listen(), conditionalWrites),
     createSmall: async () => open(await new FlatServer({ maxBytes: mebibyte }).listen(), conditionalWrites),
     reopen: async (closed) => open(serverOf(closed), conditionalWrites),
     destroy: (closed) => serverOf(closed).stop(),
   })
-
-function withoutMoves(run: Parameters<ConformanceTest>[1]): Parameters<ConformanceTest>[1] {
-  return (context) =>
-    run(context).catch((error: unknown) => {
-      if (!inspect(error).includes('cannot move')) throw error
-      context.skip('A flat store cannot move.', async () => {})
-    })
-}
 
 async function serve(t: Test, conditionalWrites: boolean) {
   const server = await new FlatServer({ listsMetadata: true }).listen()
