@@ -3,6 +3,7 @@ import type {
   StorageBackend,
   StorageConditions,
   StorageEntry,
+  StorageListEntry,
   StorageListOptions,
   StorageReadOptions,
 } from '../../contracts/storage.ts'
@@ -11,7 +12,7 @@ import type { ConformanceCheck } from '../conformance-test.ts'
 /** The methods that a backend and the view of a user's files have in common. */
 export interface StorageView {
   stat(path: string): Promise<StorageEntry>
-  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageListEntry>
   read(
     path: string,
     options?: StorageReadOptions,
