@@ -165,7 +165,7 @@ async function readTree({ uuid, files, changes }: Running): Promise<Tree> {
   const tree: Tree = new Map()
   const revisions = new Map<string, string | null>()
   const visit = async (folder: string) => {
-    for await (const { path, type, revision } of files.list(folder)) {
+    for await (const { path, type, revision = '' } of files.list(folder)) {
       if (path !== mount) {
         tree.set(path, type === 'directory' ? null : await text((await files.read(path)).content))
         revisions.set(path, type === 'directory' ? null : revision)
