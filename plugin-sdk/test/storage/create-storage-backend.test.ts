@@ -185,7 +185,7 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
         move: async (
           _source: string,
           _destination: string,
-          { signal, progress, ...options }: StorageDriverMoveOptions,
+          { signal, ...options }: StorageDriverMoveOptions,
         ) => void seen.push(options),
         async copy(
           _source: string,
@@ -200,7 +200,7 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
     )
     const { revision } = await backend.write('/file', chunks())
     await backend.remove('/file', { ifRevision: revision })
-    await backend.move('/file', '/other', { overwrite: true })
+    await backend.move?.('/file', '/other', { overwrite: true })
     await backend.copy?.('/file', '/copy', { ifAbsent: true })
     const conditions = [
       { ifRevision: revision },
@@ -236,7 +236,7 @@ test('what the caller of a change knows is not asked again, and conditions hold 
     await backend.makeDirectory('/folder', { known })
     await backend.write('/folder/written', chunks(), { known })
     await backend.copy?.('/file', '/folder/copy', { known })
-    await backend.move('/file', '/folder/moved', { known })
+    await backend.move?.('/file', '/folder/moved', { known })
     await backend.remove('/folder/moved', { known })
     t.strictSame(asked, [])
     if (atomicConditions) continue
@@ -245,11 +245,45 @@ test('what the caller of a change knows is not asked again, and conditions hold 
       code: 'PRECONDITION_FAILED',
     })
     await t.rejects(backend.makeDirectory('/x', taken), { code: 'CONFLICT' })
-    await t.rejects(backend.move('/folder/copy', '/x', taken), { code: 'CONFLICT' })
+    await t.rejects(async () => backend.move?.('/folder/copy', '/x', taken), { code: 'CONFLICT' })
     await t.rejects(backend.remove('/x', { known: { source }, ifRevision: 'another' }), {
       code: 'PRECONDITION_FAILED',
     })
     t.strictSame(asked, ['/folder/copy'], 'only what is not known is asked')
+  }
+})
+
+test('a driver without `atomicFolders` never gets a folder to move, and none to replace', async (t) => {
+  for (const atomicConditions of [false, true]) {
+    const moved: string[] = []
+    const driver = new PaperDriver()
+    const move: PaperDriver['move'] = async (source) => void moved.push(source)
+    const backend = createStorageBackend(Object.assign(driver, { supports: { atomicConditions }, move }))
+    await backend.write('/file', chunks(Buffer.from('x')))
+    await backend.makeDirectory('/folder')
+    const folder = await backend.stat('/folder')
+    const refused = { code: 'CONFLICT', message: /folder/ }
+    for (const options of [{}, { overwrite: true }, { known: { source: folder, destination: null } }])
+      await t.rejects(async () => backend.move?.('/folder', '/moved', options), refused)
+    // A driver with `atomicConditions` checks the destination in its own step.
+    if (!atomicConditions)
+      await t.rejects(async () => backend.move?.('/file', '/folder', { overwrite: true }), refused)
+    await t.rejects(async () => backend.move?.('/none', '/moved'), { code: 'NOT_FOUND' })
+    t.strictSame(moved, [])
+    await backend.move?.('/file', '/moved')
+    t.strictSame(moved, ['/file'])
+  }
+})
+
+test('a driver without `move` makes a backend without it, and cannot move folders', async (t) => {
+  for (const timeLimitMs of [30_000, Number.POSITIVE_INFINITY]) {
+    const driver = Object.assign(new PaperDriver(), { move: undefined })
+    t.throws(() => createStorageBackend(driver, { timeLimitMs }), {
+      name: 'TypeError',
+      message: 'The driver of a storage backend has "supports.atomicFolders", but no method "move".',
+    })
+    const backend = createStorageBackend(Object.assign(driver, { supports: {} }), { timeLimitMs })
+    t.equal(backend.move, undefined)
   }
 })
 

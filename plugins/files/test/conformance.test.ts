@@ -11,7 +11,7 @@ t.jobs = 2
 for (const backend of ['local', 'objects']) {
   t.test(`the view of a user on the backend "${backend}" conforms`, async (t) => {
     const services = captureServices()
-    const objects = objectBackend({ atomicMove: true, copies: true })
+    const objects = objectBackend({ moves: true, copies: true })
     const plugins = [services.plugin, objects.plugin]
     const node = await createFilesNode({ mounts: { '/': backend } }, { plugins })
     t.teardown(() => node.stop())
