@@ -39,7 +39,7 @@ export interface StorageDriverListOptions
 export interface StorageDriverRemoveOptions
   extends Omit<StorageRemoveOptions, 'known'>,
     StorageDriverCallOptions {
-  /** What was found at the path. Undefined with `supports.atomicConditions`. */
+  /** The type of the entry that was found at the path. Undefined with `supports.atomicConditions`. */
   readonly type?: StorageEntry['type']
   /** Call it after each entry of a folder that takes several steps: the limit of time begins again. */
   readonly progress: () => void
@@ -93,7 +93,7 @@ export interface StorageDriverWriteOptions extends StorageConditions, StorageDri
    * it uses the present. Set with `supports.modified` only.
    */
   readonly modified?: Date
-  /** What the caller has just asked for, so that the driver need not ask again. Set with `supports.conditionalWrites` only. */
+  /** The entry that the caller has just asked for: the driver need not ask again. Set with `supports.conditionalWrites` only. */
   readonly known?: Pick<StorageKnowledge, 'destination'>
   /**
    * Call it once, after the last byte and right before the step that makes the file visible, and wait for it. If it rejects,

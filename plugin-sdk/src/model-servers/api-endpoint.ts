@@ -24,7 +24,10 @@ export interface EndpointNames {
  * not repeat the address, which may contain a secret.
  * @example const endpoint = apiEndpoint(config.url, { setting: `${id}.url`, example: 'https://api.acme.example/v1' })
  */
-export function apiEndpoint(address: string, { setting, example, secret, exposed = secret }: EndpointNames): string {
+export function apiEndpoint(
+  address: string,
+  { setting, example, secret, exposed = secret }: EndpointNames,
+): string {
   const url = URL.parse(address)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Error(`${setting} must be an address, such as "${example}".`)

@@ -80,7 +80,7 @@ interface StorageBackendOptions {
   readonly timeLimitMs?: number
 }
 
-/** What the last check of a write or a copy needs. */
+/** Options of the last check of a write or a copy. */
 interface LastCheckOptions extends StorageConditions, Pick<StorageWriteOptions, 'known' | 'beforeCommit'> {
   /** The number of bytes that the file has. */
   readonly size: number

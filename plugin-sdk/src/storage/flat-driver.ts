@@ -59,7 +59,7 @@ const markersAtATime = 8
 /** The longest name of an entry, in bytes of UTF-8. */
 const longestName = 255
 
-/** What is at the path of a new file, and above it. */
+/** The entries at the path of a new file, and above it. */
 interface Surroundings {
   /** The object at the path, if the store was asked. */
   readonly object: FlatObject | null

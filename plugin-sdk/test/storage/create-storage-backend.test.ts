@@ -207,11 +207,58 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
       { overwrite: true },
       { ifAbsent: true, ifSourceRevision: revision },
     ]
-    t.strictSame(seen, atomicConditions ? conditions : [{}, {}, {}])
+    t.strictSame(seen, atomicConditions ? conditions : [{ type: 'file' }, {}, {}])
     const stale = backend.remove('/file', { ifRevision: 'another' })
     if (atomicConditions) await stale
     else await t.rejects(stale, { code: 'PRECONDITION_FAILED' })
   }
+})
+
+test('with `conditionalWrites`, the conditions of a write are those of its driver, and a write is one call', async (t) => {
+  const seen: object[] = []
+  const driver = new PaperDriver()
+  driver.put('/file', Buffer.alloc(0), 'first')
+  const other = await driver.stat('/file')
+  let stats = 0
+  let supports: StorageDriver['supports'] = {}
+  Object.defineProperty(driver, 'supports', { get: () => supports })
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      stat(...args: Parameters<StorageDriver['stat']>) {
+        stats += 1
+        return PaperDriver.prototype.stat.apply(driver, args)
+      },
+      async write(
+        _path: string,
+        content: AsyncIterable<Uint8Array>,
+        { signal, beforeCommit, ...options }: StorageDriverWriteOptions,
+      ) {
+        await Array.fromAsync(content)
+        await beforeCommit({ revision: 'second', replaced: other })
+        seen.push(options)
+        return { ...other, revision: 'second' }
+      },
+    }),
+  )
+  const replaced: unknown[] = []
+  const options = {
+    ifRevision: 'first',
+    beforeCommit: async (staged: StorageStaged) => void replaced.push(staged.replaced),
+  }
+  await backend.write('/file', chunks(), options)
+  t.ok(stats > 0)
+  stats = 0
+  // The driver has learned that its server checks conditions.
+  supports = { conditionalWrites: true }
+  t.strictSame(backend.supports, { conditionalWrites: true })
+  await backend.write('/file', chunks(), options)
+  await backend.write('/file', chunks(), { known: { destination: null }, ifAbsent: true })
+  t.equal(stats, 0)
+  t.strictSame(replaced, [other, other])
+  t.strictSame(seen, [{}, { ifRevision: 'first' }, { known: { destination: null }, ifAbsent: true }])
+  const { copy } = backend as Required<StorageBackend>
+  const copied = copy('/file', '/copy', { ifRevision: 'x' })
+  await t.rejects(copied, { code: 'PRECONDITION_FAILED' }, 'a copy is checked by the backend')
 })
 
 test('what the caller of a change knows is not asked again, and conditions hold for it', async (t) => {

@@ -4,8 +4,8 @@ import { assertContent, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
 import { type BackendCheck, movesFiles, noMoves, type StorageCheck, type StorageView } from './subject.ts'
 
-/** Tests of several changes of the same path at a time. */
-export function raceChecks(check: StorageCheck): void {
+/** Tests of several writes with conditions at a time. */
+export function writeRaceChecks(check: StorageCheck): void {
   check('of several writes with `ifAbsent`, exactly one succeeds', async (storage) => {
     for (let round = 0; round < 5; round += 1) {
       const path = `/race-${round}/file`
@@ -19,7 +19,10 @@ export function raceChecks(check: StorageCheck): void {
       await assertOneWins(storage, '/file', () => ({ ifRevision: revision }))
     }
   })
+}
 
+/** Tests of several other changes of the same path at a time. */
+export function raceChecks(check: StorageCheck): void {
   check('of several removals of one file, exactly one succeeds', async (storage) => {
     await put(storage, '/file', 'x')
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => storage.remove('/file')))
