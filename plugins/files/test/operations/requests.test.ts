@@ -30,6 +30,10 @@ t.test('no request asks a storage for the same thing twice', async (t) => {
     post(ada, 'api/files/copy', { source: '/moved', destination: '/copy' }),
   )
   await most(220, 'delete a folder of 100', () => post(ada, 'delete', { path: '/moved' }))
+  for (let folder = 0; folder < 10; folder += 1) await post(ada, 'mkdir', { path: `/nested/${folder}` })
+  await most(36, 'copy a folder of 10 empty folders', () =>
+    post(ada, 'api/files/copy', { source: '/nested', destination: '/there/nested' }),
+  )
 })
 
 t.test('a storage that checks conditions itself is asked once more for a new file', async (t) => {
