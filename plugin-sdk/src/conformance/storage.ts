@@ -13,6 +13,7 @@ import { depthChecks } from './storage/depth.ts'
 import { freeSpaceChecks } from './storage/free-space.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
+import { memoryChecks } from './storage/memory.ts'
 import { movingChecks } from './storage/moving.ts'
 import { outageChecks, type StorageServer } from './storage/outages.ts'
 import { emptyRemovalRaceChecks, raceChecks, writeRaceChecks } from './storage/races.ts'
@@ -39,6 +40,11 @@ export interface StorageHarness {
   createSmall?(): Promise<StorageBackend>
   /** Changes the files of a backend as another program does. For backends with `watch`. Without it, tests are skipped. */
   otherProgram?(backend: StorageBackend): OtherProgram
+  /**
+   * Returns the bytes of content that a server in the process of the tests holds in memory. They do not count as memory of the backend. Null
+   * for a storage that keeps its files in memory by design: the test is skipped. By default none: the content is elsewhere.
+   */
+  readonly bytesInMemory?: ((backend: StorageBackend) => number) | null
 }
 
 /** The view of files that the suite tests. */
@@ -58,7 +64,7 @@ export interface FilesHarness {
  * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()), server: acmeServer })
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
-  const { create, createSmall, otherProgram, reopen, server } = harness
+  const { bytesInMemory = () => 0, create, createSmall, otherProgram, reopen, server } = harness
   const close = async (backend: StorageBackend) => {
     await backend.close()
     await harness.destroy?.(backend)
@@ -76,6 +82,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   copyChecks(check)
   snapshotChecks(check)
   outageChecks(check, server)
+  memoryChecks(check, bytesInMemory)
   watchChecks(check, otherProgram, reopen)
   const racingWrites = checksUnless(check, ({ supports }) =>
     supports.atomicConditions || supports.conditionalWrites

@@ -138,6 +138,7 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  *   copied, or stored after the last chunk. The time in which a driver waits for content or for `beforeCommit` does not count. A
  *   call that takes longer is given up with SERVICE_UNAVAILABLE, and its signal aborts. With `supports.atomicFolders`, removals
  *   and moves may take any time. {@link createStorageBackend} takes another limit.
+ * - A driver holds at most 64 MiB of a file in memory, however large the file is.
  * - Nothing is called after `close`, and nothing else runs then but calls that were given up.
  *
  * A driver throws a NodekeepError with NOT_FOUND or INSUFFICIENT_STORAGE where they apply, and with CONFLICT for a reading

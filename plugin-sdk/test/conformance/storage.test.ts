@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { StorageEntry, StorageListEntry } from '@nodekeep/plugin-sdk'
 import {
@@ -16,6 +17,7 @@ import { runSuite } from './fixtures/suite-run.ts'
 function harnessOf(create: () => PaperBackend): StorageHarness {
   return {
     server: null,
+    bytesInMemory: (backend) => (backend as PaperBackend).bytesInMemory,
     create: async () => create(),
     createSmall: async () => Object.assign(create(), { limit: 1024 * 1024 }),
     async reopen(closed) {
@@ -90,7 +92,8 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
   const supports = {}
   const missing = { prepareSnapshot: undefined, move: undefined, copy: undefined, watch: undefined }
   const create = async () => Object.assign(new PaperBackend(), { supports, ...missing })
-  const outcomes = await runSuite((test) => storageConformance(test, { create, server: null }))
+  const harness = { create, server: null, bytesInMemory: null }
+  const outcomes = await runSuite((test) => storageConformance(test, harness))
   t.strictSame(
     outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
     [
@@ -131,7 +134,9 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: while the server is out of reach, each call says so, and afterwards all is as before',
       'skipped: a write whose server goes away meanwhile fails, and stores nothing',
       'skipped: a call to a silent server ends when its signal aborts',
+      'skipped: a write whose server falls silent meanwhile ends when its signal aborts',
       'skipped: a close does not wait for a silent server',
+      'skipped: a large file is never held in memory as a whole',
       'skipped: a watch gives hints of what another program changes',
       'skipped: an aborted watch gives no more hints, and a new one begins',
       'skipped: a watch names the storage, which is the same after a close and a new start',
@@ -332,6 +337,43 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/of all files, or of none/, () => ({ listed: (entry) => (entry.size > 0 ? entry : sparse(entry, 'x')) })],
   [/whether the content of a file changed/, () => ({ listed: (entry) => sparse(entry, `${entry.size}`) })],
   [/whether the content of a file changed/, () => ({ listed: (entry) => sparse(entry, randomUUID()) })],
+  [
+    /more than a thousand/,
+    (backend) => ({
+      async *list(path) {
+        yield* (await Array.fromAsync(PaperBackend.prototype.list.call(backend, path))).slice(0, 1000)
+      },
+    }),
+  ],
+  [
+    /more than a thousand/,
+    (backend) => ({
+      async remove(path) {
+        const within = [...backend.nodes.keys()].filter((other) => backend.within(other, path))
+        for (const other of within.slice(0, 1000)) backend.nodes.delete(other)
+      },
+    }),
+  ],
+  [
+    /more than a thousand/,
+    (backend) => ({
+      rename(source, destination) {
+        PaperBackend.prototype.rename.call(backend, source, destination)
+        for (const other of [...backend.nodes.keys()].slice(1002)) backend.nodes.delete(other)
+      },
+    }),
+  ],
+  [
+    /names stay as they are/,
+    (backend) => ({
+      put: (path, node) =>
+        PaperBackend.prototype.put.call(
+          backend,
+          path.replaceAll(/[\ue000-\ue7ff]/g, (unit) => String.fromCharCode(unit.charCodeAt(0) - 0x800)),
+          node,
+        ),
+    }),
+  ],
   [/entries of its folder only/, () => ({ parent: (path) => `/${path.split('/').slice(1, -1)[0] ?? ''}` })],
   [/and nothing else/, () => ({ within: (path, folder) => path.startsWith(folder) })],
   [/changes the revision/, () => ({ revision: (bytes) => `size-${bytes.length}` })],
@@ -647,4 +689,37 @@ test('The suite finds each fault of a backend', async (t) => {
       t.ok(failed > 0, `${failed} of ${all} tests that match ${found} found the fault.`)
     }),
   )
+})
+
+// One after the other, and apart from the other faults: the suite measures the memory of the whole process.
+test('The suite finds a backend that holds a large file in memory', async (t) => {
+  const mutants: Record<string, (backend: PaperBackend) => Partial<PaperBackend>> = {
+    'the chunks are collected before they are stored': (backend) => ({
+      async receive(path, content, options) {
+        const chunks = await Array.fromAsync(content)
+        return PaperBackend.prototype.receive.call(backend, path, Readable.from(chunks), options)
+      },
+    }),
+    'the file is read whole before its first chunk': (backend) => ({
+      chunks: (path, bytes, options) =>
+        PaperBackend.prototype.chunks.call(backend, path, Buffer.from(bytes), options),
+    }),
+    'the chunks that were read are kept': (backend) => ({
+      async *chunks(...reading) {
+        const chunks: Uint8Array[] = []
+        for await (const chunk of PaperBackend.prototype.chunks.apply(backend, reading)) {
+          chunks.push(chunk)
+          yield chunk
+        }
+        return chunks
+      },
+    }),
+  }
+  for (const [fault, mutant] of Object.entries(mutants)) {
+    const { failed } = await run(/never held in memory/, () => {
+      const backend = new PaperBackend()
+      return Object.assign(backend, mutant(backend))
+    })
+    t.equal(failed, 1, fault)
+  }
 })

@@ -12,10 +12,10 @@ import { timeLimit } from '../../src/conformance/soon.ts'
 import { runSuite } from '../conformance/fixtures/suite-run.ts'
 import { GatedDriver, PaperDriver } from './fixtures/paper-driver.ts'
 
-function harnessOf(create: () => PaperDriver): StorageHarness {
+function harnessOf(create: () => PaperDriver, timeLimitMs = 30_000): StorageHarness {
   const drivers = new WeakMap<StorageBackend, PaperDriver>()
   const open = (driver: PaperDriver) => {
-    const backend = createStorageBackend(driver)
+    const backend = createStorageBackend(driver, { timeLimitMs })
     drivers.set(backend, driver)
     return backend
   }
@@ -28,6 +28,7 @@ function harnessOf(create: () => PaperDriver): StorageHarness {
   }
   return {
     server: { unreachable: outage('unreachable'), stall: outage('stalled') },
+    bytesInMemory: (backend) => drivers.get(backend)?.used ?? 0,
     create: async () => open(create()),
     createSmall: async () => open(Object.assign(create(), { limit: 1024 * 1024 })),
     reopen: async (closed) => open(Object.assign(create(), { files: drivers.get(closed)?.files })),
@@ -117,6 +118,7 @@ type Fault = readonly [
 ]
 
 const original = GatedDriver.prototype
+const never = new AbortController().signal
 
 /** Faults that authors of drivers make, each with the name of the check that has to find it. */
 const faults: readonly Fault[] = [
@@ -380,6 +382,36 @@ const faults: readonly Fault[] = [
     (driver) => ({ request: () => (driver.outage === null ? Promise.resolve() : new Promise(() => {})) }),
   ],
   [
+    'a write waits for a silent server whatever its signal says',
+    /falls silent meanwhile/,
+    (driver) => ({
+      write: (...[path, content, options]: Parameters<PaperDriver['write']>) =>
+        original.write.call(driver, path, content, { ...options, signal: never }),
+    }),
+  ],
+  [
+    'the last step of a write waits for a silent server whatever its signal says',
+    /falls silent meanwhile/,
+    (driver) => ({
+      commit: (...[path, bytes, options]: Parameters<PaperDriver['commit']>) =>
+        original.commit.call(driver, path, bytes, {
+          ...options,
+          async beforeCommit(staged) {
+            await options.beforeCommit(staged)
+            await driver.request({ signal: never })
+          },
+        }),
+    }),
+  ],
+  [
+    'a read waits for a silent server whatever its signal says',
+    /silent server ends/,
+    (driver) => ({
+      open: (...[path, options]: Parameters<PaperDriver['open']>) =>
+        original.open.call(driver, path, { ...options, signal: never }),
+    }),
+  ],
+  [
     'files are kept in memory until the close',
     /exist after a close/,
     (driver) => ({
@@ -395,6 +427,33 @@ function counter(): () => string {
   return () => `${++count}`
 }
 
+test('A wrong error is told with its cause, which a backend hides from its callers', async (t) => {
+  const broken = 'TypeError: content is not async iterable'
+  const create = () => {
+    const driver = new GatedDriver()
+    const change = async (...call: readonly unknown[]) => {
+      if (call.length > 0) throw new TypeError('content is not async iterable')
+    }
+    return Object.assign(driver, {
+      supports: { atomicConditions: true, atomicFolders: true },
+      remove: change,
+      move: change,
+      write: (...call: Parameters<PaperDriver['write']>) =>
+        call[2].ifAbsent || call[2].ifRevision !== undefined
+          ? change(...call)
+          : original.write.apply(driver, call),
+    }) as GatedDriver
+  }
+  const told = /exactly one succeeds|^a missing path/
+  const outcomes = await runSuite((add) => storageConformance(add, harnessOf(create)), told)
+  t.equal(outcomes.length, 7)
+  for (const { name, outcome, reason } of outcomes) {
+    if (outcome === 'skipped') continue
+    t.equal(outcome, 'failed', name)
+    t.match(reason, `The storage does not work now. Try again later., because of ${broken}`, name)
+  }
+})
+
 test('The suite finds each fault of a driver', async (t) => {
   // If a fault makes a call endless, the suite finds it only at the end of its time limit.
   timeLimit.ms = 1000
@@ -407,7 +466,9 @@ test('The suite finds each fault of a driver', async (t) => {
         const driver = new GatedDriver()
         return Object.assign(driver, replaced(driver)) as GatedDriver
       }
-      const outcomes = await runSuite((add) => storageConformance(add, harnessOf(create)), check)
+      // A close waits for the calls of a fault that listens to no signal.
+      const harness = harnessOf(create, 3 * timeLimit.ms)
+      const outcomes = await runSuite((add) => storageConformance(add, harness), check)
       t.ok(
         outcomes.some(({ outcome }) => outcome === 'failed'),
         `${fault}: a check that matches ${check} finds it.`,

@@ -6,6 +6,7 @@ const mebibyte = 1024 * 1024
 
 storageConformance(test, {
   server: null,
+  bytesInMemory: null,
   create: async () => createMemoryBackend({ maxBytes: 256 * mebibyte }),
   createSmall: async () => createMemoryBackend({ maxBytes: mebibyte }),
 })

@@ -65,7 +65,7 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
     t.equal(await (await read(ada, '/photos/other.txt')).text(), 'by another program')
     t.equal((await post(ada, 'move', { source: '/photos', destination: '/moved' })).status, 200)
     const names = async (path: string) =>
-      ((await (await ada.fetch(`/readdir?path=${path}`)).json()) as { entries: { name: string }[] }).entries.map(
+      ((await (await ada.fetch(`/readdir?path=${path}`)).json()) as { name: string }[]).map(
         ({ name }) => name,
       )
     t.strictSame(await names('/moved'), ['2026', 'other.txt'])
@@ -77,7 +77,10 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
     t.equal((await post(ada, 'delete', { path: '/moved/2026/ä b.txt' })).status, 200)
     t.strictSame(await names('/moved/2026'), [], 'a folder stays when its last file is gone')
     t.equal((await post(ada, 'delete', { path: '/moved' })).status, 200)
-    const { Contents = [] } = await s3.listObjectsV2({ Bucket: config.bucket, Prefix: `${config.prefix}${ada.user.uuid}/` })
+    const { Contents = [] } = await s3.listObjectsV2({
+      Bucket: config.bucket,
+      Prefix: `${config.prefix}${ada.user.uuid}/`,
+    })
     t.strictSame(
       Contents.map(({ Key }) => Key),
       [`${config.prefix}${ada.user.uuid}/`],
@@ -177,7 +180,10 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
 t.test('a configuration that cannot work is refused with the name of its key', async (t) => {
   const base = { bucket: 'files', accessKeyId: 'KEY', secretAccessKey: 'SECRET' }
   for (const [changes, message] of [
-    [{ endpoint: 'http://s3.example.org' }, /storage-s3\.endpoint must be an https address: over http, .* your files/],
+    [
+      { endpoint: 'http://s3.example.org' },
+      /storage-s3\.endpoint must be an https address: over http, .* your files/,
+    ],
     [{ secretAccessKey: undefined }, /needs both accessKeyId and secretAccessKey/],
     [{ credentialsFile: './keys' }, /from accessKeyId or from credentialsFile/],
     [{ bucket: undefined }, /storage-s3\.bucket/],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { assertCode, assertFails } from '../failures.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { assertCode } from '../failures.ts'
 import { assertContent, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
 import { type BackendCheck, movesFiles, noMoves, type StorageCheck, type StorageView } from './subject.ts'
@@ -25,21 +26,15 @@ export function writeRaceChecks(check: StorageCheck): void {
 export function raceChecks(check: StorageCheck): void {
   check('of several removals of one file, exactly one succeeds', async (storage) => {
     await put(storage, '/file', 'x')
-    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => storage.remove('/file')))
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-    for (const outcome of outcomes) {
-      if (outcome.status === 'rejected') {
-        await assertFails(Promise.reject(outcome.reason), ['NOT_FOUND'], 'a late removal')
-      }
-    }
+    const removals = Array.from({ length: 8 }, () => storage.remove('/file'))
+    assert.equal((await winnersOf(removals, 'NOT_FOUND', 'a late removal')).length, 1)
   })
 
   check('of several moves of one file, exactly one succeeds', async (storage, skip) => {
     if (!movesFiles(storage)) return skip(noMoves)
     await put(storage, '/file', 'x')
     const moves = Array.from({ length: 8 }, (_, index) => storage.move('/file', `/moved-${index}`))
-    const outcomes = await Promise.allSettled(moves)
-    const won = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [`moved-${index}`] : []))
+    const won = (await winnersOf(moves, 'NOT_FOUND', 'a late move')).map((index) => `moved-${index}`)
     assert.equal(won.length, 1)
     assert.deepEqual(await names(storage, '/'), won)
   })
@@ -48,10 +43,9 @@ export function raceChecks(check: StorageCheck): void {
     if (!movesFiles(storage)) return skip(noMoves)
     for (let index = 0; index < 8; index += 1) await put(storage, `/file-${index}`, `${index}`)
     const moves = Array.from({ length: 8 }, (_, index) => storage.move(`/file-${index}`, '/to'))
-    const outcomes = await Promise.allSettled(moves)
-    const won = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [`${index}`] : []))
+    const won = await winnersOf(moves, 'CONFLICT', 'a late move')
     assert.equal(won.length, 1)
-    assert.equal(await text(storage, '/to'), won[0])
+    assert.equal(await text(storage, '/to'), `${won[0]}`)
     assert.equal((await names(storage, '/')).length, 8, 'the files of the other moves stay where they are')
   })
 
@@ -61,8 +55,8 @@ export function raceChecks(check: StorageCheck): void {
       const writes = Array.from({ length: 6 }, (_, index) =>
         storage.write(`/folder/inner/${index}`, stream(`${index}`)),
       )
-      const outcomes = await Promise.allSettled([storage.remove('/folder'), ...writes])
-      assert.equal(outcomes[0]?.status, 'fulfilled')
+      const written = Promise.allSettled(writes)
+      await storage.remove('/folder').finally(() => written)
       const left = await names(storage, '/folder/inner').catch(() => [])
       for (const name of left) await assertContent(storage, `/folder/inner/${name}`, Buffer.from(name))
       for (const root of await names(storage, '/')) await storage.remove(`/${root}`)
@@ -94,11 +88,18 @@ async function assertOneWins(
   const attempts = Array.from({ length: 12 }, (_, writer) =>
     storage.write(path, stream(`writer ${writer}`, 3), condition()),
   )
-  const outcomes = await Promise.allSettled(attempts)
-  const winners = outcomes.flatMap(({ status }, writer) => (status === 'fulfilled' ? [writer] : []))
+  const winners = await winnersOf(attempts, 'PRECONDITION_FAILED', 'a late writer')
   assert.equal(winners.length, 1, `${winners.length} of 12 writers succeeded`)
-  for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') assertCode(outcome.reason, ['PRECONDITION_FAILED'], 'a late writer')
-  }
   assert.equal(await text(storage, path), `writer ${winners[0]}`)
+}
+
+/** Waits for changes at the same time, and returns which of them succeeded. An error of another kind is told, before they are counted. */
+async function winnersOf(
+  changes: readonly Promise<unknown>[],
+  code: ErrorCode,
+  what: string,
+): Promise<number[]> {
+  const outcomes = await Promise.allSettled(changes)
+  for (const outcome of outcomes) if (outcome.status === 'rejected') assertCode(outcome.reason, [code], what)
+  return outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []))
 }
