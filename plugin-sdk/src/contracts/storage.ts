@@ -37,7 +37,7 @@ export interface StorageListEntry extends Omit<StorageEntry, 'created' | 'revisi
   readonly revision?: string
   /**
    * A text of at least one character that changes with the content of a file. Files without `revision` have one, also after a restart the same:
-   * their listings are compared by `etag`, `size` and `modified`.
+   * their listings are compared by `etag`, `size` and `modified`, which may be when the storage got the file, not the time that the write set.
    */
   readonly etag?: string
 }
