@@ -43,7 +43,7 @@ interface Running {
 
 async function start(dataFolder: string, round: Round, isAtRoot: boolean): Promise<Running> {
   const { random } = round
-  const store = objectBackend({ atomicMove: random.chance(0.5), copies: random.chance(0.5) })
+  const store = objectBackend({ moves: random.chance(0.5), copies: random.chance(0.5) })
   const services = captureServices()
   const mounts = isAtRoot ? { '/': 'objects', [mount]: 'disk' } : { '/': 'disk', [mount]: 'objects' }
   const config = { plugins: { disk: { from: 'storage-local' } }, disk: { root: 'disk' } }

@@ -74,7 +74,7 @@ export function sqliteDriver(database: DatabaseSync): StorageDriver {
     }
   }
   return {
-    supports: { atomicMove: true, atomicFolders: true, durable: true, modified: true },
+    supports: { atomicFolders: true, durable: true, modified: true },
     stat: async (path) => entryAt(path),
     async *list(path) {
       const entries = database.prepare('SELECT * FROM node WHERE parent = ?').all(path).map(entryOf)

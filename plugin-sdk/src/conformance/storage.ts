@@ -15,7 +15,7 @@ import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { movingChecks } from './storage/moving.ts'
 import { outageChecks, type StorageServer } from './storage/outages.ts'
-import { emptyRemovalRaceChecks, raceChecks } from './storage/races.ts'
+import { emptyRemovalRaceChecks, raceChecks, writeRaceChecks } from './storage/races.ts'
 import { readingChecks } from './storage/reading.ts'
 import { emptyRemovalChecks, removalChecks } from './storage/removal.ts'
 import { snapshotChecks } from './storage/snapshots.ts'
@@ -77,6 +77,12 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   snapshotChecks(check)
   outageChecks(check, server)
   watchChecks(check, otherProgram, reopen)
+  const racingWrites = checksUnless(check, ({ supports }) =>
+    supports.atomicConditions || supports.conditionalWrites
+      ? null
+      : 'The backend does not check the conditions of writes in the step that makes the file visible.',
+  )
+  writeRaceChecks(racingWrites)
   const racing = checksUnless(check, ({ supports }) =>
     supports.atomicConditions
       ? null
@@ -96,6 +102,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
 export function filesConformance(test: ConformanceTest, harness: FilesHarness): void {
   const check = checksOf(test, harness.create, async (files) => harness.destroy?.(files))
   sharedChecks(check)
+  writeRaceChecks(check)
   raceChecks(check)
 }
 

@@ -49,7 +49,7 @@ export interface FlatReading {
   readonly start?: number
 }
 
-/** What the store keeps with an object. */
+/** The facts that a store keeps with an object. */
 export interface FlatMetadata {
   /** Visible ASCII. */
   readonly revision: string
@@ -64,7 +64,7 @@ export interface FlatPutOptions extends FlatMetadata, StorageDriverCallOptions {
   readonly size?: number
   /**
    * Set with `supports.conditionalWrites`, if the caller has a condition. Null: only if nothing is at the key. An object: only
-   * if it is still there. PRECONDITION_FAILED otherwise.
+   * if it is still there. PRECONDITION_FAILED otherwise. It is known from the start, so a request can have it in its headers.
    */
   readonly replaces?: FlatObject | null
   /**

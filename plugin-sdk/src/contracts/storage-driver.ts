@@ -4,6 +4,7 @@ import type {
   StorageCapabilities,
   StorageConditions,
   StorageEntry,
+  StorageKnowledge,
   StorageListEntry,
   StorageListOptions,
   StorageMoveOptions,
@@ -30,12 +31,6 @@ export interface StorageDriverCallOptions {
   readonly signal: AbortSignal
 }
 
-/** Options of a removal or a move, which may have to do with a whole folder. */
-export interface StorageDriverTreeOptions extends StorageDriverCallOptions {
-  /** Call it after each entry of a folder that takes several steps: the limit of time begins again. */
-  readonly progress: () => void
-}
-
 /** Options of a listing. */
 export interface StorageDriverListOptions
   extends Omit<StorageListOptions, 'signal'>,
@@ -44,12 +39,17 @@ export interface StorageDriverListOptions
 /** Options of a removal. The conditions are set with `supports.atomicConditions` only. */
 export interface StorageDriverRemoveOptions
   extends Omit<StorageRemoveOptions, 'known'>,
-    StorageDriverTreeOptions {}
+    StorageDriverCallOptions {
+  /** The type of the entry that was found at the path. Undefined with `supports.atomicConditions`. */
+  readonly type?: StorageEntry['type']
+  /** Call it after each entry of a folder that takes several steps: the limit of time begins again. */
+  readonly progress: () => void
+}
 
 /** Options of a move. They are set with `supports.atomicConditions` only. */
 export interface StorageDriverMoveOptions
   extends Omit<StorageMoveOptions, 'known'>,
-    StorageDriverTreeOptions {}
+    StorageDriverCallOptions {}
 
 /** Options of a read. `start` and `end` are integers that are not negative, and `start` is not after `end`. */
 export interface StorageDriverReadOptions extends StorageDriverCallOptions {
@@ -78,11 +78,14 @@ export interface StorageDriverReading {
 export interface StorageDriverStaged {
   /** The revision that the file will have. */
   readonly revision: string
-  /** With `atomicConditions`: the entry that was found at the path; null if there is none. */
+  /**
+   * With `atomicConditions`, and for a write with `conditionalWrites`: the entry that was found at the path; null if there is
+   * none.
+   */
   readonly replaced?: StorageEntry | null
 }
 
-/** Options of a write. The conditions are set with `supports.atomicConditions` only. */
+/** Options of a write. The conditions are set with `supports.atomicConditions` and `supports.conditionalWrites` only. */
 export interface StorageDriverWriteOptions extends StorageConditions, StorageDriverCallOptions {
   /** The number of bytes, if known. The content has exactly this number, or fails. */
   readonly size?: number
@@ -91,6 +94,8 @@ export interface StorageDriverWriteOptions extends StorageConditions, StorageDri
    * it uses the present. Set with `supports.modified` only.
    */
   readonly modified?: Date
+  /** The entry that the caller has just asked for: the driver need not ask again. Set with `supports.conditionalWrites` only. */
+  readonly known?: Pick<StorageKnowledge, 'destination'>
   /**
    * Call it once, after the last byte and right before the step that makes the file visible, and wait for it. If it rejects,
    * drop the bytes and reject.
@@ -98,8 +103,8 @@ export interface StorageDriverWriteOptions extends StorageConditions, StorageDri
   readonly beforeCommit: (staged: StorageDriverStaged) => Promise<void>
 }
 
-/** Options of a copy. They are those of the write of the destination. */
-export interface StorageDriverCopyOptions extends StorageDriverWriteOptions {
+/** Options of a copy. They are those of the write of the destination. The conditions are set with `supports.atomicConditions` only. */
+export interface StorageDriverCopyOptions extends Omit<StorageDriverWriteOptions, 'known'> {
   /** The number of bytes that the source had. */
   readonly size: number
   /**
@@ -127,7 +132,9 @@ export interface StorageDriverSnapshot extends Pick<StorageDriver, 'stat' | 'lis
  *   get a path within the other one.
  * - Without `supports.atomicConditions`, a change is possible when `beforeCommit` resolves or the method is called: what is to
  *   be removed, moved or copied exists, no file is above a new path, and nothing of another type is at the path of a file or folder.
- * - Each step of a call must make progress within 30 s: a call, an entry, a chunk, a removed or moved entry of a folder. Half a minute more is given for each 30 MiB that are
+ *   With `supports.conditionalWrites`, the driver itself checks all of this for writes, and `ifRevision` and `ifAbsent`.
+ * - Without `supports.atomicFolders`, `move` gets files only.
+ * - Each step of a call must make progress within 30 s: a call, an entry, a chunk, a removed entry of a folder. Half a minute more is given for each 30 MiB that are
  *   copied, or stored after the last chunk. The time in which a driver waits for content or for `beforeCommit` does not count. A
  *   call that takes longer is given up with SERVICE_UNAVAILABLE, and its signal aborts. With `supports.atomicFolders`, removals
  *   and moves may take any time. {@link createStorageBackend} takes another limit.
@@ -173,10 +180,11 @@ export interface StorageDriver {
   /** Removes a file, or a folder with its content. */
   remove(path: string, options: StorageDriverRemoveOptions): Promise<void>
   /**
-   * Moves a file or folder, replaces what is at the destination, and makes missing parents. With `supports.atomicConditions`,
-   * it replaces nothing unless `overwrite` is set.
+   * Moves a file in one step, with `supports.atomicFolders` a folder too: a reader finds it at exactly one of the two paths.
+   * Replaces what is at the destination, makes missing parents, and keeps revisions. With `supports.atomicConditions`, it replaces
+   * nothing unless `overwrite` is set. Leave it out if the storage cannot move a file in one step: `files` then copies and removes.
    */
-  move(source: string, destination: string, options: StorageDriverMoveOptions): Promise<void>
+  move?(source: string, destination: string, options: StorageDriverMoveOptions): Promise<void>
   /**
    * Copies a file without passing its bytes through the node. Calls `beforeCommit` right before the step that makes the copy
    * visible, with missing parents. If anything fails, it leaves nothing and throws. Leave it out if the storage has no such

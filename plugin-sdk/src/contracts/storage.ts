@@ -1,5 +1,6 @@
 import { defineRegistry, lackingMethod } from '../service.ts'
 import type { BackupOmission } from './backup.ts'
+import { lackingAbility } from './lacking-ability.ts'
 import type { PreparedSnapshot } from './prepared-snapshot.ts'
 
 /** A file or folder of a backend. Its times are of the years 0 to 9999, those that RFC 3339 can write. */
@@ -172,12 +173,10 @@ export interface StorageReading {
 
 /** The abilities of a backend beyond the minimum. Those that are left out are false. */
 export interface StorageCapabilities {
-  /** `move` is atomic: a reader finds the file at exactly one of the two paths. Revisions stay the same. */
-  readonly atomicMove?: boolean
   /**
    * The move, the replacement and the removal of a folder are one step, like a rename on a disk: readers never see a part of
-   * it, and a crash leaves all of it or nothing. Without it, as in most object stores, `files` moves and removes the files of
-   * a folder one by one, and records each of them.
+   * it, and a crash leaves all of it or nothing. It needs `move`. Without it, as in most object stores, `files` moves and removes the
+   * files of a folder one by one, and records each of them.
    */
   readonly atomicFolders?: boolean
   /** A resolved write survives a power loss. */
@@ -254,6 +253,7 @@ export interface StorageWatch {
  * | `write`, `makeDirectory` or the destination of a `move` or `copy`: a file is above the path. | CONFLICT |
  * | `ifAbsent`: a file or folder is at the path. `ifRevision`: a folder, another revision or, for a write, nothing is there. `ifSourceRevision`: another revision is at the source. The source of a `copy` changes meanwhile. | PRECONDITION_FAILED |
  * | `write`, `read`, `copy`: a folder is at the path. `makeDirectory`, `list`: a file is there. | CONFLICT |
+ * | `move` without `supports.atomicFolders`: a folder is at the source or the destination. | CONFLICT |
  * | `move` without `overwrite`: something is at the destination. `onlyIfEmpty`: a file or a folder with content is there. | CONFLICT |
  * | The range is not within the file. | RANGE_NOT_SATISFIABLE |
  * | The written content or `beforeCommit` fails. | its error, unchanged |
@@ -298,8 +298,11 @@ export interface StorageBackend {
    * such as a symbolic link on a disk: the link itself, never its target.
    */
   remove(path: string, options?: StorageRemoveOptions): Promise<void>
-  /** Moves a file or folder, and makes missing parents of the destination. */
-  move(source: string, destination: string, options?: StorageMoveOptions): Promise<void>
+  /**
+   * Moves a file in one step, with `supports.atomicFolders` a folder too: a reader finds it at exactly one of the two paths, and
+   * revisions stay the same. Makes missing parents of the destination. Backends that cannot do this have no such method.
+   */
+  move?(source: string, destination: string, options?: StorageMoveOptions): Promise<void>
   /**
    * Copies a file within the backend, such as by the copy of an object store: its bytes do not pass through the node. Makes
    * missing parents of the destination, and replaces a file there. For everything else, the copy is a write of the
@@ -336,8 +339,7 @@ export interface StorageBackend {
 
 /** Storage backends, by the name that `storage.mounts` uses. */
 export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 2, (backend) => {
-  if (typeof backend.supports !== 'object' || backend.supports === null) return 'has no "supports"'
   if ('open' in backend && !('read' in backend)) return 'is a driver: pass it to "createStorageBackend"'
-  const calls = ['stat', 'list', 'read', 'write', 'makeDirectory', 'remove', 'move'] as const
-  return lackingMethod(backend, ...calls, 'probe', 'close')
+  const calls = ['stat', 'list', 'read', 'write', 'makeDirectory', 'remove', 'probe', 'close'] as const
+  return lackingAbility(backend) ?? lackingMethod(backend, ...calls)
 })

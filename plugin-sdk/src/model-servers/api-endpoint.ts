@@ -11,6 +11,8 @@ export interface EndpointNames {
   readonly example: string
   /** The configuration key of the secret that is sent there, such as `ai-acme.apiKey`. Leave it out if there is none. */
   readonly secret?: string
+  /** The things that others could read over http, if that is not the secret itself. */
+  readonly exposed?: string
 }
 
 /**
@@ -22,7 +24,10 @@ export interface EndpointNames {
  * not repeat the address, which may contain a secret.
  * @example const endpoint = apiEndpoint(config.url, { setting: `${id}.url`, example: 'https://api.acme.example/v1' })
  */
-export function apiEndpoint(address: string, { setting, example, secret }: EndpointNames): string {
+export function apiEndpoint(
+  address: string,
+  { setting, example, secret, exposed = secret }: EndpointNames,
+): string {
   const url = URL.parse(address)
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Error(`${setting} must be an address, such as "${example}".`)
@@ -35,7 +40,7 @@ export function apiEndpoint(address: string, { setting, example, secret }: Endpo
   const local = loopback.test(url.hostname) || localNetwork.test(url.hostname)
   if (secret !== undefined && url.protocol === 'http:' && !local) {
     throw new Error(
-      `${setting} must be an https address: over http, anyone on the network path could read ${secret}.`,
+      `${setting} must be an https address: over http, anyone on the network path could read ${exposed}.`,
     )
   }
   return url.href.replace(/\/+$/, '')

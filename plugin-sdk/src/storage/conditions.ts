@@ -1,4 +1,5 @@
 import type {
+  StorageCapabilities,
   StorageConditions,
   StorageEntry,
   StorageKnowledge,
@@ -23,9 +24,19 @@ interface Known {
 export async function checkWrite(
   files: Files,
   path: string,
-  { ifAbsent, ifRevision, known }: StorageConditions & Known,
+  { known, ...conditions }: StorageConditions & Known,
 ): Promise<StorageEntry | null> {
   const entry = await destinationAt(files, path, known)
+  refuseWrite(entry, conditions)
+  return entry
+}
+
+/**
+ * Throws if a file cannot be written at a path.
+ *
+ * @param entry what is there; null for nothing, and no file is above the path
+ */
+export function refuseWrite(entry: StorageEntry | null, { ifAbsent, ifRevision }: StorageConditions): void {
   if (ifAbsent && entry !== null) {
     throw new NodekeepError(
       'PRECONDITION_FAILED',
@@ -34,7 +45,6 @@ export async function checkWrite(
   }
   if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
   if (entry?.type === 'directory') throw conflict('A folder has this name. Choose another name for the file.')
-  return entry
 }
 
 /** Throws if a folder cannot be made. Returns whether it exists. */
@@ -44,16 +54,17 @@ export async function checkMakeDirectory(files: Files, path: string, { known }: 
   return existing !== null
 }
 
-/** Throws if a removal is not possible. */
+/** Throws if a removal is not possible. Returns the entry that it removes. */
 export async function checkRemove(
   files: Files,
   path: string,
   { ifRevision, onlyIfEmpty, known }: StorageRemoveOptions,
-): Promise<void> {
+): Promise<StorageEntry> {
   const entry = known?.source ?? (await files.stat(path))
   if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
   if (onlyIfEmpty && (entry.type === 'file' || !(await isEmpty(files, path))))
     throw conflict('This is not an empty folder. Remove its content first.')
+  return entry
 }
 
 /** Throws if source and destination of a move or a copy are equal, or one contains the other. The root contains all. */
@@ -65,19 +76,25 @@ export function refuseOverlap(source: string, destination: string): void {
   }
 }
 
-/** Throws if a move is not possible. */
+/** Throws if a move is not possible. A driver with `atomicConditions` checks the rest, and no driver without `atomicFolders` gets a folder. */
 export async function checkMove(
   files: Files,
   source: string,
   destination: string,
   { overwrite, known }: StorageMoveOptions,
+  { atomicConditions, atomicFolders }: StorageCapabilities,
 ): Promise<void> {
-  if (known?.source === undefined) await files.stat(source)
+  if (atomicConditions && atomicFolders) return
+  const moved = known?.source ?? (await files.stat(source))
+  if (!atomicFolders && moved.type === 'directory') throw conflict('This is a folder. Move the files in it.')
+  if (atomicConditions) return
   const replaced = await destinationAt(files, destination, known)
   if (replaced !== null && !overwrite)
     throw conflict(
       'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
     )
+  if (!atomicFolders && replaced?.type === 'directory')
+    throw conflict('A folder has this name. Choose another name for the file.')
 }
 
 /** Throws if a file cannot be copied. Returns its entry. */
@@ -127,17 +144,36 @@ function refuseOtherRevision(entry: StorageEntry | null, revision: string): void
   )
 }
 
-/** Throws if the nearest entry above a new path is a file. It is found by bisection, because a path may have 2,000 levels. */
+/** Throws if the nearest entry above a new path is a file. */
 async function refuseFileAbove(files: Files, path: string): Promise<void> {
+  await missingAbove(path, async (folder) => {
+    const entry = await findEntry(files, folder)
+    if (entry?.type === 'file') throw fileAbove()
+    return entry !== null
+  })
+}
+
+/**
+ * Returns the paths above a new path where nothing is, the nearest first. They are found by bisection, because a path may have
+ * 2,000 levels.
+ */
+export async function missingAbove(
+  path: string,
+  isThere: (folder: string) => Promise<boolean>,
+): Promise<readonly string[]> {
   const above: string[] = []
   for (let folder = parentOf(path); folder !== '/'; folder = parentOf(folder)) above.push(folder)
-  let nearest = 0
-  for (let [probed, end] = [0, above.length]; nearest < end; probed = (nearest + end) >> 1) {
-    const entry = await findEntry(files, above[probed] as string)
-    if (entry?.type === 'file') throw conflict('A file has this name, where a folder is needed.')
-    if (entry === null) nearest = probed + 1
-    else end = probed
+  let missing = 0
+  for (let [probed, end] = [0, above.length]; missing < end; probed = (missing + end) >> 1) {
+    if (await isThere(above[probed] as string)) end = probed
+    else missing = probed + 1
   }
+  return above.slice(0, missing)
+}
+
+/** The error for a new path with a file above it. */
+export function fileAbove(): NodekeepError {
+  return conflict('A file has this name, where a folder is needed.')
 }
 
 async function isEmpty(files: Files, path: string): Promise<boolean> {

@@ -2,9 +2,10 @@ import { ChangeGate } from '../concurrency/change-gate.ts'
 import { InFlight } from '../concurrency/in-flight.ts'
 import { type LinkedSignal, linkSignals } from '../concurrency/linked-signal.ts'
 import { untilAborted } from '../concurrency/until-aborted.ts'
+import { lackingAbility } from '../contracts/lacking-ability.ts'
 import type {
   StorageBackend,
-  StorageCapabilities,
+  StorageConditions,
   StorageCopyOptions,
   StorageEntry,
   StorageListEntry,
@@ -18,7 +19,11 @@ import type {
   StorageWatch,
   StorageWriteOptions,
 } from '../contracts/storage.ts'
-import type { StorageDriver, StorageDriverStaged } from '../contracts/storage-driver.ts'
+import type {
+  StorageDriver,
+  StorageDriverCapabilities,
+  StorageDriverStaged,
+} from '../contracts/storage-driver.ts'
 import { conflict, NodekeepError } from '../errors.ts'
 import { lackingMethod } from '../service.ts'
 import {
@@ -59,10 +64,8 @@ export function createStorageBackend(
   driver: StorageDriver,
   { timeLimitMs = 30_000 }: StorageBackendOptions = {},
 ): StorageBackend {
-  const lacks =
-    typeof driver.supports !== 'object' || driver.supports === null
-      ? 'has no object "supports"'
-      : lackingMethod(driver, 'stat', 'list', 'open', 'write', 'makeDirectory', 'remove', 'move', 'close')
+  const calls = ['stat', 'list', 'open', 'write', 'makeDirectory', 'remove', 'close'] as const
+  const lacks = lackingAbility(driver) ?? lackingMethod(driver, ...calls)
   if (lacks !== null) throw new TypeError(`The driver of a storage backend ${lacks}.`)
   return new DriverBackend(
     timeLimitMs === Number.POSITIVE_INFINITY ? driver : new TimedDriver(driver, timeLimitMs),
@@ -78,11 +81,20 @@ interface StorageBackendOptions {
   readonly timeLimitMs?: number
 }
 
-/** The progress of a removal or a move counts only where a call has a limit of time. */
+/** Options of the last check of a write or a copy. */
+interface LastCheckOptions extends StorageConditions, Pick<StorageWriteOptions, 'known' | 'beforeCommit'> {
+  /** The number of bytes that the file has. */
+  readonly size: number
+  /** Whether the driver checks the conditions. */
+  readonly isChecked: boolean
+  readonly signal: AbortSignal
+}
+
+/** The progress of a removal counts only where a call has a limit of time. */
 const progress = () => {}
 
 class DriverBackend implements StorageBackend {
-  readonly supports: StorageCapabilities
+  readonly move?: Required<StorageBackend>['move']
   readonly copy?: Required<StorageBackend>['copy']
   readonly plainFolder?: string
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
@@ -100,7 +112,6 @@ class DriverBackend implements StorageBackend {
 
   constructor(driver: StorageDriver) {
     this.#driver = driver
-    this.supports = driver.supports
     this.#gate = driver.snapshot && !driver.prepareSnapshot ? new ChangeGate() : null
     this.#snapshots = new DriverSnapshots({
       driver,
@@ -111,6 +122,9 @@ class DriverBackend implements StorageBackend {
       list: (files, path) => this.#list(files, path),
       read: (files, path, options = {}) => this.#call(() => this.#read(files, path, options), options.signal),
     })
+    if (driver.move)
+      this.move = (source, destination, options = {}) =>
+        this.#change(() => this.#move(source, destination, options))
     if (driver.copy) {
       this.copy = (source, destination, options = {}) =>
         this.#call(
@@ -123,6 +137,11 @@ class DriverBackend implements StorageBackend {
       this.prepareSnapshot = (signal) => this.#call(() => this.#snapshots.prepare(signal), signal)
     if (driver.watch)
       this.watch = (listener, signal) => this.#call(() => this.#watch(listener, signal), signal)
+  }
+
+  /** A driver may learn what its storage can. */
+  get supports(): StorageDriverCapabilities {
+    return this.#driver.supports
   }
 
   probe(signal: AbortSignal): Promise<void> {
@@ -172,20 +191,8 @@ class DriverBackend implements StorageBackend {
       const { known, ...conditions } = options
       if (this.supports.atomicConditions)
         return this.#driver.remove(path, { ...conditions, signal, progress })
-      await checkRemove(this.#filesUntil(this.#end.signal), path, options)
-      await this.#driver.remove(path, { signal, progress })
-    })
-  }
-
-  move(source: string, destination: string, options: StorageMoveOptions = {}): Promise<void> {
-    return this.#change(async () => {
-      refuseOverlap(source, destination)
-      const { signal } = this.#end
-      const { known, ...conditions } = options
-      if (this.supports.atomicConditions)
-        return this.#driver.move(source, destination, { ...conditions, signal, progress })
-      await checkMove(this.#filesUntil(this.#end.signal), source, destination, options)
-      await this.#driver.move(source, destination, { signal, progress })
+      const { type } = await checkRemove(this.#filesUntil(signal), path, options)
+      await this.#driver.remove(path, { type, signal, progress })
     })
   }
 
@@ -326,17 +333,20 @@ class DriverBackend implements StorageBackend {
     begin: () => Promise<void>,
   ): Promise<StorageEntry> {
     if (path === '/') throw conflict('The root is a folder. Write a file in it.')
-    const { size, freeChunks = false } = options
-    const { atomicConditions = false } = this.#driver.supports
+    const { size, freeChunks = false, known } = options
+    // Read once: the abilities of a driver may change meanwhile.
+    const { atomicConditions = false, conditionalWrites = false } = this.supports
+    const isChecked = atomicConditions || conditionalWrites
     using end = this.#endOf(options.signal)
     const { signal } = end
-    if (!atomicConditions) await checkWrite(this.#filesUntil(signal), path, options)
+    if (!isChecked) await checkWrite(this.#filesUntil(signal), path, options)
     const content = new ContentOfWrite(source, { size, copies: !freeChunks, signal })
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
         await begin()
         if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
-        await this.#beforeCommit(path, content.size, staged, options, signal)
+        const { size: stored } = content
+        await this.#beforeCommit(path, staged, { ...options, size: stored, isChecked, signal })
       } catch (error) {
         content.fail(error)
         throw error
@@ -347,7 +357,8 @@ class DriverBackend implements StorageBackend {
         signal,
         beforeCommit,
         ...(size !== undefined && { size }),
-        ...this.#optionsOfChange(options),
+        ...(conditionalWrites && known && { known }),
+        ...this.#optionsOfChange(options, isChecked),
       })
       if (content.failure === null) return withWritableTimes(entry)
     } catch (error) {
@@ -356,6 +367,17 @@ class DriverBackend implements StorageBackend {
       content.end()
     }
     throw new CallerError(content.failure.reason)
+  }
+
+  async #move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
+    refuseOverlap(source, destination)
+    const { signal } = this.#end
+    await checkMove(this.#filesUntil(signal), source, destination, options, this.supports)
+    const { known, ...conditions } = options
+    await (this.#driver as Required<StorageDriver>).move(source, destination, {
+      signal,
+      ...(this.supports.atomicConditions && conditions),
+    })
   }
 
   async #copy(
@@ -377,7 +399,12 @@ class DriverBackend implements StorageBackend {
       try {
         await begin()
         if (!atomicConditions) await checkCopied(files, source, revision, known)
-        await this.#beforeCommit(destination, size, staged, options, signal)
+        await this.#beforeCommit(destination, staged, {
+          ...options,
+          size,
+          isChecked: atomicConditions,
+          signal,
+        })
       } catch (error) {
         failure ??= new CallerError(error)
         throw error
@@ -389,7 +416,7 @@ class DriverBackend implements StorageBackend {
         size,
         beforeCommit,
         ...(atomicConditions && { ifSourceRevision: revision }),
-        ...this.#optionsOfChange(options),
+        ...this.#optionsOfChange(options, atomicConditions),
       })
       if (failure === null) return withWritableTimes(entry)
     } catch (error) {
@@ -398,28 +425,30 @@ class DriverBackend implements StorageBackend {
     throw failure
   }
 
-  /** Returns the options of a write or a copy that its driver gets as they are. */
-  #optionsOfChange({ modified, ifRevision, ifAbsent }: StorageCopyOptions) {
-    const { atomicConditions = false, modified: setsModified = false } = this.supports
+  /**
+   * Returns the options of a write or a copy that its driver gets as they are.
+   *
+   * @param isChecked whether the driver checks the conditions
+   */
+  #optionsOfChange({ modified, ifRevision, ifAbsent }: StorageCopyOptions, isChecked: boolean) {
+    const { modified: setsModified = false } = this.supports
     return {
       ...(setsModified && modified && isWritable(modified) && modified <= new Date() && { modified }),
-      ...(atomicConditions && ifRevision !== undefined && { ifRevision }),
-      ...(atomicConditions && ifAbsent !== undefined && { ifAbsent }),
+      ...(isChecked && ifRevision !== undefined && { ifRevision }),
+      ...(isChecked && ifAbsent !== undefined && { ifAbsent }),
     }
   }
 
   /** The last check of a write or a copy. Its errors, and those of the caller's `beforeCommit`, reach the caller unchanged. */
   async #beforeCommit(
     path: string,
-    size: number,
     { revision, replaced }: StorageDriverStaged,
-    options: StorageCopyOptions,
-    signal: AbortSignal,
+    { size, isChecked, signal, ...options }: LastCheckOptions,
   ): Promise<void> {
     signal.throwIfAborted()
     const files = this.#filesUntil(signal)
     let found = replaced
-    if (!this.supports.atomicConditions) found = await checkWrite(files, path, options)
+    if (!isChecked) found = await checkWrite(files, path, options)
     if (options.beforeCommit === undefined) return
     if (found === undefined) found = await findEntry(files, path)
     await options.beforeCommit({ revision, size, replaced: found && withWritableTimes(found) })

@@ -56,8 +56,8 @@ class TimedFiles implements Files {
 
 /** A driver whose calls fail with SERVICE_UNAVAILABLE when the driver makes no progress for some time. Snapshots have no limit. */
 export class TimedDriver extends TimedFiles implements StorageDriver {
-  readonly supports: StorageDriver['supports']
   readonly plainFolder?: string
+  readonly move?: Required<StorageDriver>['move']
   readonly copy?: Required<StorageDriver>['copy']
   readonly snapshot?: Required<StorageDriver>['snapshot']
   readonly prepareSnapshot?: Required<StorageDriver>['prepareSnapshot']
@@ -70,12 +70,16 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
     super(driver, limitMs)
     this.#driver = driver
     this.#limitMs = limitMs
-    this.supports = driver.supports
     if (driver.plainFolder !== undefined) this.plainFolder = driver.plainFolder
+    if (driver.move) this.move = (source, destination, options) => this.#move(source, destination, options)
     if (driver.copy) this.copy = (source, destination, options) => this.#copy(source, destination, options)
     if (driver.snapshot) this.snapshot = driver.snapshot.bind(driver)
     if (driver.prepareSnapshot) this.prepareSnapshot = driver.prepareSnapshot.bind(driver)
     if (driver.watch) this.watch = driver.watch.bind(driver)
+  }
+
+  get supports(): StorageDriver['supports'] {
+    return this.#driver.supports
   }
 
   async probe(signal: AbortSignal): Promise<void> {
@@ -113,19 +117,14 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
     )
   }
 
-  async move(
-    source: string,
-    destination: string,
-    options: Omit<StorageDriverMoveOptions, 'progress'>,
-  ): Promise<void> {
-    using call = new DriverCall(options.signal, this.#limitOfTrees)
-    await call.wait(
-      this.#driver.move(source, destination, withSignal(call, { ...options, progress: () => call.resume() })),
-    )
-  }
-
   close(): Promise<void> {
     return this.#driver.close()
+  }
+
+  async #move(source: string, destination: string, options: StorageDriverMoveOptions): Promise<void> {
+    using call = new DriverCall(options.signal, this.#limitOfTrees)
+    const { move } = this.#driver as Required<StorageDriver>
+    await call.wait(move.call(this.#driver, source, destination, withSignal(call, options)))
   }
 
   async #copy(source: string, destination: string, options: StorageDriverCopyOptions): Promise<StorageEntry> {
@@ -139,7 +138,7 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
     return await call.wait(copied, size)
   }
 
-  /** A removal or a move may remove a whole folder in the driver, which takes as long as the folder is large. */
+  /** A removal or a move in one step may remove a whole folder in the driver, which takes as long as the folder is large. */
   get #limitOfTrees(): number {
     return this.supports.atomicFolders ? Number.POSITIVE_INFINITY : this.#limitMs
   }

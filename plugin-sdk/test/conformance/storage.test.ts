@@ -88,12 +88,20 @@ test('The suite for a view of files has only the tests that views and backends s
 
 test('Tests for abilities that a backend does not have are skipped by name', async (t) => {
   const supports = {}
-  const missing = { prepareSnapshot: undefined, copy: undefined, watch: undefined }
+  const missing = { prepareSnapshot: undefined, move: undefined, copy: undefined, watch: undefined }
   const create = async () => Object.assign(new PaperBackend(), { supports, ...missing })
   const outcomes = await runSuite((test) => storageConformance(test, { create, server: null }))
   t.strictSame(
     outcomes.filter(({ outcome }) => outcome !== 'passed').map(({ outcome, name }) => `${outcome}: ${name}`),
     [
+      'skipped: a moved file is at its new path only',
+      'skipped: a folder moves with its whole content, and nothing else',
+      'skipped: a folder can move to a name that begins with its own name',
+      'skipped: a move replaces nothing without `overwrite`',
+      'skipped: a move with `overwrite` replaces a file',
+      'skipped: a move with `overwrite` replaces files and folders whole',
+      'skipped: a missing path, the root, and a folder into itself cannot be moved',
+      'skipped: a move keeps the dates of files',
       'skipped: a write keeps the time that `modified` sets',
       'skipped: a time in the future is replaced by the present',
       'skipped: a time that the storage cannot keep is replaced by the present',

@@ -186,7 +186,7 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
         move: async (
           _source: string,
           _destination: string,
-          { signal, progress, ...options }: StorageDriverMoveOptions,
+          { signal, ...options }: StorageDriverMoveOptions,
         ) => void seen.push(options),
         async copy(
           _source: string,
@@ -201,18 +201,65 @@ test('conditions reach only a driver with `atomicConditions`, and are not checke
     )
     const { revision } = await backend.write('/file', chunks())
     await backend.remove('/file', { ifRevision: revision })
-    await backend.move('/file', '/other', { overwrite: true })
+    await backend.move?.('/file', '/other', { overwrite: true })
     await backend.copy?.('/file', '/copy', { ifAbsent: true })
     const conditions = [
       { ifRevision: revision },
       { overwrite: true },
       { ifAbsent: true, ifSourceRevision: revision },
     ]
-    t.strictSame(seen, atomicConditions ? conditions : [{}, {}, {}])
+    t.strictSame(seen, atomicConditions ? conditions : [{ type: 'file' }, {}, {}])
     const stale = backend.remove('/file', { ifRevision: 'another' })
     if (atomicConditions) await stale
     else await t.rejects(stale, { code: 'PRECONDITION_FAILED' })
   }
+})
+
+test('with `conditionalWrites`, the conditions of a write are those of its driver, and a write is one call', async (t) => {
+  const seen: object[] = []
+  const driver = new PaperDriver()
+  driver.put('/file', Buffer.alloc(0), 'first')
+  const other = await driver.stat('/file')
+  let stats = 0
+  let supports: StorageDriver['supports'] = {}
+  Object.defineProperty(driver, 'supports', { get: () => supports })
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      stat(...args: Parameters<StorageDriver['stat']>) {
+        stats += 1
+        return PaperDriver.prototype.stat.apply(driver, args)
+      },
+      async write(
+        _path: string,
+        content: AsyncIterable<Uint8Array>,
+        { signal, beforeCommit, ...options }: StorageDriverWriteOptions,
+      ) {
+        await Array.fromAsync(content)
+        await beforeCommit({ revision: 'second', replaced: other })
+        seen.push(options)
+        return { ...other, revision: 'second' }
+      },
+    }),
+  )
+  const replaced: unknown[] = []
+  const options = {
+    ifRevision: 'first',
+    beforeCommit: async (staged: StorageStaged) => void replaced.push(staged.replaced),
+  }
+  await backend.write('/file', chunks(), options)
+  t.ok(stats > 0)
+  stats = 0
+  // The driver has learned that its server checks conditions.
+  supports = { conditionalWrites: true }
+  t.strictSame(backend.supports, { conditionalWrites: true })
+  await backend.write('/file', chunks(), options)
+  await backend.write('/file', chunks(), { known: { destination: null }, ifAbsent: true })
+  t.equal(stats, 0)
+  t.strictSame(replaced, [other, other])
+  t.strictSame(seen, [{}, { ifRevision: 'first' }, { known: { destination: null }, ifAbsent: true }])
+  const { copy } = backend as Required<StorageBackend>
+  const copied = copy('/file', '/copy', { ifRevision: 'x' })
+  await t.rejects(copied, { code: 'PRECONDITION_FAILED' }, 'a copy is checked by the backend')
 })
 
 test('what the caller of a change knows is not asked again, and conditions hold for it', async (t) => {
@@ -237,7 +284,7 @@ test('what the caller of a change knows is not asked again, and conditions hold 
     await backend.makeDirectory('/folder', { known })
     await backend.write('/folder/written', chunks(), { known })
     await backend.copy?.('/file', '/folder/copy', { known })
-    await backend.move('/file', '/folder/moved', { known })
+    await backend.move?.('/file', '/folder/moved', { known })
     await backend.remove('/folder/moved', { known })
     t.strictSame(asked, [])
     if (atomicConditions) continue
@@ -246,11 +293,45 @@ test('what the caller of a change knows is not asked again, and conditions hold 
       code: 'PRECONDITION_FAILED',
     })
     await t.rejects(backend.makeDirectory('/x', taken), { code: 'CONFLICT' })
-    await t.rejects(backend.move('/folder/copy', '/x', taken), { code: 'CONFLICT' })
+    await t.rejects(async () => backend.move?.('/folder/copy', '/x', taken), { code: 'CONFLICT' })
     await t.rejects(backend.remove('/x', { known: { source }, ifRevision: 'another' }), {
       code: 'PRECONDITION_FAILED',
     })
     t.strictSame(asked, ['/folder/copy'], 'only what is not known is asked')
+  }
+})
+
+test('a driver without `atomicFolders` never gets a folder to move, and none to replace', async (t) => {
+  for (const atomicConditions of [false, true]) {
+    const moved: string[] = []
+    const driver = new PaperDriver()
+    const move: PaperDriver['move'] = async (source) => void moved.push(source)
+    const backend = createStorageBackend(Object.assign(driver, { supports: { atomicConditions }, move }))
+    await backend.write('/file', chunks(Buffer.from('x')))
+    await backend.makeDirectory('/folder')
+    const folder = await backend.stat('/folder')
+    const refused = { code: 'CONFLICT', message: /folder/ }
+    for (const options of [{}, { overwrite: true }, { known: { source: folder, destination: null } }])
+      await t.rejects(async () => backend.move?.('/folder', '/moved', options), refused)
+    // A driver with `atomicConditions` checks the destination in its own step.
+    if (!atomicConditions)
+      await t.rejects(async () => backend.move?.('/file', '/folder', { overwrite: true }), refused)
+    await t.rejects(async () => backend.move?.('/none', '/moved'), { code: 'NOT_FOUND' })
+    t.strictSame(moved, [])
+    await backend.move?.('/file', '/moved')
+    t.strictSame(moved, ['/file'])
+  }
+})
+
+test('a driver without `move` makes a backend without it, and cannot move folders', async (t) => {
+  for (const timeLimitMs of [30_000, Number.POSITIVE_INFINITY]) {
+    const driver = Object.assign(new PaperDriver(), { move: undefined })
+    t.throws(() => createStorageBackend(driver, { timeLimitMs }), {
+      name: 'TypeError',
+      message: 'The driver of a storage backend has "supports.atomicFolders", but no method "move".',
+    })
+    const backend = createStorageBackend(Object.assign(driver, { supports: {} }), { timeLimitMs })
+    t.equal(backend.move, undefined)
   }
 })
 

@@ -50,6 +50,47 @@ test('A driver that does not prepare its snapshots passes the suite', async (t) 
   )
 })
 
+test('Drivers that move only files, and that move nothing, pass the suite, which tells what it skips', async (t) => {
+  const ofMoves = /move|made|stay as they are|two versions|thousand|has its code|`modified`|halt|snapshot/
+  const skippedOf = async (abilities: object) => {
+    const create = () => Object.assign(new PaperDriver(), { supports: { modified: true }, ...abilities })
+    const outcomes = await runSuite((add) => storageConformance(add, harnessOf(create)), ofMoves)
+    t.strictSame(
+      outcomes.filter(({ outcome }) => outcome === 'failed'),
+      [],
+    )
+    return outcomes.flatMap(({ outcome, name }) =>
+      outcome === 'skipped' && /move/.test(name) && !/remove/.test(name) ? [name] : [],
+    )
+  }
+  const ofFolders = [
+    'a folder moves with its whole content, and nothing else',
+    'a folder can move to a name that begins with its own name',
+    'a move with `overwrite` replaces files and folders whole',
+    'a moved folder is seen at exactly one of the two paths, with all its files',
+    'a snapshot that is made while a folder is moved shows it once, and whole',
+  ]
+  const ofConditions = [
+    'of several moves of one file, exactly one succeeds',
+    'of several moves to one free path, exactly one succeeds',
+  ]
+  t.strictSame(await skippedOf({}), [...ofFolders, ...ofConditions])
+  const ofNothing = await skippedOf({ move: undefined })
+  t.strictSame(
+    ofNothing.filter((name) => !ofFolders.includes(name) && !ofConditions.includes(name)),
+    [
+      'a moved file is at its new path only',
+      'a move replaces nothing without `overwrite`',
+      'a move with `overwrite` replaces a file',
+      'a missing path, the root, and a folder into itself cannot be moved',
+      'a move keeps the dates of files',
+      'an atomic move keeps the revisions of the moved files',
+      'during an atomic move, the file is seen at exactly one of the two paths',
+      'a file that an atomic move replaces exists at every moment',
+    ],
+  )
+})
+
 test('A driver that gives the whole file in one piece passes the suite', async (t) => {
   const create = () => {
     const driver = new PaperDriver()

@@ -75,7 +75,7 @@ test('changes go on when `snapshot` fails, and after a halt without one', async 
     await backend.makeDirectory('/made')
     await backend.write('/file', chunks(Buffer.from('x')))
     await backend.copy?.('/file', '/copy')
-    await backend.move('/file', '/moved')
+    await backend.move?.('/file', '/moved')
     await backend.remove('/moved')
     await backend.close()
   }

@@ -12,7 +12,7 @@ t.jobs = 2
 for (const backend of ['local', 'objects', 'counting']) {
   t.test(`the view of a user on the backend "${backend}" conforms`, async (t) => {
     const services = captureServices()
-    const objects = objectBackend({ atomicMove: true, copies: true })
+    const objects = objectBackend({ moves: true, copies: true })
     const plugins = [services.plugin, objects.plugin, countingBackend({}, { listsRevisions: false }).plugin]
     const node = await createFilesNode({ mounts: { '/': backend } }, { plugins })
     t.teardown(() => node.stop())

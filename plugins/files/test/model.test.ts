@@ -32,11 +32,11 @@ t.test('the API behaves like a map of paths, and the journal and the disk agree'
   t.strictSame(await untilEmpty(() => filesIn(join(root, '.nodekeep'))), [], 'no temporary file exists')
 })
 
-for (const atomicMove of [true, false]) {
-  const files = atomicMove ? 'moves single files only' : 'moves nothing'
+for (const moves of [true, false]) {
+  const files = moves ? 'moves single files only' : 'moves nothing'
   t.test(`the API, the journal and the disk agree on a storage that ${files} in one step`, async (t) => {
     const services = captureServices()
-    const { plugin } = objectBackend({ atomicMove, copies: !atomicMove })
+    const { plugin } = objectBackend({ moves, copies: !moves })
     const node = await createFilesNode({ mounts: { '/': 'objects' } }, { plugins: [services.plugin, plugin] })
     t.teardown(() => node.stop())
     await playSequences(node, services, Math.ceil(numRuns / 4))

@@ -53,7 +53,6 @@ export class LocalDriver implements StorageDriver {
     this.#tree = new Tree(store.disk, store.root)
     this.close = close
     this.supports = {
-      atomicMove: true,
       atomicFolders: true,
       durable: settings.isDurable,
       modified: settings.keepsTimes,

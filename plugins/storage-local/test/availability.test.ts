@@ -15,7 +15,7 @@ const attempts: Record<string, (backend: StorageBackend) => Promise<unknown>> = 
   'a large write': (backend) => backend.write('/user/file', chunks(Buffer.alloc(3_000_000))),
   'a new folder': (backend) => backend.makeDirectory('/new'),
   'a removal': (backend) => backend.remove('/user/file'),
-  'a move': (backend) => backend.move('/user/file', '/user/moved'),
+  'a move': async (backend) => backend.move?.('/user/file', '/user/moved'),
 }
 
 t.test('a root that was removed while the node runs is unavailable, not empty', async (t) => {

@@ -23,12 +23,13 @@ const changes: Record<string, Change> = {
   },
   'a removed empty folder': (backend) => backend.remove('/user/empty', { onlyIfEmpty: true }),
   'a removed folder': (backend) => backend.remove('/user/folder'),
-  'a moved file': (backend) => backend.move('/user/folder/file', '/user/moved'),
-  'a file moved into new folders': (backend) => backend.move('/user/folder/file', '/user/a/b'),
-  'a file moved over another': (backend) => backend.move('/user/other', '/user/folder/file', overwrite),
-  'a moved folder': (backend) => backend.move('/user/folder', '/user/empty/moved'),
-  'a folder moved over another': (backend) => backend.move('/user/second', '/user/folder', overwrite),
-  'a file moved over a folder': (backend) => backend.move('/user/other', '/user/folder', overwrite),
+  'a moved file': async (backend) => backend.move?.('/user/folder/file', '/user/moved'),
+  'a file moved into new folders': async (backend) => backend.move?.('/user/folder/file', '/user/a/b'),
+  'a file moved over another': async (backend) =>
+    backend.move?.('/user/other', '/user/folder/file', overwrite),
+  'a moved folder': async (backend) => backend.move?.('/user/folder', '/user/empty/moved'),
+  'a folder moved over another': async (backend) => backend.move?.('/user/second', '/user/folder', overwrite),
+  'a file moved over a folder': async (backend) => backend.move?.('/user/other', '/user/folder', overwrite),
 }
 
 /** The parent folders that a change makes, outermost first. They may stay, empty, after a power failure in between. */

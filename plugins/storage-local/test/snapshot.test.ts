@@ -105,7 +105,7 @@ async function apply(backend: StorageBackend, change: Change): Promise<void> {
       await backend.write(change.path, chunks(`${writes}`))
     } else if (change.kind === 'makeDirectory') await backend.makeDirectory(change.path)
     else if (change.kind === 'remove') await backend.remove(change.path, { onlyIfEmpty: change.onlyIfEmpty })
-    else await backend.move(change.path, change.to, { overwrite: change.overwrite })
+    else await backend.move?.(change.path, change.to, { overwrite: change.overwrite })
   } catch (error) {
     if (!['CONFLICT', 'NOT_FOUND'].includes((error as { code?: string }).code ?? '')) throw error
   }
@@ -172,7 +172,7 @@ t.test('changes go on while the tree is linked, and wait only during the moment'
   await reached.promise
   // None of these changes makes a folder: that would wait for the held disk, too.
   await backend.write('/user/file', chunks('new'))
-  await backend.move('/user/moved', '/user/to')
+  await backend.move?.('/user/moved', '/user/to')
   await backend.remove('/user/removed')
   watch(false)
   released.resolve()
@@ -252,7 +252,7 @@ t.test('what comes or goes beside the linking is told as it is at the moment', a
     await backend.remove('/user/removed')
     await backend.remove('/user/folder')
     await backend.write('/user/replaced', chunks('file'))
-    await backend.move('/user/from', '/user/to')
+    await backend.move?.('/user/from', '/user/to')
   })
   t.teardown(() => backend.close())
   for (const folder of ['folder', 'from']) {
@@ -359,7 +359,7 @@ t.test('a snapshot does not wait for the disk to keep the changes before it', as
   const synced: string[] = []
   const running = Object.entries({
     write: backend.write('/user/written', chunks('written')),
-    move: backend.move('/user/moved', '/user/other/moved'),
+    move: backend.move?.('/user/moved', '/user/other/moved'),
     remove: backend.remove('/user/removed'),
     folder: backend.makeDirectory('/user/other/folder'),
   }).map(async ([name, change]) => {
@@ -416,7 +416,7 @@ t.test('changes go on while a large folder is linked that was moved just before 
   const backend = await openLocalBackend({ root, disk })
   t.teardown(() => backend.close())
   const prepared = await prepare(backend)
-  const moved = backend.move('/user/large', '/user/moved')
+  const moved = backend.move?.('/user/large', '/user/moved')
   await moving.promise
   const seen: string[] = []
   let links = 0

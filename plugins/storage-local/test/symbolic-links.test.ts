@@ -45,10 +45,10 @@ async function attempts(backend: StorageBackend, path: string): Promise<Record<s
     list: () => Array.fromAsync(backend.list(path)),
     'remove a version': () => backend.remove(path, { ifRevision: 'x' }),
     'remove if empty': () => backend.remove(path, { onlyIfEmpty: true }),
-    'move away': () => backend.move(path, '/user/moved'),
+    'move away': async () => backend.move?.(path, '/user/moved'),
     'write if absent': () => backend.write(path, chunks('written'), { ifAbsent: true }),
     'make a folder': () => backend.makeDirectory(path),
-    'move onto': () => backend.move('/user/real/file', path, { overwrite: true }),
+    'move onto': async () => backend.move?.('/user/real/file', path, { overwrite: true }),
   }
   const outcomes: Record<string, string> = {}
   for (const [name, way] of Object.entries(ways)) {
@@ -185,7 +185,7 @@ for (const kind of ['folder', 'file'] as const) {
           backend.write(`/user/swapped/new-${round % 5}`, chunks('new')).catch(() => {}),
           backend.write('/user/swapped/secret', chunks('inside')).catch(() => {}),
           backend.remove(`/user/swapped/new-${(round + 2) % 5}`).catch(() => {}),
-          backend.move('/user/swapped/secret', '/user/swapped/moved', { overwrite: true }).catch(() => {}),
+          backend.move?.('/user/swapped/secret', '/user/swapped/moved', { overwrite: true }).catch(() => {}),
           Array.fromAsync(backend.list('/user/swapped')).catch(() => {}),
           backend.makeDirectory(`/user/swapped/made-${round}`).catch(() => {}),
           backend.remove('/user/swapped/secret').catch(() => {}),

@@ -42,7 +42,7 @@ export function createMemoryBackend(options: MemoryBackendOptions): StorageBacke
 
 /** Every change of the tree is one synchronous step, and so it is atomic. */
 class MemoryDriver implements StorageDriver {
-  readonly supports = { atomicMove: true, atomicFolders: true, modified: true }
+  readonly supports = { atomicFolders: true, modified: true }
   readonly #root = newFolder()
   readonly #freeSpace: FreeSpace
   /** Clients keep revisions longer than this process lives. Those of another process must differ. */

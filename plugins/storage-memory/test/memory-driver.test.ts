@@ -34,7 +34,7 @@ test('a removal, a replacement, a move onto a file and an aborted write free the
     await backend.write('/a/file', chunks(1, 40))
     await backend.write('/a/file', chunks(1, 50))
     await backend.write('/b', chunks(1, 50))
-    await backend.move('/b', '/a', { overwrite: true })
+    await backend.move?.('/b', '/a', { overwrite: true })
     await backend.write('/c', chunks(1, 50))
     await t.rejects(backend.write('/d', chunks(3, 40)), full)
     await t.rejects(
@@ -90,7 +90,7 @@ test('the date of creation stays when a file is overwritten or moved', async (t)
   const backend = createMemoryBackend({ maxBytes: 1000 })
   const { created } = await backend.write('/file', chunks(1, 1))
   t.strictSame((await backend.write('/file', chunks(1, 2))).created, created)
-  await backend.move('/file', '/moved')
+  await backend.move?.('/file', '/moved')
   t.strictSame((await backend.stat('/moved')).created, created)
 })
 

@@ -1,1 +1,53 @@
-export {}
+import { createStorageBackend, definePlugin, flatDriver, HealthChecks, StorageBackends } from '@nodekeep/plugin-sdk'
+import { Bucket } from './bucket.ts'
+import { checkConfiguration } from './server/connect.ts'
+import { remedyFor } from './server/failures.ts'
+import { configuration } from './configuration.ts'
+import { Upkeep } from './upkeep.ts'
+import { S3Store } from './s3-store.ts'
+import { watchAtIntervals } from './watch.ts'
+
+/**
+ * How long a call may make no progress, in milliseconds. Over a slow line, parts of a file take long. Silent connections end
+ * earlier, by the client.
+ */
+const timeLimitMs = 5 * 60_000
+
+/** Contributes the storage backend `s3`: files in a bucket of an S3 server. Under another id, the backend has that id as its name. */
+export default definePlugin({
+  id: 'storage-s3',
+  description: 'Stores files in a bucket of an S3 server, as the storage backend "s3".',
+  config: configuration,
+  contributes: { backends: StorageBackends, checks: HealthChecks },
+  setup({ id, config, log, backends, checks, onServing, onStop }) {
+    checkConfiguration(config, id)
+    const bucket = new Bucket(config)
+    const store = new S3Store(bucket)
+    const driver = flatDriver(store)
+    driver.watch = watchAtIntervals(store, config.scanMinutes * 60_000)
+    const backend = createStorageBackend(driver, { timeLimitMs })
+    backends.add(id === 'storage-s3' ? 's3' : id, backend)
+    const upkeep = new Upkeep(bucket, log)
+    onServing(() => upkeep.begin())
+    onStop(async () => {
+      await upkeep.end()
+      await backend.close()
+    })
+    checks.add(id, {
+      async check(signal) {
+        const broken = bucket.findings?.findings.find(({ isNeeded, isKept }) => isNeeded && !isKept)
+        if (broken !== undefined) {
+          const message = `The S3 server does not keep this: ${broken.promise} ${broken.otherwise} Use another server.`
+          return { ok: false, state: 'unsafe', message }
+        }
+        try {
+          await backend.probe(signal)
+          return { ok: true, state: 'available' }
+        } catch (error) {
+          const message = remedyFor(error, bucket.name)
+          return { ok: false, state: 'unreachable', ...(message !== null && { message }) }
+        }
+      },
+    })
+  },
+})

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
 import { isAbsent, names, put } from './assertions.ts'
-import type { BackendCheck } from './subject.ts'
+import { type BackendCheck, movesFolders, noFolderMoves } from './subject.ts'
 import { checkWatchedMoves } from './watched-moves.ts'
-
-export const noAtomicFolders = 'The backend does not move and remove folders in one step.'
 
 const fileNames = Array.from({ length: 10 }, (_, index) => `${index}`)
 
@@ -13,7 +11,7 @@ export function atomicFolderChecks(check: BackendCheck): void {
   check(
     'a moved folder is seen at exactly one of the two paths, with all its files',
     async (backend, skip) => {
-      if (!backend.supports.atomicFolders) return skip(noAtomicFolders)
+      if (!movesFolders(backend)) return skip(noFolderMoves)
       await fill(backend, '/step-0')
       await checkWatchedMoves(backend, 'folder', async (path) => {
         assert.equal(
@@ -26,7 +24,7 @@ export function atomicFolderChecks(check: BackendCheck): void {
   )
 
   check('a removed folder is gone with all its files at once', async (backend, skip) => {
-    if (!backend.supports.atomicFolders) return skip(noAtomicFolders)
+    if (!backend.supports.atomicFolders) return skip('The backend does not remove folders in one step.')
     for (let round = 0; round < 6; round += 1) {
       await fill(backend, '/folder')
       const removing = backend.remove('/folder')
@@ -38,7 +36,7 @@ export function atomicFolderChecks(check: BackendCheck): void {
   })
 
   check('a folder that replaces another one is seen whole', async (backend, skip) => {
-    if (!backend.supports.atomicFolders) return skip(noAtomicFolders)
+    if (!movesFolders(backend)) return skip(noFolderMoves)
     for (let round = 0; round < 6; round += 1) {
       await fill(backend, '/folder', 'old-')
       await fill(backend, '/next', 'new-')

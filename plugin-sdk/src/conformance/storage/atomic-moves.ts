@@ -1,30 +1,28 @@
 import assert from 'node:assert/strict'
 import { isAbsent, put } from './assertions.ts'
-import type { BackendCheck } from './subject.ts'
+import { type BackendCheck, movesFiles, movesFolders, noMoves } from './subject.ts'
 import { checkWatchedMoves } from './watched-moves.ts'
 
-const noAtomicMoves = 'The backend does not support atomic moves.'
-
-/** Tests for backends with `supports.atomicMove`. */
+/** Tests for backends with `move`. */
 export function atomicMoveChecks(check: BackendCheck): void {
   check('an atomic move keeps the revisions of the moved files', async (backend, skip) => {
-    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
+    if (!movesFiles(backend)) return skip(noMoves)
     const { revision } = await put(backend, '/folder/file', 'x')
     await backend.move('/folder/file', '/folder/moved')
     assert.equal((await backend.stat('/folder/moved')).revision, revision)
-    if (!backend.supports.atomicFolders) return
+    if (!movesFolders(backend)) return
     await backend.move('/folder', '/other')
     assert.equal((await backend.stat('/other/moved')).revision, revision)
   })
 
   check('during an atomic move, the file is seen at exactly one of the two paths', async (backend, skip) => {
-    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
+    if (!movesFiles(backend)) return skip(noMoves)
     await put(backend, '/step-0', 'x')
     await checkWatchedMoves(backend, 'file')
   })
 
   check('a file that an atomic move replaces exists at every moment', async (backend, skip) => {
-    if (!backend.supports.atomicMove) return skip(noAtomicMoves)
+    if (!movesFiles(backend)) return skip(noMoves)
     await put(backend, '/file', 'first')
     for (let round = 0; round < 30; round += 1) {
       await put(backend, '/next', `${round}`)

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../errors.ts'
 import { assertFails } from '../failures.ts'
 import { entries, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
-import type { BackendCheck } from './subject.ts'
+import { type BackendCheck, movesFiles, movesFolders } from './subject.ts'
 
 type Row = readonly [what: string, attempt: (backend: StorageBackend) => Promise<unknown>, code: ErrorCode]
 
@@ -12,8 +12,10 @@ const write =
   (path: string, conditions = {}) =>
   (backend: StorageBackend) =>
     backend.write(path, stream('x'), conditions)
-const move = (source: string, destination: string, overwrite: boolean) => (backend: StorageBackend) =>
-  backend.move(source, destination, { overwrite })
+const move =
+  (source: string, destination: string, overwrite: boolean) =>
+  async (backend: StorageBackend): Promise<void> =>
+    backend.move?.(source, destination, { overwrite })
 
 /** The table of `StorageBackend`, for the files of `codeChecks`. Each row names what it tests. */
 const rows: readonly Row[] = [
@@ -49,6 +51,9 @@ const rows: readonly Row[] = [
     (backend) => backend.remove('/folder', { ifRevision: 'x', onlyIfEmpty: true }),
     'PRECONDITION_FAILED',
   ],
+]
+
+const rowsOfMoves: readonly Row[] = [
   ...[false, true].flatMap((overwrite): Row[] => [
     ['a move of the root', move('/', '/x', overwrite), 'CONFLICT'],
     ['a move onto the root', move('/file', '/', overwrite), 'CONFLICT'],
@@ -62,11 +67,23 @@ const rows: readonly Row[] = [
   ]),
 ]
 
+/** For backends that move files only. */
+const rowsOfFolderMoves: readonly Row[] = [
+  ['a move of a folder', move('/folder', '/x', false), 'CONFLICT'],
+  ['a move of a folder onto a file', move('/folder', '/file', true), 'CONFLICT'],
+  ['a move of a file onto a folder', move('/file', '/folder', true), 'CONFLICT'],
+]
+
 export function codeChecks(check: BackendCheck): void {
   check('each situation has its code, also if two apply', async (backend) => {
     await put(backend, '/file', '12345')
     await put(backend, '/folder/inner', 'kept')
-    for (const [what, attempt, code] of rows) await assertFails(attempt(backend), [code], what)
+    const possible = [
+      ...rows,
+      ...(movesFiles(backend) ? rowsOfMoves : []),
+      ...(movesFiles(backend) && !movesFolders(backend) ? rowsOfFolderMoves : []),
+    ]
+    for (const [what, attempt, code] of possible) await assertFails(attempt(backend), [code], what)
     assert.deepEqual(await names(backend, '/'), ['file', 'folder'], 'what was refused left nothing')
     assert.equal(await text(backend, '/file'), '12345')
     assert.equal(await text(backend, '/folder/inner'), 'kept')

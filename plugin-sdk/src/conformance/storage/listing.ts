@@ -3,7 +3,7 @@ import { assertFails } from '../failures.ts'
 import { assertEntry, assertListed, entries, names, put, text } from './assertions.ts'
 import { pattern, stream } from './bytes.ts'
 import { oddNames, unorderedNames } from './odd-names.ts'
-import type { StorageCheck } from './subject.ts'
+import { movesFiles, movesFolders, type StorageCheck } from './subject.ts'
 
 export function listingChecks(check: StorageCheck): void {
   check('the root exists from the start, and is empty', async (storage) => {
@@ -71,18 +71,18 @@ export function listingChecks(check: StorageCheck): void {
       assert.equal(await text(storage, `/odd/${name}/${name}`), name)
     }
     for (const name of oddNames) {
-      await storage.move(`/odd/${name}/${name}`, `/moved/${name}`)
+      if (movesFiles(storage)) await storage.move(`/odd/${name}/${name}`, `/moved/${name}`)
       await storage.remove(`/odd/${name}`)
     }
     assert.deepEqual(await names(storage, '/odd'), [])
-    assert.deepEqual(await names(storage, '/moved'), [...oddNames].sort())
+    if (movesFiles(storage)) assert.deepEqual(await names(storage, '/moved'), [...oddNames].sort())
   })
 
   check('folders can be nested 64 levels deep', async (storage) => {
-    const deep = `/${Array.from({ length: 64 }, (_, level) => `a-folder-of-level-${level}`).join('/')}`
+    const deep = `/${Array.from({ length: 64 }, (_, level) => `level-${level}`).join('/')}`
     await put(storage, `${deep}/file`, 'deep')
     assert.deepEqual(await names(storage, deep), ['file'])
-    await storage.remove('/a-folder-of-level-0')
+    await storage.remove('/level-0')
     assert.deepEqual(await names(storage, '/'), [])
   })
 
@@ -101,13 +101,14 @@ export function listingChecks(check: StorageCheck): void {
         break
       }
       assert.deepEqual(await names(storage, '/large'), expected.sort())
-      await storage.move('/large', '/moved')
-      assert.deepEqual(await names(storage, '/moved'), expected)
-      await storage.remove('/moved')
+      const folder = movesFolders(storage) ? '/moved' : '/large'
+      if (movesFolders(storage)) await storage.move('/large', folder)
+      assert.deepEqual(await names(storage, folder), expected)
+      await storage.remove(folder)
       assert.deepEqual(await names(storage, '/'), [])
-      await storage.makeDirectory('/moved')
+      await storage.makeDirectory(folder)
       assert.deepEqual(
-        await names(storage, '/moved'),
+        await names(storage, folder),
         [],
         'a folder that was removed does not come back with a part of it',
       )

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { assertFails } from '../failures.ts'
 import { assertAbsent, assertContent, names, put, text } from './assertions.ts'
 import { pattern, stream } from './bytes.ts'
-import type { StorageCheck } from './subject.ts'
+import { movesFiles, movesFolders, noFolderMoves, noMoves, type StorageCheck } from './subject.ts'
 
 export function movingChecks(check: StorageCheck): void {
-  check('a moved file is at its new path only', async (storage) => {
+  check('a moved file is at its new path only', async (storage, skip) => {
+    if (!movesFiles(storage)) return skip(noMoves)
     const bytes = pattern(3_000_000)
     await storage.write('/from/file', stream(bytes))
     await storage.move('/from/file', '/to/renamed')
@@ -15,7 +16,8 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/from'), [])
   })
 
-  check('a folder moves with its whole content, and nothing else', async (storage) => {
+  check('a folder moves with its whole content, and nothing else', async (storage, skip) => {
+    if (!movesFolders(storage)) return skip(noFolderMoves)
     for (const path of ['/from/a/b', '/from/c', '/from2/c', '/from.txt', '/from/%/_'])
       await put(storage, path, path)
     await storage.makeDirectory('/from/empty')
@@ -27,7 +29,8 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['from.txt', 'from2', 'to'])
   })
 
-  check('a folder can move to a name that begins with its own name', async (storage) => {
+  check('a folder can move to a name that begins with its own name', async (storage, skip) => {
+    if (!movesFolders(storage)) return skip(noFolderMoves)
     await put(storage, '/a/file', 'x')
     await storage.move('/a', '/ab')
     await storage.move('/ab', '/a')
@@ -35,7 +38,8 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['a'])
   })
 
-  check('a move replaces nothing without `overwrite`', async (storage) => {
+  check('a move replaces nothing without `overwrite`', async (storage, skip) => {
+    if (!movesFiles(storage)) return skip(noMoves)
     await put(storage, '/file', 'moved')
     await put(storage, '/other', 'kept')
     await put(storage, '/folder/inner', 'kept')
@@ -51,13 +55,19 @@ export function movingChecks(check: StorageCheck): void {
     assert.equal(await text(storage, '/folder/inner'), 'kept')
   })
 
-  check('a move with `overwrite` replaces files and folders whole', async (storage) => {
-    const overwrite = { overwrite: true }
+  check('a move with `overwrite` replaces a file', async (storage, skip) => {
+    if (!movesFiles(storage)) return skip(noMoves)
     await put(storage, '/file', 'from a file')
     await put(storage, '/other', 'replaced')
-    await storage.move('/file', '/other', overwrite)
+    await storage.move('/file', '/other', { overwrite: true })
     assert.equal(await text(storage, '/other'), 'from a file')
+    assert.deepEqual(await names(storage, '/'), ['other'])
+  })
 
+  check('a move with `overwrite` replaces files and folders whole', async (storage, skip) => {
+    if (!movesFolders(storage)) return skip(noFolderMoves)
+    const overwrite = { overwrite: true }
+    await put(storage, '/other', 'from a file')
     await put(storage, '/one/a', 'from a folder')
     await put(storage, '/two/b', 'replaced')
     await storage.move('/one', '/two', overwrite)
@@ -72,7 +82,8 @@ export function movingChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), ['two'])
   })
 
-  check('a missing path, the root, and a folder into itself cannot be moved', async (storage) => {
+  check('a missing path, the root, and a folder into itself cannot be moved', async (storage, skip) => {
+    if (!movesFiles(storage)) return skip(noMoves)
     await put(storage, '/folder/inner/file', 'kept')
     await put(storage, '/file', 'kept')
     await assertFails(storage.move('/none', '/x'), ['NOT_FOUND'], 'a missing file')

@@ -33,8 +33,14 @@ const otherCalls: readonly Call[] = [
   ['makeDirectory', (backend) => backend.makeDirectory('/new')],
   ['remove', (backend) => backend.remove('/folder/file')],
   ['remove of a folder', (backend) => backend.remove('/folder')],
-  ['move', (backend) => backend.move('/folder/file', '/moved')],
 ]
+
+/** The calls that not every backend has. */
+function ownCalls({ move, copy }: StorageBackend): readonly Call[] {
+  const moved: Call = ['move', async (backend) => backend.move?.('/folder/file', '/moved')]
+  const copied: Call = ['copy', async (backend) => backend.copy?.('/folder/file', '/copy')]
+  return [...(move ? [moved] : []), ...(copy ? [copied] : [])]
+}
 
 /** @param server null for a storage without a server, such as a disk of the node */
 export function outageChecks(check: BackendCheck, server: StorageServer | null): void {
@@ -46,15 +52,8 @@ export function outageChecks(check: BackendCheck, server: StorageServer | null):
       if (server === null) return skip('The storage has no server.')
       await put(backend, '/folder/file', 'kept')
       const goOn = await server.unreachable(backend)
-      const copy: Call = ['copy', async () => backend.copy?.('/folder/file', '/copy')]
       const probe: Call = ['probe', () => backend.probe(signal)]
-      for (const [name, call] of [
-        ...readings,
-        writing,
-        ...otherCalls,
-        probe,
-        ...(backend.copy ? [copy] : []),
-      ]) {
+      for (const [name, call] of [...readings, writing, ...otherCalls, ...ownCalls(backend), probe]) {
         const what = `${name} without a server`
         await assertFails(soon(call(backend, signal), `${what} has no end`), ['SERVICE_UNAVAILABLE'], what)
       }
@@ -106,7 +105,9 @@ export function outageChecks(check: BackendCheck, server: StorageServer | null):
     if (server === null) return skip('The storage has no server.')
     await put(backend, '/folder/file', 'kept')
     const goOn = await server.stall(backend)
-    const calls = [...readings, writing, ...otherCalls].map(([, call]) => call(backend, signal))
+    const calls = [...readings, writing, ...otherCalls, ...ownCalls(backend)].map(([, call]) =>
+      call(backend, signal),
+    )
     const ended = Promise.allSettled(calls)
     await setImmediate()
     await soon(backend.close(), 'the close waits for a silent server')

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { assertCode, assertFails } from '../failures.ts'
 import { assertContent, names, put, text } from './assertions.ts'
 import { stream } from './bytes.ts'
-import type { BackendCheck, StorageCheck, StorageView } from './subject.ts'
+import { type BackendCheck, movesFiles, noMoves, type StorageCheck, type StorageView } from './subject.ts'
 
-/** Tests of several changes of the same path at a time. */
-export function raceChecks(check: StorageCheck): void {
+/** Tests of several writes with conditions at a time. */
+export function writeRaceChecks(check: StorageCheck): void {
   check('of several writes with `ifAbsent`, exactly one succeeds', async (storage) => {
     for (let round = 0; round < 5; round += 1) {
       const path = `/race-${round}/file`
@@ -19,7 +19,10 @@ export function raceChecks(check: StorageCheck): void {
       await assertOneWins(storage, '/file', () => ({ ifRevision: revision }))
     }
   })
+}
 
+/** Tests of several other changes of the same path at a time. */
+export function raceChecks(check: StorageCheck): void {
   check('of several removals of one file, exactly one succeeds', async (storage) => {
     await put(storage, '/file', 'x')
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => storage.remove('/file')))
@@ -31,7 +34,8 @@ export function raceChecks(check: StorageCheck): void {
     }
   })
 
-  check('of several moves of one file, exactly one succeeds', async (storage) => {
+  check('of several moves of one file, exactly one succeeds', async (storage, skip) => {
+    if (!movesFiles(storage)) return skip(noMoves)
     await put(storage, '/file', 'x')
     const moves = Array.from({ length: 8 }, (_, index) => storage.move('/file', `/moved-${index}`))
     const outcomes = await Promise.allSettled(moves)
@@ -40,7 +44,8 @@ export function raceChecks(check: StorageCheck): void {
     assert.deepEqual(await names(storage, '/'), won)
   })
 
-  check('of several moves to one free path, exactly one succeeds', async (storage) => {
+  check('of several moves to one free path, exactly one succeeds', async (storage, skip) => {
+    if (!movesFiles(storage)) return skip(noMoves)
     for (let index = 0; index < 8; index += 1) await put(storage, `/file-${index}`, `${index}`)
     const moves = Array.from({ length: 8 }, (_, index) => storage.move(`/file-${index}`, '/to'))
     const outcomes = await Promise.allSettled(moves)

@@ -4,9 +4,8 @@ import type { StorageBackend, StorageSnapshot } from '../../contracts/storage.ts
 import { assertFails, assertFailsWith } from '../failures.ts'
 import { soon } from '../soon.ts'
 import { assertContent, isAbsent, names, put, text } from './assertions.ts'
-import { noAtomicFolders } from './atomic-folders.ts'
 import { pattern, stream } from './bytes.ts'
-import type { BackendCheck } from './subject.ts'
+import { type BackendCheck, movesFiles, movesFolders, noFolderMoves } from './subject.ts'
 
 const fileCount = 20
 const snapshotCount = 5
@@ -22,7 +21,8 @@ export function snapshotChecks(check: BackendCheck): void {
     await put(backend, '/overwritten', 'old')
     await put(backend, '/removed', 'old')
     const snapshot = await snapshotOf(backend)
-    await backend.move('/folder', '/moved')
+    const folder = movesFolders(backend) ? 'moved' : 'folder'
+    if (movesFolders(backend)) await backend.move('/folder', `/${folder}`)
     await put(backend, '/overwritten', 'new')
     await put(backend, '/added', 'new')
     await backend.remove('/removed')
@@ -32,7 +32,7 @@ export function snapshotChecks(check: BackendCheck): void {
     assert.equal(await text(snapshot, '/removed'), 'old')
     await assertFails(snapshot.read('/added'), ['NOT_FOUND'], 'a later file')
     await snapshot.release()
-    assert.deepEqual(await names(backend, '/'), ['added', 'moved', 'overwritten'])
+    assert.deepEqual(await names(backend, '/'), ['added', folder, 'overwritten'])
   })
 
   check('a snapshot that is made while files are written shows one moment', async (backend, skip) => {
@@ -58,7 +58,7 @@ export function snapshotChecks(check: BackendCheck): void {
 
   check('a snapshot that is made while a folder is moved shows it once, and whole', async (backend, skip) => {
     if (backend.prepareSnapshot === undefined) return skip(noSnapshots)
-    if (!backend.supports.atomicFolders) return skip(noAtomicFolders)
+    if (!movesFolders(backend)) return skip(noFolderMoves)
     const inside = Array.from({ length: fileCount }, (_, index) => `${index}`.padStart(2, '0'))
     for (const name of inside) await put(backend, `/folder-at-0/${name}`, name)
     const moveRound = async (round: number) => {
@@ -128,7 +128,7 @@ function momentChecks(check: BackendCheck): void {
         put(backend, '/folder/added', 'new'),
         backend.makeDirectory('/made'),
         backend.remove('/removed'),
-        backend.move('/moved', '/to'),
+        ...(movesFiles(backend) ? [backend.move('/moved', '/to')] : []),
       ])
       changes.catch(() => {})
       for (let turn = 0; turn < 50; turn += 1) {
@@ -139,7 +139,8 @@ function momentChecks(check: BackendCheck): void {
       assert.ok(!announced, 'no `beforeCommit` is called during a halt')
     })
     await soon(changes, 'changes go on after a halt')
-    assert.deepEqual(await names(backend, '/'), ['folder', 'made', 'overwritten', 'to'])
+    const moved = movesFiles(backend) ? 'to' : 'moved'
+    assert.deepEqual(await names(backend, '/'), ['folder', 'made', 'overwritten', moved].sort())
     assert.deepEqual(await names(snapshot, '/'), before)
     assert.equal(await text(snapshot, '/overwritten'), 'old')
     await snapshot.release()
@@ -191,18 +192,19 @@ function momentChecks(check: BackendCheck): void {
       await soon(put(backend, '/folder/overwritten', 'new'), 'changes go on after `prepareSnapshot`')
       await put(backend, '/folder/added', 'new')
       await backend.remove('/folder/removed')
-      await backend.move('/moved', '/to')
+      const folder = movesFolders(backend) ? 'to' : 'moved'
+      if (movesFolders(backend)) await backend.move('/moved', `/${folder}`)
       const halted = await prepared.halt()
       const snapshot = await halted.fix()
       await halted[Symbol.asyncDispose]()
       await put(backend, '/folder/later', 'later')
-      assert.deepEqual(await names(snapshot, '/'), ['folder', 'to'])
+      assert.deepEqual(await names(snapshot, '/'), ['folder', folder])
       assert.deepEqual(await names(snapshot, '/folder'), ['added', 'overwritten'])
       assert.equal(await text(snapshot, '/folder/overwritten'), 'new')
-      assert.equal(await text(snapshot, '/to/file'), 'old')
+      assert.equal(await text(snapshot, `/${folder}/file`), 'old')
       await assertFails(prepared.halt(), ['CONFLICT'], 'a second `halt`')
       await prepared.release()
-      assert.equal(await text(snapshot, '/to/file'), 'old', '`release` after `fix` does nothing')
+      assert.equal(await text(snapshot, `/${folder}/file`), 'old', '`release` after `fix` does nothing')
       await snapshot.release()
     },
   )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { StorageBackend } from '../../contracts/storage.ts'
 import { isAbsent } from './assertions.ts'
+import type { Moving } from './subject.ts'
 
 /**
  * Moves the file or folder at `/step-0` on and on, and checks that a reader sees it at exactly one of the two paths.
@@ -9,7 +10,7 @@ import { isAbsent } from './assertions.ts'
  * @param onArrival checks it as soon as a reader sees it at its destination
  */
 export async function checkWatchedMoves(
-  backend: StorageBackend,
+  backend: Moving<StorageBackend>,
   what: 'file' | 'folder',
   onArrival: (path: string) => Promise<void> = async () => {},
 ): Promise<void> {

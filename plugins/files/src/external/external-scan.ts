@@ -306,10 +306,9 @@ export class ExternalScan {
       if (changes === null) await this.#restart()
       else if (last === undefined) return
       else {
-        const { backend } = mounts.locate(this.#userUuid, this.#mount)
         const own = changes.filter(({ path }) => mounts.pointOf(path as UserPath) === this.#mount)
         this.#expectHints(own)
-        const unknown = this.#tree.apply(own, last.seq, backend.supports.atomicMove === true)
+        const unknown = this.#tree.apply(own, last.seq)
         if (!this.#tree.isComplete) for (const path of unknown) this.#left.add(path as UserPath)
       }
     }

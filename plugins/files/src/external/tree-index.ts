@@ -139,7 +139,6 @@ export class Tree {
   readonly #deleteBelow: StatementSync
   readonly #move: StatementSync
   readonly #moveBelow: StatementSync
-  readonly #forgetRevisions: StatementSync
   readonly #advance: StatementSync
   #epoch: string
   #seq: number
@@ -171,9 +170,6 @@ export class Tree {
     )
     this.#moveBelow = connection.prepare(
       `UPDATE entries SET folder = :destination || substr(folder, length(:path) + 1) WHERE ${below}`,
-    )
-    this.#forgetRevisions = connection.prepare(
-      `UPDATE entries SET revision = NULL, listed = NULL WHERE ${below}`,
     )
     this.#advance = connection.prepare('UPDATE trees SET epoch = ?, seq = ?, complete = ? WHERE id = ?')
   }
@@ -243,25 +239,23 @@ export class Tree {
    * Applies changes of the journal in their order.
    *
    * @param through the number of the last change, which may be one of another storage
-   * @param keepsRevisions whether a move keeps the revisions of files
    * @returns the destinations of moves whose source is not here
    */
-  apply(changes: readonly FileChange[], through: number, keepsRevisions: boolean): string[] {
+  apply(changes: readonly FileChange[], through: number): string[] {
     const unknown: string[] = []
     inTransaction(this.#connection, () => {
       for (const { op, path, source, revision } of changes) {
         if (op === 'write') this.#replace(path, { type: 'file', revision: revision ?? null })
         else if (op === 'mkdir') this.#add(path, { type: 'directory', revision: null })
         else if (op === 'delete') this.#remove(path)
-        else if (source !== undefined && !this.#moveEntry(source, path, revision ?? null, keepsRevisions))
-          unknown.push(path)
+        else if (source !== undefined && !this.#moveEntry(source, path, revision ?? null)) unknown.push(path)
       }
       this.#moveTo(this.#epoch, through, this.#isComplete)
     })
     return unknown
   }
 
-  #moveEntry(source: string, path: string, revision: string | null, keepsRevisions: boolean): boolean {
+  #moveEntry(source: string, path: string, revision: string | null): boolean {
     const entry = this.get(source)
     this.#remove(path)
     if (entry === null) {
@@ -272,12 +266,11 @@ export class Tree {
     const [from, to] = [splitPath(source), splitPath(path)]
     this.#move.run(to.folder, to.name, this.#id, from.folder, from.name)
     if (entry.type === 'file') {
-      const now = revision ?? (keepsRevisions ? entry.revision : null)
+      const now = revision ?? entry.revision
       if (now !== entry.revision) this.#add(path, { type: 'file', revision: now })
       return true
     }
     this.#moveBelow.run({ tree: this.#id, path: source, destination: path })
-    if (!keepsRevisions) this.#forgetRevisions.run({ tree: this.#id, path })
     return true
   }
 

@@ -15,7 +15,6 @@ export class ChangeStatements {
   readonly #discard: StatementSync
   readonly #insertStaged: StatementSync
   readonly #deleteStaged: StatementSync
-  readonly #forgetRevisions: StatementSync
   readonly #showDeletion: StatementSync
   readonly #showStaged: StatementSync
   readonly #dropStaged: StatementSync
@@ -42,7 +41,6 @@ export class ChangeStatements {
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
     this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
     this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
-    this.#forgetRevisions = connection.prepare(`UPDATE changes SET revision = NULL WHERE ${staged}`)
     this.#showDeletion = connection.prepare(
       `INSERT INTO changes (user, pending, op, path, by, at) VALUES (?, 0, 'delete', ?, ?, ?)`,
     )
@@ -72,8 +70,6 @@ export class ChangeStatements {
   begin(intent: ChangeIntent): number {
     const { userUuid, op, path, source, size, revision, by, created, staging } = intent
     if (staging === 'begin') this.#insertStaged.run(userUuid, path)
-    if (source !== undefined && intent.changesRevisions)
-      this.#forgetRevisions.run({ user: userUuid, path: source })
     const { lastInsertRowid } = this.#insert.run(
       userUuid,
       op,

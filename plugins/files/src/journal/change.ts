@@ -31,8 +31,6 @@ export interface ChangeIntent {
   /** When the file that this change replaces was created: the new file keeps this date. Needs `revision`. */
   readonly created?: Date
   readonly staging?: StagingStep
-  /** Whether a `move` gives files other revisions. */
-  readonly changesRevisions?: boolean
 }
 
 /** An intent with its number in the journal. Its outcome is still open. */

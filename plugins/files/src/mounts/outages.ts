@@ -98,15 +98,20 @@ export class Outages {
       return { ...options, beforeCommit: step }
     }
 
-    const { copy, watch } = backend
+    const { move, copy, watch } = backend
     return {
+      ...(move !== undefined && {
+        move: (source, destination, options) => watched(move.call(backend, source, destination, options)),
+      }),
       ...(copy !== undefined && {
         copy: (source, destination, options) =>
           watched(copy.call(backend, source, destination, withForeignErrors(options ?? {}))),
       }),
-      supports: backend.supports,
+      get supports() {
+        return backend.supports
+      },
       probe: (signal) => watched(backend.probe(signal)),
-      stat: (path) => watched(backend.stat(path)),
+      stat: (path, options) => watched(backend.stat(path, options)),
       list: (path, options) => watchedItems(backend.list(path, options)),
       async read(path, options) {
         const { entry, content } = await watched(backend.read(path, options))
@@ -114,9 +119,8 @@ export class Outages {
       },
       write: (path, content, options) =>
         watched(backend.write(path, content, withForeignErrors(options ?? {}))),
-      makeDirectory: (path) => watched(backend.makeDirectory(path)),
+      makeDirectory: (path, options) => watched(backend.makeDirectory(path, options)),
       remove: (path, options) => watched(backend.remove(path, options)),
-      move: (source, destination, options) => watched(backend.move(source, destination, options)),
       ...(watch !== undefined && {
         watch: (listener: (path: string) => void, signal: AbortSignal) =>
           watched(watch.call(backend, listener, signal)),

@@ -38,7 +38,7 @@ async function moveLocked(scope: Scope, transfer: Transfer, options: FileMoveOpt
     if (entry.type === 'directory') await checkPathLengths(scope, source, destination, entry, options.signal)
     await makeRoom(scope, transfer, by)
     await moveInOneStep(scope, source, destination, entry, { ...options, known: { source: entry } })
-  } else if (isWithinMount && scope.locate(source).backend.supports.atomicMove) {
+  } else if (isWithinMount && scope.locate(source).backend.move !== undefined) {
     await moveFileByFile(scope, transfer, options)
   } else {
     await copyAndRemove(scope, transfer, options)

@@ -41,11 +41,11 @@ export function stagingPathFor(destination: UserPath, activity: 'moving' | 'copy
 
 /** Whether the storage of a path moves such an entry in one step. */
 export function movesInOneStep(scope: Scope, path: UserPath, { type }: StorageEntry): boolean {
-  const { atomicFolders, atomicMove } = scope.locate(path).backend.supports
-  return atomicFolders === true || (atomicMove === true && type === 'file')
+  const { move, supports } = scope.locate(path).backend
+  return move !== undefined && (type === 'file' || supports.atomicFolders === true)
 }
 
-/** Moves within a mount, in one step of its storage. */
+/** Moves within a mount, in one step of its storage. See {@link movesInOneStep}. */
 export async function moveInOneStep(
   scope: Scope,
   source: UserPath,
@@ -58,20 +58,22 @@ export async function moveInOneStep(
     known,
   }: FileMoveOptions & Pick<ChangeIntent, 'staging'> & Pick<StorageMoveOptions, 'known'>,
 ): Promise<void> {
-  const from = scope.locate(source)
+  const { backend, backendPath } = scope.locate(source)
   const to = scope.locate(destination)
-  const { atomicMove } = from.backend.supports
   const intent: ChangeIntent = {
     userUuid: scope.userUuid,
     op: 'move',
     path: destination,
     source,
-    changesRevisions: !atomicMove,
-    ...definedOnly({ by, staging, revision: type === 'file' && atomicMove ? revision : undefined }),
+    ...definedOnly({ by, staging, revision: type === 'file' ? revision : undefined }),
   }
   await forChange(destination, () =>
     scope.recorder.record(intent, () =>
-      from.backend.move(from.backendPath, to.backendPath, definedOnly({ overwrite, known })),
+      (backend as Required<typeof backend>).move(
+        backendPath,
+        to.backendPath,
+        definedOnly({ overwrite, known }),
+      ),
     ),
   )
 }

@@ -203,7 +203,6 @@ t.test('too many entries are refused before the archive begins', async (t) => {
         write: never,
         makeDirectory: never,
         remove: never,
-        move: never,
         stat: async () => folder,
         async *list(path) {
           if (/\/\d{6}$/.test(path)) return

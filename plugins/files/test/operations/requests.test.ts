@@ -106,7 +106,7 @@ t.test('if listings tell no revisions, only the requests that need them ask for 
 })
 
 t.test('a folder that is moved file by file is recorded with revisions that no listing told', async (t) => {
-  const counting = countingBackend({ atomicMove: true }, { listsRevisions: false })
+  const counting = countingBackend({}, { listsRevisions: false, moves: true })
   const services = captureServices()
   const plugins = [counting.plugin, services.plugin]
   const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins })

@@ -51,7 +51,7 @@ const facts = (changes: readonly FileChange[]) =>
 
 t.test('a folder moves file by file, and each file keeps its revision', async (t) => {
   const { ada, send, agreedTree, changesAfter, head } = await createObjectNode(t, {
-    atomicMove: true,
+    moves: true,
     copies: true,
   })
   for (const path of ['/docs/a', '/docs/inner/b']) await put(ada, path, path)
@@ -77,7 +77,7 @@ t.test('a folder moves file by file, and each file keeps its revision', async (t
 t.test('a storage that moves nothing copies, then removes, also a single file', async (t) => {
   for (const copies of [true, false]) {
     const { ada, store, files, send, agreedTree, changesAfter, head, text } = await createObjectNode(t, {
-      atomicMove: false,
+      moves: false,
       copies,
     })
     const modified = new Date('2001-02-03T04:05:06.000Z')
@@ -120,8 +120,8 @@ t.test('a storage that moves nothing copies, then removes, also a single file', 
 })
 
 t.test('replacing a folder removes all of it first, and deleting one records each entry', async (t) => {
-  for (const atomicMove of [true, false]) {
-    const node = await createObjectNode(t, { atomicMove, copies: false })
+  for (const moves of [true, false]) {
+    const node = await createObjectNode(t, { moves, copies: false })
     const { ada, send, agreedTree, changesAfter, head, text } = node
     for (const [call, source] of [
       ['move', '/docs'],
@@ -162,7 +162,7 @@ t.test('replacing a folder removes all of it first, and deleting one records eac
 
 t.test('a move that the storage breaks off says so, and nothing is lost', async (t) => {
   const { ada, store, files, send, agreedTree, text } = await createObjectNode(t, {
-    atomicMove: true,
+    moves: true,
     copies: false,
   })
   const names = Array.from({ length: 40 }, (_, index) => `${index}`)
@@ -186,7 +186,7 @@ t.test('a move that the storage breaks off says so, and nothing is lost', async 
 
 t.test('a copy that fails or is aborted is removed, whatever was copied', async (t) => {
   const { ada, store, files, send, agreedTree } = await createObjectNode(t, {
-    atomicMove: false,
+    moves: false,
     copies: false,
   })
   for (const name of ['a', 'b', 'inner/c']) await put(ada, `/docs/${name}`, name)
@@ -208,7 +208,7 @@ t.test('a copy that fails or is aborted is removed, whatever was copied', async 
 })
 
 t.test('a file that changes while its storage copies it is not copied', async (t) => {
-  const { ada, store, disk, send } = await createObjectNode(t, { atomicMove: true, copies: true })
+  const { ada, store, disk, send } = await createObjectNode(t, { moves: true, copies: true })
   await put(ada, '/file', 'x')
   store.beforeCopy = () => writeFile(join(disk, 'file'), 'changed by another program')
   const { status, message } = await send('api/files/copy', { source: '/file', destination: '/copy' })
@@ -220,7 +220,7 @@ t.test('a file that changes while its storage copies it is not copied', async (t
 t.test(
   'entries that listings do not show stay at the source of a move, and go with a deleted folder',
   async (t) => {
-    const { ada, disk, send } = await createObjectNode(t, { atomicMove: true, copies: false })
+    const { ada, disk, send } = await createObjectNode(t, { moves: true, copies: false })
     await put(ada, '/docs/inner/a', 'a')
     await mkdir(join(disk, 'docs'), { recursive: true })
     await symlink('nowhere', join(disk, 'docs', 'inner', 'link'))

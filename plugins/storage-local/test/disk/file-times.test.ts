@@ -49,7 +49,7 @@ t.test(
     utimesSync(join(root, 'user/file'), new Date(0), new Date(0))
     const changed = await backend.stat('/user/file')
     t.not(changed.revision, revision)
-    await backend.move('/user', '/moved')
+    await backend.move?.('/user', '/moved')
     t.equal((await backend.stat('/moved/file')).revision, changed.revision)
   },
 )
@@ -114,7 +114,7 @@ t.test('without a lasting time of birth, times cannot be set, and revisions do n
     utimesSync(join(root, 'user/file'), new Date(0), new Date(0))
     const { revision } = await backend.stat('/user/file')
     t.equal(revision, await formerRevision(join(root, 'user/file')))
-    await backend.move('/user/file', '/user/moved')
+    await backend.move?.('/user/file', '/user/moved')
     t.equal((await backend.stat('/user/moved')).revision, revision)
   }
 })

@@ -1,0 +1,92 @@
+import { FairSlots, NodekeepError } from '@nodekeep/plugin-sdk'
+
+/** Bytes of a usual part. A server takes no part of less than 5 MiB but the last one. */
+const usualPartBytes = 8 * 1024 * 1024
+
+/** The most parts that an object may have. */
+const mostParts = 10_000
+
+/** Returns the bytes of each part of a content. @param size bytes, if known */
+export function partBytesFor(size = 0): number {
+  return Math.max(usualPartBytes, Math.ceil(size / mostParts))
+}
+
+/** A piece of a content. */
+interface Part {
+  /** Counted from 1. */
+  readonly number: number
+  readonly bytes: Uint8Array
+  /** Whether no bytes follow. */
+  readonly isLast: boolean
+  /** Lets another part take its memory. */
+  release(): void
+}
+
+/** The memory of the parts of all uploads. An upload waits for it, so slow clients do not grow the node. */
+export class PartMemory {
+  readonly #slots = new FairSlots({ most: 32, mostPerKey: 16 })
+
+  /**
+   * Waits for the memory of one part.
+   *
+   * @param user whose turn it is among those that wait
+   */
+  acquire(user: string): Promise<() => void> {
+    const acquired = Promise.withResolvers<() => void>()
+    void this.#slots.run(user, () => {
+      const held = Promise.withResolvers<void>()
+      acquired.resolve(held.resolve)
+      return held.promise
+    })
+    return acquired.promise
+  }
+}
+
+/**
+ * Cuts a content into parts. All but the last have `partBytes` bytes. An empty content is one empty part.
+ *
+ * @throws NodekeepError VALIDATION_ERROR if there are more parts than an object may have
+ */
+export async function* partsOf(
+  content: AsyncIterable<Uint8Array>,
+  partBytes: number,
+  acquire: () => Promise<() => void>,
+): AsyncGenerator<Part, void, undefined> {
+  let release: (() => void) | null = null
+  let number = 1
+  let pieces: Uint8Array[] = []
+  let size = 0
+  const part = (isLast: boolean): Part => {
+    const filled = { number, bytes: Buffer.concat(pieces, size), isLast, release: release ?? (() => {}) }
+    release = null
+    number += 1
+    pieces = []
+    size = 0
+    return filled
+  }
+  try {
+    release = await acquire()
+    for await (const chunk of content) {
+      for (let rest = chunk; rest.length > 0; ) {
+        // A full part is not the last one: more bytes are here.
+        if (size === partBytes) {
+          if (number === mostParts) throw tooLarge(mostParts * partBytes)
+          yield part(false)
+          release = await acquire()
+        }
+        const piece = rest.subarray(0, partBytes - size)
+        pieces.push(piece)
+        size += piece.length
+        rest = rest.subarray(piece.length)
+      }
+    }
+    yield part(true)
+  } finally {
+    release?.()
+  }
+}
+
+function tooLarge(bytes: number): NodekeepError {
+  const message = `Without a known size, this storage takes up to ${bytes / 2 ** 20} MiB. Send the file with its size.`
+  return new NodekeepError('VALIDATION_ERROR', message)
+}

@@ -1,0 +1,65 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Log } from '@nodekeep/plugin-sdk'
+import type { Bucket } from './bucket.ts'
+import { remedyFor } from './server/failures.ts'
+
+/** Time between two probes, in milliseconds. A server may be updated. */
+const probeEveryMs = 7 * 24 * 60 * 60_000
+/** The longest time of a probe, in milliseconds. */
+const probeMs = 5 * 60_000
+/** Time after which a failed probe is tried again, in milliseconds. */
+const retryMs = 60_000
+
+/** Probes a bucket when the node serves, and every week, and tells the log what the server does not keep. */
+export class Upkeep {
+  readonly #bucket: Bucket
+  readonly #log: Pick<Log, 'info' | 'warn'>
+  readonly #end = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  /** The last line, so that it is not repeated. */
+  #told = ''
+
+  constructor(bucket: Bucket, log: Pick<Log, 'info' | 'warn'>) {
+    this.#bucket = bucket
+    this.#log = log
+  }
+
+  begin(): void {
+    this.#running = this.#run()
+  }
+
+  async end(): Promise<void> {
+    this.#end.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      const waitMs = await this.#probe(signal)
+      await setTimeout(waitMs, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  /** @returns the milliseconds until the next probe */
+  async #probe(signal: AbortSignal): Promise<number> {
+    try {
+      const { findings } = await this.#bucket.probe(AbortSignal.any([signal, AbortSignal.timeout(probeMs)]))
+      const missing = findings.filter(({ isKept }) => !isKept)
+      for (const { promise, otherwise, isNeeded } of missing)
+        this.#tell(isNeeded ? 'warn' : 'info', `The S3 server does not keep this: ${promise} ${otherwise}`)
+      return probeEveryMs
+    } catch (error) {
+      if (signal.aborted) return 0
+      const remedy = remedyFor(error, this.#bucket.name) ?? 'The node tries again every minute.'
+      this.#tell('warn', `The S3 server of the files cannot be used now. ${remedy}`, error)
+      return retryMs
+    }
+  }
+
+  #tell(level: 'info' | 'warn', line: string, err?: unknown): void {
+    if (this.#told === line) return
+    this.#told = line
+    this.#log[level]({ bucket: this.#bucket.name, ...(err !== undefined && { err }) }, line)
+  }
+}
