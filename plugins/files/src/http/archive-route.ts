@@ -2,9 +2,7 @@ import { finished, Readable } from 'node:stream'
 import {
   type FileEntry,
   type FileListEntry,
-  type FileReading,
   type FilesService,
-  isNodekeepError,
   NodekeepError,
   nameOf,
   parentOf,
@@ -16,6 +14,8 @@ import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { outermost } from '../paths/user-path.ts'
+import { isGone } from './gone.ts'
+import { readAhead } from './read-ahead.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
 
@@ -28,7 +28,7 @@ const mostPaths = 10_000
 /** Bytes of a body that names a selection: 800 for each path. In a form, a letter outside of ASCII takes 6 bytes or more. */
 const mostBodyBytes = 8 * 1024 * 1024
 
-/** Archives of one user at a time. One whose client does not read it holds about 1 MB of memory. */
+/** Archives of one user at a time. One whose client does not read it holds about 2 MB of memory. */
 const mostAtOnce = 8
 
 const form = 'application/x-www-form-urlencoded'
@@ -139,7 +139,10 @@ async function send(reply: FastifyReply, files: UserFiles, selection: Selection)
     'cross-origin-resource-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
   })
-  return reply.send(Readable.from(zipOf(files, selection), { objectMode: false }) as never) as never
+  const end = new AbortController()
+  // The end of the stream would wait for the files that are being read.
+  finished(reply.raw, () => end.abort())
+  return reply.send(Readable.from(zipOf(files, selection, end), { objectMode: false }) as never) as never
 }
 
 /**
@@ -183,10 +186,17 @@ async function checkCount(files: UserFiles, { entries }: Selection): Promise<voi
   }
 }
 
-/** The bytes of an archive. Its files are not compressed: photos, videos and documents already are. */
-async function* zipOf(files: UserFiles, selection: Selection): AsyncGenerator<Uint8Array, void, undefined> {
-  const end = new AbortController()
-  const entries = zipEntries(files, selection, end.signal)
+/**
+ * The bytes of an archive. Its files are not compressed: photos, videos and documents already are.
+ *
+ * @param end ends the archive, and everything that is read for it
+ */
+async function* zipOf(
+  files: UserFiles,
+  selection: Selection,
+  end: AbortController,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const entries = zipEntries(files, selection, end)
   const reader = makeZip(entries).getReader()
   try {
     for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value
@@ -197,17 +207,14 @@ async function* zipOf(files: UserFiles, selection: Selection): AsyncGenerator<Ui
   }
 }
 
-async function* zipEntries(files: UserFiles, { base, entries }: Selection, signal: AbortSignal) {
-  for await (const { path, type, modified } of allEntries(files, entries)) {
+async function* zipEntries(files: UserFiles, { base, entries }: Selection, end: AbortController) {
+  for await (const [{ path, modified }, reading] of readAhead(files, allEntries(files, entries), end)) {
     const name = path.slice(base === '/' ? 1 : base.length + 1)
-    if (type === 'directory') {
-      yield { name: `${name}/`, lastModified: zipTime(modified) }
-      continue
+    if (reading === null) yield { name: `${name}/`, lastModified: zipTime(modified) }
+    else {
+      const { size, modified: lastModified } = reading.entry
+      yield { name, lastModified: zipTime(lastModified), size, input: reading.content }
     }
-    const reading = await files.read(path, { signal }).catch(nullIfGone)
-    if (reading === null) continue
-    const { size, modified: lastModified } = reading.entry
-    yield { name, lastModified: zipTime(lastModified), size, input: reading.content }
   }
 }
 
@@ -251,14 +258,4 @@ async function* entriesBelow(
       if (path === folder || !isGone(error)) throw error
     }
   }
-}
-
-/** The file may be deleted between its listing and its reading. */
-function nullIfGone(error: unknown): FileReading | null {
-  if (isGone(error)) return null
-  throw error
-}
-
-function isGone(error: unknown): boolean {
-  return isNodekeepError(error) && error.code === 'NOT_FOUND'
 }

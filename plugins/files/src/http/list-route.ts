@@ -2,11 +2,11 @@ import {
   concurrently,
   type FileListEntry,
   type FilesService,
-  isNodekeepError,
   NodekeepError,
   type RoutesApp,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
+import { nullIfGone } from './gone.ts'
 import { userFilesOf } from './request.ts'
 import { folderPage, listQuery } from './schemas.ts'
 
@@ -55,11 +55,6 @@ async function withRevisions(files: UserFiles, listed: readonly FileListEntry[])
     const now = found.get(entry)
     return now === null ? [] : [now ?? entry]
   })
-}
-
-function nullIfGone(error: unknown): null {
-  if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
-  throw error
 }
 
 /** The last name of a page as clients get it. They cannot rely on its form. */

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
+import { unzipSync } from 'fflate'
 import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
-import { countingBackend } from '../fixtures/counting-backend.ts'
+import { type CountingBackend, countingBackend } from '../fixtures/counting-backend.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
 for (const listsRevisions of [true, false]) {
@@ -126,3 +127,119 @@ t.test('a folder that is moved file by file is recorded with revisions that no l
   ])
   t.strictSame([await revisionOf('/moved/a'), await revisionOf('/moved/b')], revisions)
 })
+
+t.test('an archive reads eight small files at a time, in their order', async (t) => {
+  const counting = countingBackend({}, { listsRevisions: false })
+  const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins: [counting.plugin] })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const held = holdReads(counting)
+
+  t.test('a folder of 100 takes the time of 13 requests', async (t) => {
+    const texts = Array.from({ length: 100 }, (_, index) => [`many/${100 + index}`, `text ${index}`] as const)
+    await Promise.all(texts.map(([path, text]) => put(ada, `/${path}`, text)))
+    const counts = counting.count(async () => {
+      const answer = get(ada, 'api/files/archive', '/many').then((answer) => answer.arrayBuffer())
+      let rounds = 0
+      for (let left = texts.length; left > 0; left -= 8, rounds += 1)
+        for (const { go } of await held.until(Math.min(8, left))) go()
+      t.equal(rounds, 13)
+      const entries = Object.entries(unzipSync(new Uint8Array(await answer)))
+      t.strictSame(
+        entries.map(([name, bytes]) => [name, Buffer.from(bytes).toString()]),
+        [['many/', ''], ...texts],
+      )
+    })
+    t.strictSame(await counts, { stat: 1, list: 2, read: 100, all: 103 })
+    t.ok(held.most <= 8 && counting.openReadings <= 8, `${held.most} and ${counting.openReadings}`)
+  })
+
+  t.test('a large file is opened at its turn, and small ones after it are read meanwhile', async (t) => {
+    const sizes = { a: 10, b: 600_000, c: 300_000, d: 300_000, e: 10 }
+    for (const [name, size] of Object.entries(sizes))
+      await put(ada, `/mixed/${name}`, Buffer.alloc(size, name))
+    const answer = get(ada, 'api/files/archive', '/mixed').then((answer) => answer.arrayBuffer())
+    const opened: string[][] = []
+    for (const count of [1, 2, 2]) {
+      const reads = await held.until(count)
+      opened.push(reads.map(({ name }) => name))
+      for (const { go } of reads) go()
+    }
+    t.strictSame(opened, [['a'], ['b', 'c'], ['d', 'e']])
+    const found = unzipSync(new Uint8Array(await answer))
+    for (const [name, size] of Object.entries(sizes))
+      t.ok(Buffer.alloc(size, name).equals(found[`mixed/${name}`] ?? Buffer.alloc(0)), name)
+  })
+
+  t.test('the readings end when the client leaves, and when a file fails', async (t) => {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => put(ada, `/left/${100 + index}`, 'x')))
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const answer = get(ada, 'api/files/archive', '/left', { signal }).catch(() => null)
+    const reads = await held.until(8)
+    leaving.abort()
+    await Promise.all(reads.map(({ ended }) => ended))
+    await answer
+    t.equal(held.waiting, 0)
+
+    const broken = get(ada, 'api/files/archive', '/left').then((answer) => answer.arrayBuffer())
+    const [first, ...others] = await held.until(8)
+    first?.fail()
+    await t.rejects(broken)
+    await Promise.all(others.map(({ ended }) => ended))
+    t.equal(held.waiting, 0, 'no further file is opened')
+  })
+  t.end()
+})
+
+/** Holds each reading up until the test lets it go on or fail, or its signal aborts. */
+function holdReads(counting: CountingBackend) {
+  interface Held {
+    readonly name: string
+    go(): void
+    fail(): void
+    /** Resolves when the signal of the call aborts. */
+    readonly ended: Promise<void>
+  }
+  const waiting = new Set<Held>()
+  let arrived = Promise.withResolvers<void>()
+  const reads = {
+    /** The most that waited at a time. */
+    most: 0,
+    get waiting() {
+      return waiting.size
+    },
+    /** Waits until a number of readings wait. */
+    async until(count: number): Promise<Held[]> {
+      while (waiting.size < count) await arrived.promise
+      return [...waiting]
+    },
+  }
+  counting.beforeRead = async (name, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const held: Held = {
+      name,
+      go() {
+        waiting.delete(held)
+        resolve()
+      },
+      fail() {
+        waiting.delete(held)
+        reject(new Error('The store fails.'))
+      },
+      ended: ended.promise,
+    }
+    signal.addEventListener('abort', () => {
+      waiting.delete(held)
+      ended.resolve()
+      reject(signal.reason)
+    })
+    waiting.add(held)
+    reads.most = Math.max(reads.most, waiting.size)
+    arrived.resolve()
+    arrived = Promise.withResolvers()
+    await promise
+  }
+  return reads
+}
