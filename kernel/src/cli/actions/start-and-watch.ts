@@ -1,14 +1,12 @@
 import { resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type NodeSources, restartOnChange } from '@nodekeep/plugin-sdk/restart-on-change'
+import { type NodeSources, restartOnChange } from '@nodekeep/plugin-sdk/node-process'
 import type { Configuration } from '../../configuration/configuration.ts'
 import { findInstalledPlugins, findPluginFolders } from '../../plugins/installed-plugins.ts'
 import { namedFolder } from '../../plugins/locate-plugin.ts'
+import { nodeProgram } from '../../system/node-program.ts'
 import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
 import { printLines } from '../common/print-lines.ts'
 import { readConfiguration } from '../common/read-configuration.ts'
-
-const program = fileURLToPath(new URL('../../../bin/nodekeep.js', import.meta.url))
 
 /**
  * `nodekeep start --watch`. Watches the files of the configuration, and the plugins that somebody may be working on: those that the
@@ -17,7 +15,7 @@ const program = fileURLToPath(new URL('../../../bin/nodekeep.js', import.meta.ur
 export function startAndWatch(options: ConfigurationOptions): Promise<never> {
   let former: Omit<NodeSources, 'files'> = { plugins: new Map(), data: [] }
   return restartOnChange({
-    program,
+    program: nodeProgram,
     args: ['start', '--watched', ...argumentsOf(options)],
     async readSources() {
       const files = new Set<string>()

@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
-import { ChildNode } from './supervision/child-node.ts'
-import { listenForStop } from './supervision/stop-signals.ts'
-import { watchFolder } from './watch-folder.ts'
+import { ChildNode } from '../supervision/child-node.ts'
+import { listenForStop } from '../supervision/stop-signals.ts'
+import { watchFolder } from '../watch-folder.ts'
 
 /** Milliseconds without a change after which writing counts as done. An editor or a compiler writes several files. */
 const settledMs = 200
