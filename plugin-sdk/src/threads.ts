@@ -21,6 +21,14 @@ export interface ThreadOptions<Order, Message> extends Pick<WorkerOptions, 'reso
   readonly execArgv?: string[]
 }
 
+/**
+ * Options of a thread that runs as long as the node. V8 makes the young generation of a small heap smaller from the start (MEMORY.md,
+ * "Lasting threads").
+ */
+export const lastingThread: Pick<WorkerOptions, 'resourceLimits'> = {
+  resourceLimits: { maxOldGenerationSizeMb: 1024 },
+}
+
 /** Messages of {@link answerInThread}. */
 type FromThread<Message, Answer> = { readonly message: Message } | { readonly answer: Answer }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { Package } from './packages.ts'
-import type { Declaration, SourceProgram } from './program.ts'
+import { type Declaration, everyName, type SourceProgram } from './program.ts'
 
 /** Exports of the SDK that nothing in this repository uses, each with the reason why authors need it. */
 const forAuthors: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const tokenMakers = ['defineService', 'defineRegistry']
 /**
  * Checks that each export of the SDK has a consumer. A service or a registry has one outside of the package that provides it.
  * Anything else is used by a plugin, by an example or in the document for authors, or it is a type that such an export
- * names. The kernel is a consumer of sub-paths only, and tests are consumers of conformance suites only.
+ * names. An `import()` takes all names. The kernel is a consumer of sub-paths only, and tests are consumers of conformance suites only.
  *
  * @returns one line for each export without a consumer
  */
@@ -45,7 +45,9 @@ function checkEntry(
   const isUsed = (name: string) =>
     documented.has(name) ||
     Object.hasOwn(forAuthors, name) ||
-    [...(users.get(name) ?? [])].some(({ kind }) => kind !== 'kernel' || path !== '.')
+    [name, everyName]
+      .flatMap((one) => [...(users.get(one) ?? [])])
+      .some(({ kind }) => kind !== 'kernel' || path !== '.')
   const used = withNamedTypes(declarations, [...declarations.keys()].filter(isUsed))
   return [...declarations].flatMap(([name, { names }]) => {
     if (!used.has(name))

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { url as inspectorUrl } from 'node:inspector'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '@nodekeep/plugin-sdk'
-import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
+import { lastingThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { LogFormat, LogLevel } from '../log/levels.ts'
 import { currentWork } from './fault-context.ts'
 
@@ -71,7 +71,7 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
   beat.unref()
   const file = moduleBeside(import.meta.url, 'event-loop-watch-thread')
   const workerData: WatchSettings = { beats, stopping, event, effect, log: logSettings }
-  const thread = new Worker(file, { workerData, name: 'watch of the event loop' })
+  const thread = new Worker(file, { ...lastingThread, workerData, name: 'watch of the event loop' })
   thread.on('error', (err) => log.warn({ err }, 'The event loop is no longer watched.'))
   thread.unref()
   return {

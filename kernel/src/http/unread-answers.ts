@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { addressGroup, collectHeap } from '@nodekeep/plugin-sdk'
+import { addressGroup } from '@nodekeep/plugin-sdk'
 
 /** With fewer connections, their answers cannot take much memory together. */
 const manyConnections = 32
@@ -11,9 +11,6 @@ const maxUnsentBytes = 32 * 1024 * 1024
 const fewUnsentBytes = 128 * 1024
 
 const sweepMs = 250
-
-/** Sweeps after most clients have left. Their requests end a little later than their connections. */
-const quietSweeps = 4
 
 /** A socket of the port, or of a connection that a plugin handed over. */
 type ClientSocket = Duplex & { readonly bytesWritten?: number; readonly remoteAddress?: string }
@@ -29,17 +26,11 @@ interface Progress {
  * Bounds what many clients that do not read their answers cost. An answer that is ready, such as a list, waits in memory until its client
  * has read it, for up to the time limit of a silent connection. Beyond a limit for all of them, connections of the client for whom most
  * waits are closed: those that have made no progress for the longest time. So nobody can close the connections of others.
- *
- * When most of the clients have left, the whole heap is collected once: V8 does not collect the heap of a process that has become idle, so
- * their memory would stay (MEMORY.md, "Unread answers").
  */
 export class UnreadAnswers {
   readonly #connections: ReadonlyMap<ClientSocket, unknown>
   readonly #progress = new WeakMap<Duplex, Progress>()
   #sweep: NodeJS.Timeout | null = null
-  /** The number of connections at the last collection, or the largest one since then. */
-  #largest = 0
-  #quiet = 0
 
   constructor(connections: ReadonlyMap<ClientSocket, unknown>) {
     this.#connections = connections
@@ -53,14 +44,7 @@ export class UnreadAnswers {
 
   #look(): void {
     this.#closeStalled()
-    const { size } = this.#connections
-    this.#largest = Math.max(this.#largest, size)
-    this.#quiet = size > this.#largest / 2 ? 0 : this.#quiet + 1
-    if (this.#quiet < quietSweeps) return
-    collectHeap('major')
-    this.#quiet = 0
-    this.#largest = size
-    if (size >= manyConnections || this.#sweep === null) return
+    if (this.#connections.size >= manyConnections || this.#sweep === null) return
     clearInterval(this.#sweep)
     this.#sweep = null
   }

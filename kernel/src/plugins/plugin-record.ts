@@ -27,6 +27,17 @@ export type PluginState = 'disabled' | 'blocked' | 'active' | 'degraded' | 'fail
 /** Called for each fault of a plugin. */
 export type OnFault = (record: { readonly id: string }, thrown: unknown, kind: FaultKind) => void
 
+/** Returns the sentence about a plugin that affects all others, or ends the program. */
+export function faultSentence(
+  plugin: string,
+  thrown: unknown,
+  kind: 'exit' | 'change',
+  program: string,
+): string {
+  const fault = kind === 'exit' ? `ends the ${program}:` : 'affects all others.'
+  return `The plugin "${plugin}" ${fault} ${messageOf(thrown)}`
+}
+
 /** One plugin of the node, under the id that the configuration gives it. */
 export class PluginRecord implements FaultOwner {
   readonly entry: PluginEntry

@@ -1,4 +1,4 @@
-import { HealthChecks, type Log, messageOf, type NodeInfo, type Plugin } from '@nodekeep/plugin-sdk'
+import { HealthChecks, type Log, type NodeInfo, type Plugin } from '@nodekeep/plugin-sdk'
 import { tokenKey } from '@nodekeep/plugin-sdk/host'
 import type { Configuration } from '../configuration/configuration.ts'
 import { ConfigurationError } from '../configuration/error.ts'
@@ -11,7 +11,7 @@ import { PluginFailure } from './failure.ts'
 import { readGenerations } from './generation.ts'
 import { loadPlugins } from './load-plugins.ts'
 import { logImpaired, type PluginHost } from './plugin-host.ts'
-import type { OnFault, PluginRecords } from './plugin-record.ts'
+import { faultSentence, type OnFault, type PluginRecords } from './plugin-record.ts'
 import { readSwitchedOff } from './plugin-switch.ts'
 import type { ServiceWiring } from './service-wiring.ts'
 
@@ -77,9 +77,8 @@ export async function letPluginsServe({
 /** Logs the faults of plugins. */
 function faultLog(log: Log): OnFault {
   return ({ id: plugin }, err, kind) => {
-    if (kind === 'exit') log.fatal({ plugin, err }, `The plugin "${plugin}" ends the node: ${messageOf(err)}`)
-    else if (kind === 'change')
-      log.warn({ plugin }, `The plugin "${plugin}" affects all others. ${messageOf(err)}`)
+    if (kind === 'exit') log.fatal({ plugin, err }, faultSentence(plugin, err, kind, 'node'))
+    else if (kind === 'change') log.warn({ plugin }, faultSentence(plugin, err, kind, 'node'))
     else if (err === undefined || err === null)
       log.error({ plugin }, `An error was left unhandled: ${err} was thrown instead of an error.`)
     else log.error({ plugin, err }, 'An error was left unhandled.')

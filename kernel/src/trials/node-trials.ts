@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import {
   invalid,
   type NodeFolder,
@@ -11,6 +9,7 @@ import {
 import { planRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { findPluginFolders } from '../plugins/installed-plugins.ts'
+import { nodeProgram } from '../system/node-program.ts'
 
 /** Starts nodes on trial, with the configuration of the running node. */
 export class KernelTrials implements NodeTrials {
@@ -44,24 +43,8 @@ export class KernelTrials implements NodeTrials {
 
   async #start(sources: unknown, signal: AbortSignal): Promise<TrialNode> {
     // It loads Node's HTTP client, which takes 4 MB of memory. Trials are rare.
-    const { startTrialProcess } = await import('./trial-process.ts')
-    if (process.platform === 'win32')
-      return startTrialProcess({
-        sources,
-        socket: `\\\\.\\pipe\\nodekeep-trial-${crypto.randomUUID()}`,
-        temporary: null,
-        signal,
-      })
-    // The path of a socket has at most 107 bytes, so it is not in the data folder.
-    const temporary = await mkdtemp(join(tmpdir(), 'nodekeep-trial-'))
-    try {
-      const trial = await startTrialProcess({ sources, socket: join(temporary, 's'), temporary, signal })
-      trial.exited.then(() => rm(temporary, { recursive: true, force: true }))
-      return trial
-    } catch (error) {
-      await rm(temporary, { recursive: true, force: true })
-      throw error
-    }
+    const { startTrialNode } = await import('@nodekeep/plugin-sdk/node-process')
+    return startTrialNode({ program: nodeProgram, sources, signal })
   }
 
   /** The values of the configuration that differ. */

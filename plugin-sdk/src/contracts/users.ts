@@ -1,13 +1,10 @@
 import { defineService } from '../service.ts'
 
-/** The pattern of a username, for schemas. It is plain, so that no name looks like another one. */
-export const usernamePattern = '^[a-z0-9][a-z0-9_-]{2,29}$'
-
 /** A person known to the node. */
 export interface User {
   /** A UUIDv4 that the node made. It names the user's data folder and never changes. */
   readonly uuid: string
-  /** Unique, of the form {@link usernamePattern}. At first it is a short form of the wallet address; the user may change it. */
+  /** Unique, of the form `usernamePattern`. At first it is a short form of the wallet address; the user may change it. */
   readonly username: string
   /** Wallet address in EIP-55 mixed case, `0x` and 40 hexadecimal digits. One wallet is one user. */
   readonly wallet: string

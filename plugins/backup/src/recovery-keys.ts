@@ -31,14 +31,16 @@ interface Reading {
  * Reads a backup with the recovery keys of a command, and shows the progress.
  *
  * @param label what the command does meanwhile
+ * @param given the keys, if the command has them already
  * @throws as {@link identitiesOf} and `read` do
  */
 export async function readWithKeys<T>(
   context: Pick<CommandContext, 'options' | 'output' | 'signal'>,
   label: string,
   read: (reading: Reading) => Promise<T>,
+  given?: readonly string[],
 ): Promise<T> {
-  const identities = await identitiesOf(context)
+  const identities = given ?? (await identitiesOf(context))
   const progress = context.output.progress(label)
   try {
     const onProgress = (share: number) => progress.update(share)

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { NodekeepError, webPagePolicy } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import mime from 'mime'
+import { lookup } from 'mime-types'
 
 /** A file in memory, as it is sent. */
 interface PageFile {
@@ -63,7 +63,7 @@ export class PageFiles {
     const known = this.#files.get(file)
     if (known?.version === version) return known
     const bytes = await readFile(file)
-    const type = mime.getType(file) ?? 'application/octet-stream'
+    const type = lookup(file) || 'application/octet-stream'
     const isText = /^text\/|javascript|json|xml|wasm/.test(type)
     const read = {
       version,

@@ -1,59 +1,57 @@
-import { fork } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { ChildNode, listenForStop } from '@nodekeep/plugin-sdk/supervision'
-import { exitCodes } from '../../node.ts'
+import { resolve, sep } from 'node:path'
+import { type NodeSources, restartOnChange } from '@nodekeep/plugin-sdk/node-process'
+import type { Configuration } from '../../configuration/configuration.ts'
+import { findInstalledPlugins, findPluginFolders } from '../../plugins/installed-plugins.ts'
+import { namedFolder } from '../../plugins/locate-plugin.ts'
+import { nodeProgram } from '../../system/node-program.ts'
 import { argumentsOf, type ConfigurationOptions } from '../common/configuration-options.ts'
 import { printLines } from '../common/print-lines.ts'
-import { SourceWatch } from './source-watch.ts'
-
-/** Requests of a node that starts again have this time to end, in milliseconds. */
-const patienceMs = 1000
-
-/** A node that has not ended after this time is killed, in milliseconds. A plugin in work may keep its event loop busy. */
-const graceMs = 10_000
-
-/** A node that ends with the command is killed after this time, in milliseconds. Its requests have the time of the configuration. */
-const stopMs = 60_000
-
-const command = fileURLToPath(new URL('../../../bin/nodekeep.js', import.meta.url))
+import { readConfiguration } from '../common/read-configuration.ts'
 
 /**
- * `nodekeep start --watch`: runs the node in a process of its own. When a source has changed, it stops the node and starts another one. A
- * node that has ended, such as one that cannot start, is started again at the next change.
+ * `nodekeep start --watch`. Watches the files of the configuration, and the plugins that somebody may be working on: those that the
+ * configuration names by `from`, and in a checkout those of the repository.
  */
-export async function startAndWatch(options: ConfigurationOptions): Promise<never> {
-  let node: ChildNode | null = null
-  const stopSignals = listenForStop(() => node?.kill())
-  const stopped = stopSignals.first.then(() => null)
-  const sources = new SourceWatch(options, tell)
-  for (;;) {
-    const changed = sources.nextChange()
-    await sources.follow()
-    node = startProcess(options)
-    let reason = await Promise.race([stopped, changed, node.ended])
-    if (typeof reason === 'object' && reason !== null && reason.code !== exitCodes.restart) {
-      tell('The node has ended. It starts again at the next change. Ctrl+C ends the command.')
-      reason = await Promise.race([stopped, changed])
-    }
-    if (reason === null) {
-      node.send({ nodekeep: 'stop', patienceMs: 0 })
-      await node.endsWithin(stopMs)
-      process.exit(exitCodes.stopped)
-    }
-    if (typeof reason === 'string') tell(`${reason} has changed. The node starts again.`)
-    node.send({ nodekeep: 'stop', patienceMs })
-    await node.endsWithin(patienceMs + graceMs)
-  }
-}
-
-function startProcess(options: ConfigurationOptions): ChildNode {
-  const child = fork(command, ['start', '--watched', ...argumentsOf(options)], {
-    // Two processes cannot wait for a debugger at one port.
-    execArgv: process.execArgv.filter((option) => !option.startsWith('--inspect')),
+export function startAndWatch(options: ConfigurationOptions): Promise<never> {
+  let former: Omit<NodeSources, 'files'> = { plugins: new Map(), data: [] }
+  return restartOnChange({
+    program: nodeProgram,
+    args: ['start', '--watched', ...argumentsOf(options)],
+    async readSources() {
+      const files = new Set<string>()
+      // A file that is made later is read by the next start.
+      if (options.config === undefined) files.add(resolve('nodekeep.json'))
+      const add = (file: string) => {
+        if (!isInstalled(file)) files.add(file)
+      }
+      try {
+        former = await pluginsOf(await readConfiguration(options, process, add))
+      } catch {
+        // The node itself tells what is wrong. The plugins stay those of before.
+      }
+      return { files, ...former }
+    },
+    tell: (line) => printLines([`nodekeep: ${line}`], process.stderr),
   })
-  return new ChildNode(child, () => {})
 }
 
-function tell(line: string): void {
-  printLines([`nodekeep: ${line}`], process.stderr)
+async function pluginsOf(configuration: Configuration): Promise<Omit<NodeSources, 'files'>> {
+  const plugins = new Map<string, boolean>()
+  // The folder of a package that cannot be read is watched, too.
+  for (const entry of configuration.plugins) {
+    const folder = namedFolder(entry)
+    if (entry.enabled && folder !== null) plugins.set(folder, false)
+  }
+  for (const { entry, manifest } of await findInstalledPlugins(configuration)) {
+    if (entry.from !== null || !isInstalled(manifest.folder)) {
+      plugins.set(manifest.folder, !/\.[cm]?ts$/.test(manifest.entry))
+    }
+  }
+  const folders = await findPluginFolders(configuration)
+  return { plugins, data: [configuration.kernel.data, ...folders.map(({ path }) => path)] }
+}
+
+/** Whether a file came with a package that somebody has installed. */
+function isInstalled(path: string): boolean {
+  return path.split(sep).includes('node_modules')
 }

@@ -1,4 +1,3 @@
-import { messageOf } from '@nodekeep/plugin-sdk'
 import type { TObject } from 'typebox'
 import { kernelServices } from '../../composition/compose.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
@@ -6,7 +5,7 @@ import { ConfigurationError } from '../../configuration/error.ts'
 import { stackOf } from '../../errors/error-text.ts'
 import { watchFaults } from '../../faults/fault-context.ts'
 import { loadPlugins } from '../../plugins/load-plugins.ts'
-import { type OnFault, PluginRecords } from '../../plugins/plugin-record.ts'
+import { faultSentence, type OnFault, PluginRecords } from '../../plugins/plugin-record.ts'
 import { readSwitchedOff } from '../../plugins/plugin-switch.ts'
 import { ServiceWiring } from '../../plugins/service-wiring.ts'
 import { withStoredState } from '../../state/stored-state.ts'
@@ -57,16 +56,13 @@ export async function inspect(options: ConfigurationOptions, process: CommandPro
 /** Without a word, a plugin could end the command while it is imported, and a check would not see what it leaves behind. */
 function faultReporter(process: CommandProcess): OnFault {
   return ({ id }, thrown, kind) => {
-    const begin = `nodekeep: The plugin "${id}"`
-    if (kind === 'change') {
-      process.stderr.write(`${begin} affects all others. ${messageOf(thrown)}\n`)
-      return
-    }
-    const fault =
-      kind === 'exit'
-        ? `ends the command: ${messageOf(thrown)}`
-        : 'left an error unhandled while it was imported.'
-    process.stderr.write(`${begin} ${fault}\n${stackOf(thrown)}\n`)
+    const sentence =
+      kind === 'exit' || kind === 'change'
+        ? faultSentence(id, thrown, kind, 'command')
+        : `The plugin "${id}" left an error unhandled while it was imported.`
+    process.stderr.write(`nodekeep: ${sentence}\n`)
+    if (kind === 'change') return
+    process.stderr.write(`${stackOf(thrown)}\n`)
     process.exitCode = 1
   }
 }

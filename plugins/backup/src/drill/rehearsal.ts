@@ -2,7 +2,7 @@ import { basename, join, resolve } from 'node:path'
 import type { CommandContext } from '@nodekeep/plugin-sdk'
 import { readJson, writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import { verifyArchive } from '../archive/read-archive.ts'
-import { identitiesOf } from '../recovery-keys.ts'
+import { identitiesOf, readWithKeys } from '../recovery-keys.ts'
 import { giveToNode } from '../restore/give-to-node.ts'
 import { BackupFolder } from '../stored/backup-folder.ts'
 
@@ -16,7 +16,7 @@ interface Rehearsal {
 
 /** `nodekeep backup rehearse`: asks for the recovery key, opens a backup with it, and reads the whole of it. */
 export async function rehearse(context: CommandContext): Promise<void> {
-  const { dataDir, nodeDataDir, output, signal } = context
+  const { dataDir, nodeDataDir, output } = context
   const file = await fileToOpen(context)
   const given = await identitiesOf(context)
   const asked = given.length > 0 ? null : await context.ask('Recovery key:')
@@ -24,31 +24,26 @@ export async function rehearse(context: CommandContext): Promise<void> {
     throw new Error('There is no terminal to enter the recovery key at. Give the file with it: --key FILE.')
   }
   const identities = asked === null ? given : [asked]
-  const progress = output.progress('opening')
-  try {
-    const { header, encrypted, entries } = await verifyArchive(file, {
-      identities,
-      signal,
-      onProgress: (share) => progress.update(share),
-    })
-    progress.end()
-    if (!encrypted) {
-      throw new Error(
-        `The archive ${basename(file)} is not encrypted: it opens without a key. Set backup.recipients.`,
-      )
-    }
-    const rehearsal: Rehearsal = { at: new Date().toISOString(), filename: basename(file) }
-    await writeJson(rehearsalFile(dataDir), rehearsal)
-    output.state({
-      result: 'The key opens the backup.',
-      backup: basename(file),
-      created: header.created,
-      entries,
-    })
-    await giveToNode(nodeDataDir, [dataDir])
-  } finally {
-    progress.end()
+  const { header, encrypted, entries } = await readWithKeys(
+    context,
+    'opening',
+    (reading) => verifyArchive(file, reading),
+    identities,
+  )
+  if (!encrypted) {
+    throw new Error(
+      `The archive ${basename(file)} is not encrypted: it opens without a key. Set backup.recipients.`,
+    )
   }
+  const rehearsal: Rehearsal = { at: new Date().toISOString(), filename: basename(file) }
+  await writeJson(rehearsalFile(dataDir), rehearsal)
+  output.state({
+    result: 'The key opens the backup.',
+    backup: basename(file),
+    created: header.created,
+    entries,
+  })
+  await giveToNode(nodeDataDir, [dataDir])
 }
 
 /** The file or the backup that the person names, otherwise the newest encrypted backup. */

@@ -14,6 +14,9 @@ export const pathQuery = Type.Object({ path })
 /** The bytes of a file, in the OpenAPI document. */
 export const fileBytes = { type: 'string', format: 'binary' }
 
+/** Bytes of a form besides its file: boundaries, headers of the parts, the path. */
+export const formOverhead = 128 * 1024
+
 /** The form of `POST /write`, in the OpenAPI document. */
 export const uploadForm = Type.Object({ path, file: Type.Unsafe<string>(fileBytes) })
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type FileEntry, type FileReading, isNodekeepError } from '@nodekeep/plugin-sdk'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply } from 'fastify'
-import mime from 'mime'
+import { lookup } from 'mime-types'
 
 /**
  * Contains a stored page that opens in a browser: no scripts, no frames, no forms, no loaded resources, and an origin
@@ -29,7 +29,7 @@ export function versionHeaders(file: FileReading['entry']): Record<string, strin
 
 /** The headers of an answer with the content of a file, except for its length. */
 export function fileHeaders(file: FileReading['entry']): Record<string, string> {
-  const type = mime.getType(file.path) ?? 'application/octet-stream'
+  const type = lookup(file.path) || 'application/octet-stream'
   return {
     ...versionHeaders(file),
     'accept-ranges': 'bytes',

@@ -4,10 +4,8 @@ import { Busboy, type BusboyFileStream, type BusboyHeaders, type BusboyInstance 
 import { invalid, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { fileTooLarge, limited } from '../operations/writing.ts'
 import { decodeUtf8 } from './request.ts'
+import { formOverhead } from './schemas.ts'
 import type { Spool } from './spool.ts'
-
-/** Bytes of a form besides its file: boundaries, headers of the parts, the path. */
-export const formOverhead = 128 * 1024
 
 /** Bytes of the part `path`. It is longer than the longest path, so that a longer path gets an error that says so. */
 const longestField = 16 * 1024

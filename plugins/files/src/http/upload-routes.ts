@@ -10,10 +10,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../operations/writing.ts'
 import { writeConditions } from './conditional-requests.ts'
 import { deviceOf, userFilesOf } from './request.ts'
-import { fileBytes, pathQuery, transferredPath, uploadForm, uploadHeaders } from './schemas.ts'
+import { fileBytes, formOverhead, pathQuery, transferredPath, uploadForm, uploadHeaders } from './schemas.ts'
 import { entityTag } from './send-file.ts'
 import type { Spool } from './spool.ts'
-import { formOverhead, receiveForm } from './upload-form.ts'
 
 export interface UploadRouteServices {
   readonly files: FilesService
@@ -48,6 +47,8 @@ export function uploadRoutes(app: RoutesApp, { files, spool, maxFileSize }: Uplo
       ],
     },
     async (request, reply) => {
+      // It loads the parser of forms, which not every node needs.
+      const { receiveForm } = await import('./upload-form.ts')
       const form = await receiveForm(request.raw, spool, maxFileSize)
       try {
         return await store(files, form.path, form.content, request, reply)

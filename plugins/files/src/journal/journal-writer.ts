@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
+import { lastingThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { FromWriter, NumberedRequest, WriteAnswer, WriteRequest, WriterSettings } from './protocol.ts'
 
 interface Call {
@@ -22,7 +22,7 @@ export class JournalWriter {
   /** @throws Error with one line for a person when the file cannot be opened */
   static async start(settings: WriterSettings): Promise<JournalWriter> {
     const file = moduleBeside(import.meta.url, 'writer-thread')
-    const thread = new Worker(file, { workerData: settings, name: 'journal of files' })
+    const thread = new Worker(file, { ...lastingThread, workerData: settings, name: 'journal of files' })
     const opened = await new Promise<FromWriter>((resolve, reject) => {
       thread.once('message', resolve)
       thread.once('error', reject)

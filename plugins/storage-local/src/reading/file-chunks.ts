@@ -12,7 +12,7 @@ const chunkSizes = [
   { maxReaders: 16, bytes: 256 * 1024 },
   { maxReaders: Number.POSITIVE_INFINITY, bytes: 64 * 1024 },
 ] as const
-const [{ bytes: largeChunkBytes }, , { bytes: smallChunkBytes }] = chunkSizes
+const [{ bytes: largeChunkBytes }] = chunkSizes
 
 let readers = 0
 
@@ -62,18 +62,8 @@ export async function* chunksOf(
   }
 
   function newBuffer(): Buffer {
-    if (free === undefined) return newBufferOf(chunkBytes)
-    return free.pop() ?? newBufferOf(largeChunkBytes)
+    return free?.pop() ?? Buffer.allocUnsafeSlow(free === undefined ? chunkBytes : largeChunkBytes)
   }
-}
-
-/**
- * Returns a buffer. The small chunks of many readers are mapped from the system, so that their memory goes back when they are collected
- * (MEMORY.md, "Unread answers"). For few readers, mapping would take a fifth more of the CPU time of a file of 200 kB.
- */
-function newBufferOf(bytes: number): Buffer {
-  if (bytes !== smallChunkBytes) return Buffer.allocUnsafeSlow(bytes)
-  return Buffer.from(new ArrayBuffer(bytes, { maxByteLength: bytes }), 0, bytes)
 }
 
 /** Reads all of an open file, in one piece. */

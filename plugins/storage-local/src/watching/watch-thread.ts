@@ -13,7 +13,7 @@ const { root, staging } = workerData as WatchSettings
 yieldToTheNode()
 await watchFolder({
   root,
-  except: staging,
+  except: (path) => path === staging,
   onChange: send,
   onUsedUp: (code) => send({ usedUp: code }),
   // The node ends the thread.

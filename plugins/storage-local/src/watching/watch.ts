@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
+import { lastingThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import { shownName } from '../folders/stored-names.ts'
 
 /** Milliseconds between two hints to scan everything: the system may lose events, and reports no changes of other machines. */
@@ -37,7 +37,7 @@ export async function watchRoot({ root, staging, listener, signal, onFailure }: 
   signal.throwIfAborted()
   const file = moduleBeside(import.meta.url, 'watch-thread')
   const workerData: WatchSettings = { root, staging }
-  const thread = new Worker(file, { workerData, name: 'watch of files' })
+  const thread = new Worker(file, { ...lastingThread, workerData, name: 'watch of files' })
   const lookEverywhere = () => listener(['/'])
   const begun = Promise.withResolvers<void>()
   let timer = setInterval(lookEverywhere, everywhereMs).unref()

@@ -1,26 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { messageOf } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { SupervisorDescription } from '@nodekeep/plugin-sdk/supervision'
 import type { PluginsOptions } from './plugins-options.ts'
 
 /** A plugin, of the output of `nodekeep plugins list --json` and `nodekeep config check --deep --json`. */
-export interface DescribedPlugin {
-  readonly id: string
-  readonly package: string | null
-  readonly configuredAt: string
-  readonly requires: readonly string[]
-  readonly optional: readonly string[]
-  readonly provides: readonly string[]
-  readonly contributes: readonly string[]
-  readonly routes: readonly {
-    readonly method: string
-    readonly path: string
-    readonly access: string
-    readonly publicReason: string | null
-    readonly scope: string | null
-  }[]
-}
+export type DescribedPlugin = NodeAnswers['GET /api/system/plugins']['plugins'][number]
 
 /** The output of `nodekeep config check --deep --json`. */
 interface Checked {

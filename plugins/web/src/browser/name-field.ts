@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { Field } from './field.ts'
 import { html } from './html.ts'
 import { texts } from './texts.ts'
+import { userNameOf } from './user-name.ts'
 
 interface NameFieldProps {
   readonly label?: string
@@ -13,7 +14,7 @@ interface NameFieldProps {
   readonly [attribute: string]: unknown
 }
 
-/** The field `username` of a form, for the name of a person. `userNameOf` makes a user name of what they type. */
+/** The field `username` of a form, for the name of a person. {@link typedName} reads it. */
 export function NameField({
   label = texts.account.newName,
   value = '',
@@ -30,4 +31,13 @@ export function NameField({
     maxlength="100"
     ...${further}
   />`
+}
+
+/** Returns the user name that somebody has typed into the field of a form, or the fault of what they typed. */
+export function typedName(form: EventTarget | null): {
+  readonly username: string | null
+  readonly fault: string
+} {
+  const username = userNameOf(String(new FormData(form as HTMLFormElement).get('username')))
+  return { username, fault: username === null ? texts.account.nameHint : '' }
 }

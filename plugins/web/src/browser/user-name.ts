@@ -1,5 +1,7 @@
-/** The form of a user name, as the routes of accounts and users take it. `texts.account.nameHint` tells it. */
-const form = /^[a-z0-9][a-z0-9_-]{2,29}$/
+import { usernamePattern } from '@nodekeep/plugin-sdk/user-name'
+
+/** `texts.account.nameHint` tells it. */
+const form = new RegExp(usernamePattern)
 
 /** Returns the user name for a name as people write it, such as "papa-bear" for "Papa Bear"; `null` if it has no such form. */
 export function userNameOf(typed: string): string | null {

@@ -25,7 +25,7 @@ export async function watchDisk({
 }: WatchDiskOptions): Promise<void> {
   await watchFolder({
     root,
-    except: own,
+    except: (path) => path === own,
     onChange: (paths) => onChange(paths.map((path) => `/${path.split(sep).join('/').normalize('NFC')}`)),
     onUsedUp: (code) => {
       onTrouble(

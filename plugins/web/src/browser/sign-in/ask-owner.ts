@@ -3,9 +3,8 @@ import type { VNode } from 'preact'
 import { AddressText } from '../address-text.ts'
 import { focusAtFirst } from '../focus.ts'
 import { html } from '../html.ts'
-import { NameField } from '../name-field.ts'
+import { NameField, typedName } from '../name-field.ts'
 import { texts } from '../texts.ts'
-import { userNameOf } from '../user-name.ts'
 import { faultOf } from './fault-of.ts'
 
 interface AskOwnerProps {
@@ -38,8 +37,8 @@ export function AskOwner({ address, name, send, signIn, onBack }: AskOwnerProps)
   }
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    const username = userNameOf(String(new FormData(event.target as HTMLFormElement).get('username')))
-    nameFault.value = username === null ? texts.account.nameHint : ''
+    const { username, fault } = typedName(event.target)
+    nameFault.value = fault
     if (username === null || send === null) return
     await run(async () => {
       await send(username)

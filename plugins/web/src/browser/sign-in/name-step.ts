@@ -1,10 +1,9 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../html.ts'
-import { NameField } from '../name-field.ts'
+import { NameField, typedName } from '../name-field.ts'
 import { reasonOf } from '../request.ts'
 import { texts } from '../texts.ts'
-import { userNameOf } from '../user-name.ts'
 
 interface NameStepProps {
   /** A name that was typed before. */
@@ -23,14 +22,12 @@ export function NameStep({ name, fault: before, onName, onSkip }: NameStepProps)
   const fault = useSignal(before)
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
-    const typed = String(new FormData(event.target as HTMLFormElement).get('username'))
-    const username = userNameOf(typed)
-    fault.value = ''
-    if (username === null) fault.value = texts.account.nameHint
-    else
-      await onName(username).catch((error: unknown) => {
-        fault.value = reasonOf(error)
-      })
+    const typed = typedName(event.target)
+    fault.value = typed.fault
+    if (typed.username === null) return
+    await onName(typed.username).catch((error: unknown) => {
+      fault.value = reasonOf(error)
+    })
   }
   return html`<form class="step" onSubmit=${submit}>
     <h1>${text.title}</h1>

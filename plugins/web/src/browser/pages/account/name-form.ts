@@ -2,10 +2,9 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
-import { NameField } from '../../name-field.ts'
+import { NameField, typedName } from '../../name-field.ts'
 import { reasonOf, request } from '../../request.ts'
 import { texts } from '../../texts.ts'
-import { userNameOf } from '../../user-name.ts'
 
 const text = texts.account
 
@@ -14,11 +13,11 @@ export function NameForm({ page, username }: { page: PageContext; username: Sign
   const fault = useSignal('')
   const rename = async (event: SubmitEvent) => {
     event.preventDefault()
-    const typed = userNameOf(String(new FormData(event.target as HTMLFormElement).get('username')))
-    fault.value = typed === null ? text.nameHint : ''
-    if (typed === null) return
+    const typed = typedName(event.target)
+    fault.value = typed.fault
+    if (typed.username === null) return
     try {
-      const { user } = await request(page, 'PATCH /api/account', { body: { username: typed } })
+      const { user } = await request(page, 'PATCH /api/account', { body: { username: typed.username } })
       username.value = user.username
       page.notice(text.renamed(user.username))
       await page.refresh()

@@ -4,9 +4,8 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { focusAtFirst } from '../../focus.ts'
 import { html } from '../../html.ts'
-import { NameField } from '../../name-field.ts'
+import { NameField, typedName } from '../../name-field.ts'
 import { texts } from '../../texts.ts'
-import { userNameOf } from '../../user-name.ts'
 import { sealKey } from './sealed-key.ts'
 import { storedKey, storeKey } from './stored-key.ts'
 
@@ -40,10 +39,10 @@ export function NewKeyForm({ imports, onStored, onCancel }: NewKeyFormProps): VN
       String(data.get(name) ?? ''),
     )
     const key = imports ? readKey(typed) : newKey()
-    const username = imports ? '' : userNameOf(String(data.get('username')))
-    nameFault.value = username === null ? texts.account.nameHint : ''
+    const named = imports ? { username: '', fault: '' } : typedName(event.target)
+    nameFault.value = named.fault
     fault.value = faultOf(key, password, repeated)
-    if (key === null || username === null || fault.value !== '') return
+    if (key === null || named.username === null || fault.value !== '') return
     isWorking.value = true
     try {
       const sealed = await sealKey(key, password)
@@ -54,7 +53,7 @@ export function NewKeyForm({ imports, onStored, onCancel }: NewKeyFormProps): VN
       fault.value = text.notStored
     }
     isWorking.value = false
-    if (fault.value === '') onStored(key, username)
+    if (fault.value === '') onStored(key, named.username)
   }
   const password = (label: string, name: string) => html`<label>
     ${label}

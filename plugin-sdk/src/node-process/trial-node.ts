@@ -1,22 +1,23 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { constants, setPriority } from 'node:os'
+import { constants, setPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import { fileURLToPath } from 'node:url'
-import type { TrialNode, TrialRequest } from '@nodekeep/plugin-sdk'
-import { type ChildEnd, ChildNode, type ToParent } from '@nodekeep/plugin-sdk/supervision'
+import type { TrialNode, TrialRequest } from '../contracts/trials.ts'
+import { type ChildEnd, ChildNode } from '../supervision/child-node.ts'
+import type { ToParent } from '../supervision/messages.ts'
 
 /** How a node on trial is started. */
-interface TrialProcessOptions {
-  /** The sources of its configuration. */
+export interface TrialNodeOptions {
+  /** The absolute path of the program of the node. */
+  readonly program: string
+  /** The sources of its configuration, which the node understands. */
   readonly sources: unknown
-  /** The path of its socket. */
-  readonly socket: string
-  /** A folder that the process removes at its end, in case that its parent is gone then. */
-  readonly temporary: string | null
+  /** Ends the node, also during its start. */
   readonly signal: AbortSignal
 }
 
@@ -26,12 +27,37 @@ const graceMs = 10_000
 /** Characters of standard error that are retained. */
 const errorsLength = 4096
 
-const command = fileURLToPath(new URL('../../bin/nodekeep.js', import.meta.url))
+/**
+ * Starts a node on trial in a process of its own, and waits until its API answers.
+ *
+ * @throws Error with one line if the node does not start; the signal's reason
+ */
+export async function startTrialNode(options: TrialNodeOptions): Promise<TrialNode> {
+  if (process.platform === 'win32')
+    return startProcess(options, `\\\\.\\pipe\\nodekeep-trial-${crypto.randomUUID()}`, null)
+  // The path of a socket has at most 107 bytes, so it is not in the data folder.
+  const temporary = await mkdtemp(join(tmpdir(), 'nodekeep-trial-'))
+  const remove = () => rm(temporary, { recursive: true, force: true })
+  try {
+    const trial = await startProcess(options, join(temporary, 's'), temporary)
+    trial.exited.then(remove)
+    return trial
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
 
-/** @throws Error with one line if the node does not start; the signal's reason */
-export async function startTrialProcess(options: TrialProcessOptions): Promise<TrialNode> {
-  const { sources, socket, temporary, signal } = options
-  const child = fork(command, ['start', '--trial', socket, '--configured-by-parent'], {
+/**
+ * @param socket the path of its socket
+ * @param temporary a folder that the process removes at its end, in case that its parent is gone then
+ */
+async function startProcess(
+  { program, sources, signal }: TrialNodeOptions,
+  socket: string,
+  temporary: string | null,
+): Promise<TrialNode> {
+  const child = fork(program, ['start', '--trial', socket, '--configured-by-parent'], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     // Two processes cannot wait for a debugger at one port.
     execArgv: process.execArgv.filter((option) => !option.startsWith('--inspect')),
