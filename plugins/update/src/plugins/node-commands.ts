@@ -72,7 +72,7 @@ export async function checkDeep(
   throw new Error(['The node does not start so. Nothing was changed.', ...all].join('\n  '))
 }
 
-/** What a command of this node prints as errors while it runs, and what ends it. */
+/** Hears what a command of this node prints as errors, and ends it. */
 interface Watch {
   readonly signal: AbortSignal
   readonly printed: (text: string) => void

@@ -34,6 +34,7 @@ export const texts = {
     health: {
       title: 'Health',
       ok: 'Everything works.',
+      warned: 'The node works, but this needs your attention:',
       degraded: 'Something needs your attention. Look at what is listed here, and at the plugins.',
       since: (time: string) => `The node has run for ${time}.`,
       checks: 'All checks',
@@ -167,7 +168,7 @@ export const texts = {
     restore: {
       title: (filename: string) => `Restore ${filename}?`,
       text: 'First, the node reads the whole backup and compares it with what is there now. Nothing changes yet.',
-      key: 'Recovery key (only for an encrypted backup)',
+      key: 'Recovery key',
       newIdentity:
         'Give the node a new identity. Choose this if the node of the backup still runs elsewhere.',
       compare: 'Compare',
