@@ -18,7 +18,8 @@ export const texts = {
     loading: 'Loading …',
     noPage: 'There is no page at this address. The plugin that it needs may be disabled.',
     noPages: 'This node has no pages for you.',
-    pageFailed: (title: string) => `The page "${title}" cannot be shown. Reload to try again.`,
+    pageFailed: (title: string) => `The page "${title}" cannot be shown.`,
+    reload: 'Reload',
     requestFailed: 'The node did not answer. Try again.',
     notRunning: (isOwner: boolean) =>
       isOwner
