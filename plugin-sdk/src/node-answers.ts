@@ -188,6 +188,10 @@ export interface NodeAnswers {
        * Those that are deleted after the next backup, as `backup.keep` says. Null if it is not set: then all stay.
        */
       deletedNext: string[] | null
+      /**
+       * Those that are encrypted. The node has no key for them: people give a recovery key.
+       */
+      encrypted: string[]
     }
     /**
      * The backups that are dated in the future, so they are kept and not counted. They were made while the clock was ahead, or it is behind now.

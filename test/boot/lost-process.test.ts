@@ -143,6 +143,7 @@ for (const launcher of [true, false]) {
 for (const [how, call, end] of [
   ['reallyExit', 'process.reallyExit(0)', { code: 1, signal: null }],
   ['abort', 'process.abort()', { signal: 'SIGABRT' }],
+  ['execve', "process.execve('/bin/true')", { code: 0, signal: null }],
   ['kill', "process.kill(process.pid, 'SIGKILL')", { signal: 'SIGKILL' }],
   ['terminate', "process.kill(process.pid, 'SIGTERM')", { code: 0, signal: null }],
 ] as const) {
@@ -156,3 +157,13 @@ for (const [how, call, end] of [
     ])
   })
 }
+
+test('a plugin that sends a signal to the group of the node is named', async (t) => {
+  const node = await start(t, 'exits')
+  // The node of a test leads no group, so the signal reaches nobody.
+  await fetch(new URL('/exits/killGroup', await node.ready))
+  t.match(await node.logged(isOfExits), {
+    plugin: 'exits',
+    msg: 'The plugin "exits" ends the node: process.kill(-process.pid, \'SIGTERM\') was called.',
+  })
+})

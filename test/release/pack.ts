@@ -23,7 +23,8 @@ export async function packWorkspaces(folder: string): Promise<Map<string, string
   try {
     await mkdir(folder, { recursive: true })
     for (const inner of ['', ...workspaces().map((entry) => entry.folder)]) await linkLibraries(inner, staged)
-    await Promise.all(workspaces().map((entry) => stage(entry, join(staged, entry.folder))))
+    // One after the other: after a failure, nothing writes into the folder that is removed.
+    for (const entry of workspaces()) await stage(entry, join(staged, entry.folder))
     await buildWorkspaces(staged)
     await pack(staged, folder)
     return tarballsIn(folder)

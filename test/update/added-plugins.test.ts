@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, watch, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -63,20 +63,27 @@ async function deployment(t: Test) {
     npm_config_registry: packages.url,
     npm_config_fetch_retries: '0',
   }
-  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-    new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
-      const all = ['--conditions=nodekeep-source', cli, ...args]
-      const options = { cwd: folder, env: { ...variables, ...env } }
-      execFile(process.execPath, all, options, (error, stdout, stderr) =>
-        resolve({ code: error?.code ?? 0, stdout, stderr }),
-      )
-    })
+  const start = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
+    const { promise: ended, resolve } = Promise.withResolvers<{
+      code: unknown
+      stdout: string
+      stderr: string
+    }>()
+    const all = ['--conditions=nodekeep-source', cli, ...args]
+    const options = { cwd: folder, env: { ...variables, ...env } }
+    const child = execFile(process.execPath, all, options, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    )
+    return { child, ended }
+  }
+  const run = (args: readonly string[], env?: NodeJS.ProcessEnv) => start(args, env).ended
   return {
     folder,
     file,
     packages,
     written,
     run,
+    start,
     configuration: () => readFile(file, 'utf8'),
     /** The plugin as a start of the node finds it. */
     async installed() {
@@ -141,6 +148,16 @@ t.test(
       export default definePlugin({ id: 'exits', setup() { process.exit(0) } })`
     await packages.publish(named('exits'), { 'index.js': exits })
     await packages.publish(named('files'), notesFiles)
+    const { nodekeep } = named('other')
+    for (const [name, wrong] of [
+      ['null', { nodekeep: { ...nodekeep, folders: null } }],
+      ['list', { nodekeep: { ...nodekeep, commands: { entry: 'index.js', list: [] } } }],
+      ['upper', { nodekeep: { ...nodekeep, id: 'Upper' } }],
+      ['git', { dependencies: { other: `git+file://${folder}` } }],
+      ['folder', { dependencies: { other: `file:${folder}` } }],
+      ['file', { dependencies: { other: `file:${join(folder, 'bundled.tgz')}` } }],
+    ] as const)
+      await packages.publish({ ...named('other'), name: `nodekeep-${name}`, ...wrong }, notesFiles)
     const bundled = { ...named('storage-local'), name: '@nodekeep/storage-local' }
     await writeFile(join(folder, 'bundled.tgz'), await packed(bundled, notesFiles))
     const cases: readonly (readonly [string[], RegExp | string])[] = [
@@ -155,7 +172,22 @@ t.test(
         ['nodekeep-exits', '--yes'],
         /The plugin "exits" ends the node: process\.exit\(0\) was called\..*exits\/index\.js:2/s,
       ],
-      [['nodekeep-pen', '--yes'], 'nodekeep-pen has no "nodekeep" field, so it is not a Nodekeep plugin.'],
+      [
+        ['nodekeep-pen', '--yes'],
+        'nodekeep-pen 1.0.0: package.json has no "nodekeep" field, so it is not a Nodekeep plugin.',
+      ],
+      [['nodekeep-null', '--yes'], 'nodekeep-null 1.0.0: package.json: "nodekeep.folders" must be an object'],
+      [
+        ['nodekeep-list', '--yes'],
+        'nodekeep-list 1.0.0: package.json: "nodekeep.commands.list" must be an object',
+      ],
+      [
+        ['nodekeep-upper', '--yes'],
+        'nodekeep-upper 1.0.0: package.json: "nodekeep.id" must be lower case words',
+      ],
+      [['nodekeep-git', '--yes'], 'Fetching packages of type "git" have been disabled'],
+      [['nodekeep-folder', '--yes'], 'Fetching packages of type "directory" have been disabled'],
+      [['nodekeep-file', '--yes'], 'Fetching non-root packages of type "file" have been disabled'],
       [['nodekeep-gone', '--yes'], /404 Not Found/],
       [['./folder', '--yes'], '"./folder" is neither a package of a registry nor a tarball (.tgz).'],
       [['nodekeep-files', '--yes'], 'The configuration has a plugin "files" already: @nodekeep/files ('],
@@ -186,6 +218,23 @@ t.test('a command about plugins does not disturb another one that runs', { timeo
     'Another command adds, removes or lists plugins now.',
   )
   t.match(await installed(), { version: '1.1.0', state: 'stopped' })
+})
+
+t.test('a trial that does not end can be interrupted, and nothing has changed', { timeout }, async (t) => {
+  const { run, start, packages, configuration, written, folder } = await deployment(t)
+  await packages.publish(notes('1.1.0'), {
+    'index.js':
+      "import { writeFileSync } from 'node:fs'; writeFileSync('loops', String(process.pid)); for (;;);",
+  })
+  const { child, ended } = start(['plugins', 'add', 'nodekeep-notes', '--yes'])
+  for await (const _ of watch(folder)) if (existsSync(join(folder, 'loops'))) break
+  child.kill('SIGINT')
+  t.match(await ended, { code: 1, stdout: /Trying the plugin/, stderr: /The trial start was interrupted\./ })
+  const pid = Number(await readFile(join(folder, 'loops'), 'utf8'))
+  t.throws(() => process.kill(pid, 0), { code: 'ESRCH' }, 'the trial has ended')
+  t.equal(await configuration(), written)
+  t.notOk(existsSync(join(folder, 'data')))
+  t.match(await run(['plugins', 'outdated']), { stdout: 'No plugin was added.' })
 })
 
 t.test('a package with other bytes than its registry tells is refused', { timeout }, async (t) => {

@@ -74,7 +74,8 @@ function focused(page: Page, property: string): Promise<unknown> {
   return page.evaluate(`document.activeElement.${property}`)
 }
 
-async function startNode(t: Test): Promise<TestNode> {
+/** @param recipients public keys to which backups are encrypted */
+async function startNode(t: Test, recipients: readonly string[] = []): Promise<TestNode> {
   const optional = { required: false }
   const node = await createTestNode({
     plugins: [
@@ -109,7 +110,7 @@ async function startNode(t: Test): Promise<TestNode> {
         'overlay-tunnel': optional,
         web: optional,
       },
-      backup: { drill: false, keep: { last: 1 } },
+      backup: { drill: false, keep: { last: 1 }, recipients },
     },
     folder,
   })
@@ -122,9 +123,10 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
   const owner = await node.signIn('owner')
   const { page, faults, open, agree, check } = await openNodePage(t, node, owner)
 
-  await t.test('health', async () => {
+  await t.test('health', async (t) => {
     await page.getByRole('heading', { name: 'Health', level: 2 }).waitFor()
     await page.getByText('There is no backup yet: what is lost now is lost for good.').waitFor()
+    t.equal(await page.getByText('Everything works.').count(), 0)
     await page.getByText('All checks').click()
     await page.getByRole('row').filter({ hasText: 'database' }).getByText('Works (connected)').waitFor()
     await check()
@@ -160,6 +162,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
 
   await t.test('a user is added, disabled, deleted and kept', async (t) => {
     await open('Users')
+    await page.getByRole('heading', { name: 'All users' }).waitFor()
     const wallet = page.getByLabel('Wallet address')
     await wallet.fill('nonsense')
     const name = page.getByLabel('Name (optional)')
@@ -223,6 +226,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it is now' })
     await button(page, `Find a file: ${name}`).click()
     await page.getByLabel('Name, or a part of it').fill('LETTER')
+    t.equal(await page.getByLabel('Recovery key').count(), 0)
     await agree('Find')
     await page.getByText('One was found.').waitFor()
     await check()
@@ -341,6 +345,29 @@ t.test(
     t.strictSame(faults, [])
   },
 )
+
+t.test('an encrypted backup asks for a recovery key', { skip: needsChromium }, async (t) => {
+  const recipient = 'age1h0nkuygruw4gz5fp0d03kelfagq5p956x8k79eq9pqdk2r7vzuvszrmwn5'
+  const identity = 'AGE-SECRET-KEY-1UPRKEXCP6RYVSHMCGXULUQ6Q8MD3MK60E524MDZF9AK9JFN9TY5SNURGGV'
+  const node = await startNode(t, [recipient])
+  const owner = await node.signIn('owner')
+  await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
+  const { page, open, agree } = await openNodePage(t, node, owner)
+  await open('Backups')
+  await button(page, 'Back up now').click()
+  const find = page.getByRole('button', { name: /^Find a file: / })
+  await find.click()
+  await page.getByLabel('Name, or a part of it').fill('letter')
+  await page.getByLabel('Recovery key').fill(identity)
+  await agree('Find')
+  await page.getByText('One was found.').waitFor()
+  await agree('Close')
+  await page.getByRole('button', { name: /^Restore: / }).click()
+  await page.getByLabel('Recovery key').fill(identity)
+  await agree('Compare')
+  await page.getByText('Everybody has to sign in again').waitFor()
+  await agree('Cancel')
+})
 
 t.test('a user sees own devices, and nothing of the owner', { skip: needsChromium }, async (t) => {
   const node = await startNode(t)

@@ -253,6 +253,30 @@ t.test(
   },
 )
 
+t.test(
+  'a page of which a part could not be loaded appears after a reload',
+  { skip: needsChromium },
+  async (t) => {
+    const files = { 'page.js': `import './part.js'\n${placeModule}`, 'part.js': '' }
+    const node = await createTestNode({
+      config: { plugins: { files: true, 'storage-local': true, web: true } },
+      plugins: [placePages(t.testdir(files))],
+      folder: import.meta.dirname,
+    })
+    t.teardown(() => node.stop())
+    if (browser === null) return
+    const { page, context } = await openSignedInTab(browser, node, await node.signIn())
+    await page.getByText('This folder is empty').waitFor()
+    await context.route('**/part.js', (route) => route.abort())
+    await page.getByRole('link', { name: 'note', exact: true }).click()
+    await page.getByRole('alert').getByText('The page "note" cannot be shown.').waitFor()
+    await context.unroute('**/part.js')
+    await page.getByRole('button', { name: 'Reload' }).click()
+    await page.getByRole('main', { name: 'note' }).getByRole('paragraph').waitFor()
+    t.equal(await page.getByRole('alert').count(), 0)
+  },
+)
+
 async function put(user: TestUser, path: string): Promise<void> {
   const answer = await user.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body: 'x' })
   t.ok(answer.ok)

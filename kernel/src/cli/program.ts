@@ -1,5 +1,6 @@
 import type { CommandContext } from '@nodekeep/plugin-sdk'
 import { Command, CommanderError } from 'commander'
+import type { readManifest } from '../plugins/plugin-manifest.ts'
 import { kernelVersion } from '../system/kernel-version.ts'
 import { suggest } from '../validation/suggestion.ts'
 import { completionCommand } from './commands/completion.ts'
@@ -15,7 +16,11 @@ import type { CommandProcess } from './common/command-process.ts'
 import { withConfigurationOptions } from './common/configuration-options.ts'
 
 /** The parts of a terminal that a command of another package uses. With `asJson`, its lists are JSON. */
-type MakeTerminal = (asJson: boolean) => Promise<Pick<CommandContext, 'output' | 'confirm'>>
+type MakeTerminal = (asJson: boolean) => Promise<
+  Pick<CommandContext, 'output' | 'confirm'> & {
+    readonly readManifest: typeof readManifest
+  }
+>
 
 /** Makes a command. If there is one with its name, its subcommands are added to that, with the options of the configuration. */
 type OtherCommand = (terminal: MakeTerminal) => Command
@@ -102,10 +107,12 @@ function addOther(program: Command, other: Command): void {
 function terminalOf(process: CommandProcess): MakeTerminal {
   return async (asJson) => {
     const { askOnTerminal, outputOnTerminal } = await import('./actions/command-terminal.ts')
+    const { readManifest } = await import('../plugins/plugin-manifest.ts')
     const { signal } = new AbortController()
     return {
       output: outputOnTerminal(asJson, process),
       confirm: (question) => askOnTerminal(question, signal, process),
+      readManifest,
     }
   }
 }

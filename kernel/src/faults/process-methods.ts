@@ -20,7 +20,7 @@ interface MethodWatchers {
  * @returns puts the methods back
  */
 export function watchProcessMethods({ ending, isPlugin }: MethodWatchers): () => void {
-  const { abort, kill, removeAllListeners } = process
+  const { abort, execve, kill, removeAllListeners } = process
   const { reallyExit } = process as unknown as { reallyExit(code?: number): never }
   const watched = {
     reallyExit(code?: number): never {
@@ -30,10 +30,17 @@ export function watchProcessMethods({ ending, isPlugin }: MethodWatchers): () =>
       ending('process.abort()', watched.abort)
       return abort.call(process)
     },
+    execve(...call: Parameters<NonNullable<typeof execve>>): never {
+      ending(`process.execve(${inspect(call[0])})`, watched.execve)
+      // It replaces the process. Node throws on Windows, and declares the method as optional.
+      return (execve as NonNullable<typeof execve>).apply(process, call)
+    },
     kill(pid: number, signal: string | number = 'SIGTERM'): true {
-      // The process 0 stands for the group of the caller. The signal 0 only asks whether a process is there.
-      if ((pid === process.pid || pid === 0) && signal !== 0)
-        ending(`process.kill(${pid === 0 ? 0 : 'process.pid'}, ${inspect(signal)})`, watched.kill)
+      // 0 stands for the group of the caller, a negative number for the group with that id. The signal 0 only asks whether a process is there.
+      if ([process.pid, -process.pid, 0].includes(pid) && signal !== 0) {
+        const target = pid === 0 ? '0' : pid < 0 ? '-process.pid' : 'process.pid'
+        ending(`process.kill(${target}, ${inspect(signal)})`, watched.kill)
+      }
       return kill.call(process, pid, signal)
     },
     removeAllListeners(event?: string | symbol): NodeJS.Process {

@@ -144,7 +144,8 @@ export class PluginHost {
       await record.run(() => phase(activation))
     } catch (error) {
       await this.takeDown(record)
-      await this.#fail(record, error)
+      // A stop ends hooks that still run.
+      if (!this.#stopping) await this.#fail(record, error)
     }
   }
 

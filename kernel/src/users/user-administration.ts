@@ -51,22 +51,23 @@ export class UserAdministration {
   }
 
   /**
-   * Adds a user, who may then sign in whatever `auth.admission` says. A wallet that has a user keeps that user.
+   * Adds a user, who may then sign in whatever `auth.admission` says. A wallet that has a user keeps that user, under its name.
    *
-   * @param username the name of the user; by default, a new user gets the beginning of the wallet
+   * @param username the name of a new user. Default: the beginning of the wallet
    */
   async add(address: string, username?: string): Promise<UserAccount> {
     const wallet = walletOf(address)
     if (username !== undefined) checkUsername(username)
     const { database, authenticator } = this.#services
     const added = await database.transaction((sql) => {
+      const isNew = findUser(sql, 'wallet', wallet) === null
       const { uuid, disabledAt } = ensureUser(sql, wallet)
       if (disabledAt !== null) {
         throw conflict(
           `The user of ${wallet} is disabled. "nodekeep user enable ${wallet}" admits the user again.`,
         )
       }
-      if (username !== undefined) rename(sql, uuid, username)
+      if (isNew && username !== undefined) rename(sql, uuid, username)
       sql.run('UPDATE users SET added_at = coalesce(added_at, ?) WHERE uuid = ?', Date.now(), uuid)
       return existing(sql, uuid)
     })

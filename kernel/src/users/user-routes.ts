@@ -28,7 +28,9 @@ const account = Type.Object({
 const addition = Type.Object(
   {
     wallet: Type.String({ description: '`0x` and 40 hexadecimal digits.' }),
-    username: Type.Optional(Type.String({ pattern: usernamePattern })),
+    username: Type.Optional(
+      Type.String({ pattern: usernamePattern, description: 'The name of a new user.' }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -73,7 +75,7 @@ export function userRoutes(
       config,
       schema: {
         operationId: 'addUser',
-        summary: 'Add a user, who may then sign in. A wallet that has a user keeps that user',
+        summary: 'Add a user, who may then sign in. A wallet that has a user keeps that user, under its name',
         tags,
         body: addition,
         response: { 200: Type.Object({ user: account }) },

@@ -1,6 +1,7 @@
 import { definePlugin, defineService, type Plugin } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { createTestNode } from '../../src/testing/create-test-node.ts'
+import { startSwitchNode } from './switch-node.ts'
 
 const Word = defineService<string>('word', 1)
 
@@ -76,4 +77,22 @@ test('onServing has the time limit of onStart', async (t) => {
   const config = { loader: { startTimeoutMs: 50 } }
   const slow = speaker(() => new Promise(() => {}))
   await t.rejects(createTestNode({ plugins: [slow], config }), /Its onServing took longer than 50 ms/)
+})
+
+test('a plugin that the stop of the node ends in onServing has stopped, not failed', async (t) => {
+  const begun = Promise.withResolvers<void>()
+  let times = 0
+  const slow = speaker(() => {
+    times += 1
+    if (times === 1) return
+    begun.resolve()
+    return new Promise(() => {})
+  })
+  const config = { plugins: { speaker: { required: false } } }
+  const { node, switchPlugin } = await startSwitchNode(t, [slow], { config })
+  await switchPlugin('speaker', 'disable')
+  const answer = switchPlugin('speaker', 'enable')
+  await begun.promise
+  await node.stop()
+  t.match(await (await answer).json(), { plugin: { state: 'stopped', reason: null } })
 })

@@ -161,6 +161,11 @@ test('the owner adds wallets, which may then sign in whatever the admission is',
     added,
     'again changes nothing',
   )
+  t.strictSame(
+    await account(await asOwner('POST', '/api/users', { wallet: ada, username: 'other' })),
+    added,
+    'a user who is there keeps the name',
+  )
 
   for (const body of [{}, { wallet: 'ada' }, { wallet: bob, username: 'B' }, { wallet: bob, owner: true }])
     await expectError(t, await asOwner('POST', '/api/users', body), 400, 'VALIDATION_ERROR')

@@ -231,6 +231,8 @@ t.test('the command line lists, admits and refuses', async (t) => {
   t.match((await run('admit', 'papa')).stderr, 'The username "papa" is taken.')
   t.equal((await run('admit', 'papa', '--username', 'opa')).code, 0)
   t.equal((await run('refuse', 'anna')).code, 0)
+  await ask(node, papa, 'grandpa')
+  t.match((await run('admit', 'grandpa', '--json')).stdout, '"name": "papa"', 'a user keeps the name')
   t.match((await run('refuse', 'anna')).stderr, 'There is no request of "anna".')
   t.match((await run('list')).stdout, 'Nobody asks for admission.')
   const { users } = (await (await owner.fetch('/api/users')).json()) as { users: { username: string }[] }

@@ -140,24 +140,30 @@ export default definePlugin({
         isRehearsed: isEncrypted ? async () => (await readRehearsal(dataDir)) !== null : null,
       }),
     )
-    const status = async () => ({
-      running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
-      last: backups.last,
-      next: schedule?.next?.toISOString() ?? null,
-      stored: totalOf(await folder.list(), keep, schedule?.next ?? new Date()),
-      ahead: await backups.ahead(),
-      targets: targets.states.map(({ completeAt, ...target }) => ({
-        ...target,
-        completeAt: completeAt?.toISOString() ?? null,
-      })),
-      drill: drills.last,
-      isDrilling: drills.isRunning,
-      reading: reads.share,
-      recipients: recipients.length,
-      rehearsed: (await readRehearsal(dataDir))?.at ?? null,
-      planned: await plannedRestore(restoreFolders),
-      previous: (await restoreFolders.previous()).map(({ backup, bytes }) => ({ backup, bytes })),
-    })
+    const status = async () => {
+      const stored = await folder.list()
+      return {
+        running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
+        last: backups.last,
+        next: schedule?.next?.toISOString() ?? null,
+        stored: {
+          ...totalOf(stored, keep, schedule?.next ?? new Date()),
+          encrypted: stored.filter(({ encrypted }) => encrypted).map(({ filename }) => filename),
+        },
+        ahead: await backups.ahead(),
+        targets: targets.states.map(({ completeAt, ...target }) => ({
+          ...target,
+          completeAt: completeAt?.toISOString() ?? null,
+        })),
+        drill: drills.last,
+        isDrilling: drills.isRunning,
+        reading: reads.share,
+        recipients: recipients.length,
+        rehearsed: (await readRehearsal(dataDir))?.at ?? null,
+        planned: await plannedRestore(restoreFolders),
+        previous: (await restoreFolders.previous()).map(({ backup, bytes }) => ({ backup, bytes })),
+      }
+    }
     context.routes(
       (app) => {
         backupRoutes(app, backups, folder, status)

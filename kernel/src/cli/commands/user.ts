@@ -29,7 +29,7 @@ function add(process: CommandProcess): Command {
   const command = new Command('add')
     .description('add a user, who may then sign in whatever "auth.admission" says')
     .argument('<wallet>', 'the wallet address of the user')
-    .option('--username <username>', 'the name of the user')
+    .option('--username <username>', 'the name of a new user')
     .option('--json', 'print JSON')
   return withConfigurationOptions(command).action(async (wallet: string, options: AddUserOptions) =>
     (await actions()).addUser(wallet, options, process),

@@ -34,6 +34,9 @@ export const backupStatus = Type.Object({
       description:
         'Those that are deleted after the next backup, as `backup.keep` says. Null if it is not set: then all stay.',
     }),
+    encrypted: Type.Array(Type.String(), {
+      description: 'Those that are encrypted. The node has no key for them: people give a recovery key.',
+    }),
   }),
   ahead: Type.Array(Type.String(), {
     description:

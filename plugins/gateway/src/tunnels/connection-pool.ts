@@ -4,11 +4,11 @@ import type { TLSSocket } from 'node:tls'
 interface ConnectionPoolOptions {
   /** Connections that wait for clients. */
   readonly spares: number
-  /** Milliseconds for which a client waits for a connection. */
+  /** Milliseconds in which the node must open a connection while clients wait. Then it counts as away. */
   readonly waitMs: number
 }
 
-/** Milliseconds after which connections that were asked for and did not come are asked for again. */
+/** Milliseconds without any connection after which those that were asked for are asked for again. */
 const askAgainMs = 3000
 
 /** The data connections of a node that have no client, and the clients that have no connection. */
@@ -21,6 +21,7 @@ export class ConnectionPool {
   /** Connections that the node was asked for and that have not come yet. */
   #asked = 0
   #askAgain: NodeJS.Timeout | undefined
+  #giveUp: NodeJS.Timeout | undefined
   #isClosed = false
 
   /** @param dial asks the node to open connections */
@@ -42,13 +43,15 @@ export class ConnectionPool {
       return
     }
     this.#asked -= 1
-    if (this.#asked === 0) clearTimeout(this.#askAgain)
     const [next] = this.#waiting
     if (next === undefined) this.giveBack(socket)
     else next(socket)
+    // The others are on their way. On a busy machine, hundreds of handshakes take long.
+    this.#stopTimers()
+    this.#startTimers()
   }
 
-  /** Returns a connection for a client, `null` if the client leaves or the node opens none in time. */
+  /** Returns a connection for a client, `null` if the client leaves or the node opens none for anybody in time. */
   async take(client: Socket): Promise<TLSSocket | null> {
     const [spare] = this.#spares
     if (spare !== undefined) {
@@ -60,16 +63,16 @@ export class ConnectionPool {
     const { promise, resolve } = Promise.withResolvers<TLSSocket | null>()
     const answer = (found: TLSSocket | null) => {
       this.#waiting.delete(answer)
+      if (this.#waiting.size === 0) this.#stopGivingUp()
       resolve(found)
     }
-    const giveUp = () => answer(null)
-    const timer = setTimeout(giveUp, this.#options.waitMs)
-    client.once('close', giveUp)
+    const leave = () => answer(null)
+    client.once('close', leave)
     this.#waiting.add(answer)
     this.#replenish()
+    this.#startTimers()
     const found = await promise
-    clearTimeout(timer)
-    client.off('close', giveUp)
+    client.off('close', leave)
     return found
   }
 
@@ -82,11 +85,15 @@ export class ConnectionPool {
   /** Closes the connections, and sends the clients away. */
   close(): void {
     this.#isClosed = true
-    clearTimeout(this.#askAgain)
+    this.#stopTimers()
     for (const [socket, release] of this.#spares) {
       release()
       socket.destroy()
     }
+    this.#sendAway()
+  }
+
+  #sendAway(): void {
     for (const answer of this.#waiting) answer(null)
   }
 
@@ -115,10 +122,33 @@ export class ConnectionPool {
     if (missing <= 0) return
     this.#asked += missing
     this.#dial(missing)
+    this.#startTimers()
+  }
+
+  /** Starts the timers that have something to wait for and do not run. */
+  #startTimers(): void {
+    if (this.#isClosed) return
+    if (this.#asked > 0)
+      this.#askAgain ??= setTimeout(() => {
+        this.#askAgain = undefined
+        this.#asked = 0
+        this.#replenish()
+      }, askAgainMs)
+    if (this.#waiting.size > 0)
+      this.#giveUp ??= setTimeout(() => {
+        this.#giveUp = undefined
+        this.#sendAway()
+      }, this.#options.waitMs)
+  }
+
+  #stopTimers(): void {
     clearTimeout(this.#askAgain)
-    this.#askAgain = setTimeout(() => {
-      this.#asked = 0
-      this.#replenish()
-    }, askAgainMs)
+    this.#askAgain = undefined
+    this.#stopGivingUp()
+  }
+
+  #stopGivingUp(): void {
+    clearTimeout(this.#giveUp)
+    this.#giveUp = undefined
   }
 }

@@ -1,12 +1,11 @@
 import { join, relative, resolve } from 'node:path'
+import { messageOf } from '@nodekeep/plugin-sdk'
 import { writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import { type AddedPlugin, AddedPlugins } from './added-plugins.ts'
 import { ConfigurationFile } from './configuration-file.ts'
 import { checkDeep, type DescribedPlugin, dataFolder, listPlugins } from './node-commands.ts'
 import { type InstalledPackage, installPackage, type NewPackage, newestOf } from './npm-packages.ts'
-import type { PluginsOptions, Terminal } from './plugins-options.ts'
-
-const idPattern = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+import type { PluginManifest, PluginsOptions, Terminal } from './plugins-options.ts'
 
 /**
  * `nodekeep plugins add`. No code of the package runs before the person has agreed. The configuration names the plugin only after the
@@ -23,15 +22,17 @@ export async function add(spec: string, options: PluginsOptions, terminal: Termi
     output.lines(`Fetching ${spec} …`)
     const installed = join(folder, 'installed')
     const fetched = await installPackage(spec, installed, join(folder, 'cache'))
-    const id = idOf(fetched)
+    const manifest = await manifestOf(fetched, terminal)
+    const { id } = manifest
     refuseOther(id, fetched, present, added)
-    output.lines('', ...manifestLines(id, fetched), '')
+    output.lines('', ...manifestLines(manifest, fetched), '')
     await agree('Start the node with it on trial, on an empty data folder?', options, terminal)
 
     const trial = join(folder, 'nodekeep.json')
     const plugins = { [id]: { from: fetched.folder, required: false } }
     await writeJson(trial, { extends: file.preset, plugins })
-    const { plugins: started, warnings } = await checkDeep({ data, config: trial }, id)
+    output.lines('Trying the plugin …')
+    const { plugins: started, warnings } = await checkDeep({ data, config: trial }, output, id)
     output.lines(
       'The trial start succeeded.',
       ...warnings.map((warning) => `Warning: ${warning}`),
@@ -56,7 +57,8 @@ export async function add(spec: string, options: PluginsOptions, terminal: Termi
  *
  * @throws Error with what prevents it; nothing has changed then
  */
-export async function remove(name: string, options: PluginsOptions, { output }: Terminal): Promise<void> {
+export async function remove(name: string, options: PluginsOptions, terminal: Terminal): Promise<void> {
+  const { output } = terminal
   const [data, present] = await Promise.all([dataFolder(options), listPlugins(options)])
   const added = new AddedPlugins(data)
   const file = fileOf(options)
@@ -67,11 +69,11 @@ export async function remove(name: string, options: PluginsOptions, { output }: 
     )
   const { id } = plugin
   const named = present.find((plugin) => plugin.id === id)
-  const section = typeof plugin.nodekeep.section === 'string' ? plugin.nodekeep.section : id
+  const { section } = await manifestOf(plugin, terminal).catch(() => ({ section: id }))
   await added.withNewFolder(async (folder) => {
     const trial = join(folder, 'nodekeep.json')
     await writeJson(trial, { extends: file.preset, plugins: { [id]: null } })
-    await checkDeep({ data, config: trial })
+    await checkDeep({ data, config: trial }, output)
     const changes = await file.without([['plugins', id], [section]])
     if (named !== undefined && !changes.some(({ path }) => path[0] === 'plugins'))
       throw new Error(
@@ -111,9 +113,18 @@ function fileOf({ config = 'nodekeep.json' }: PluginsOptions): ConfigurationFile
   return new ConfigurationFile(resolve(config))
 }
 
-function idOf({ name, nodekeep: { id } }: InstalledPackage): string {
-  if (typeof id === 'string' && idPattern.test(id)) return id
-  throw new Error(`"nodekeep.id" of ${name} must be lower case words joined by dashes.`)
+/** @throws Error if the package is no plugin, or if a field of its manifest is wrong */
+async function manifestOf(
+  { name, version, folder }: InstalledPackage,
+  { readManifest }: Terminal,
+): Promise<PluginManifest> {
+  const path = join(folder, 'package.json')
+  try {
+    return await readManifest(path)
+  } catch (error) {
+    // The folder is removed when the command ends.
+    throw new Error(`${name} ${version}: ${messageOf(error).replace(path, 'package.json')}`)
+  }
 }
 
 /**
@@ -141,9 +152,8 @@ async function agree(question: string, { yes }: PluginsOptions, { confirm }: Ter
 }
 
 /** Returns lines with what the package says about itself, before any of its code has run. */
-function manifestLines(id: string, fetched: NewPackage): string[] {
-  const { name, version, description, needed, nodekeep } = fetched
-  const { sdk, folders = {}, commands } = nodekeep
+function manifestLines({ id, sdk, folders, commands }: PluginManifest, fetched: NewPackage): string[] {
+  const { name, version, description, needed } = fetched
   return [
     `"${id}": ${name} ${version}`,
     ...(description === '' ? [] : [`  ${description}`]),
@@ -152,7 +162,7 @@ function manifestLines(id: string, fetched: NewPackage): string[] {
       'has the commands',
       Object.keys(commands?.list ?? {}).map((name) => `nodekeep ${id} ${name}`),
     ),
-    ...listed('keeps files in', Object.values(folders).map(String)),
+    ...listed('keeps files in', [...folders.values()]),
     'A plugin can do everything that the node can. None of its code has run yet.',
   ]
 }

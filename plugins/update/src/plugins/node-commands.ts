@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
+import { type ExecFileException, execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { messageOf } from '@nodekeep/plugin-sdk'
+import { type CommandOutput, messageOf } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { SupervisorDescription } from '@nodekeep/plugin-sdk/supervision'
 import type { PluginsOptions } from './plugins-options.ts'
@@ -16,8 +16,10 @@ interface Checked {
   readonly plugins?: readonly DescribedPlugin[]
 }
 
-/** A plugin may keep a check busy for ever. */
+/** A plugin may keep a check busy for ever. Nobody but a person can tell that from one that is slow. */
 const limits = { timeout: 120_000, killSignal: 'SIGKILL', maxBuffer: 2 ** 24 } as const
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** @throws Error with the problems of the configuration */
 export async function dataFolder(options: PluginsOptions): Promise<string> {
@@ -35,17 +37,20 @@ export function listPlugins(options: PluginsOptions): Promise<readonly Described
 }
 
 /**
- * Starts the node on trial, in a process of its own: a plugin may end it.
+ * Starts the node on trial, in a process of its own: a plugin may end it. Ctrl+C ends the trial.
  *
+ * @param output shows the latest message of the trial, such as that a plugin keeps its event loop busy, and where
  * @returns the plugins as they have started, and the warnings of the start
  * @throws Error with what would fail
  */
 export async function checkDeep(
   options: PluginsOptions,
+  output: CommandOutput,
   id?: string,
 ): Promise<{ readonly plugins: readonly DescribedPlugin[]; readonly warnings: readonly string[] }> {
   const asProblem = (error: unknown): Checked => ({ problems: [messageOf(error)] })
-  const checked = await ask<Checked>(['config', 'check', '--deep', '--json'], options).catch(asProblem)
+  using watch = watchTrial(output)
+  const checked = await ask<Checked>(['config', 'check', '--deep', '--json'], options, watch).catch(asProblem)
   const { problems, blocked = [], warnings = [], plugins = [] } = checked
   const waiting = blocked.filter((plugin) => plugin.id === id)
   const all = [...problems, ...waiting.map(({ reason }) => `"${id}" is blocked: ${reason}`)]
@@ -53,12 +58,42 @@ export async function checkDeep(
   throw new Error(['The node does not start so. Nothing was changed.', ...all].join('\n  '))
 }
 
+/** Hears what a command of this node prints as errors, and ends it. */
+interface Watch {
+  readonly signal: AbortSignal
+  readonly printed: (text: string) => void
+}
+
+/** Shows how long a trial takes, with the last line that it has printed. Ctrl+C ends the trial alone, so that its command cleans up. */
+function watchTrial(output: CommandOutput): Watch & Disposable {
+  const aborted = new AbortController()
+  const abort = () => aborted.abort()
+  const line = output.progress('Trying')
+  const begin = performance.now()
+  let last = 'Ctrl+C ends it.'
+  const tick = setInterval(() => line.update((performance.now() - begin) / limits.timeout, last), 1000)
+  for (const signal of signals) process.once(signal, abort)
+  return {
+    signal: aborted.signal,
+    printed(text) {
+      last = text.trim().split('\n')[0] ?? ''
+    },
+    [Symbol.dispose]() {
+      for (const signal of signals) process.off(signal, abort)
+      clearInterval(tick)
+      line.end()
+    },
+  }
+}
+
 /** Runs a command of this node. A command that finds problems fails, and prints them all the same. */
-async function ask<T>(words: readonly string[], { config, data }: PluginsOptions): Promise<T> {
+async function ask<T>(words: readonly string[], { config, data }: PluginsOptions, watch?: Watch): Promise<T> {
   const [, command = ''] = process.argv
   const given = [...(config === undefined ? [] : ['--config', config]), ...(data ? ['--data', data] : [])]
   const args = [...process.execArgv, command, ...words, ...given]
-  const { stdout, problem } = await promisify(execFile)(process.execPath, args, limits).then(
+  const running = promisify(execFile)(process.execPath, args, { ...limits, signal: watch?.signal })
+  if (watch !== undefined) running.child.stderr?.on('data', watch.printed)
+  const { stdout, problem } = await running.then(
     (done) => ({ stdout: done.stdout, problem: '' }),
     (error) => ({
       stdout: String(error.stdout ?? ''),
@@ -73,8 +108,9 @@ async function ask<T>(words: readonly string[], { config, data }: PluginsOptions
 }
 
 function failureOf(error: unknown): string {
-  const { killed, signal, stderr } = error as { killed?: boolean; signal?: string | null; stderr?: unknown }
+  const { code, killed, signal, stderr } = error as ExecFileException
   const printed = String(stderr ?? '')
+  if (code === 'ABORT_ERR') return `The trial start was interrupted.\n${printed}`
   if (killed === true) return `The node did not start on trial within two minutes.\n${printed}`
   if (printed !== '') return printed
   return signal ? `The trial start was ended by ${signal}.` : messageOf(error)

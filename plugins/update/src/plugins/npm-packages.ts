@@ -17,14 +17,6 @@ export interface InstalledPackage {
   readonly spec: string
   /** The absolute path of the package. */
   readonly folder: string
-  /** The field `nodekeep`, which nothing has checked. */
-  readonly nodekeep: {
-    readonly id?: unknown
-    readonly sdk?: unknown
-    readonly section?: unknown
-    readonly folders?: object
-    readonly commands?: { readonly list?: object }
-  }
 }
 
 /** A package that was installed just now. */
@@ -72,19 +64,16 @@ export async function installPackage(given: string, folder: string, cache: strin
 
 /** Reads the package that {@link installPackage} has installed. */
 export async function readInstalled(folder: string): Promise<InstalledPackage> {
-  const { dependencies } = await readManifest(folder)
+  const { dependencies } = await readPackage(folder)
   const [[name, spec] = ['', '']] = Object.entries((dependencies ?? {}) as Record<string, string>)
   const path = join(folder, 'node_modules', name)
-  const { version, description, nodekeep } = await readManifest(path)
-  if (typeof nodekeep !== 'object' || nodekeep === null)
-    throw new Error(`The package ${name} has no "nodekeep" field, so it is not a Nodekeep plugin.`)
+  const { version, description } = await readPackage(path)
   return {
     name,
     version: String(version),
     description: typeof description === 'string' ? description : '',
     spec,
     folder: path,
-    nodekeep,
   }
 }
 
@@ -100,7 +89,7 @@ export async function newestOf(
   return { version, sdk: typeof nodekeep?.sdk === 'string' ? nodekeep.sdk : null }
 }
 
-async function readManifest(folder: string): Promise<Readonly<Record<string, unknown>>> {
+async function readPackage(folder: string): Promise<Readonly<Record<string, unknown>>> {
   return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
 }
 
@@ -124,6 +113,10 @@ async function settingsOfNpm(cache: string): Promise<Readonly<Record<string, unk
     // The account of a service has no home folder for npm's own cache.
     cache,
     ignoreScripts: true,
+    // A dependency must neither run git nor ssh, with this user's keys, nor bring in files of this machine.
+    allowGit: 'none',
+    allowDirectory: 'none',
+    allowFile: 'root',
     legacyPeerDeps: true,
     omit: ['dev', 'peer'],
     installStrategy: 'hoisted',

@@ -18,7 +18,8 @@ export const texts = {
     loading: 'Loading …',
     noPage: 'There is no page at this address. The plugin that it needs may be disabled.',
     noPages: 'This node has no pages for you.',
-    pageFailed: (title: string) => `The page "${title}" cannot be shown. Reload to try again.`,
+    pageFailed: (title: string) => `The page "${title}" cannot be shown.`,
+    reload: 'Reload',
     requestFailed: 'The node did not answer. Try again.',
     notRunning: (isOwner: boolean) =>
       isOwner
@@ -34,6 +35,7 @@ export const texts = {
     health: {
       title: 'Health',
       ok: 'Everything works.',
+      warned: 'The node works, but this needs your attention:',
       degraded: 'Something needs your attention. Look at what is listed here, and at the plugins.',
       since: (time: string) => `The node has run for ${time}.`,
       checks: 'All checks',
@@ -167,7 +169,7 @@ export const texts = {
     restore: {
       title: (filename: string) => `Restore ${filename}?`,
       text: 'First, the node reads the whole backup and compares it with what is there now. Nothing changes yet.',
-      key: 'Recovery key (only for an encrypted backup)',
+      key: 'Recovery key',
       newIdentity:
         'Give the node a new identity. Choose this if the node of the backup still runs elsewhere.',
       compare: 'Compare',

@@ -31,7 +31,7 @@ export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): V
     const ended = show(page, user, root, leaving.signal).catch((error: unknown) => {
       if (leaving.signal.aborted) return undefined
       console.error(error)
-      notice(texts.shell.pageFailed(page.title), 'error')
+      root.append(...offerReload(texts.shell.pageFailed(page.title)))
       return undefined
     })
     return () => {
@@ -54,6 +54,18 @@ async function show(
   modules.set(module, mount)
   if (signal.aborted) return undefined
   return mount(root, contextOf(user, page.name, signal))
+}
+
+/** Some browsers remember for the life of a document that a module failed which another one imports. */
+function offerReload(reason: string): HTMLElement[] {
+  const text = document.createElement('p')
+  text.role = 'alert'
+  text.textContent = reason
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.textContent = texts.shell.reload
+  button.addEventListener('click', () => location.reload())
+  return [text, button]
 }
 
 /** The modules that were loaded, by their address. */

@@ -121,6 +121,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
       html`<${FindDialog}
         page=${page}
         filename=${searched.value}
+        isEncrypted=${status.stored.encrypted.includes(searched.value)}
         onClose=${() => {
           searched.value = null
         }}
@@ -131,6 +132,7 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
       html`<${RestoreDialog}
         page=${page}
         filename=${restored.value}
+        isEncrypted=${status.stored.encrypted.includes(restored.value)}
         isOtherPlanned=${planned !== null}
         onClose=${() => {
           restored.value = null

@@ -20,11 +20,13 @@ const askEveryMs = 1000
 interface FindProps {
   readonly page: PageContext
   readonly filename: string
+  /** Whether the person has to give a recovery key: the node has none. */
+  readonly isEncrypted: boolean
   readonly onClose: () => void
 }
 
 /** Finds files of users in a backup by their names, and puts them back beside what is there now. */
-export function FindDialog({ page, filename, onClose }: FindProps): VNode {
+export function FindDialog({ page, filename, isEncrypted, onClose }: FindProps): VNode {
   const words = texts.node.find
   const answer = useSignal<Answer | null>(null)
   const told = useSignal('')
@@ -82,7 +84,7 @@ export function FindDialog({ page, filename, onClose }: FindProps): VNode {
     <form onSubmit=${find}>
       <p>${words.text}</p>
       <label>${words.name}<input name="text" required maxlength="4096" autocomplete="off" spellcheck=${false} autofocus /></label>
-      <label>${texts.node.restore.key}<input name="key" type="password" autocomplete="off" /></label>
+      ${isEncrypted && html`<label>${texts.node.restore.key}<input name="key" type="password" required autocomplete="off" /></label>`}
       ${
         answer.value !== null &&
         answer.value.found.length > 0 &&

@@ -6,9 +6,11 @@ import { texts } from '../../../texts.ts'
 import { PolledState, usePolled } from '../polled.ts'
 import { durationText } from '../times.ts'
 
+type Report = NodeAnswers['GET /api/system/health']
+
 /** The health of the node, with each check. */
 export function HealthPart({ page }: { page: PageContext }): VNode {
-  const health = usePolled<NodeAnswers['GET /api/system/health']>(page, {
+  const health = usePolled<Report>(page, {
     load: (get) => get('GET /api/system/health'),
     pauseMs: () => 10_000,
   })
@@ -18,8 +20,7 @@ export function HealthPart({ page }: { page: PageContext }): VNode {
     <${PolledState} of=${health} />
     ${
       report &&
-      html`<p role="status">${report.status === 'ok' ? words.ok : words.degraded}</p>
-        <p class="hint">${words.since(durationText(report.uptime))}</p>
+      html`<p role="status">${summaryOf(report)}</p>
         <ul class="attention">
           ${Object.entries(report.checks)
             .filter(([, { ok, message }]) => !ok || message !== undefined)
@@ -28,6 +29,7 @@ export function HealthPart({ page }: { page: PageContext }): VNode {
                 html`<li key=${name} class=${ok ? 'warning' : 'fault'}>${message ?? words.failing(name, state)}</li>`,
             )}
         </ul>
+        <p class="hint">${words.since(durationText(report.uptime))}</p>
         <details><summary>${words.checks}</summary>
         <table aria-label=${words.checks}>
           <thead><tr><th scope="col">${words.check}</th><th scope="col">${words.result}</th></tr></thead>
@@ -43,4 +45,11 @@ export function HealthPart({ page }: { page: PageContext }): VNode {
         </details>`
     }
   `
+}
+
+/** Returns one sentence, which agrees with the messages below it. */
+function summaryOf({ status, checks }: Report): string {
+  const words = texts.node.health
+  if (status !== 'ok') return words.degraded
+  return Object.values(checks).some(({ message }) => message !== undefined) ? words.warned : words.ok
 }

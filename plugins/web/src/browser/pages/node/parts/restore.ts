@@ -18,13 +18,15 @@ type Person = NonNullable<Comparison['owner']['restored']>
 interface RestoreProps {
   readonly page: PageContext
   readonly filename: string
+  /** Whether the person has to give a recovery key: the node has none. */
+  readonly isEncrypted: boolean
   /** Whether another restore is planned, which canceling this one must not take back. */
   readonly isOtherPlanned: boolean
   readonly onClose: () => void
 }
 
 /** Restores a backup in two steps: compares it with the node, then asks whether to plan the restore. */
-export function RestoreDialog({ page, filename, isOtherPlanned, onClose }: RestoreProps): VNode {
+export function RestoreDialog({ page, filename, isEncrypted, isOtherPlanned, onClose }: RestoreProps): VNode {
   const words = texts.node.restore
   const comparison = useSignal<Comparison | null>(null)
   const isWorking = useSignal(false)
@@ -85,7 +87,7 @@ export function RestoreDialog({ page, filename, isOtherPlanned, onClose }: Resto
       found === null
         ? html`<form onSubmit=${compare}>
             <p>${words.text}</p>
-            <label>${words.key}<input name="key" type="password" autocomplete="off" autofocus /></label>
+            ${isEncrypted && html`<label>${words.key}<input name="key" type="password" required autocomplete="off" autofocus /></label>`}
             <label class="choice"><input name="newIdentity" type="checkbox" /> ${words.newIdentity}</label>
             <p class="hint" role="status">${isWorking.value && words.comparing}</p>
             <p class="fault" role="alert">${fault.value}</p>

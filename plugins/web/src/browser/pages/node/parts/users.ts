@@ -43,6 +43,7 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
   return html`
     <${AccessRequests} page=${page} onAdmitted=${() => users.refresh()} />
     <${AddUser} page=${page} onAdded=${() => users.refresh()} />
+    <h3>${words.list}</h3>
     <${PolledState} of=${users} />
     <ul class="rows" aria-label=${words.list}>
       ${(users.value.value ?? []).map((user) => {
