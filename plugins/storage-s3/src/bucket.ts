@@ -18,10 +18,12 @@ export class Bucket {
   readonly prefix: string
   readonly #config: Configuration
   #client: Promise<S3> | undefined
-  #findings: Findings | null = null
+  #findings: Findings | null
 
-  constructor(config: Configuration) {
+  /** @param findings what is known of the server already */
+  constructor(config: Configuration, findings: Findings | null = null) {
     this.#config = config
+    this.#findings = findings
     this.name = config.bucket
     this.prefix = config.prefix
   }

@@ -1,5 +1,4 @@
 import type { ListMultipartUploadsCommandOutput, S3 } from '@aws-sdk/client-s3'
-import { decodedKey } from './pages.ts'
 
 /**
  * Removes uploads in parts that have begun before a time and have no end: their node was killed, or the server was away. They
@@ -15,15 +14,18 @@ export async function removeUnfinishedUploads(
 ): Promise<number> {
   let removed = 0
   for (let next: object | null = {}; next !== null; ) {
-    const page: ListMultipartUploadsCommandOutput = await s3.listMultipartUploads({ ...place, EncodingType: 'url', ...next }, { abortSignal })
-    for (const { Key: key = '', UploadId, Initiated = before } of page.Uploads ?? []) {
+    // Without encoded keys: Ceph encodes them, and does not say so.
+    const page: ListMultipartUploadsCommandOutput = await s3.listMultipartUploads(
+      { ...place, ...next },
+      { abortSignal },
+    )
+    for (const { Key, UploadId, Initiated = before } of page.Uploads ?? []) {
       if (Initiated >= before) continue
-      const Key = decodedKey(key, page)
       await s3.abortMultipartUpload({ Bucket: place.Bucket, Key, UploadId }, { abortSignal })
       removed += 1
     }
-    const { NextKeyMarker: marker = '', NextUploadIdMarker: UploadIdMarker } = page
-    next = page.IsTruncated ? { KeyMarker: decodedKey(marker, page), UploadIdMarker } : null
+    const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page
+    next = page.IsTruncated ? { KeyMarker, UploadIdMarker } : null
   }
   return removed
 }
