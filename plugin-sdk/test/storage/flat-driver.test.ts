@@ -212,6 +212,17 @@ test('names that no path has are left out, and the folders of other programs are
   t.equal(await text(backend, '/both'), 'ours')
 })
 
+test('a folder that seems to be empty is not removed with objects that have no path', async (t) => {
+  const { server, backend } = await serve(t, true)
+  await backend.makeDirectory('/folder')
+  server.put('folder/e\u0301', 'theirs')
+  t.strictSame(await names(backend, '/folder'), [])
+  await t.rejects(backend.remove('/folder', { onlyIfEmpty: true }), { code: 'CONFLICT' })
+  t.ok(server.objects.has('folder/e\u0301'))
+  await backend.remove('/folder')
+  t.equal(server.objects.size, 0)
+})
+
 test('a folder stays when its last file is removed, unless another program made it', async (t) => {
   const { server, backend } = await serve(t, false)
   await backend.write('/a/b/c/file', chunks(Buffer.from('x')))
