@@ -316,7 +316,7 @@ export interface NodeAnswers {
   }
   'GET /api/files/list': {
     /**
-     * Sorted by name.
+     * Sorted by name. Files have all of the properties.
      */
     entries: {
       name: string
@@ -330,7 +330,7 @@ export interface NodeAnswers {
        */
       revision?: string
       modified: string
-      created: string
+      created?: string
     }[]
     /**
      * The cursor of the next page, null after the last one.

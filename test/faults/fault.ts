@@ -7,6 +7,8 @@ import type { Random } from './random.ts'
 export interface Fault {
   /** The claim that must hold, in one sentence. */
   readonly name: string
+  /** The reason not to run on this machine, such as a missing program. */
+  readonly missing?: string | false
   /** Number of rounds without `--rounds`. */
   readonly defaultRounds: number
   /** Seconds after which a round fails. Default: 120. */

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import type { FileChange } from '@nodekeep/plugin-sdk'
 import { bytesOf } from './files-client.ts'
 import type { FilesProcess } from './files-process.ts'
-import type { Tree } from './files-tree.ts'
+import { isWithin, type Tree, within } from './files-tree.ts'
 
 /** The bytes of files by path, `null` for folders. The root is not included. */
-type Disk = ReadonlyMap<string, Buffer | null>
+export type Disk = ReadonlyMap<string, Buffer | null>
 
 /** Returns the user's files on the disk. */
 export async function readDisk(dataFolder: string, { session }: FilesProcess): Promise<Disk> {
@@ -109,4 +109,46 @@ export async function checkLeftovers(dataFolder: string): Promise<void> {
     const files = found.filter((entry) => entry.isFile() && entry.name !== 'lock').map(({ name }) => name)
     assert.deepEqual(files, [], `${folder} has leftovers`)
   }
+}
+
+/**
+ * Checks that a change that failed in the middle, in a storage without a step for folders, lost no file, mixed none with others and
+ * changed nothing else. A change with a source is a move, unless it is a copy.
+ */
+export function checkHalfDone(
+  { before, after, found }: { readonly before: Tree; readonly after: Tree; readonly found: Tree },
+  {
+    op,
+    path,
+    source = null,
+  }: { readonly op: string; readonly path: string; readonly source?: string | null },
+): void {
+  const concerned = (key: string) => isWithin(key, path) || (source !== null && isWithin(key, source))
+  const others = (tree: Tree) =>
+    [...tree].filter(([key]) => !concerned(key) && !isWithin(path, key)).sort(([a], [b]) => (a < b ? -1 : 1))
+  assert.deepEqual(others(found), others(before), 'other entries are as they were')
+  const at = (tree: Tree, root: string) => new Map(within(tree, root))
+  for (const [key, content] of at(found, path)) {
+    if (content === null) continue
+    const isKnown = [before.get(key), after.get(key)].includes(content)
+    assert.ok(isKnown, `${key} has the old content or the new one`)
+  }
+  const contents = (tree: Tree) =>
+    new Set(
+      at(tree, path)
+        .values()
+        .filter((content) => content !== null),
+    )
+  const [old, come, there] = [contents(before), contents(after), contents(found)]
+  const isMixed = there.difference(come).size > 0 && there.difference(old).size > 0
+  assert.ok(!isMixed, 'the entries of a folder that is replaced mix with no others')
+  if (source === null) return
+  for (const [key, content] of at(before, source)) {
+    if (content === null) continue
+    const isThere = [key, path + key.slice(source.length)].some((place) => found.get(place) === content)
+    assert.ok(isThere, `${key} is lost`)
+    if (op === 'copy') assert.equal(found.get(key), content, `${key} stays where it is copied from`)
+  }
+  for (const [key, content] of at(found, source))
+    assert.equal(before.get(key), content, `${key} is as it was`)
 }

@@ -8,18 +8,31 @@ export function bytesOf(content: string): Buffer<ArrayBuffer> {
   return Buffer.alloc(Number(content.split(':', 1)), content)
 }
 
-/** A client that makes one change after another in its own folder until the node is killed. */
+/** A client that makes one change after another in its own folder until the node is killed, or cannot tell what came of a change. */
 export class FilesClient {
   readonly #folder: string
   readonly #random: Random
+  readonly #largest: number
   #tree: Tree = new Map()
   /** The requested change without an answer, and the tree after it. */
-  #asked: { readonly path: string; readonly tree: Tree } | null = null
+  #asked: { readonly change: Change; readonly tree: Tree } | null = null
   #count = 0
 
-  constructor(folder: string, random: Random) {
+  /** @param largest the size of the largest files, in bytes */
+  constructor(folder: string, random: Random, largest = 3_000_000) {
     this.#folder = folder
     this.#random = random
+    this.#largest = largest
+  }
+
+  /** The tree after all answered changes. */
+  get tree(): Tree {
+    return this.#tree
+  }
+
+  /** The requested change without an answer, and the tree after it. */
+  get unanswered(): { readonly change: Change; readonly tree: Tree } | null {
+    return this.#asked
   }
 
   /**
@@ -37,7 +50,9 @@ export class FilesClient {
 
   /** New parent folders of the unanswered change, outer ones first. The journal may omit them. */
   get leftoverParents(): readonly string[] {
-    return this.#asked === null ? [] : parentsOf(this.#asked.path).filter((path) => !this.#tree.has(path))
+    return this.#asked === null
+      ? []
+      : parentsOf(this.#asked.change.path).filter((path) => !this.#tree.has(path))
   }
 
   /** Number of answered changes. */
@@ -45,15 +60,18 @@ export class FilesClient {
     return this.#count
   }
 
-  async run(node: FilesProcess): Promise<void> {
-    for (;;) {
+  /** @param until no further change begins after it */
+  async run(node: FilesProcess, until?: AbortSignal): Promise<void> {
+    while (!until?.aborted) {
       const change = this.#draw()
       const next = changed(this.#tree, change)
       if (next === null) continue
-      this.#asked = { path: change.path, tree: next }
+      this.#asked = { change, tree: next }
       try {
         const answer = await ask(node, change)
         const text = await answer.text()
+        // The storage did not answer the node.
+        if (until !== undefined && answer.status === 503) return
         assert.equal(answer.status, 200, `${JSON.stringify(change)}: ${text}`)
       } catch (error) {
         // The node was killed before it answered.
@@ -81,7 +99,7 @@ export class FilesClient {
     const path = this.#path()
     if (op === 'move') return { op, path, source: this.#path() }
     if (op !== 'write') return { op, path }
-    const size = random.chance(0.1) ? random.integer(100_000, 3_000_000) : random.integer(0, 20_000)
+    const size = random.chance(0.1) ? random.integer(100_000, this.#largest) : random.integer(0, 20_000)
     return { op, path, content: `${size}:${path}:${this.#count};`, asForm: random.chance(0.5) }
   }
 

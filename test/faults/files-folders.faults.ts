@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type ChangeLog, isNodekeepError, type UserFiles } from '@nodekeep/plugin-sdk'
 import type { Fault, Round } from './fault.ts'
+import { checkHalfDone } from './files-check.ts'
+import { isWithin, within } from './files-tree.ts'
 import {
   captureServices,
   createFilesNode,
@@ -125,47 +127,12 @@ async function* bytesOf(content: string): AsyncIterable<Uint8Array> {
   yield Buffer.from(content)
 }
 
-/** Checks that a call that failed in the middle lost no file, doubled none and changed nothing else. */
-function checkHalfDone(before: Tree, found: Tree, call: Call): void {
-  const { op, path } = call
-  const source = op === 'move' || op === 'copy' ? call.source : null
-  const concerned = (key: string) => isWithin(key, path) || (source !== null && isWithin(key, source))
-  const others = (tree: Tree) =>
-    [...tree].filter(([key]) => !concerned(key) && !isWithin(path, key)).sort(([a], [b]) => (a < b ? -1 : 1))
-  assert.deepEqual(others(found), others(before), 'other entries are as they were')
-  const wanted = after(before, call) ?? before
-  const at = (tree: Tree, root: string) => new Map(within(tree, root))
-  for (const [key, content] of at(found, path)) {
-    if (content === null) continue
-    const isKnown = [before.get(key), wanted.get(key)].includes(content)
-    assert.ok(isKnown, `${key} has the old content or the new one`)
-  }
-  const contents = (tree: Tree) =>
-    new Set(
-      at(tree, path)
-        .values()
-        .filter((content) => content !== null),
-    )
-  const [old, come, there] = [contents(before), contents(wanted), contents(found)]
-  const isMixed = there.difference(come).size > 0 && there.difference(old).size > 0
-  assert.ok(!isMixed, 'the entries of a folder that is replaced mix with no others')
-  if (source === null) return
-  for (const [key, content] of at(before, source)) {
-    if (content === null) continue
-    const isThere = [key, path + key.slice(source.length)].some((place) => found.get(place) === content)
-    assert.ok(isThere, `${key} is lost`)
-    if (op === 'copy') assert.equal(found.get(key), content, `${key} stays where it is copied from`)
-  }
-  for (const [key, content] of at(found, source))
-    assert.equal(before.get(key), content, `${key} is as it was`)
-}
-
 /** Reads all files. Checks that the journal adds up to the same paths, types and revisions. */
 async function readTree({ uuid, files, changes }: Running): Promise<Tree> {
   const tree: Tree = new Map()
   const revisions = new Map<string, string | null>()
   const visit = async (folder: string) => {
-    for await (const { path, type, revision } of files.list(folder)) {
+    for await (const { path, type, revision = '' } of files.list(folder)) {
       if (path !== mount) {
         tree.set(path, type === 'directory' ? null : await text((await files.read(path)).content))
         revisions.set(path, type === 'directory' ? null : revision)
@@ -214,14 +181,6 @@ async function changeUntilFailure(
   return { before, last: null }
 }
 
-function within(tree: Tree, folder: string): [string, string | null][] {
-  return [...tree].filter(([key]) => isWithin(key, folder))
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`)
-}
-
 function foldersAbove(path: string): string[] {
   const segments = path.split('/').slice(1, -1)
   return segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)
@@ -236,7 +195,7 @@ async function play(dataFolder: string, round: Round): Promise<void> {
     try {
       const found = await readTree(node)
       if (last === null) assert.deepEqual(new Map([...found].sort()), new Map([...before].sort()))
-      else checkHalfDone(before, found, last)
+      else checkHalfDone({ before, after: after(before, last) ?? before, found }, last)
       if (count === starts) return
       ;({ before, last } = await changeUntilFailure(node, round, found))
     } finally {

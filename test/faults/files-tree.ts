@@ -31,7 +31,7 @@ export function changed(tree: Tree, change: Change): Tree | null {
   return next
 }
 
-function within(tree: Tree, folder: string): [string, string | null][] {
+export function within(tree: Tree, folder: string): [string, string | null][] {
   return [...tree].filter(([key]) => isWithin(key, folder))
 }
 
@@ -40,7 +40,7 @@ export function print(tree: Tree): string {
   return JSON.stringify([...tree].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function isWithin(path: string, folder: string): boolean {
+export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`)
 }
 

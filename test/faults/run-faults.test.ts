@@ -75,3 +75,9 @@ test('a seed always gives the same values, and an adjacent seed gives others', a
   t.notOk(random.chance(0))
   t.ok(random.chance(1))
 })
+
+test('the rounds of a part that this machine cannot run count as skipped, and the reason is printed', async (t) => {
+  const { counts, printed } = await run({ missing: 'It needs the program nodekeep-hammer.' })
+  t.strictSame(counts, { passed: 0, failed: 0, skipped: 3 })
+  t.match(printed, 'not run: It needs the program nodekeep-hammer.')
+})

@@ -31,6 +31,10 @@ async function runPart(part: string, fault: Fault, options: FaultsOptions, end: 
   const { print, rounds = fault.defaultRounds } = options
   const counts = { passed: 0, failed: 0, skipped: 0 }
   print(`${part}: ${fault.name} (${rounds} rounds)`)
+  if (fault.missing) {
+    print(`  not run: ${fault.missing}`)
+    return { ...counts, skipped: rounds }
+  }
   for (let round = 0; round < rounds; round += 1) {
     if (performance.now() > end) {
       counts.skipped = rounds - round

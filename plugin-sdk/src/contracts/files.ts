@@ -2,6 +2,7 @@ import { defineService } from '../service.ts'
 import type {
   StorageConditions,
   StorageEntry,
+  StorageListEntry,
   StorageListOptions,
   StorageReadOptions,
   StorageRemoveOptions,
@@ -10,6 +11,12 @@ import type { User } from './users.ts'
 
 /** A file or folder as its user sees it. */
 export interface FileEntry extends StorageEntry {
+  /** Absolute path within the user's files. */
+  readonly path: string
+}
+
+/** An entry of a listing. What it leaves out, `stat` tells. */
+export interface FileListEntry extends StorageListEntry {
   /** Absolute path within the user's files. */
   readonly path: string
 }
@@ -59,8 +66,11 @@ export interface FileMoveOptions extends FileChangeOptions {
  */
 export interface UserFiles {
   stat(path: string): Promise<FileEntry>
-  /** Yields the entries of a folder, including mounts, sorted by name in the order of UTF-16 code units. */
-  list(path: string, options?: StorageListOptions): AsyncIterable<FileEntry>
+  /**
+   * Yields the entries of a folder, including mounts, sorted by name in the order of UTF-16 code units. A listing takes few requests to the
+   * storage: a reader that needs the revision or the date of creation of an entry without it asks `stat`.
+   */
+  list(path: string, options?: StorageListOptions): AsyncIterable<FileListEntry>
   read(path: string, options?: StorageReadOptions): Promise<FileReading>
   /**
    * Stores a complete file or nothing, and makes missing parents.

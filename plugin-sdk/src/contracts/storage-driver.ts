@@ -5,6 +5,7 @@ import type {
   StorageConditions,
   StorageEntry,
   StorageKnowledge,
+  StorageListEntry,
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
@@ -164,9 +165,10 @@ export interface StorageDriver {
   stat(path: string, options: StorageDriverCallOptions): Promise<StorageEntry>
   /**
    * Yields the entries of a folder, sorted by `name` in JavaScript's order of strings. No entry if there is no such folder. It
-   * may ignore `after`, but pages of a large folder then cost more.
+   * may ignore `after`, but pages of a large folder then cost more. It may leave out what takes a request for each entry: see
+   * {@link StorageListEntry}.
    */
-  list(path: string, options: StorageDriverListOptions): AsyncIterable<StorageEntry>
+  list(path: string, options: StorageDriverListOptions): AsyncIterable<StorageListEntry>
   /** Opens a file. NOT_FOUND if there is none. Of a folder, it may open anything: the entry tells its type. */
   open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading>
   /**

@@ -27,6 +27,21 @@ export interface StorageEntry {
   readonly revision: string
 }
 
+/**
+ * An entry of a listing. Some storages cannot tell the revision and the date of creation of each entry without one request for each, so a
+ * listing may leave them out. `stat`, `read` and `write` tell both.
+ */
+export interface StorageListEntry extends Omit<StorageEntry, 'created' | 'revision'> {
+  readonly created?: Date
+  /** A storage tells the revisions of all files, or of none. */
+  readonly revision?: string
+  /**
+   * A text of at least one character that changes with the content of a file. Files without `revision` have one, also after a restart the same:
+   * their listings are compared by `etag`, `size` and `modified`.
+   */
+  readonly etag?: string
+}
+
 /** Conditions of a write. PRECONDITION_FAILED if one of them is not met at the moment of the change. */
 export interface StorageConditions {
   /** The file must exist with this revision. */
@@ -190,6 +205,7 @@ export interface StorageSnapshot {
    * hard links elsewhere. Complete when the readings have ended.
    */
   readonly changed: readonly string[]
+  /** As the listing of the backend, with the revisions and dates of creation of all entries. What the driver leaves out, `stat` tells. */
   list(path: string): AsyncIterable<StorageEntry>
   /**
    * Opens a file. The content has as many bytes as the entry of the reading tells, also if another program changes the file
@@ -263,8 +279,8 @@ export interface StorageBackend {
   /** Throws if the backend cannot work now. Health checks call it. */
   probe(signal: AbortSignal): Promise<void>
   stat(path: string, options?: StorageStatOptions): Promise<StorageEntry>
-  /** Yields the entries of a folder, sorted by name in the order of UTF-16 code units. */
-  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
+  /** Yields the entries of a folder, sorted by name in the order of UTF-16 code units. What they tell is what `stat` tells. */
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageListEntry>
   read(path: string, options?: StorageReadOptions): Promise<StorageReading>
   /**
    * Stores the whole content or nothing: a failed or aborted write leaves the old file. The backend may keep the chunks: the

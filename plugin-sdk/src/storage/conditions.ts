@@ -13,7 +13,7 @@ import { driverError } from './driver-error.ts'
 /** The calls that tell whether a change is possible, for drivers that do not check it in the step of the change. */
 interface Files {
   stat(path: string): Promise<StorageEntry>
-  list(path: string): AsyncIterable<StorageEntry>
+  list(path: string): AsyncIterable<unknown>
 }
 
 interface Known {

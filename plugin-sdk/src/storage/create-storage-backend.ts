@@ -8,6 +8,7 @@ import type {
   StorageConditions,
   StorageCopyOptions,
   StorageEntry,
+  StorageListEntry,
   StorageListOptions,
   StorageMakeDirectoryOptions,
   StorageMoveOptions,
@@ -117,6 +118,7 @@ class DriverBackend implements StorageBackend {
       gate: this.#gate,
       call: (run, signal) => this.#call(run, signal),
       endsWith: (signal) => this.#endsWith(signal),
+      stat: (files, path) => this.#stat(files, path),
       list: (files, path) => this.#list(files, path),
       read: (files, path, options = {}) => this.#call(() => this.#read(files, path, options), options.signal),
     })
@@ -152,13 +154,10 @@ class DriverBackend implements StorageBackend {
   }
 
   stat(path: string, { signal }: StorageStatOptions = {}): Promise<StorageEntry> {
-    return this.#call(async () => {
-      using end = this.#endOf(signal)
-      return withWritableTimes(await this.#driver.stat(path, { signal: end.signal }))
-    }, signal)
+    return this.#stat(this.#driver, path, signal)
   }
 
-  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageListEntry> {
     return this.#list(this.#driver, path, options)
   }
 
@@ -245,11 +244,18 @@ class DriverBackend implements StorageBackend {
     }
   }
 
+  #stat(files: Pick<StorageDriver, 'stat'>, path: string, signal?: AbortSignal): Promise<StorageEntry> {
+    return this.#call(async () => {
+      using end = this.#endOf(signal)
+      return withWritableTimes(await files.stat(path, { signal: end.signal }))
+    }, signal)
+  }
+
   async *#list(
     files: Pick<StorageDriver, 'stat' | 'list'>,
     path: string,
     { after, signal: callersSignal }: StorageListOptions = {},
-  ): AsyncGenerator<StorageEntry, void, undefined> {
+  ): AsyncGenerator<StorageListEntry, void, undefined> {
     this.#closing.signal.throwIfAborted()
     callersSignal?.throwIfAborted()
     using end = this.#endOf(callersSignal)

@@ -2,6 +2,7 @@ import type { ChangeGate } from '../concurrency/change-gate.ts'
 import type { HaltedSnapshot, PreparedSnapshot } from '../contracts/prepared-snapshot.ts'
 import type {
   StorageEntry,
+  StorageListEntry,
   StorageReading,
   StorageReadOptions,
   StorageSnapshot,
@@ -19,7 +20,8 @@ interface BackendServices {
   call<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Returns a signal that aborts with the caller's, and when the backend closes. */
   endsWith(signal: AbortSignal): AbortSignal
-  list(files: StorageDriverSnapshot, path: string): AsyncIterable<StorageEntry>
+  stat(files: StorageDriverSnapshot, path: string): Promise<StorageEntry>
+  list(files: StorageDriverSnapshot, path: string): AsyncIterable<StorageListEntry>
   read(files: StorageDriverSnapshot, path: string, options?: StorageReadOptions): Promise<StorageReading>
 }
 
@@ -131,13 +133,13 @@ export class DriverSnapshots {
   }
 
   #viewOf(snapshot: StorageDriverSnapshot): StorageSnapshot {
-    const { call, list, read } = this.#services
+    const { call, read } = this.#services
     return {
       omitted: snapshot.omitted ?? [],
       get changed() {
         return snapshot.changed ?? []
       },
-      list: (path) => list(snapshot, path),
+      list: (path) => this.#list(snapshot, path),
       read: (path, options) => read(snapshot, path, options),
       ...(snapshot.link && {
         link: (path, to) => call(async () => (await snapshot.link?.(path, to)) ?? false),
@@ -146,7 +148,20 @@ export class DriverSnapshots {
     }
   }
 
+  /** Backups need what a driver may leave out of its listings. */
+  async *#list(snapshot: StorageDriverSnapshot, path: string): AsyncGenerator<StorageEntry, void, undefined> {
+    const { stat, list } = this.#services
+    for await (const entry of list(snapshot, path)) {
+      if (isWhole(entry)) yield entry
+      else yield await stat(snapshot, `${path === '/' ? '' : path}/${entry.name}`)
+    }
+  }
+
   async #release(snapshot: { release(): Promise<void> }): Promise<void> {
     if (this.#held.delete(snapshot)) await this.#services.call(() => snapshot.release())
   }
+}
+
+function isWhole(entry: StorageListEntry): entry is StorageEntry {
+  return entry.created !== undefined && entry.revision !== undefined
 }

@@ -1,4 +1,4 @@
-import type { StorageEntry } from '../contracts/storage.ts'
+import type { StorageListEntry } from '../contracts/storage.ts'
 
 /** The times that RFC 3339 can write: those of the years 0 to 9999. In milliseconds since 1970. */
 const earliest = Date.parse('0000-01-01T00:00:00.000Z')
@@ -17,9 +17,9 @@ export function isWritable(time: Date): boolean {
  * Returns the entry with times that can be written. Disks keep times beyond the range of `Date`, and a driver may return an
  * invalid date. Such a time becomes the start of 1970.
  */
-export function withWritableTimes(entry: StorageEntry): StorageEntry {
+export function withWritableTimes<Entry extends StorageListEntry>(entry: Entry): Entry {
   const { modified, created } = entry
-  if (isWritable(modified) && isWritable(created)) return entry
+  if (isWritable(modified) && (created === undefined || isWritable(created))) return entry
   const writable = (time: Date) => (isWritable(time) ? time : new Date(unknown))
-  return { ...entry, modified: writable(modified), created: writable(created) }
+  return { ...entry, modified: writable(modified), ...(created && { created: writable(created) }) }
 }

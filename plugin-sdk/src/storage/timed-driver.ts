@@ -1,4 +1,4 @@
-import type { StorageEntry } from '../contracts/storage.ts'
+import type { StorageEntry, StorageListEntry } from '../contracts/storage.ts'
 import type {
   StorageDriver,
   StorageDriverCallOptions,
@@ -34,7 +34,7 @@ class TimedFiles implements Files {
   async *list(
     path: string,
     options: StorageDriverListOptions,
-  ): AsyncGenerator<StorageEntry, void, undefined> {
+  ): AsyncGenerator<StorageListEntry, void, undefined> {
     using call = new DriverCall(options.signal, this.#limitMs)
     yield* timedItems(this.#files.list(path, withSignal(call, options)), call)
   }

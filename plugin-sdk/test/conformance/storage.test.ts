@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import type { StorageEntry, StorageListEntry } from '@nodekeep/plugin-sdk'
 import {
   filesConformance,
   type StorageHarness,
@@ -39,6 +40,11 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
   }
 }
 
+/** An entry of a listing without revision and date of creation. */
+function sparse({ name, type, size, modified }: StorageEntry, etag: string): StorageListEntry {
+  return { name, type, size, modified, ...(type === 'file' && { etag }) }
+}
+
 /** Runs the tests of the suite whose names match. Returns the number of these tests and of failures. */
 async function run(name: RegExp, create: () => PaperBackend): Promise<{ all: number; failed: number }> {
   const outcomes = await runSuite((test) => storageConformance(test, harnessOf(create)), name)
@@ -55,6 +61,16 @@ test('The odd names are clean: in NFC, and at most 255 bytes', async (t) => {
     t.equal(name.normalize('NFC'), name)
     t.ok(Buffer.byteLength(name) <= 255, name)
   }
+})
+
+test('A backend may leave revisions and dates of creation out of its listings', async (t) => {
+  const { all, failed } = await run(/./, () =>
+    Object.assign(new PaperBackend(), {
+      listed: (entry: StorageEntry) => sparse(entry, `of ${entry.revision}`),
+    }),
+  )
+  t.ok(all > 50)
+  t.equal(failed, 0)
 })
 
 test('The suite for a view of files has only the tests that views and backends share', async (t) => {
@@ -309,6 +325,13 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     /sorted by UTF-16/,
     () => ({ sort: (paths) => paths.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))) }),
   ],
+  [/as `stat` returns them/, () => ({ listed: (entry) => ({ ...entry, modified: new Date(0) }) })],
+  [/as `stat` returns them/, () => ({ listed: (entry) => ({ ...entry, created: new Date(0) }) })],
+  [/as `stat` returns them/, () => ({ listed: (entry) => ({ ...entry, revision: 'stale' }) })],
+  [/as `stat` returns them/, () => ({ listed: (entry) => sparse(entry, '') })],
+  [/of all files, or of none/, () => ({ listed: (entry) => (entry.size > 0 ? entry : sparse(entry, 'x')) })],
+  [/whether the content of a file changed/, () => ({ listed: (entry) => sparse(entry, `${entry.size}`) })],
+  [/whether the content of a file changed/, () => ({ listed: (entry) => sparse(entry, randomUUID()) })],
   [/entries of its folder only/, () => ({ parent: (path) => `/${path.split('/').slice(1, -1)[0] ?? ''}` })],
   [/and nothing else/, () => ({ within: (path, folder) => path.startsWith(folder) })],
   [/changes the revision/, () => ({ revision: (bytes) => `size-${bytes.length}` })],
@@ -503,7 +526,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
       fix: async () => ({
         omitted: [],
         changed: [],
-        list: (path: string) => backend.list(path),
+        list: (path: string) => backend.entriesOf(path),
         read: (path: string) => backend.read(path),
         release: async () => {},
       }),

@@ -34,13 +34,14 @@ test('a time that cannot be written becomes the start of 1970, wherever an entry
     const halted = await (await backend.prepareSnapshot?.(new AbortController().signal))?.halt()
     const snapshot = await halted?.fix()
     await halted?.[Symbol.asyncDispose]()
-    const files = snapshot ?? backend
-    const readings = await Promise.all([backend.read('/folder/file'), files.read('/folder/file')])
+    const readings = await Promise.all(
+      [backend, snapshot ?? backend].map((files) => files.read('/folder/file')),
+    )
     for (const { content } of readings) await Array.fromAsync(content)
     const seen = [
       await backend.stat('/folder/file'),
       ...(await Array.fromAsync(backend.list('/folder'))),
-      ...(await Array.fromAsync(files.list('/folder'))),
+      ...(await Array.fromAsync(snapshot?.list('/folder') ?? [])),
       ...readings.map(({ entry }) => entry),
     ]
     const beforeCommit = async ({ replaced }: StorageStaged) => void (replaced && seen.push(replaced))

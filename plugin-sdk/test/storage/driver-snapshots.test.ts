@@ -3,6 +3,7 @@ import {
   createStorageBackend,
   type StorageBackend,
   type StorageDriverCopyOptions,
+  type StorageDriverSnapshot,
 } from '@nodekeep/plugin-sdk'
 import { test } from 'tap'
 import { backendWith, chunks, PaperDriver } from './fixtures/paper-driver.ts'
@@ -117,6 +118,26 @@ test('a snapshot waits for the last step of a write and of a copy, and not for t
   )
   content.resolve()
   await slowly
+  await backend.close()
+})
+
+test('a snapshot tells what the listings of its driver leave out', async (t) => {
+  const driver = new PaperDriver()
+  driver.snapshot = async () => {
+    const files: StorageDriverSnapshot = await PaperDriver.prototype.snapshot.call(driver)
+    return {
+      ...files,
+      async *list(...call) {
+        for await (const { created, revision, ...entry } of files.list(...call)) yield entry
+      },
+    }
+  }
+  const backend = createStorageBackend(driver)
+  for (const path of ['/file', '/folder/file']) await backend.write(path, chunks(Buffer.from('x')))
+  const snapshot = await snapshotOf(backend)
+  for (const path of ['/', '/folder'])
+    t.strictSame(await Array.fromAsync(snapshot?.list(path) ?? []), await Array.fromAsync(backend.list(path)))
+  await snapshot?.release()
   await backend.close()
 })
 

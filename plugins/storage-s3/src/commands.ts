@@ -1,8 +1,8 @@
 import { type CommandContext, defineCommands } from '@nodekeep/plugin-sdk'
 import { Bucket } from './bucket.ts'
+import type { Configuration } from './configuration.ts'
 import { checkConfiguration } from './server/connect.ts'
 import { remedyFor } from './server/failures.ts'
-import type { Configuration } from './configuration.ts'
 
 /** The commands `nodekeep storage-s3 …`. They ask the server themselves, so the node may run or not. */
 export default defineCommands<Configuration>({

@@ -13,7 +13,7 @@ export const configuration = Type.Object({
     default: 'us-east-1',
     minLength: 1,
     maxLength: 64,
-    description: 'The region of the bucket. Many servers of one\'s own take any.',
+    description: "The region of the bucket. Many servers of one's own take any.",
   }),
   bucket: Type.String({
     minLength: 3,

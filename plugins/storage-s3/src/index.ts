@@ -1,10 +1,16 @@
-import { createStorageBackend, definePlugin, flatDriver, HealthChecks, StorageBackends } from '@nodekeep/plugin-sdk'
+import {
+  createStorageBackend,
+  definePlugin,
+  flatDriver,
+  HealthChecks,
+  StorageBackends,
+} from '@nodekeep/plugin-sdk'
 import { Bucket } from './bucket.ts'
+import { configuration } from './configuration.ts'
+import { S3Store } from './s3-store.ts'
 import { checkConfiguration } from './server/connect.ts'
 import { remedyFor } from './server/failures.ts'
-import { configuration } from './configuration.ts'
 import { Upkeep } from './upkeep.ts'
-import { S3Store } from './s3-store.ts'
 import { watchAtIntervals } from './watch.ts'
 
 /**

@@ -10,13 +10,13 @@ import {
   NodekeepError,
 } from '@nodekeep/plugin-sdk'
 import { type Bucket, ownFolder } from './bucket.ts'
-import { changeError, isMissingObject, requestError } from './server/failures.ts'
 import { copyObject } from './objects/copy.ts'
 import { objectOf, type S3Object } from './objects/object.ts'
 import { pageOf } from './objects/pages.ts'
 import { PartMemory } from './objects/parts.ts'
 import { openObject } from './objects/read.ts'
 import { putObject } from './objects/write.ts'
+import { changeError, isMissingObject, requestError } from './server/failures.ts'
 
 /** The longest key, in bytes of UTF-8 (S3 API, "Object key naming guidelines"). */
 const longestKey = 1024
@@ -83,11 +83,7 @@ export class S3Store implements FlatStore {
     return openObject(await this.#bucket.client(), place, options)
   }
 
-  async put(
-    key: string,
-    content: AsyncIterable<Uint8Array>,
-    options: FlatPutOptions,
-  ): Promise<FlatObject> {
+  async put(key: string, content: AsyncIterable<Uint8Array>, options: FlatPutOptions): Promise<FlatObject> {
     const place = this.#placeOf(key)
     refuseTooLong(place.Key)
     const s3 = await this.#bucket.client()

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import t from 'tap'
-import { connect } from '../src/server/connect.ts'
 import { removeUnfinishedUploads } from '../src/objects/unfinished-uploads.ts'
+import { connect } from '../src/server/connect.ts'
 import { faultyProxy } from './fixtures/faulty-proxy.ts'
 import { chunks, newBucket, openBucket, probed } from './fixtures/s3-bucket.ts'
 import { needsS3Server, s3Server } from './fixtures/s3-server.ts'
@@ -46,7 +46,10 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
 
   t.test('a reading whose file was changed during a cut has no bytes of two versions', async (t) => {
     await backend.write('/changed', chunks(large))
-    const cut = proxy.disturb({ cut: 'answer', after: mebibyte }, { method: 'GET', key: keyOf('/changed'), count: 1 })
+    const cut = proxy.disturb(
+      { cut: 'answer', after: mebibyte },
+      { method: 'GET', key: keyOf('/changed'), count: 1 },
+    )
     const { content } = await backend.read('/changed')
     await cut.hit
     await s3.putObject({ Bucket: config.bucket, Key: keyOf('/changed'), Body: randomBytes(large.length) })
@@ -134,17 +137,23 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
     t.equal(await removeUnfinishedUploads(s3, place, new Date(Date.now() - 60_000), signal), 0)
     t.equal(await removeUnfinishedUploads(s3, place, new Date(Date.now() + 60_000), signal), 3)
     const { Uploads = [] } = await s3.listMultipartUploads({ Bucket: config.bucket })
-    t.strictSame(Uploads.map(({ Key }) => Key), ['others/kept'])
+    t.strictSame(
+      Uploads.map(({ Key }) => Key),
+      ['others/kept'],
+    )
   })
 
   t.test('contents of every size around a part are stored as they are', async (t) => {
     for (const size of [0, 1, 8 * mebibyte - 1, 8 * mebibyte, 8 * mebibyte + 1, 16 * mebibyte]) {
       const content = randomBytes(size)
-      const { size: stored } = await backend.write('/size', chunks(content.subarray(0, 7), content.subarray(7)))
+      const { size: stored } = await backend.write(
+        '/size',
+        chunks(content.subarray(0, 7), content.subarray(7)),
+      )
       t.equal(stored, size)
       t.ok(content.equals(await bytesOf('/size')), `${size} bytes`)
     }
-    const { size } = await backend.copy?.('/size', '/copy of size + ä') ?? {}
+    const { size } = (await backend.copy?.('/size', '/copy of size + ä')) ?? {}
     t.equal(size, 16 * mebibyte)
   })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { StorageEntry } from '../../contracts/storage.ts'
+import type { StorageEntry, StorageListEntry } from '../../contracts/storage.ts'
 import { isWritable } from '../../storage/entry-times.ts'
 import { assertCode, assertFails } from '../failures.ts'
 import { collect, stream } from './bytes.ts'
@@ -15,8 +15,8 @@ export async function text(storage: Pick<StorageView, 'read'>, path: string): Pr
   return (await collect(content)).toString()
 }
 
-export async function entries(storage: Pick<StorageView, 'list'>, path: string): Promise<StorageEntry[]> {
-  const found: StorageEntry[] = []
+export async function entries(storage: Pick<StorageView, 'list'>, path: string): Promise<StorageListEntry[]> {
+  const found: StorageListEntry[] = []
   for await (const entry of storage.list(path)) found.push(entry)
   return found
 }
@@ -67,4 +67,17 @@ export function assertEntry(
     assert.ok(date instanceof Date && isWritable(date), `${entry.name} has dates of the years 0 to 9999`)
   }
   assert.match(entry.revision, /^[\x21\x23-\x7e]+$/, 'a revision is visible ASCII without quotes')
+}
+
+/** Compares an entry of a listing with what `stat` tells. A listing may tell less, and the dates of a folder mean nothing. */
+export function assertListed(listed: StorageListEntry, whole: StorageEntry): void {
+  const { etag, ...told } = listed
+  const { modified, created, revision, ...ofFolder } = told
+  const isFile = listed.type === 'file'
+  for (const [key, value] of Object.entries(isFile ? told : ofFolder))
+    assert.deepEqual(value, whole[key as keyof StorageEntry], `${listed.name}: ${key} is that of \`stat\``)
+  for (const date of [modified, ...(created === undefined ? [] : [created])])
+    assert.ok(date instanceof Date && isWritable(date), `${listed.name} has dates of the years 0 to 9999`)
+  if (isFile && revision === undefined)
+    assert.ok(typeof etag === 'string' && etag !== '', `${listed.name} has an etag, as it has no revision`)
 }

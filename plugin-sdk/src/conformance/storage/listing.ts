@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { assertFails } from '../failures.ts'
-import { assertEntry, entries, names, put, text } from './assertions.ts'
-import { stream } from './bytes.ts'
+import { assertEntry, assertListed, entries, names, put, text } from './assertions.ts'
+import { pattern, stream } from './bytes.ts'
 import { oddNames, unorderedNames } from './odd-names.ts'
 import { movesFiles, movesFolders, type StorageCheck } from './subject.ts'
 
@@ -17,6 +17,8 @@ export function listingChecks(check: StorageCheck): void {
     await put(storage, '/folder/file', 'five!')
     await put(storage, '/folders', 'x')
     await storage.makeDirectory('/folder/empty')
+    await put(storage, '/folder/overwritten', 'first')
+    await put(storage, '/folder/overwritten', 'second')
     const listed = await entries(storage, '/folder')
     assert.deepEqual(
       listed.map(({ name, type, size }) => [name, type, size]),
@@ -24,11 +26,35 @@ export function listingChecks(check: StorageCheck): void {
         ['empty', 'directory', 0],
         ['file', 'file', 5],
         ['inner', 'directory', 0],
+        ['overwritten', 'file', 6],
       ],
     )
-    assert.deepEqual(listed[1], await storage.stat('/folder/file'))
+    for (const entry of listed) assertListed(entry, await storage.stat(`/folder/${entry.name}`))
     assert.deepEqual(await names(storage, '/'), ['folder', 'folders'])
     assert.deepEqual(await names(storage, '/folder/empty'), [])
+  })
+
+  check('a listing tells the revisions of all files, or of none', async (storage) => {
+    await put(storage, '/folder/empty', '')
+    await put(storage, '/folder/small', 'x')
+    await put(storage, '/folder/small', 'y')
+    await storage.write('/folder/large', stream(pattern(300_000)))
+    const revisions = (await entries(storage, '/folder')).map(({ revision }) => revision !== undefined)
+    assert.equal(revisions.length, 3)
+    assert.equal(new Set(revisions).size, 1, 'either each file has a revision, or no file has one')
+  })
+
+  check('by its revision or etag, a listing shows whether the content of a file changed', async (storage) => {
+    const versionOf = async (name: string) => {
+      const found = (await entries(storage, '/folder')).find((entry) => entry.name === name)
+      return found?.revision ?? found?.etag
+    }
+    await put(storage, '/folder/file', 'one')
+    const first = await versionOf('file')
+    await put(storage, '/folder/other', 'x')
+    assert.equal(await versionOf('file'), first, 'a file that stays as it is keeps it')
+    await put(storage, '/folder/file', 'two')
+    assert.notEqual(await versionOf('file'), first, 'another content of the same size changes it')
   })
 
   check('a listing is sorted by UTF-16 code units', async (storage) => {

@@ -4,6 +4,7 @@ import type {
   StorageCapabilities,
   StorageConditions,
   StorageEntry,
+  StorageListEntry,
   StorageListOptions,
   StorageReadOptions,
 } from '../../contracts/storage.ts'
@@ -14,7 +15,7 @@ export interface StorageView {
   /** Undefined for the view of a user. */
   readonly supports?: StorageCapabilities
   stat(path: string): Promise<StorageEntry>
-  list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry>
+  list(path: string, options?: StorageListOptions): AsyncIterable<StorageListEntry>
   read(
     path: string,
     options?: StorageReadOptions,

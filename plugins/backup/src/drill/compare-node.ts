@@ -207,7 +207,7 @@ class UserFilesComparison {
     if (size !== expected.size) throw new NodeDiffers(`the file ${shown(path)} has another size`)
     if (Date.parse(modified) !== Date.parse(expected.modified))
       throw new NodeDiffers(`the file ${shown(path)} has another time of modification`)
-    if (Date.parse(created) !== Date.parse(expected.created ?? expected.modified))
+    if (created === undefined || Date.parse(created) !== Date.parse(expected.created ?? expected.modified))
       throw new NodeDiffers(`the file ${shown(path)} has another date of creation`)
     if ((await this.#hashOf(path)) !== expected.sha256)
       throw new NodeDiffers(`the file ${shown(path)} has another content`)

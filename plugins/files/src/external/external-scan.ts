@@ -1,15 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type FileChange, isNodekeepError, type Mutex, type StorageEntry } from '@nodekeep/plugin-sdk'
+import {
+  concurrently,
+  type FileChange,
+  isNodekeepError,
+  type Mutex,
+  type StorageEntry,
+  type StorageListEntry,
+} from '@nodekeep/plugin-sdk'
 import { byOtherPrograms, type ChangedPaths, type ChangeIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
 import { childOf, foldersAbove, isWithin, longestPath, outermost, type UserPath } from '../paths/user-path.ts'
 import { ChangeThrottle } from './change-throttle.ts'
-import type { IndexedEntry, Tree } from './tree-index.ts'
+import { type IndexedEntry, type KnownEntry, listedState, type Tree } from './tree-index.ts'
 
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
 const batchSize = 256
+
+/** Entries that a storage is asked for at a time. */
+const statsAtOnce = 16
 
 /** Entries of a folder or of the index, and changes of the journal, that are handled at a time. */
 const pageSize = 500
@@ -130,16 +140,16 @@ export class ExternalScan {
     const subfolders: UserPath[] = []
     try {
       for await (const page of this.#pagesOf(folder)) {
-        const differing: UserPath[] = []
+        const differing = new Map<UserPath, string | null>()
         for (const entry of page) {
           const path = childOf(folder, entry.name)
           const before = known.get(entry.name)
           known.delete(entry.name)
           if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
-          if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.push(path)
+          if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.set(path, listedState(entry))
           else if (entry.type === 'directory') subfolders.push(path)
         }
-        subfolders.push(...(await this.#check(differing)))
+        subfolders.push(...(await this.#check([...differing.keys()], { listed: differing })))
       }
     } catch (error) {
       // A user without files has no folder. Other folders are checked themselves.
@@ -151,7 +161,7 @@ export class ExternalScan {
   }
 
   /** Lists a folder. The turn of the storage is held for one page. */
-  async *#pagesOf(folder: UserPath): AsyncIterable<readonly StorageEntry[]> {
+  async *#pagesOf(folder: UserPath): AsyncIterable<readonly StorageListEntry[]> {
     const { mounts, signal } = this.#services
     const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
     const entries = backend.list(backendPath)[Symbol.asyncIterator]()
@@ -167,8 +177,8 @@ export class ExternalScan {
     }
   }
 
-  async #entriesIn(folder: UserPath): Promise<Map<string, IndexedEntry>> {
-    const known = new Map<string, IndexedEntry>()
+  async #entriesIn(folder: UserPath): Promise<Map<string, KnownEntry>> {
+    const known = new Map<string, KnownEntry>()
     let after = ''
     for (;;) {
       const page = this.#tree.page(folder, after, pageSize)
@@ -185,42 +195,52 @@ export class ExternalScan {
    *
    * @param areHinted whether the paths come from hints of the storage. If nothing is at such a path now, an entry was there for a
    *   short time, and a reader of the journal may have seen it
+   * @param listed the states of files by a listing
    * @returns the folders among the paths that must be scanned
    */
-  async #check(paths: readonly UserPath[], { areHinted = false } = {}): Promise<UserPath[]> {
+  async #check(
+    paths: readonly UserPath[],
+    { areHinted = false, listed = nothingListed }: CheckOptions = {},
+  ): Promise<UserPath[]> {
     const folders: UserPath[] = []
     for (let start = 0; start < paths.length; start += batchSize) {
       const batch = paths.slice(start, start + batchSize)
-      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch, areHinted))))
+      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch, { areHinted, listed }))))
     }
     return folders
   }
 
-  async #checkBatch(paths: readonly UserPath[], areHinted: boolean): Promise<UserPath[]> {
+  async #checkBatch(paths: readonly UserPath[], options: Required<CheckOptions>): Promise<UserPath[]> {
     const { locks, mounts, signal } = this.#services
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
     if (wanted.length === 0) return []
     const release = locks.tryAcquire(this.#userUuid, wanted)
-    if (release !== null) return this.#checkLocked(wanted, areHinted, release)
+    if (release !== null) return this.#checkLocked(wanted, options, release)
     const folders: UserPath[] = []
     for (const path of wanted) {
       const release = locks.tryAcquire(this.#userUuid, [path])
       if (release === null) this.#left.add(path)
-      else folders.push(...(await this.#checkLocked([path], areHinted, release)))
+      else folders.push(...(await this.#checkLocked([path], options, release)))
     }
     return folders
   }
 
-  async #checkLocked(locked: readonly UserPath[], areHinted: boolean, release: Release): Promise<UserPath[]> {
+  async #checkLocked(
+    locked: readonly UserPath[],
+    { areHinted, listed }: Required<CheckOptions>,
+    release: Release,
+  ): Promise<UserPath[]> {
     const { journal, mounts, announce } = this.#services
     const userUuid = this.#userUuid
     try {
       await this.#catchUp()
       const paths = await this.#readable(locked)
-      const found = await Promise.all(
-        paths.map(async (path) => [path, await mounts.entryAt(userUuid, path)] as const),
-      )
+      const entries = new Map<UserPath, StorageEntry | null>()
+      await concurrently(paths, statsAtOnce, async (path) => {
+        entries.set(path, await mounts.entryAt(userUuid, path))
+      })
+      const found = paths.map((path) => [path, entries.get(path) ?? null] as const)
       const differing = found.filter(([path, entry]) => {
         const before = this.#tree.get(path)
         if (before === null && entry === null) return areHinted && !this.#wasRemovedByNode(path)
@@ -243,6 +263,14 @@ export class ExternalScan {
           await this.#catchUp()
         }
       }
+      this.#tree.putListed(
+        found.flatMap(([path, entry]) => {
+          const state = listed.get(path) ?? null
+          return state === null || entry?.type !== 'file'
+            ? []
+            : [{ path, revision: entry.revision, listed: state }]
+        }),
+      )
       return found
         .filter(([path, entry]) => entry?.type === 'directory' && !this.#throttle.isWaiting(path))
         .map(([path]) => path)
@@ -313,6 +341,13 @@ export class ExternalScan {
   }
 }
 
+interface CheckOptions {
+  readonly areHinted?: boolean
+  readonly listed?: ReadonlyMap<UserPath, string | null>
+}
+
+const nothingListed: ReadonlyMap<UserPath, string | null> = new Map()
+
 /** Takes at most a number of items. */
 async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
   const taken: T[] = []
@@ -343,9 +378,13 @@ function changesOf(
   return changes
 }
 
-function isSame(before: IndexedEntry | undefined, entry: StorageEntry | null): boolean {
+function isSame(before: KnownEntry | undefined, entry: StorageListEntry | null): boolean {
   if (before === undefined || entry === null) return before === undefined && entry === null
-  return before.type === entry.type && (entry.type === 'directory' || before.revision === entry.revision)
+  if (before.type !== entry.type) return false
+  if (entry.type === 'directory') return true
+  return entry.revision === undefined
+    ? before.listed === listedState(entry)
+    : before.revision === entry.revision
 }
 
 /** Whether requests can name the path. */

@@ -1,5 +1,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { type FileChange, inTransaction, type StorageEntry } from '@nodekeep/plugin-sdk'
+import {
+  type FileChange,
+  inTransaction,
+  type StorageEntry,
+  type StorageListEntry,
+} from '@nodekeep/plugin-sdk'
 import { splitPath } from '../journal/created-dates.ts'
 
 /** Milliseconds for which statements wait for another program that has the file locked. */
@@ -9,11 +14,12 @@ const timeoutMs = 5000
 const retryMs = 1000
 
 /** The version of the tables. An index of another version is built again. */
-const schemaVersion = 1
+const schemaVersion = 2
 
 /**
  * `trees`: the files of a user on a storage, as they were after the change `seq` of the journal `epoch`. A tree that is not
- * complete lacks entries. `entries`: `revision` is null for a folder, and for a file whose revision is not known.
+ * complete lacks entries. `entries`: `revision` is null for a folder, and for a file whose revision is not known. `listed` is the
+ * {@link listedState} that was found together with the revision; null where that is not known.
  */
 const tables = `
   CREATE TABLE trees (
@@ -31,6 +37,7 @@ const tables = `
     name TEXT NOT NULL,
     type TEXT NOT NULL,
     revision TEXT,
+    listed TEXT,
     PRIMARY KEY (tree, folder, name)
   ) STRICT, WITHOUT ROWID;
 `
@@ -43,6 +50,17 @@ export interface IndexedEntry {
   readonly type: StorageEntry['type']
   /** `null` for a folder, and for a file whose revision is not known. */
   readonly revision: string | null
+}
+
+/** An entry of the index. */
+export interface KnownEntry extends IndexedEntry {
+  /** The {@link listedState} of the file; `null` where that is not known. */
+  readonly listed: string | null
+}
+
+/** The state of a file by a listing without revisions. `null` for an entry with a revision, and for a folder. */
+export function listedState({ type, revision, etag, size, modified }: StorageListEntry): string | null {
+  return type === 'file' && revision === undefined ? `${size} ${modified.getTime()} ${etag ?? ''}` : null
 }
 
 /** The state of the files by the journal, to compare storages with it. It can be built again at any time. */
@@ -116,6 +134,7 @@ export class Tree {
   readonly #get: StatementSync
   readonly #page: StatementSync
   readonly #set: StatementSync
+  readonly #setListed: StatementSync
   readonly #delete: StatementSync
   readonly #deleteBelow: StatementSync
   readonly #move: StatementSync
@@ -133,13 +152,16 @@ export class Tree {
     this.#seq = Number(row?.seq)
     this.#isComplete = row?.complete === 1
     this.#get = connection.prepare(
-      'SELECT type, revision FROM entries WHERE tree = ? AND folder = ? AND name = ?',
+      'SELECT type, revision, listed FROM entries WHERE tree = ? AND folder = ? AND name = ?',
     )
     this.#page = connection.prepare(
-      'SELECT name, type, revision FROM entries WHERE tree = ? AND folder = ? AND name > ? ORDER BY name LIMIT ?',
+      'SELECT name, type, revision, listed FROM entries WHERE tree = ? AND folder = ? AND name > ? ORDER BY name LIMIT ?',
     )
     this.#set = connection.prepare(
       'INSERT OR REPLACE INTO entries (tree, folder, name, type, revision) VALUES (?, ?, ?, ?, ?)',
+    )
+    this.#setListed = connection.prepare(
+      'UPDATE entries SET listed = ? WHERE tree = ? AND folder = ? AND name = ? AND revision = ?',
     )
     this.#delete = connection.prepare('DELETE FROM entries WHERE tree = ? AND folder = ? AND name = ?')
     this.#deleteBelow = connection.prepare(`DELETE FROM entries WHERE ${below}`)
@@ -167,15 +189,15 @@ export class Tree {
     return this.#isComplete
   }
 
-  get(path: string): IndexedEntry | null {
+  get(path: string): KnownEntry | null {
     const { folder, name } = splitPath(path)
-    return (this.#get.get(this.#id, folder, name) as IndexedEntry | undefined) ?? null
+    return (this.#get.get(this.#id, folder, name) as KnownEntry | undefined) ?? null
   }
 
   /** The first entries of a folder after a name, by name. */
-  page(folder: string, after: string, limit: number): [name: string, entry: IndexedEntry][] {
+  page(folder: string, after: string, limit: number): [name: string, entry: KnownEntry][] {
     const rows = this.#page.all(this.#id, folder, after, limit)
-    return rows.map((row) => [String(row.name), row as unknown as IndexedEntry])
+    return rows.map((row) => [String(row.name), row as unknown as KnownEntry])
   }
 
   /** Removes all entries, and starts after a change of the journal. */
@@ -196,6 +218,19 @@ export class Tree {
       for (const [path, entry] of entries) {
         if (entry?.type !== 'directory') this.#remove(path)
         if (entry !== null) this.#add(path, entry)
+      }
+    })
+  }
+
+  /** Remembers what a listing told of files. Nothing happens for a file that does not have its revision here. */
+  putListed(
+    files: readonly { readonly path: string; readonly revision: string; readonly listed: string }[],
+  ): void {
+    if (files.length === 0) return
+    inTransaction(this.#connection, () => {
+      for (const { path, revision, listed } of files) {
+        const { folder, name } = splitPath(path)
+        this.#setListed.run(listed, this.#id, folder, name, revision)
       }
     })
   }
@@ -231,7 +266,8 @@ export class Tree {
     const [from, to] = [splitPath(source), splitPath(path)]
     this.#move.run(to.folder, to.name, this.#id, from.folder, from.name)
     if (entry.type === 'file') {
-      this.#add(path, { type: 'file', revision: revision ?? entry.revision })
+      const now = revision ?? entry.revision
+      if (now !== entry.revision) this.#add(path, { type: 'file', revision: now })
       return true
     }
     this.#moveBelow.run({ tree: this.#id, path: source, destination: path })

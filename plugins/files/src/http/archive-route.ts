@@ -1,6 +1,7 @@
 import { finished, Readable } from 'node:stream'
 import {
   type FileEntry,
+  type FileListEntry,
   type FileReading,
   type FilesService,
   isNodekeepError,
@@ -227,7 +228,7 @@ function zipTime(time: Date): Date {
 async function* allEntries(
   files: UserFiles,
   entries: readonly FileEntry[],
-): AsyncGenerator<FileEntry, void, undefined> {
+): AsyncGenerator<FileListEntry, void, undefined> {
   for (const entry of entries) {
     if (entry.path !== '/') yield entry
     if (entry.type === 'directory') yield* entriesBelow(files, entry.path)
@@ -235,7 +236,10 @@ async function* allEntries(
 }
 
 /** Everything in a folder, a folder before what is in it. A folder that is gone has nothing in it. */
-async function* entriesBelow(files: UserFiles, folder: string): AsyncGenerator<FileEntry, void, undefined> {
+async function* entriesBelow(
+  files: UserFiles,
+  folder: string,
+): AsyncGenerator<FileListEntry, void, undefined> {
   const waiting = [folder]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     try {

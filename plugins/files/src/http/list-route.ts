@@ -1,9 +1,20 @@
-import { type FileEntry, type FilesService, NodekeepError, type RoutesApp } from '@nodekeep/plugin-sdk'
+import {
+  concurrently,
+  type FileListEntry,
+  type FilesService,
+  isNodekeepError,
+  NodekeepError,
+  type RoutesApp,
+  type UserFiles,
+} from '@nodekeep/plugin-sdk'
 import { userFilesOf } from './request.ts'
 import { folderPage, listQuery } from './schemas.ts'
 
 /** Entries of a page, unless the request says otherwise. */
 const usualPage = 1000
+
+/** Files of a page that are looked up at a time. */
+const statsAtOnce = 16
 
 /** Registers `GET /api/files/list`. */
 export function listRoute(app: RoutesApp, files: FilesService): void {
@@ -16,20 +27,43 @@ export function listRoute(app: RoutesApp, files: FilesService): void {
   app.get('/api/files/list', { schema, config: { scope: 'files:read' } }, async (request) => {
     const { path, cursor, limit = usualPage } = request.query
     const { maxFileSize } = files
-    const entries: FileEntry[] = []
+    const userFiles = userFilesOf(files, request)
+    const listed: FileListEntry[] = []
+    let isLast = true
     const after = cursor === undefined ? '' : nameOf(cursor)
-    for await (const entry of userFilesOf(files, request).list(path, { after })) {
+    for await (const entry of userFiles.list(path, { after })) {
       // One more than the page has shows that there is another page.
-      if (entries.length === limit)
-        return { entries: entries.map(bodyOf), cursor: cursorAfter(entries), maxFileSize }
-      entries.push(entry)
+      isLast = listed.length < limit
+      if (!isLast) break
+      listed.push(entry)
     }
-    return { entries: entries.map(bodyOf), cursor: null, maxFileSize }
+    const entries = await withRevisions(userFiles, listed)
+    return { entries: entries.map(bodyOf), cursor: isLast ? null : cursorAfter(listed), maxFileSize }
   })
 }
 
+/** Looks up what the listing leaves out of files. A file that is gone by then is left out. */
+async function withRevisions(files: UserFiles, listed: readonly FileListEntry[]): Promise<FileListEntry[]> {
+  const lacking = listed.filter(
+    ({ type, revision, created }) => type === 'file' && (revision === undefined || created === undefined),
+  )
+  const found = new Map<FileListEntry, FileListEntry | null>()
+  await concurrently(lacking, statsAtOnce, async (entry) => {
+    found.set(entry, await files.stat(entry.path).catch(nullIfGone))
+  })
+  return listed.flatMap((entry) => {
+    const now = found.get(entry)
+    return now === null ? [] : [now ?? entry]
+  })
+}
+
+function nullIfGone(error: unknown): null {
+  if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
+  throw error
+}
+
 /** The last name of a page as clients get it. They cannot rely on its form. */
-function cursorAfter(entries: readonly FileEntry[]): string {
+function cursorAfter(entries: readonly FileListEntry[]): string {
   return Buffer.from(entries.at(-1)?.name ?? '').toString('base64url')
 }
 
@@ -44,13 +78,13 @@ function nameOf(cursor: string): string {
   )
 }
 
-/** Folders have neither a size nor a revision. */
-function bodyOf({ name, type, size, modified, created, revision }: FileEntry) {
+/** Folders have neither a size nor a revision, and on some storages no date of creation. */
+function bodyOf({ name, type, size, modified, created, revision }: FileListEntry) {
   return {
     name,
     type,
     ...(type === 'file' && { size, revision }),
     modified: modified.toISOString(),
-    created: created.toISOString(),
+    ...(created && { created: created.toISOString() }),
   }
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { FileEntry, FilesService, RoutesApp } from '@nodekeep/plugin-sdk'
+import type { FileListEntry, FilesService, RoutesApp } from '@nodekeep/plugin-sdk'
 import { userFilesOf } from './request.ts'
 import { directoryEntries, pathQuery } from './schemas.ts'
 
@@ -29,7 +29,7 @@ export function readdirRoute(app: RoutesApp, files: FilesService): void {
 }
 
 /** The entries as the text of a JSON array, in pieces. */
-async function* jsonPages(entries: AsyncIterable<FileEntry>): AsyncGenerator<string, void, undefined> {
+async function* jsonPages(entries: AsyncIterable<FileListEntry>): AsyncGenerator<string, void, undefined> {
   let page: string[] = []
   let opening = '['
   for await (const entry of entries) {
@@ -44,7 +44,7 @@ async function* jsonPages(entries: AsyncIterable<FileEntry>): AsyncGenerator<str
 }
 
 /** One entry of a listing (interface, "Directory entry"): folders have no size. */
-function jsonOf({ name, type, size, modified }: FileEntry): string {
+function jsonOf({ name, type, size, modified }: FileListEntry): string {
   return JSON.stringify({ name, type, ...(type === 'file' && { size }), modified })
 }
 

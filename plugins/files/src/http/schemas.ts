@@ -110,9 +110,9 @@ export const folderPage = Type.Object({
       size: Type.Optional(Type.Integer({ description: 'Bytes of a file.' })),
       revision: Type.Optional(Type.String({ description: 'The entity tag of a file, without its quotes.' })),
       modified: time,
-      created: time,
+      created: Type.Optional(time),
     }),
-    { description: 'Sorted by name.' },
+    { description: 'Sorted by name. Files have all of the properties.' },
   ),
   cursor: Type.Union([Type.String(), Type.Null()], {
     description: 'The cursor of the next page, null after the last one.',

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { StorageEntry } from '@nodekeep/plugin-sdk'
+import type { StorageListEntry } from '@nodekeep/plugin-sdk'
 import type { CommittedChange } from './change.ts'
 
 /** When a file was created that was overwritten or restored since, so that its backend does not know. */
@@ -18,8 +18,8 @@ export interface RestoredDate {
   readonly created: Date
 }
 
-/** The facts by which a date of creation is known to belong to a file. */
-export type FileVersion = Pick<StorageEntry, 'revision' | 'size' | 'modified'>
+/** The facts by which a date of creation is known to belong to a file. Listings may lack the revision. */
+export type FileVersion = Pick<StorageListEntry, 'revision' | 'size' | 'modified'>
 
 /** Storages keep times in steps of up to two seconds. In milliseconds. */
 const coarsestTimeMs = 2000

@@ -1,13 +1,13 @@
 import {
-  type FileEntry,
+  type FileListEntry,
   isNodekeepError,
-  type StorageEntry,
+  type StorageListEntry,
   type StorageListOptions,
 } from '@nodekeep/plugin-sdk'
 import { createdIf } from '../journal/created-dates.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 import { explain } from './path-errors.ts'
-import { fileEntry, mountEntry } from './reading.ts'
+import { mountEntry } from './reading.ts'
 import type { Scope } from './scope.ts'
 
 /** The entries of a folder, sorted by name, with the mounts that are in it. */
@@ -15,7 +15,7 @@ export async function* list(
   scope: Scope,
   folder: UserPath,
   options: StorageListOptions = {},
-): AsyncGenerator<FileEntry, void, undefined> {
+): AsyncGenerator<FileListEntry, void, undefined> {
   const { mounts } = scope
   // Sorted, to be merged with the backend's entries, which are sorted too.
   const { after } = options
@@ -32,21 +32,33 @@ export async function* list(
         continue
       }
     }
-    if (created === null) yield await fileEntry(scope, path, entry)
-    else yield { ...entry, path, created: createdIf(created.get(entry.name), entry) ?? entry.created }
+    if (entry.type === 'directory') yield { ...entry, path }
+    else if (created === null)
+      yield listedFile(path, entry, await scope.journal.createdOf(scope.userUuid, path, entry))
+    else yield listedFile(path, entry, createdIf(created.get(entry.name), entry))
   }
   for (const name of names) yield mounted(name)
 
-  function mounted(name: string): FileEntry {
+  function mounted(name: string): FileListEntry {
     return mountEntry(scope, childOf(folder, name))
   }
+}
+
+/**
+ * @param known the date of creation by the journal. The journal knows most dates by the revision of the file, so without a revision, the
+ *   date of the storage may be that of an overwrite
+ */
+function listedFile(path: UserPath, entry: StorageListEntry, known: Date | null): FileListEntry {
+  const { created: ofStorage, ...rest } = entry
+  const created = known ?? (entry.revision === undefined ? undefined : ofStorage)
+  return { ...rest, path, ...(created && { created }) }
 }
 
 async function* listBackend(
   scope: Scope,
   folder: UserPath,
   options: StorageListOptions,
-): AsyncGenerator<StorageEntry, void, undefined> {
+): AsyncGenerator<StorageListEntry, void, undefined> {
   let begun = false
   try {
     const { backend, backendPath } = scope.locate(folder)

@@ -75,18 +75,19 @@ async function moveFileByFile(scope: Scope, transfer: Transfer, options: FileMov
   try {
     for (const path of folders.slice(1))
       await makeDirectoryLocked(scope, movedTo(path), { ...by, isMissing: true })
-    await concurrently(files, movesAtOnce, ({ path, revision }) =>
-      moveInOneStep(
-        scope,
-        path,
-        movedTo(path),
-        { type: 'file', revision },
-        { ...by, known: { destination: null } },
-      ).catch((error) => {
-        // Another program removed the file meanwhile.
+    await concurrently(files, movesAtOnce, async ({ path, revision }) => {
+      // The journal records the revision.
+      const file =
+        revision === undefined
+          ? await scope.mounts.entryAt(scope.userUuid, path)
+          : { type: 'file' as const, revision }
+      // Another program removed the file meanwhile.
+      if (file === null) return
+      const known = { destination: null, ...('name' in file && { source: file }) }
+      await moveInOneStep(scope, path, movedTo(path), file, { ...by, known }).catch((error) => {
         if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
-      }),
-    )
+      })
+    })
   } catch (error) {
     throw isNodekeepError(error) ? movedInPart(transfer, error) : error
   }

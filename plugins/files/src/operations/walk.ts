@@ -1,15 +1,17 @@
-import { NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type StorageEntry, type StorageListEntry } from '@nodekeep/plugin-sdk'
 import { childOf, longestPath, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import type { Scope } from './scope.ts'
 
 /** The entries of a folder at any depth, with the folder itself, or a single file. */
-export interface Tree {
-  /** Files with the revision that they were listed with. */
-  readonly files: { readonly path: UserPath; readonly revision: string }[]
+export interface Tree<File = { readonly path: UserPath; readonly revision: string }> {
+  readonly files: File[]
   /** Folders, each before the folders in it. */
   readonly folders: UserPath[]
 }
+
+/** A tree as its storage lists it. The revisions of its files may be unknown. */
+type ListedTree = Tree<{ readonly path: UserPath; readonly revision: string | undefined }>
 
 /** An entry and all entries below it, on its mount. A folder comes before its content. */
 async function* walk(
@@ -17,7 +19,7 @@ async function* walk(
   path: UserPath,
   entry: StorageEntry,
   signal: AbortSignal | undefined,
-): AsyncGenerator<readonly [path: UserPath, entry: StorageEntry], void, undefined> {
+): AsyncGenerator<readonly [path: UserPath, entry: StorageListEntry], void, undefined> {
   yield [path, entry]
   // Without recursion: with it, every level would pass on all entries of the levels below.
   const folders = entry.type === 'directory' ? [path] : []
@@ -37,8 +39,8 @@ export async function treeAt(
   path: UserPath,
   entry: StorageEntry,
   signal?: AbortSignal,
-): Promise<Tree> {
-  const tree: Tree = { files: [], folders: [] }
+): Promise<ListedTree> {
+  const tree: ListedTree = { files: [], folders: [] }
   for await (const [entryPath, { type, revision }] of walk(scope, path, entry, signal)) {
     signal?.throwIfAborted()
     if (type === 'file') tree.files.push({ path: entryPath, revision })
@@ -74,7 +76,11 @@ export async function checkPathLengths(
 }
 
 /** The check of {@link checkPathLengths} for a tree that is listed already. */
-export function checkPathLengthsOf({ files, folders }: Tree, source: UserPath, destination: UserPath): void {
+export function checkPathLengthsOf(
+  { files, folders }: ListedTree,
+  source: UserPath,
+  destination: UserPath,
+): void {
   for (const { path } of files) checkPathLength(path, source, destination)
   for (const path of folders) checkPathLength(path, source, destination)
 }

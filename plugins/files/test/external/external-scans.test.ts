@@ -8,6 +8,7 @@ import type { ChangeLog, FileChange, StorageBackend } from '@nodekeep/plugin-sdk
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
+import { countingBackend } from '../fixtures/counting-backend.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
 import { replay } from '../fixtures/replay.ts'
 import { type ShakyBackend, shakyBackend } from '../fixtures/shaky-backend.ts'
@@ -353,6 +354,53 @@ t.test(
     t.notOk(later.changes.map(said).includes('delete /cold/b by disk'))
   },
 )
+
+t.test('changes are found by what listings tell, if they tell no revisions', async (t) => {
+  const counting = countingBackend({}, { listsRevisions: false })
+  const services = captureServices()
+  const node = await createFilesNode(
+    { mounts: { '/cold': 'counting' } },
+    { plugins: [services.plugin, counting.plugin] },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const memory = services.backends.get('memory') as StorageBackend
+  const write = (name: string, text: string) =>
+    memory.write(`/${ada.user.uuid}/${name}`, Readable.from([Buffer.from(text)]))
+  for (const name of ['a', 'b', 'c']) await put(ada, `/cold/${name}`, 'one')
+  let { cursor } = await page(ada)
+
+  /** Scans everything once, by the only hint that such a storage gives. Returns the changes, and how often the storage was asked. */
+  let scans = 0
+  const scan = async (...wanted: string[]) => {
+    let rows: string[] = []
+    scans += 1
+    const marker = `z${scans}`
+    const { stat } = await counting.count(async () => {
+      await write(marker, 'x')
+      counting.hint()
+      rows = await untilChanges(ada, cursor, `write /cold/${marker} by disk`, ...wanted)
+    })
+    cursor = (await page(ada)).cursor
+    return [rows.filter((row) => !row.includes(marker)), (stat ?? 0) - 1]
+  }
+  t.strictSame(await scan(), [[], 0], 'the index has what it needs from when it was built')
+  await put(ada, '/cold/new', 'x')
+  await put(ada, '/cold/a', 'two')
+  t.strictSame(
+    await scan(),
+    [['write /cold/new', 'write /cold/a'], 2],
+    'a file that the node wrote is looked up once, and has no row by another program',
+  )
+  t.strictSame(await scan(), [[], 0], 'and never again')
+  await write('b', 'two')
+  t.strictSame(await scan(), [['write /cold/b by disk'], 1], 'a file of the same size has another etag')
+  await write('a', 'longer')
+  await memory.remove(`/${ada.user.uuid}/c`)
+  const both = ['write /cold/a by disk', 'delete /cold/c by disk']
+  t.strictSame(await scan(...both), [both, 2])
+  t.strictSame(await scan(), [[], 0])
+})
 
 t.test('nothing is indexed or watched for users whom nobody follows', async (t) => {
   const { node } = await start(t)

@@ -23,3 +23,25 @@ t.test('an erasure does not wait for a snapshot, and leaves nothing after it', a
   snapshot.close()
   while (traces()) await delay(20)
 })
+
+t.test('what a listing told of a file is kept as long as the file keeps its revision', async (t) => {
+  const index = new TreeIndex(join(t.testdir(), 'index.sqlite'))
+  t.teardown(() => index.close())
+  const tree = index.tree('disk', 'ada')
+  const row = { id: '', seq: 1, at: new Date() }
+  const file = { type: 'file', revision: '1' } as const
+  const told = (path: string) => tree.get(path)?.listed
+  const put = (...paths: string[]) => {
+    tree.put(paths.map((path) => [path, file]))
+    tree.putListed(paths.map((path) => ({ path, revision: '1', listed: `of ${path}` })))
+  }
+  put('/file', '/folder/a')
+  tree.putListed([{ path: '/file', revision: '2', listed: 'of another revision' }])
+  t.equal(told('/file'), 'of /file')
+
+  tree.apply([{ ...row, op: 'move', path: '/moved', source: '/file', revision: '1' }], 1)
+  tree.apply([{ ...row, op: 'move', path: '/there', source: '/folder' }], 2)
+  t.strictSame([told('/moved'), told('/there/a')], ['of /file', 'of /folder/a'])
+  tree.apply([{ ...row, op: 'write', path: '/moved', revision: '2' }], 3)
+  t.equal(told('/moved'), null)
+})

@@ -1,36 +1,46 @@
+import { Readable } from 'node:stream'
+import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import t from 'tap'
+import { captureServices } from '../fixtures/captured-services.ts'
 import { countingBackend } from '../fixtures/counting-backend.ts'
-import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
-t.test('no request asks a storage for the same thing twice', async (t) => {
-  const counting = countingBackend()
-  const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins: [counting.plugin] })
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  await put(ada, '/folder/0', 'x')
-  for (let file = 1; file < 100; file += 1) await put(ada, `/folder/${file}`, 'x')
-  await post(ada, 'mkdir', { path: '/there' })
+for (const listsRevisions of [true, false]) {
+  t.test(
+    `no request asks a storage for the same thing twice, listings ${listsRevisions ? 'with' : 'without'} revisions`,
+    async (t) => {
+      const counting = countingBackend({}, { listsRevisions })
+      const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins: [counting.plugin] })
+      t.teardown(() => node.stop())
+      const ada = await node.signIn()
+      await put(ada, '/folder/0', 'x')
+      for (let file = 1; file < 100; file += 1) await put(ada, `/folder/${file}`, 'x')
+      await post(ada, 'mkdir', { path: '/there' })
 
-  const most = async (limit: number, what: string, request: () => Promise<Response>) => {
-    const counts = await counting.count(async () => t.equal((await request()).status, 200, what))
-    t.ok((counts.all ?? 0) <= limit, `${what}: ${JSON.stringify(counts)}, at most ${limit}`)
-  }
-  await most(5, 'write a new file', () => put(ada, '/folder/new', 'x'))
-  await most(3, 'overwrite a file', () => put(ada, '/folder/new', 'y'))
-  await most(9, 'move a file', () => post(ada, 'move', { source: '/folder/new', destination: '/there/new' }))
-  await most(6, 'copy a file', () =>
-    post(ada, 'api/files/copy', { source: '/there/new', destination: '/there/copy' }),
+      const most = async (limit: number, what: string, request: () => Promise<Response>) => {
+        const counts = await counting.count(async () => t.equal((await request()).status, 200, what))
+        t.ok((counts.all ?? 0) <= limit, `${what}: ${JSON.stringify(counts)}, at most ${limit}`)
+      }
+      await most(5, 'write a new file', () => put(ada, '/folder/new', 'x'))
+      await most(3, 'overwrite a file', () => put(ada, '/folder/new', 'y'))
+      await most(9, 'move a file', () =>
+        post(ada, 'move', { source: '/folder/new', destination: '/there/new' }),
+      )
+      await most(6, 'copy a file', () =>
+        post(ada, 'api/files/copy', { source: '/there/new', destination: '/there/copy' }),
+      )
+      await most(4, 'delete a file', () => post(ada, 'delete', { path: '/there/copy' }))
+      await most(1, 'list a folder', () => ada.fetch('/readdir?path=/folder'))
+      await most(450, 'move a folder of 100', () =>
+        post(ada, 'move', { source: '/folder', destination: '/moved' }),
+      )
+      await most(220, 'copy a folder of 100', () =>
+        post(ada, 'api/files/copy', { source: '/moved', destination: '/copy' }),
+      )
+      await most(220, 'delete a folder of 100', () => post(ada, 'delete', { path: '/moved' }))
+    },
   )
-  await most(4, 'delete a file', () => post(ada, 'delete', { path: '/there/copy' }))
-  await most(1, 'list a folder', () => ada.fetch('/readdir?path=/folder'))
-  await most(450, 'move a folder of 100', () =>
-    post(ada, 'move', { source: '/folder', destination: '/moved' }),
-  )
-  await most(220, 'copy a folder of 100', () =>
-    post(ada, 'api/files/copy', { source: '/moved', destination: '/copy' }),
-  )
-  await most(220, 'delete a folder of 100', () => post(ada, 'delete', { path: '/moved' }))
-})
+}
 
 t.test('a storage that checks conditions itself is asked once more for a new file', async (t) => {
   const counting = countingBackend({ atomicConditions: true })
@@ -40,4 +50,75 @@ t.test('a storage that checks conditions itself is asked once more for a new fil
   await put(ada, '/folder/first', 'x')
   const counts = await counting.count(() => put(ada, '/folder/new', 'x'))
   t.strictSame(counts, { write: 1, all: 1 })
+})
+
+t.test('if listings tell no revisions, only the requests that need them ask for them', async (t) => {
+  const counting = countingBackend({}, { listsRevisions: false })
+  const services = captureServices()
+  const plugins = [counting.plugin, services.plugin]
+  const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const memory = services.backends.get('memory') as StorageBackend
+  const names = Array.from({ length: 1000 }, (_, index) => `${1000 + index}`)
+  for (const name of names)
+    await memory.write(`/${ada.user.uuid}/folder/${name}`, Readable.from([Buffer.from(name)]))
+  await put(ada, '/folder/1000', 'overwritten')
+
+  let listed: unknown[] = []
+  const readdir = await counting.count(async () => {
+    listed = (await (await get(ada, 'readdir', '/folder')).json()) as unknown[]
+  })
+  t.strictSame([readdir, listed.length], [{ list: 1, all: 1 }, 1000])
+
+  const page = async (cursor = '') => {
+    const answer = await ada.fetch(`/api/files/list?path=/folder&limit=100${cursor}`)
+    return (await answer.json()) as { entries: Record<string, unknown>[]; cursor: string }
+  }
+  let first: Awaited<ReturnType<typeof page>> | undefined
+  const ofPage = await counting.count(async () => {
+    first = await page()
+  })
+  t.strictSame(ofPage, { list: 1, stat: 100, all: 101 }, 'only the files of the page are looked up')
+  t.ok(counting.runningStats > 1 && counting.runningStats <= 16, `${counting.runningStats} at a time`)
+  t.strictSame(
+    first?.entries.map(({ name }) => name),
+    names.slice(0, 100),
+  )
+  const stat = await get(ada, 'stat', '/folder/1000')
+  const { created, modified } = (await stat.json()) as Record<string, unknown>
+  const revision = stat.headers.get('etag')?.slice(1, -1)
+  t.strictSame(first?.entries[0], { name: '1000', type: 'file', size: 11, revision, modified, created })
+
+  counting.beforeStat = async (path) => {
+    counting.beforeStat = async () => {}
+    await memory.remove(path)
+    await memory.remove(path.replace(/\d+$/, '1199'))
+  }
+  const second = await page(`&cursor=${first?.cursor}`)
+  t.strictSame(
+    second.entries.map(({ name }) => name),
+    names.slice(101, 199),
+    'files that are gone when they are looked up are left out',
+  )
+  t.equal((await page(`&cursor=${second.cursor}`)).entries[0]?.name, '1200')
+})
+
+t.test('a folder that is moved file by file is recorded with revisions that no listing told', async (t) => {
+  const counting = countingBackend({}, { listsRevisions: false, moves: true })
+  const services = captureServices()
+  const plugins = [counting.plugin, services.plugin]
+  const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const name of ['a', 'b']) await put(ada, `/folder/${name}`, name)
+  const revisionOf = async (path: string) => (await services.files.for(ada.user).stat(path)).revision
+  const revisions = [await revisionOf('/folder/a'), await revisionOf('/folder/b')]
+  await post(ada, 'move', { source: '/folder', destination: '/moved' })
+  const moves = (await services.recorded(ada.user.uuid)).filter(({ op }) => op === 'move')
+  t.strictSame(moves.map(({ path, revision }) => [path, revision]).sort(), [
+    ['/moved/a', revisions[0]],
+    ['/moved/b', revisions[1]],
+  ])
+  t.strictSame([await revisionOf('/moved/a'), await revisionOf('/moved/b')], revisions)
 })

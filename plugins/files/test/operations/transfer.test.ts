@@ -26,7 +26,7 @@ async function createObjectNode(t: Test, abilities: ObjectStore) {
   const agreedTree = async () => {
     const tree = new Map<string, string | null>()
     const visit = async (folder: string) => {
-      for await (const { path, type, revision } of files.list(folder)) {
+      for await (const { path, type, revision = '' } of files.list(folder)) {
         if (path !== '/memory') tree.set(path, type === 'directory' ? null : revision)
         if (type === 'directory') await visit(path)
       }

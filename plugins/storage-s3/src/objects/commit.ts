@@ -33,4 +33,3 @@ export async function commit(
     throw changeError(error)
   }
 }
-

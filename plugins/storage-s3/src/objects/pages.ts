@@ -45,6 +45,6 @@ function nextOf({ IsTruncated, NextContinuationToken }: ListObjectsV2CommandOutp
 }
 
 /** Returns a key of a listing. Servers that encode keys write a blank as "+" or as "%20". */
-export function decodedKey(key: string, page: { readonly EncodingType?: string | undefined }): string {
+function decodedKey(key: string, page: { readonly EncodingType?: string | undefined }): string {
   return page.EncodingType === 'url' ? decodeURIComponent(key.replaceAll('+', ' ')) : key
 }

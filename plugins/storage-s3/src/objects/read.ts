@@ -44,7 +44,10 @@ export async function openObject(
 }
 
 /** The bytes of an answer. After a cut, it goes on with the rest of the same object. */
-async function* bytesOf(answer: GetObjectCommandOutput, get: Get): AsyncGenerator<Uint8Array, void, undefined> {
+async function* bytesOf(
+  answer: GetObjectCommandOutput,
+  get: Get,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const { first, size } = rangeOf(answer)
   const end = first + (answer.ContentLength ?? 0)
   let position = first
@@ -89,5 +92,7 @@ async function* withChecksum(
 /** The first byte of an answer, and the size of the whole object. A server that knows no ranges sends the whole. */
 function rangeOf({ ContentRange, ContentLength = 0 }: GetObjectCommandOutput) {
   const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(ContentRange ?? '') ?? []
-  return first === undefined ? { first: 0, size: ContentLength } : { first: Number(first), size: Number(size) }
+  return first === undefined
+    ? { first: 0, size: ContentLength }
+    : { first: Number(first), size: Number(size) }
 }

@@ -51,6 +51,12 @@ async function putWhole(s3: S3, place: Place, bytes: Uint8Array, options: WriteO
   await beforeCommit()
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const condition = replaces === undefined ? {} : conditionOf(replaces)
-  const object = { ...place, ...condition, Body: bytes, ContentLength: bytes.length, Metadata: metadataOf(options, sha256) }
+  const object = {
+    ...place,
+    ...condition,
+    Body: bytes,
+    ContentLength: bytes.length,
+    Metadata: metadataOf(options, sha256),
+  }
   await commit(options, () => s3.putObject(object, { abortSignal: signal }))
 }

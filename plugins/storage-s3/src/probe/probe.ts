@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { S3 } from '@aws-sdk/client-s3'
-import { isConditionFailed, statusOf } from '../server/failures.ts'
 import { etagOf, metadataOf, objectOf } from '../objects/object.ts'
 import { pageOf } from '../objects/pages.ts'
 import { openObject } from '../objects/read.ts'
+import { isConditionFailed, statusOf } from '../server/failures.ts'
 
 /** A promise of the protocol, and whether a server keeps it. */
 interface Finding {
@@ -151,7 +151,11 @@ class Trials {
   async copies(): Promise<boolean> {
     await this.#put('source', 'copied', { Metadata: { of: 'source' } })
     const { Bucket, Key } = this.#at('source')
-    const copy = { ...this.#at('copy'), CopySource: `${Bucket}/${Key}`, MetadataDirective: 'REPLACE' } as const
+    const copy = {
+      ...this.#at('copy'),
+      CopySource: `${Bucket}/${Key}`,
+      MetadataDirective: 'REPLACE',
+    } as const
     await this.#s3.copyObject({ ...copy, Metadata: { of: 'copy' } }, this.#options)
     const { ContentLength, Metadata } = await this.#head('copy')
     return ContentLength === 'copied'.length && Metadata?.of === 'copy'

@@ -56,7 +56,12 @@ export async function connect(config: Configuration): Promise<S3> {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: attempts,
-    requestHandler: { connectionTimeout: connectMs, socketTimeout: silentMs, httpAgent: agent, httpsAgent: agent },
+    requestHandler: {
+      connectionTimeout: connectMs,
+      socketTimeout: silentMs,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
   })
 }
 

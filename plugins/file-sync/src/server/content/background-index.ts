@@ -128,9 +128,12 @@ export class BackgroundIndex {
   async #walk(userUuid: string, folder: string): Promise<void> {
     const folders: string[] = []
     try {
-      for await (const entry of this.#services.files.for({ uuid: userUuid }).list(folder)) {
-        if (entry.type === 'directory') folders.push(entry.path)
-        else await this.#hash(userUuid, entry)
+      for await (const { type, path, revision } of this.#services.files
+        .for({ uuid: userUuid })
+        .list(folder)) {
+        if (type === 'directory') folders.push(path)
+        else if (revision === undefined) await this.#indexTree(userUuid, path)
+        else await this.#hash(userUuid, { path, revision })
       }
     } catch (error) {
       nullIfUnreachable(error)

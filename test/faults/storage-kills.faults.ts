@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { S3 } from '@aws-sdk/client-s3'
+import { concurrently } from '@nodekeep/plugin-sdk'
+import { needsS3Server, type S3Server, s3Server } from '../../plugins/storage-s3/test/fixtures/s3-server.ts'
+import type { Fault, Round } from './fault.ts'
+import { checkAgreement, checkHalfDone, type Disk, matches } from './files-check.ts'
+import { bytesOf, FilesClient } from './files-client.ts'
+import { type FilesProcess, type Session, startFiles } from './files-process.ts'
+import { parentsOf, print, type Tree } from './files-tree.ts'
+import { randomOf } from './random.ts'
+
+const clientCount = 4
+
+/** Files above 8 MiB are stored in parts. */
+const largestFile = 20_000_000
+
+const bucket = 'files'
+
+/** A round's S3 server, and the way of its nodes to it. */
+interface Stand {
+  readonly server: S3Server
+  readonly s3: S3
+  /** @param hoursAhead hours by which the clock of the node is ahead */
+  start(session?: Session, hoursAhead?: number): Promise<FilesProcess>
+}
+
+/** Lets clients change files, kills the node meanwhile, and starts it again. */
+async function killNode(
+  node: FilesProcess,
+  clients: readonly FilesClient[],
+  { start }: Stand,
+  { random }: Round,
+): Promise<FilesProcess> {
+  const running = Promise.all(clients.map((client) => client.run(node)))
+  // The failure of one client must not be unhandled while the others are awaited.
+  running.catch(() => {})
+  await delay(random.integer(5, 2000))
+  await node.kill()
+  await running
+  return start(node.session)
+}
+
+/** Lets clients change files, kills the S3 server meanwhile, and starts it again. Clients whose change fails end. */
+async function killServer(
+  node: FilesProcess,
+  clients: readonly FilesClient[],
+  { server }: Stand,
+  { random }: Round,
+): Promise<FilesProcess> {
+  const control = new AbortController()
+  const running = Promise.all(clients.map((client) => client.run(node, control.signal)))
+  running.catch(() => {})
+  await delay(random.integer(5, 2000))
+  await server.kill()
+  await delay(random.integer(0, 2000))
+  await server.start()
+  await delay(random.integer(0, 1000))
+  control.abort()
+  await running
+  return node
+}
+
+/** Waits until the journal has all changes. */
+async function settled({ url, session }: FilesProcess, { signal }: Round): Promise<void> {
+  const headers = { authorization: `Bearer ${session.token}` }
+  for (;;) {
+    const { status } = await fetch(new URL('/journal', url), { headers, signal })
+    if (status === 200) return
+    assert.equal(status, 503)
+    await delay(50, undefined, { signal })
+  }
+}
+
+/** Returns the user's files in the bucket, as any S3 program sees them. */
+async function readBucket(s3: S3, { uuid }: Session): Promise<Disk> {
+  const keys: string[] = []
+  for (let next: string | undefined, isLast = false; !isLast; ) {
+    const page = await s3.listObjectsV2({ Bucket: bucket, ...(next && { ContinuationToken: next }) })
+    keys.push(...(page.Contents ?? []).map(({ Key = '' }) => Key))
+    next = page.NextContinuationToken
+    isLast = !page.IsTruncated
+  }
+  const found = new Map<string, Buffer | null>()
+  await concurrently(keys, 8, async (key) => {
+    if (key.startsWith('.nodekeep/')) return
+    assert.ok(key.startsWith(`${uuid}/`), `${key} belongs to nobody`)
+    const path = key.slice(uuid.length)
+    for (const parent of parentsOf(path)) found.set(parent, null)
+    if (path.endsWith('/')) return
+    const { Body } = await s3.getObject({ Bucket: bucket, Key: key })
+    found.set(path, Buffer.from((await Body?.transformToByteArray()) ?? []))
+  })
+  return found
+}
+
+/** Checks that every answered change is complete, and nothing is lost of the other ones. */
+async function check(
+  node: FilesProcess,
+  clients: readonly FilesClient[],
+  { s3 }: Stand,
+  round: Round,
+): Promise<void> {
+  await settled(node, round)
+  const disk = await readBucket(s3, node.session)
+  for (const [index, client] of clients.entries()) {
+    const folder = `/c${index}`
+    if (client.allowed.some((tree) => matches(disk, tree, folder))) continue
+    const { tree, unanswered } = client
+    round.log(`${folder} has ${[...disk.keys()].filter((path) => path.startsWith(folder))}`)
+    round.log(`answered: ${print(tree)}`)
+    round.log(`unanswered: ${JSON.stringify(unanswered?.change)}`)
+    assert.ok(unanswered !== null, `${folder} has other files than were stored`)
+    const found = [...disk].filter(([path]) => path.startsWith(`${folder}/`))
+    const trees = {
+      before: hashed([...tree].filter(([path]) => path !== folder)),
+      after: hashed([...unanswered.tree].filter(([path]) => path !== folder)),
+      found: new Map(found.map(([path, bytes]) => [path, bytes && hashOf(bytes)])),
+    }
+    checkHalfDone(trees, unanswered.change)
+  }
+  await checkAgreement(
+    node,
+    disk,
+    clients.flatMap((client) => client.leftoverParents),
+  )
+}
+
+function hashed(tree: readonly (readonly [string, string | null])[]): Tree {
+  return new Map(
+    tree.map(([path, content]) => [path, content === null ? null : hashOf(bytesOf(content))] as const),
+  )
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** Checks that a node removes the unfinished uploads of the round when they are a day old. */
+async function checkUploads({ start, s3 }: Stand, session: Session, { log, signal }: Round): Promise<void> {
+  const unfinished = async () => (await s3.listMultipartUploads({ Bucket: bucket })).Uploads ?? []
+  const count = (await unfinished()).length
+  log(`${count} uploads were unfinished`)
+  if (count === 0) return
+  const node = await start(session, 25)
+  try {
+    while ((await unfinished()).length > 0) await delay(50, undefined, { signal })
+  } finally {
+    await node.kill()
+  }
+}
+
+async function play(dataFolder: string, server: S3Server, round: Round): Promise<void> {
+  const { endpoint, region, accessKeyId, secretAccessKey } = server
+  const credentials = { accessKeyId, secretAccessKey }
+  // The library adds to the object that it gets.
+  const s3 = new S3({ endpoint, region, credentials: { ...credentials }, forcePathStyle: true })
+  await s3.createBucket({ Bucket: bucket })
+  const environment = { FILES_S3: JSON.stringify({ endpoint, region, bucket, ...credentials }) }
+  const stand: Stand = {
+    server,
+    s3,
+    start: (session, hoursAhead) =>
+      startFiles(dataFolder, session, {
+        environment: { ...environment, ...(hoursAhead && { FILES_CLOCK: `${hoursAhead}` }) },
+      }),
+  }
+  const clients = Array.from(
+    { length: clientCount },
+    (_, index) => new FilesClient(`/c${index}`, randomOf(round.seed * clientCount + index), largestFile),
+  )
+  const kill = round.seed % 2 === 0 ? killNode : killServer
+  let node = await stand.start()
+  try {
+    node = await kill(node, clients, stand, round)
+    round.log(
+      `${kill.name}: ${clients.reduce((sum, { answered }) => sum + answered, 0)} changes were answered`,
+    )
+    await check(node, clients, stand, round)
+    await node.stop()
+    await checkUploads(stand, node.session, round)
+  } finally {
+    await node.kill()
+    s3.destroy()
+  }
+}
+
+export default {
+  name: 'With all files on S3, after a kill of the node or of the S3 server, every answered change is complete, no file is lost, and the journal agrees.',
+  missing: needsS3Server,
+  defaultRounds: 60,
+  async round(round) {
+    const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-storage-kills-'))
+    const server = await s3Server()
+    try {
+      await play(dataFolder, server, round)
+    } finally {
+      await server.stop()
+      await rm(dataFolder, { recursive: true, force: true })
+    }
+  },
+} satisfies Fault
