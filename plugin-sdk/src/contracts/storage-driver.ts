@@ -36,10 +36,15 @@ export interface StorageDriverListOptions
   extends Omit<StorageListOptions, 'signal'>,
     StorageDriverCallOptions {}
 
-/** Options of a removal. The conditions are set with `supports.atomicConditions` only. */
+/** Options of a removal. `ifRevision` is set with `supports.atomicConditions` only. */
 export interface StorageDriverRemoveOptions
   extends Omit<StorageRemoveOptions, 'known'>,
     StorageDriverCallOptions {
+  /**
+   * Without `supports.atomicConditions`, nothing was listed in the folder. A driver that keeps entries that `list` leaves out, or
+   * whose storage others change, removes nothing but the folder itself, and throws CONFLICT if it is not empty.
+   */
+  readonly onlyIfEmpty?: boolean
   /** The type of the entry that was found at the path. Undefined with `supports.atomicConditions`. */
   readonly type?: StorageEntry['type']
   /** Call it after each entry of a folder that takes several steps: the limit of time begins again. */

@@ -62,9 +62,13 @@ export async function checkRemove(
 ): Promise<StorageEntry> {
   const entry = known?.source ?? (await files.stat(path))
   if (ifRevision !== undefined) refuseOtherRevision(entry, ifRevision)
-  if (onlyIfEmpty && (entry.type === 'file' || !(await isEmpty(files, path))))
-    throw conflict('This is not an empty folder. Remove its content first.')
+  if (onlyIfEmpty && (entry.type === 'file' || !(await isEmpty(files, path)))) throw notEmpty()
   return entry
+}
+
+/** The error for `onlyIfEmpty`. */
+export function notEmpty(): NodekeepError {
+  return conflict('This is not an empty folder. Remove its content first.')
 }
 
 /** Throws if source and destination of a move or a copy are equal, or one contains the other. The root contains all. */

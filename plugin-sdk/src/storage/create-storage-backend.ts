@@ -192,7 +192,8 @@ class DriverBackend implements StorageBackend {
       if (this.supports.atomicConditions)
         return this.#driver.remove(path, { ...conditions, signal, progress })
       const { type } = await checkRemove(this.#filesUntil(signal), path, options)
-      await this.#driver.remove(path, { type, signal, progress })
+      const { onlyIfEmpty = false } = options
+      await this.#driver.remove(path, { type, ...(onlyIfEmpty && { onlyIfEmpty }), signal, progress })
     })
   }
 

@@ -20,7 +20,7 @@ import type {
 } from '../contracts/storage-driver.ts'
 import { nameOf } from '../entry-paths.ts'
 import { NodekeepError } from '../errors.ts'
-import { fileAbove, missingAbove, refuseWrite } from './conditions.ts'
+import { fileAbove, missingAbove, notEmpty, refuseWrite } from './conditions.ts'
 import { HeldEntries, namesAfter, startAfter } from './held-entries.ts'
 
 /**
@@ -147,8 +147,12 @@ class FlatDriver implements StorageDriver {
     await this.#putMarkers([path, ...(await this.#missingFolders(path, signal))], signal)
   }
 
-  async remove(path: string, { type, progress, signal }: StorageDriverRemoveOptions): Promise<void> {
+  async remove(
+    path: string,
+    { type, onlyIfEmpty = false, progress, signal }: StorageDriverRemoveOptions,
+  ): Promise<void> {
     if (type !== 'directory') return this.#store.delete([keyOf(path)], { signal })
+    if (onlyIfEmpty) return this.#removeEmpty(markerOf(path), signal)
     for await (const { objects } of this.#pages(markerOf(path), { isDeep: true, signal })) {
       const keys = objects.map(({ key }) => key)
       if (keys.length > 0) await this.#store.delete(keys, { signal })
@@ -158,6 +162,13 @@ class FlatDriver implements StorageDriver {
 
   close(): Promise<void> {
     return this.#store.close()
+  }
+
+  /** Removes a marker. Objects that are put meanwhile stay. */
+  async #removeEmpty(marker: string, signal: AbortSignal): Promise<void> {
+    for await (const { objects } of this.#pages(marker, { isDeep: true, limit: 2, signal }))
+      if (objects.some(({ key }) => key !== marker)) throw notEmpty()
+    await this.#store.delete([marker], { signal })
   }
 
   #copy(source: string, destination: string, options: StorageDriverCopyOptions): Promise<StorageEntry> {

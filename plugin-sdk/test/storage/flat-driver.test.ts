@@ -7,6 +7,7 @@ import {
   heldBack,
   type StorageBackend,
   type StorageEntry,
+  type StorageStaged,
 } from '@nodekeep/plugin-sdk'
 import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import * as fc from 'fast-check'
@@ -110,6 +111,15 @@ test('each call asks the server as little as it can', async (t) => {
   t.strictSame(await names(backend, '/'), ['folder'])
 })
 
+test('without conditional writes, the backend checks a write twice', async (t) => {
+  const { server, backend } = await serve(t, false)
+  server.put('folder/file', 'x')
+  await backend.write('/folder/new', chunks())
+  t.equal(server.counted().length, 10)
+  await backend.write('/folder/new', chunks())
+  t.strictSame(server.counted(), ['HEAD', 'HEAD', 'LIST', 'PUT'])
+})
+
 test('a page of a large folder costs the same, whatever its names are', async (t) => {
   const { server, backend } = await serve(t, true)
   for (let index = 0; index < 1000; index += 1) server.put(`large/photo-${1000 + index}.jpg`, 'x')
@@ -186,6 +196,17 @@ test('names that no path has are left out, and the folders of other programs are
   t.equal(await text(backend, '/both'), 'ours')
 })
 
+test('a folder that seems to be empty is not removed with objects that have no path', async (t) => {
+  const { server, backend } = await serve(t, true)
+  await backend.makeDirectory('/folder')
+  server.put('folder/e\u0301', 'theirs')
+  t.strictSame(await names(backend, '/folder'), [])
+  await t.rejects(backend.remove('/folder', { onlyIfEmpty: true }), { code: 'CONFLICT' })
+  t.ok(server.objects.has('folder/e\u0301'))
+  await backend.remove('/folder')
+  t.equal(server.objects.size, 0)
+})
+
 test('a folder stays when its last file is removed, unless another program made it', async (t) => {
   const { server, backend } = await serve(t, false)
   await backend.write('/a/b/c/file', chunks(Buffer.from('x')))
@@ -213,7 +234,18 @@ test('a write with a condition fails if another program comes first, at the last
     await t.rejects(written, { code: 'PRECONDITION_FAILED' })
     t.equal(await text(backend, path), 'theirs')
   }
-  await backend.write('/new', one(), { beforeCommit: async () => server.put('new', 'overwritten') })
+  async function* overtaken() {
+    yield Buffer.from('ours')
+    server.put('new', 'overtaking')
+  }
+  const replaced: unknown[] = []
+  const beforeCommit = async (staged: StorageStaged) => {
+    replaced.push(staged.replaced?.size)
+    server.put('new', 'overwritten')
+  }
+  await backend.write('/new', overtaken(), { beforeCommit })
+  t.strictSame(replaced, ['overtaking'.length], 'the driver looks when all bytes have arrived')
+  await backend.write('/new', one(), { beforeCommit })
   t.equal(await text(backend, '/new'), 'x', 'without a condition, the last one wins')
 })
 
