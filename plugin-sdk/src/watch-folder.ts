@@ -1,6 +1,6 @@
 import { type FSWatcher, readFileSync, watch } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 
 /** Milliseconds for which changed paths are gathered. A program that writes a file changes it several times. */
 const gatherMs = 50
@@ -14,8 +14,8 @@ const noWatchesLeft = ['ENOSPC', 'EMFILE', 'ENFILE']
 export interface FolderWatchOptions {
   /** An absolute path without symbolic links. */
   readonly root: string
-  /** Tells by their absolute paths which files and folders are left out. Nothing below such a folder is watched. */
-  readonly except?: (path: string) => boolean
+  /** A folder below, whose changes are left out. An absolute path. */
+  readonly except?: string
   /** Takes paths below the root that may have changed, as the disk has them. `''` stands for all of them. */
   readonly onChange: (paths: readonly string[]) => void
   /** Called with the code of the error, such as `ENOSPC`, if the system has no watches left. The watch has ended then. */
@@ -68,9 +68,9 @@ class FolderWatch {
 
   /** Watches a folder and those below it. Returns whether it was not watched before. */
   async #add(path: string): Promise<boolean> {
-    if (this.#options.except?.(path) === true) return false
     const stats = await lstat(path).catch(() => null)
-    if (!stats?.isDirectory() || this.#isEnded || this.#watches.has(path)) return false
+    if (!stats?.isDirectory() || this.#isEnded || this.#watches.has(path) || path === this.#options.except)
+      return false
     const above = this.#watches.get(dirname(path))
     // The folder above has gone. If another folder has taken its path, it is scanned too.
     if (above === undefined && path !== this.#options.root) return false
@@ -118,7 +118,7 @@ class FolderWatch {
 
   #gather(path: string): void {
     const { root, except } = this.#options
-    if (this.#isEnded || except?.(path) === true) return
+    if (this.#isEnded || path === except || path.startsWith(except + sep)) return
     this.#gathered.add(relative(root, path))
     if (this.#gathered.size > mostPaths) this.#gathered = new Set([''])
     this.#timer ??= setTimeout(() => this.#send(), gatherMs)

@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { type FSWatcher, watch } from 'chokidar'
+import { messageOf } from '../error-text.ts'
 import { ChildNode } from '../supervision/child-node.ts'
 import { listenForStop } from '../supervision/stop-signals.ts'
-import { watchFolder } from '../watch-folder.ts'
 
 /** Milliseconds without a change after which writing counts as done. An editor or a compiler writes several files. */
 const settledMs = 200
@@ -86,7 +86,7 @@ function startProcess(program: string, args: readonly string[]): ChildNode {
 class SourceWatch {
   readonly #tell: (line: string) => void
   #sources: NodeSources = { files: new Set(), plugins: new Map(), data: [] }
-  #watching = new AbortController()
+  #watcher: FSWatcher | null = null
   #next = Promise.withResolvers<string>()
   /** The first change since the last start. */
   #changed: string | null = null
@@ -105,37 +105,28 @@ class SourceWatch {
     return this.#next.promise
   }
 
-  async follow({ files, plugins, data }: NodeSources): Promise<void> {
-    this.#sources = {
-      files: new Set(Array.from(files, realPath)),
-      plugins: new Map(Array.from(plugins, ([folder, isCompiled]) => [realPath(folder), isCompiled])),
-      data: data.map(realPath),
-    }
+  async follow(sources: NodeSources): Promise<void> {
+    this.#sources = sources
+    const { files, plugins } = sources
+    const folders = new Set([...Array.from(files, (file) => dirname(file)), ...plugins.keys()])
     const watched = [...files, ...plugins.keys()].sort().join('\n')
     if (watched === this.#told) return
     this.#told = watched
-    const former = this.#watching
-    this.#watching = new AbortController()
-    const folders = [
-      ...Array.from(this.#sources.files, (file) => dirname(file)),
-      ...this.#sources.plugins.keys(),
-    ]
-    await Promise.all(Array.from(new Set(folders.map(nearestFolder)), (root) => this.#watch(root)))
-    former.abort()
+    const former = this.#watcher
+    const watcher = watch([...folders], {
+      ignored: (path) => this.#isLeftOut(resolve(path)),
+      ignoreInitial: true,
+      followSymlinks: false,
+    })
+    watcher.on('all', (_event, path) => this.#take(path))
+    watcher.on('error', (error) => this.#tell(`Not everything is watched: ${messageOf(error)}`))
+    await new Promise<void>((ready) => watcher.once('ready', ready))
+    this.#watcher = watcher
+    await former?.close()
     const named = plugins.size > mostNamed ? [] : plugins.keys()
     const counted = plugins.size > mostNamed ? [`the folders of ${plugins.size} plugins`] : []
     const parts = [...[...files, ...named].map(label), ...counted]
     this.#tell(`The node starts again at a change of ${parts.join(', ')}.`)
-  }
-
-  #watch(root: string): Promise<void> {
-    return watchFolder({
-      root,
-      except: (path) => this.#isLeftOut(path),
-      onChange: ([path = '']) => this.#take(join(root, path)),
-      onUsedUp: (code) => this.#tell(`Not everything is watched: the system has no watches left (${code}).`),
-      signal: this.#watching.signal,
-    })
   }
 
   #isLeftOut(path: string): boolean {
@@ -146,8 +137,8 @@ class SourceWatch {
       .filter(([folder]) => isWithin(path, folder))
       .sort()
       .reverse()
-    // A folder above is watched for these alone, which may be replaced by others.
-    if (found === undefined) return ![...files, ...plugins.keys()].some((source) => isWithin(source, path))
+    // The folder of a file is watched for the file alone, which may be replaced by another one.
+    if (found === undefined) return !Array.from(files, (file) => dirname(file)).includes(path)
     const [folder, isCompiled] = found
     if (path === folder) return false
     const names = relative(folder, path).split(sep)
@@ -161,22 +152,10 @@ class SourceWatch {
   #take(path: string): void {
     clearTimeout(this.#settled)
     this.#changed ??= path
-    const { resolve } = this.#next
+    const { resolve: tellChange } = this.#next
     const changed = label(this.#changed)
-    this.#settled = setTimeout(() => resolve(changed), settledMs)
+    this.#settled = setTimeout(() => tellChange(changed), settledMs)
   }
-}
-
-/** Returns the path with the folders to which symbolic links lead: the system tells these. The last name stays. */
-function realPath(path: string): string {
-  const folder = dirname(path)
-  const isThere = existsSync(folder)
-  return folder === path || !isThere ? path : join(realpathSync(folder), basename(path))
-}
-
-/** Returns the folder, or the nearest one above in which a folder that is missing may be made. */
-function nearestFolder(path: string): string {
-  return existsSync(path) ? path : nearestFolder(dirname(path))
 }
 
 function isWithin(path: string, folder: string): boolean {

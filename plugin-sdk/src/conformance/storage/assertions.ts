@@ -74,7 +74,9 @@ export function assertListed(listed: StorageListEntry, whole: StorageEntry): voi
   const { etag, ...told } = listed
   const { modified, created, revision, ...ofFolder } = told
   const isFile = listed.type === 'file'
-  const compared = isFile ? { ...ofFolder, created, revision, ...(revision !== undefined && { modified }) } : ofFolder
+  const compared = isFile
+    ? { ...ofFolder, created, revision, ...(revision !== undefined && { modified }) }
+    : ofFolder
   for (const [key, value] of Object.entries(compared).filter(([, value]) => value !== undefined))
     assert.deepEqual(value, whole[key as keyof StorageEntry], `${listed.name}: ${key} is that of \`stat\``)
   for (const date of [modified, ...(created === undefined ? [] : [created])])

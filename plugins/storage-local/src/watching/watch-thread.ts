@@ -13,7 +13,7 @@ const { root, staging } = workerData as WatchSettings
 yieldToTheNode()
 await watchFolder({
   root,
-  except: (path) => path === staging,
+  except: staging,
   onChange: send,
   onUsedUp: (code) => send({ usedUp: code }),
   // The node ends the thread.

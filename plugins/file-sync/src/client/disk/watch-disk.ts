@@ -25,7 +25,7 @@ export async function watchDisk({
 }: WatchDiskOptions): Promise<void> {
   await watchFolder({
     root,
-    except: (path) => path === own,
+    except: own,
     onChange: (paths) => onChange(paths.map((path) => `/${path.split(sep).join('/').normalize('NFC')}`)),
     onUsedUp: (code) => {
       onTrouble(
