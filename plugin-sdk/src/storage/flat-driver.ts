@@ -7,7 +7,7 @@ import type {
   FlatPageOptions,
   FlatStore,
 } from '../contracts/flat-store.ts'
-import type { StorageEntry } from '../contracts/storage.ts'
+import type { StorageEntry, StorageListEntry } from '../contracts/storage.ts'
 import type {
   StorageDriver,
   StorageDriverCallOptions,
@@ -94,14 +94,14 @@ class FlatDriver implements StorageDriver {
   async *list(
     path: string,
     { after = '', signal }: StorageDriverListOptions,
-  ): AsyncGenerator<StorageEntry, void, undefined> {
+  ): AsyncGenerator<StorageListEntry, void, undefined> {
     const prefix = path === '/' ? '' : markerOf(path)
     const start = startAfter(after)
     const held = new HeldEntries(after)
     const options = { isDeep: false, signal, ...(start !== '' && { after: prefix + start }) }
     for await (const page of this.#pages(prefix, options)) {
       for (const object of page.objects)
-        if (isName(object.key.slice(prefix.length))) held.add(fileEntry(object))
+        if (isName(object.key.slice(prefix.length))) held.add(listEntry(object))
       for (const folder of page.folders) {
         const name = folder.slice(prefix.length, -1)
         if (isName(name)) held.add(folderEntry(name))
@@ -279,7 +279,7 @@ class FlatDriver implements StorageDriver {
     prefix: string,
     page: FlatPage,
     signal: AbortSignal,
-  ): AsyncGenerator<StorageEntry, void, undefined> {
+  ): AsyncGenerator<StorageListEntry, void, undefined> {
     const { folders, bound } = namesAfter(lastKey(page).slice(prefix.length))
     for (const name of folders) {
       yield* held.before(name)
@@ -320,6 +320,13 @@ function isName(name: string): boolean {
 
 function fileEntry({ key, size, modified, created = modified, revision }: FlatObject): StorageEntry {
   return { name: nameOf(key), type: 'file', size, modified, created, revision: revision as string }
+}
+
+/** Pages of stores that list no metadata tell neither the revision nor the date of creation. */
+function listEntry(object: FlatObject): StorageListEntry {
+  if (object.revision !== undefined) return fileEntry(object)
+  const { key, size, modified, etag } = object
+  return { name: nameOf(key), type: 'file', size, modified, ...(etag !== undefined && { etag }) }
 }
 
 /** The dates and the revision of a folder mean nothing. */

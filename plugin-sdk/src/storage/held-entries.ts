@@ -1,11 +1,11 @@
-import type { StorageEntry } from '../contracts/storage.ts'
+import type { StorageListEntry } from '../contracts/storage.ts'
 
 /**
  * The entries of a folder of a flat store on their way to JavaScript's order of strings. A store has them in the order of the
  * bytes of its keys in UTF-8, folders at `name/`. An entry is held until no smaller name can follow.
  */
 export class HeldEntries {
-  readonly #held = new Map<string, StorageEntry>()
+  readonly #held = new Map<string, StorageListEntry>()
   /** The last name that was passed on. */
   #last: string
 
@@ -24,13 +24,13 @@ export class HeldEntries {
   }
 
   /** Holds an entry. Of a file and a folder with the same name, the file counts. */
-  add(entry: StorageEntry): void {
+  add(entry: StorageListEntry): void {
     const { name, type } = entry
     if (name > this.#last && (type === 'file' || !this.#held.has(name))) this.#held.set(name, entry)
   }
 
   /** Passes on the entries with names before a bound, without one all. */
-  *before(bound?: string): Generator<StorageEntry, void, undefined> {
+  *before(bound?: string): Generator<StorageListEntry, void, undefined> {
     const ready = [...this.#held.values()].filter(({ name }) => bound === undefined || name < bound)
     for (const entry of ready.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       this.#held.delete(entry.name)

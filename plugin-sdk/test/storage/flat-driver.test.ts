@@ -3,7 +3,6 @@ import { inspect } from 'node:util'
 import {
   createStorageBackend,
   type FlatPageOptions,
-  type FlatStore,
   flatDriver,
   heldBack,
   type StorageBackend,
@@ -25,24 +24,9 @@ function serverOf(backend: StorageBackend): FlatServer {
 }
 
 function open(server: FlatServer, conditionalWrites: boolean): StorageBackend {
-  const backend = createStorageBackend(flatDriver(withRevisions(httpStore(server.url, conditionalWrites))))
+  const backend = createStorageBackend(flatDriver(httpStore(server.url, conditionalWrites)))
   servers.set(backend, server)
   return backend
-}
-
-/** Listings of a backend have revisions: asks for those that pages leave out. */
-function withRevisions(store: FlatStore): FlatStore {
-  return {
-    ...store,
-    async page(prefix, options) {
-      const page = await store.page(prefix, options)
-      if (options.isDeep) return page
-      const filled = page.objects.map(async (object) =>
-        object.revision === undefined ? ((await store.head(object.key, options)) ?? object) : object,
-      )
-      return { ...page, objects: await Promise.all(filled) }
-    },
-  }
 }
 
 function outage(state: 'unreachable' | 'stalled') {
