@@ -338,6 +338,13 @@ function fileEntry({ key, size, modified, created = modified, revision }: FlatOb
   return { name: nameOf(key), type: 'file', size, modified, created, revision: revision as string }
 }
 
+/** Pages of stores that list no metadata tell neither the revision nor the date of creation. */
+function listEntry(object: FlatObject): StorageListEntry {
+  if (object.revision !== undefined) return fileEntry(object)
+  const { key, size, modified, etag } = object
+  return { name: nameOf(key), type: 'file', size, modified, ...(etag !== undefined && { etag }) }
+}
+
 /** The dates and the revision of a folder mean nothing. */
 function folderEntry(name: string): StorageEntry {
   return { name, type: 'directory', size: 0, modified: new Date(0), created: new Date(0), revision: 'folder' }
