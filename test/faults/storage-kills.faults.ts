@@ -4,15 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { S3 } from '@aws-sdk/client-s3'
 import { concurrently } from '@nodekeep/plugin-sdk'
-import { needsS3Server, type S3Server, s3Server } from '../../plugins/storage-s3/test/fixtures/s3-server.ts'
 import type { Fault, Round } from './fault.ts'
 import { checkAgreement, checkHalfDone, type Disk, matches } from './files-check.ts'
 import { bytesOf, FilesClient } from './files-client.ts'
 import { type FilesProcess, type Session, startFiles } from './files-process.ts'
 import { parentsOf, print, type Tree } from './files-tree.ts'
-import { randomOf } from './random.ts'
+import { needsS3Server, S3, type S3Server, s3Server } from './fixtures/storage-server.ts'
+import { type Random, randomOf } from './random.ts'
 
 const clientCount = 4
 
@@ -39,30 +38,46 @@ async function killNode(
   const running = Promise.all(clients.map((client) => client.run(node)))
   // The failure of one client must not be unhandled while the others are awaited.
   running.catch(() => {})
-  await delay(random.integer(5, 2000))
+  await Promise.race([amidChanges(clients, random), running])
   await node.kill()
   await running
   return start(node.session)
 }
 
-/** Lets clients change files, kills the S3 server meanwhile, and starts it again. Clients whose change fails end. */
+/**
+ * Lets clients change files, kills the S3 server meanwhile, and starts it again. Clients whose change fails end. The node goes on, or is
+ * killed too: it asks the storage for the changes without an answer after half a minute, or when it starts.
+ */
 async function killServer(
   node: FilesProcess,
   clients: readonly FilesClient[],
-  { server }: Stand,
+  { server, start }: Stand,
   { random }: Round,
 ): Promise<FilesProcess> {
   const control = new AbortController()
   const running = Promise.all(clients.map((client) => client.run(node, control.signal)))
   running.catch(() => {})
-  await delay(random.integer(5, 2000))
+  await Promise.race([amidChanges(clients, random), running])
   await server.kill()
   await delay(random.integer(0, 2000))
   await server.start()
   await delay(random.integer(0, 1000))
   control.abort()
   await running
-  return node
+  if (random.chance(0.2)) return node
+  await node.kill()
+  return start(node.session)
+}
+
+/** Waits until clients got answers to some changes, and then for a moment in the middle of others. */
+async function amidChanges(clients: readonly FilesClient[], random: Random): Promise<void> {
+  const wanted = random.integer(0, 60)
+  while (answeredBy(clients) < wanted) await delay(5)
+  await delay(random.integer(0, 300))
+}
+
+function answeredBy(clients: readonly FilesClient[]): number {
+  return clients.reduce((sum, { answered }) => sum + answered, 0)
 }
 
 /** Waits until the journal has all changes. */
