@@ -101,7 +101,7 @@ class FlatDriver implements StorageDriver {
     const options = { isDeep: false, signal, ...(start !== '' && { after: prefix + start }) }
     for await (const page of this.#pages(prefix, options)) {
       for (const object of page.objects)
-        if (isName(object.key.slice(prefix.length))) held.add(listedFile(object))
+        if (isName(object.key.slice(prefix.length))) held.add(listEntry(object))
       for (const folder of page.folders) {
         const name = folder.slice(prefix.length, -1)
         if (isName(name)) held.add(folderEntry(name))
@@ -327,11 +327,6 @@ function isName(name: string): boolean {
     Buffer.byteLength(name) <= longestName &&
     name.normalize('NFC') === name
   )
-}
-
-/** A page may leave out what only `head` tells. */
-function listedFile({ key, ...details }: FlatObject): StorageListEntry {
-  return { name: nameOf(key), type: 'file', ...details }
 }
 
 function fileEntry({ key, size, modified, created = modified, revision }: FlatObject): StorageEntry {
