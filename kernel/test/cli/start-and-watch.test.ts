@@ -1,8 +1,8 @@
 // In a process of its own: it waits for changes of files, which the other files of the group would delay.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test, test } from 'tap'
 
@@ -63,6 +63,14 @@ async function watchedNode(t: Test, base: string) {
     async write(name: string, text: string) {
       await writeFile(join(folder, '.draft'), text)
       await rename(join(folder, '.draft'), join(folder, name))
+    },
+    /** Makes a folder with files, and its parent, in one step. */
+    async make(name: string, files: Readonly<Record<string, string>>) {
+      const draft = join(folder, '.made')
+      const inner = join(draft, basename(name))
+      await mkdir(inner, { recursive: true })
+      for (const [file, text] of Object.entries(files)) await writeFile(join(inner, file), text)
+      await rename(draft, join(folder, dirname(name)))
     },
     /** Waits until the processes have printed this after what was waited for before. Resolves with the first group. */
     async printed(expected: RegExp): Promise<string> {
@@ -135,6 +143,22 @@ test('a node starts again with what was changed, and waits until a mistake is me
   t.strictSame(await node.end('SIGINT', { both: true }), [0, null])
   const reasons = Array.from(node.output().matchAll(/nodekeep: (\S+) has changed/g), ([, file]) => file)
   t.strictSame([...new Set(reasons)], ['base.json', 'index.js', 'package.json', 'nodekeep.json'])
+})
+
+test('a plugin whose folder is missing is found when somebody makes the folder', async (t) => {
+  const node = await watchedNode(
+    t,
+    JSON.stringify({ data: './data', plugins: { later: { from: './made/later' } } }),
+  )
+  await node.printed(idle)
+  await node.make('made/later', {
+    'package.json': manifest.replaceAll('greeting', 'later'),
+    'index.js': plugin('here').replaceAll('greeting', 'later'),
+  })
+  await node.printed(/nodekeep: made\S* has changed/)
+  const url = await node.printed(ready)
+  t.equal(await (await fetch(new URL('/later', url))).text(), 'here')
+  t.strictSame(await node.end('SIGTERM'), [0, null])
 })
 
 test('a killed watch leaves no node behind', async (t) => {
