@@ -39,7 +39,7 @@ export function listPlugins(options: PluginsOptions): Promise<readonly Described
 /**
  * Starts the node on trial, in a process of its own: a plugin may end it. Ctrl+C ends the trial.
  *
- * @param output shows the latest message of the trial, such as that a plugin keeps its event loop busy, and where
+ * @param output shows the messages of the trial while it goes on, such as that a plugin keeps its event loop busy
  * @returns the plugins as they have started, and the warnings of the start
  * @throws Error with what would fail
  */
@@ -64,19 +64,26 @@ interface Watch {
   readonly printed: (text: string) => void
 }
 
-/** Shows how long a trial takes, with the last line that it has printed. Ctrl+C ends the trial alone, so that its command cleans up. */
+/** Shows how long a trial takes, and what it prints while it goes on. Ctrl+C ends the trial alone, so that its command cleans up. */
 function watchTrial(output: CommandOutput): Watch & Disposable {
   const aborted = new AbortController()
   const abort = () => aborted.abort()
   const line = output.progress('Trying')
   const begin = performance.now()
-  let last = 'Ctrl+C ends it.'
-  const tick = setInterval(() => line.update((performance.now() - begin) / limits.timeout, last), 1000)
+  let message = ''
+  const tick = setInterval(() => {
+    if (message !== '') {
+      line.end()
+      output.lines(message)
+      message = ''
+    }
+    line.update((performance.now() - begin) / limits.timeout, 'Ctrl+C ends it.')
+  }, 1000)
   for (const signal of signals) process.once(signal, abort)
   return {
     signal: aborted.signal,
     printed(text) {
-      last = text.trim().split('\n')[0] ?? ''
+      message = text.trim().split('\n')[0] ?? ''
     },
     [Symbol.dispose]() {
       for (const signal of signals) process.off(signal, abort)
