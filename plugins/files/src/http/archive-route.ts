@@ -28,7 +28,7 @@ const mostPaths = 10_000
 /** Bytes of a body that names a selection: 800 for each path. In a form, a letter outside of ASCII takes 6 bytes or more. */
 const mostBodyBytes = 8 * 1024 * 1024
 
-/** Archives of one user at a time. One whose client does not read it holds about 2 MB of memory. */
+/** Archives of one user at a time. */
 const mostAtOnce = 8
 
 const form = 'application/x-www-form-urlencoded'
@@ -142,7 +142,7 @@ async function send(reply: FastifyReply, files: UserFiles, selection: Selection)
   const end = new AbortController()
   // The end of the stream would wait for the files that are being read.
   finished(reply.raw, () => end.abort())
-  return reply.send(Readable.from(zipOf(files, selection, end), { objectMode: false }) as never) as never
+  return reply.send(Readable.from(zipOf(files, selection, end), { objectMode: false, highWaterMark: 1 }) as never) as never
 }
 
 /**
@@ -213,7 +213,7 @@ async function* zipEntries(files: UserFiles, { base, entries }: Selection, end: 
     if (reading === null) yield { name: `${name}/`, lastModified: zipTime(modified) }
     else {
       const { size, modified: lastModified } = reading.entry
-      yield { name, lastModified: zipTime(lastModified), size, input: reading.content }
+      yield { name, lastModified: zipTime(lastModified), size, input: ReadableStream.from(reading.content) }
     }
   }
 }

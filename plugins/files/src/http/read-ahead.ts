@@ -4,8 +4,13 @@ import { nullIfGone } from './gone.ts'
 /** Files that are open at a time. */
 const filesAtOnce = 8
 
-/** Bytes of files that are held in memory before their turn. */
+/** Bytes of files that an archive holds in memory before their turn. */
 const heldBytes = 512 * 1024
+
+/** Bytes that all archives together hold in this way. */
+const mostHeldBytes = 16 * 1024 * 1024
+
+let heldByAll = 0
 
 /** A file or folder whose turn comes later. */
 interface Ahead {
@@ -37,7 +42,7 @@ export async function* readAhead(
     for (;;) {
       while (!step.done && ahead.length < filesAtOnce) {
         const entry = step.value
-        const isHeld = held + entry.size <= heldBytes
+        const isHeld = held + entry.size <= heldBytes && heldByAll + entry.size <= mostHeldBytes
         if (!isHeld && ahead.length > 0) break
         const isFile = entry.type === 'file'
         const reading = isFile ? open(files, entry, { isHeld, signal: end.signal }) : Promise.resolve(null)
@@ -46,16 +51,19 @@ export async function* readAhead(
         const bytes = isHeld ? entry.size : 0
         ahead.push({ entry, held: bytes, reading })
         held += bytes
+        heldByAll += bytes
         step = await source.next()
       }
       const first = ahead.shift()
       if (first === undefined) return
       held -= first.held
+      heldByAll -= first.held
       const reading = await first.reading
       if (reading !== null || first.entry.type === 'directory') yield [first.entry, reading]
     }
   } finally {
     end.abort()
+    heldByAll -= held
     await Promise.allSettled(ahead.map(({ reading }) => reading))
     await source.return?.()
   }
