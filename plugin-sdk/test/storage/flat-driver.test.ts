@@ -49,6 +49,7 @@ for (const [what, conditionalWrites, listsMetadata] of [
     create: async () => open(await new FlatServer({ listsMetadata }).listen(), conditionalWrites),
     createSmall: async () => open(await new FlatServer({ maxBytes: mebibyte }).listen(), conditionalWrites),
     reopen: async (closed) => open(serverOf(closed), conditionalWrites),
+    bytesInMemory: (backend) => serverOf(backend).bytesInMemory,
     destroy: (closed) => serverOf(closed).stop(),
   })
 
