@@ -90,6 +90,30 @@ interface LastCheckOptions extends StorageConditions, Pick<StorageWriteOptions, 
   readonly signal: AbortSignal
 }
 
+/**
+ * The signal of the caller of a change. It counts until `beforeCommit` has resolved: a journal has the change then, so the driver makes it,
+ * though the caller has left, and the caller learns how it ended.
+ */
+class CallerUntilCommit implements Disposable {
+  readonly signal: AbortSignal | undefined
+  readonly #link: LinkedSignal | undefined
+  hasCommitted = false
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#link = signal && linkSignals(signal)
+    this.signal = this.#link?.signal
+  }
+
+  commit(): void {
+    this.hasCommitted = true
+    this.#link?.[Symbol.dispose]()
+  }
+
+  [Symbol.dispose](): void {
+    this.#link?.[Symbol.dispose]()
+  }
+}
+
 /** The progress of a removal counts only where a call has a limit of time. */
 const progress = () => {}
 
@@ -338,7 +362,8 @@ class DriverBackend implements StorageBackend {
     // Read once: the abilities of a driver may change meanwhile.
     const { atomicConditions = false, conditionalWrites = false } = this.supports
     const isChecked = atomicConditions || conditionalWrites
-    using end = this.#endOf(options.signal)
+    using caller = new CallerUntilCommit(options.signal)
+    using end = this.#endOf(caller.signal)
     const { signal } = end
     if (!isChecked) await checkWrite(this.#filesUntil(signal), path, options)
     const content = new ContentOfWrite(source, { size, copies: !freeChunks, signal })
@@ -348,6 +373,7 @@ class DriverBackend implements StorageBackend {
         if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
         const { size: stored } = content
         await this.#beforeCommit(path, staged, { ...options, size: stored, isChecked, signal })
+        caller.commit()
       } catch (error) {
         content.fail(error)
         throw error
@@ -363,7 +389,7 @@ class DriverBackend implements StorageBackend {
       })
       if (content.failure === null) return withWritableTimes(entry)
     } catch (error) {
-      if (content.failure === null) throw error
+      if (content.failure === null) throw caller.hasCommitted ? new CallerError(driverError(error)) : error
     } finally {
       content.end()
     }
@@ -389,7 +415,8 @@ class DriverBackend implements StorageBackend {
   ): Promise<StorageEntry> {
     refuseOverlap(source, destination)
     const { atomicConditions = false } = this.supports
-    using end = this.#endOf(options.signal)
+    using caller = new CallerUntilCommit(options.signal)
+    using end = this.#endOf(caller.signal)
     const { signal } = end
     const files = this.#filesUntil(signal)
     const { known } = options
@@ -406,6 +433,7 @@ class DriverBackend implements StorageBackend {
           isChecked: atomicConditions,
           signal,
         })
+        caller.commit()
       } catch (error) {
         failure ??= new CallerError(error)
         throw error
@@ -421,7 +449,7 @@ class DriverBackend implements StorageBackend {
       })
       if (failure === null) return withWritableTimes(entry)
     } catch (error) {
-      throw failure ?? error
+      throw failure ?? (caller.hasCommitted ? new CallerError(driverError(error)) : error)
     }
     throw failure
   }

@@ -8,6 +8,7 @@ import {
   type StorageDriverMoveOptions,
   type StorageDriverRemoveOptions,
   type StorageDriverWriteOptions,
+  type StorageEntry,
   type StorageReadOptions,
   type StorageStaged,
 } from '@nodekeep/plugin-sdk'
@@ -522,6 +523,67 @@ test('a write that is aborted while its conditions are checked ends, though its 
   )
   const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }
   await t.rejects(backend.write('/file', silent, { signal: controller.signal }), { message: 'enough' })
+})
+
+test('a caller who leaves after `beforeCommit` does not end the change, and learns how it ended', async (t) => {
+  const answers = [
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+    Promise.withResolvers<void>(),
+  ]
+  const signals: AbortSignal[] = []
+  const paper = new PaperDriver()
+  const late = async (options: StorageDriverWriteOptions, change: () => Promise<StorageEntry>) => {
+    await options.beforeCommit({ revision: 'next' })
+    signals.push(options.signal)
+    await answers[signals.length - 1]?.promise
+    return change()
+  }
+  const backend = backendWith({
+    stat: (path) => paper.stat(path),
+    async write(path, content, options) {
+      const bytes = Buffer.concat(await Array.fromAsync(content))
+      return late(options, async () => {
+        paper.put(path, bytes, 'next')
+        return paper.stat(path)
+      })
+    },
+    copy: (_source, destination, options) => late(options, () => paper.stat(destination)),
+  })
+  const leave = (
+    change: (signal: AbortSignal, beforeCommit: () => Promise<void>) => Promise<StorageEntry>,
+  ) => {
+    const caller = new AbortController()
+    const committed = Promise.withResolvers<void>()
+    const ended = change(caller.signal, async () => committed.resolve())
+    ended.catch(() => {})
+    return committed.promise.then(() => {
+      // Right after the driver went on.
+      setImmediate(() => caller.abort(new Error('The caller has left.')))
+      return new Promise<{ ended: Promise<StorageEntry> }>((resolve) =>
+        setImmediate(() => resolve({ ended })),
+      )
+    })
+  }
+  const written = await leave((signal, beforeCommit) =>
+    backend.write('/file', chunks(Buffer.from('x')), { signal, beforeCommit }),
+  )
+  t.equal(signals[0]?.aborted, false)
+  answers[0]?.resolve()
+  t.equal((await written.ended).revision, 'next')
+  const failed = await leave((signal, beforeCommit) =>
+    backend.write('/file', chunks(Buffer.from('y')), { signal, beforeCommit }),
+  )
+  answers[1]?.reject(new DOMException('No answer.', 'TimeoutError'))
+  await t.rejects(failed.ended, { code: 'SERVICE_UNAVAILABLE', cause: { name: 'TimeoutError' } })
+  const copied = await leave((signal, beforeCommit) => {
+    const copy = backend.copy as Required<StorageBackend>['copy']
+    return copy('/file', '/copy', { signal, beforeCommit })
+  })
+  t.equal(signals[2]?.aborted, false)
+  paper.put('/copy', Buffer.from('x'), 'next')
+  answers[2]?.resolve()
+  t.equal((await copied.ended).revision, 'next')
 })
 
 test('a driver that begins after the first requested byte, or fails at the last check, is not believed', async (t) => {
