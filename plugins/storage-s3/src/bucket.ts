@@ -17,6 +17,7 @@ export class Bucket {
   /** The beginning of all keys. */
   readonly prefix: string
   readonly #config: Configuration
+  readonly #used = Promise.withResolvers<void>()
   #client: Promise<S3> | undefined
   #findings: Findings | null
 
@@ -33,6 +34,11 @@ export class Bucket {
     return this.#findings
   }
 
+  /** Resolves when the storage needs its first request. */
+  get used(): Promise<void> {
+    return this.#used.promise
+  }
+
   /**
    * The client for the requests of the storage.
    *
@@ -47,6 +53,7 @@ export class Bucket {
         { permanent: true, cause: new Error(`This does not hold: ${broken.promise}`) },
       )
     }
+    this.#used.resolve()
     return this.#connected()
   }
 

@@ -25,7 +25,7 @@ export default definePlugin({
   description: 'Stores files in a bucket of an S3 server, as the storage backend "s3".',
   config: configuration,
   contributes: { backends: StorageBackends, checks: HealthChecks },
-  setup({ id, config, log, backends, checks, onServing, onStop }) {
+  setup({ id, config, log, backends, checks, onStop }) {
     checkConfiguration(config, id)
     const bucket = new Bucket(config)
     const store = new S3Store(bucket)
@@ -34,7 +34,8 @@ export default definePlugin({
     const backend = createStorageBackend(driver, { timeLimitMs })
     backends.add(id === 'storage-s3' ? 's3' : id, backend)
     const upkeep = new Upkeep(bucket, log)
-    onServing(() => upkeep.begin())
+    // Without a mount, a node asks the server nothing, and does not pay for the client.
+    void bucket.used.then(() => upkeep.begin())
     onStop(async () => {
       await upkeep.end()
       await backend.close()

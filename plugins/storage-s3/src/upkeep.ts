@@ -10,7 +10,7 @@ const probeMs = 5 * 60_000
 /** Time after which a failed probe is tried again, in milliseconds. */
 const retryMs = 60_000
 
-/** Probes a bucket when the node serves, and every week, and tells the log what the server does not keep. */
+/** Probes a bucket when it is first used, and every week, and tells the log what the server does not keep. */
 export class Upkeep {
   readonly #bucket: Bucket
   readonly #log: Pick<Log, 'info' | 'warn'>

@@ -153,6 +153,12 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
       t.equal(stored, size)
       t.ok(content.equals(await bytesOf('/size')), `${size} bytes`)
     }
+    const parts = proxy.requests.filter(({ query }) => query.has('partNumber'))
+    t.strictSame(
+      [...new Set(parts.map(({ headers }) => headers.connection))],
+      ['keep-alive'],
+      'parts share connections',
+    )
     const { size } = (await backend.copy?.('/size', '/copy of size + ä')) ?? {}
     t.equal(size, 16 * mebibyte)
   })

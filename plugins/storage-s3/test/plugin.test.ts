@@ -104,6 +104,21 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
     t.equal(await (await read(ada, '/archive/a.txt')).text(), 'stored')
   })
 
+  t.test('a node asks the server nothing before somebody uses the storage, then what it keeps', async (t) => {
+    const config = { ...(await newBucket(server)), endpoint: proxy.endpoint }
+    proxy.reset()
+    const node = await createS3Node(config)
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    t.equal((await put(ada, '/disk.txt', 'on the disk')).status, 200)
+    t.equal((await read(ada, '/disk.txt')).status, 200)
+    t.strictSame(proxy.requests, [])
+    const probe = proxy.disturb({ delayMs: 0 }, { key: /\.nodekeep\/probe\// })
+    t.equal((await read(ada, '/archive/a.txt')).status, 404)
+    t.equal((await probe.hit).method, 'PUT')
+    proxy.reset()
+  })
+
   for (const [what, change, message] of [
     ['a bucket is missing', () => ({ bucket: 'no-such-bucket' }), /no bucket "no-such-bucket"/],
     ['the secret is wrong', () => ({ secretAccessKey: 'wrong' }), /refuses the credentials/],

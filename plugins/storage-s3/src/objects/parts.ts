@@ -54,15 +54,27 @@ export async function* partsOf(
 ): AsyncGenerator<Part, void, undefined> {
   let release: (() => void) | null = null
   let number = 1
-  let pieces: Uint8Array[] = []
+  let bytes = Buffer.alloc(0)
   let size = 0
   const part = (isLast: boolean): Part => {
-    const filled = { number, bytes: Buffer.concat(pieces, size), isLast, release: release ?? (() => {}) }
+    const filled = { number, bytes: bytes.subarray(0, size), isLast, release: release ?? (() => {}) }
     release = null
     number += 1
-    pieces = []
+    bytes = Buffer.alloc(0)
     size = 0
     return filled
+  }
+  // A chunk is copied when it arrives: thousands of chunks that wait for a whole part are much work for the garbage collector.
+  const append = (piece: Uint8Array) => {
+    const needed = size + piece.length
+    if (needed > bytes.length) {
+      const room = number === 1 ? Math.max(needed, 2 * bytes.length) : partBytes
+      const larger = Buffer.allocUnsafeSlow(Math.min(room, partBytes))
+      larger.set(bytes.subarray(0, size))
+      bytes = larger
+    }
+    bytes.set(piece, size)
+    size = needed
   }
   try {
     release = await acquire()
@@ -75,8 +87,7 @@ export async function* partsOf(
           release = await acquire()
         }
         const piece = rest.subarray(0, partBytes - size)
-        pieces.push(piece)
-        size += piece.length
+        append(piece)
         rest = rest.subarray(piece.length)
       }
     }

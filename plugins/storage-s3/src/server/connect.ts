@@ -55,6 +55,8 @@ export async function connect(config: Configuration): Promise<S3> {
     // By default, the library sends checksums in a form that many servers refuse.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    // By default, the library opens a connection of its own for each part of a file, and waits for the server before it sends the part.
+    expectContinueHeader: false,
     maxAttempts: attempts,
     requestHandler: {
       connectionTimeout: connectMs,
