@@ -1,5 +1,5 @@
 import type { StorageCapabilities } from './storage.ts'
-import type { StorageDriverCallOptions } from './storage-driver.ts'
+import type { StorageDriverCallOptions, StorageDriverReadOptions } from './storage-driver.ts'
 
 /** Bytes under a key. */
 export interface FlatObject {
@@ -15,7 +15,10 @@ export interface FlatObject {
    * pages of a store that lists no metadata.
    */
   readonly revision?: string
-  /** A text that changes with the content, for objects of pages without `revision`. */
+  /**
+   * A text that changes with the content, such as an ETag. Objects of pages without `revision` need it, and a store whose server takes
+   * conditions by it: {@link FlatPutOptions.replaces} is an object that `head` has returned.
+   */
   readonly etag?: string
 }
 
@@ -78,6 +81,7 @@ export interface FlatPutOptions extends FlatMetadata, StorageDriverCallOptions {
 export interface FlatCopyOptions extends FlatMetadata, StorageDriverCallOptions {
   /** The number of bytes that the source had. */
   readonly size: number
+  /** Call it once, right before the step that makes the copy visible, and wait for it. If it rejects, make no copy and reject. */
   readonly beforeCommit: () => Promise<void>
 }
 
@@ -93,14 +97,15 @@ export interface FlatCopyOptions extends FlatMetadata, StorageDriverCallOptions 
 export interface FlatStore {
   /** It may change while the store is used, such as when a server has told what it can. */
   readonly supports: Pick<StorageCapabilities, 'durable' | 'modified' | 'conditionalWrites'>
+  /**
+   * Lists keys. If the server knows no folders, the store finds them in the keys: after keys of a folder, the next page can begin after the
+   * folder and U+10FFFF.
+   */
   page(prefix: string, options: FlatPageOptions): Promise<FlatPage>
   /** Returns the object at a key, with its revision; null if there is none. */
   head(key: string, options: StorageDriverCallOptions): Promise<FlatObject | null>
-  /** Opens the object at a key; null if there is none. `start` may be beyond its end; the content does not matter then. */
-  get(
-    key: string,
-    options: StorageDriverCallOptions & { readonly start: number; readonly end: number | undefined },
-  ): Promise<FlatReading | null>
+  /** Opens the object at a key, with its revision; null if there is none. */
+  get(key: string, options: StorageDriverReadOptions): Promise<FlatReading | null>
   /** Stores an object in one step, in place of the one at its key. If anything fails, it leaves what was there. */
   put(key: string, content: AsyncIterable<Uint8Array>, options: FlatPutOptions): Promise<FlatObject>
   /** Copies an object within the store, as `put` stores one. Leave it out if the store has no such copy. */

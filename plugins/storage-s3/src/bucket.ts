@@ -2,7 +2,7 @@ import type { S3 } from '@aws-sdk/client-s3'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Configuration } from './configuration.ts'
 import { removeUnfinishedUploads } from './objects/unfinished-uploads.ts'
-import { type Findings, probeServer } from './probe/probe.ts'
+import { type Finding, type Findings, probeServer } from './probe/probe.ts'
 import { connect } from './server/connect.ts'
 
 /** The beginning of keys that are not those of files, behind the prefix of the configuration. */
@@ -39,13 +39,18 @@ export class Bucket {
     return this.#used.promise
   }
 
+  /** A promise that the server does not keep, and without which files are not safe; undefined if there is none. */
+  get broken(): Finding | undefined {
+    return this.#findings?.findings.find(({ isNeeded, isKept }) => isNeeded && !isKept)
+  }
+
   /**
    * The client for the requests of the storage.
    *
    * @throws NodekeepError SERVICE_UNAVAILABLE if a probe has found that files would not be safe on the server
    */
   client(): Promise<S3> {
-    const broken = this.#findings?.findings.find(({ isNeeded, isKept }) => isNeeded && !isKept)
+    const { broken } = this
     if (broken !== undefined) {
       throw new NodekeepError(
         'SERVICE_UNAVAILABLE',

@@ -21,8 +21,8 @@ export default defineCommands<Configuration>({
         })),
         'Nothing was tried.',
       )
-      const broken = findings.filter(({ isNeeded, isKept }) => isNeeded && !isKept)
-      if (broken.length > 0) throw new Error('Files are not safe on this server. The node does not use it.')
+      if (bucket.broken !== undefined)
+        throw new Error('Files are not safe on this server. The node does not use it.')
       output.lines(
         conditionForm === null
           ? 'Files are safe here. Do not let a second node or another program write to the same folder.'

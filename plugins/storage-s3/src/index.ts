@@ -42,7 +42,7 @@ export default definePlugin({
     })
     checks.add(id, {
       async check(signal) {
-        const broken = bucket.findings?.findings.find(({ isNeeded, isKept }) => isNeeded && !isKept)
+        const { broken } = bucket
         if (broken !== undefined) {
           const message = `The S3 server does not keep this: ${broken.promise} ${broken.otherwise} Use another server.`
           return { ok: false, state: 'unsafe', message }

@@ -9,6 +9,8 @@ import {
   type FlatReading,
   type FlatStore,
   NodekeepError,
+  type StorageDriverCallOptions,
+  type StorageDriverReadOptions,
 } from '@nodekeep/plugin-sdk'
 import { type Bucket, ownFolder } from './bucket.ts'
 import { copyObject } from './objects/copy.ts'
@@ -27,10 +29,6 @@ const answerMs = 30_000
 
 /** Objects that are removed at a time. */
 const removalsAtOnce = 16
-
-interface CallOptions {
-  readonly signal: AbortSignal
-}
 
 /** The objects of a bucket as files. Keys of files are their paths behind the prefix, as other programs see them. */
 export class S3Store implements FlatStore {
@@ -53,7 +51,7 @@ export class S3Store implements FlatStore {
     const s3 = await this.#bucket.client()
     const page = await pageOf(s3, name, `${base}${prefix}`, {
       ...options,
-      signal: soon(options.signal),
+      signal: withAnswerLimit(options.signal),
       ...(after !== undefined && { after: `${base}${after}` }),
     })
     const isOfFiles = (key: string) => !key.startsWith(ownFolder)
@@ -66,22 +64,19 @@ export class S3Store implements FlatStore {
     }
   }
 
-  async head(key: string, { signal }: CallOptions): Promise<S3Object | null> {
+  async head(key: string, { signal }: StorageDriverCallOptions): Promise<S3Object | null> {
     const place = this.#placeOf(key)
     if (isTooLong(place.Key)) return null
     const s3 = await this.#bucket.client()
     try {
-      return objectOf(key, await s3.headObject(place, { abortSignal: soon(signal) }))
+      return objectOf(key, await s3.headObject(place, { abortSignal: withAnswerLimit(signal) }))
     } catch (error) {
       if (isMissingObject(error)) return null
       throw requestError(error)
     }
   }
 
-  async get(
-    key: string,
-    options: CallOptions & { readonly start: number; readonly end: number | undefined },
-  ): Promise<FlatReading | null> {
+  async get(key: string, options: StorageDriverReadOptions): Promise<FlatReading | null> {
     const place = this.#placeOf(key)
     if (isTooLong(place.Key)) return null
     return openObject(await this.#bucket.client(), place, options)
@@ -92,14 +87,7 @@ export class S3Store implements FlatStore {
     refuseTooLong(place.Key)
     const s3 = await this.#bucket.client()
     const { modified = new Date(), revision, created } = options
-    let size = 0
-    async function* counted() {
-      for await (const chunk of content) {
-        size += chunk.length
-        yield chunk
-      }
-    }
-    await putObject(s3, place, counted(), {
+    const size = await putObject(s3, place, content, {
       ...options,
       modified,
       acquire: () => this.#memory.acquire(userOf(key)),
@@ -121,14 +109,14 @@ export class S3Store implements FlatStore {
     return { key, size: copied.size, modified, created, revision }
   }
 
-  async delete(keys: readonly string[], { signal }: CallOptions): Promise<void> {
+  async delete(keys: readonly string[], { signal }: StorageDriverCallOptions): Promise<void> {
     const s3 = await this.#bucket.client()
     // One request for each key: that for several keys needs a checksum that some servers refuse.
     await concurrently(keys, removalsAtOnce, async (key) => {
       const place = this.#placeOf(key)
       if (isTooLong(place.Key)) return
       try {
-        await s3.deleteObject(place, { abortSignal: soon(signal) })
+        await s3.deleteObject(place, { abortSignal: withAnswerLimit(signal) })
       } catch (error) {
         throw changeError(error)
       }
@@ -139,9 +127,7 @@ export class S3Store implements FlatStore {
     await this.page('', { isDeep: false, limit: 1, signal })
   }
 
-  /**
-   * Returns the id of what is stored in this place of the bucket. The first call stores it.
-   */
+  /** Returns the id of what is stored in this place of the bucket. The first call stores it. */
   async storageId(signal: AbortSignal): Promise<string> {
     const s3 = await this.#bucket.client()
     const place = this.#placeOf(`${ownFolder}storage-id`)
@@ -151,7 +137,7 @@ export class S3Store implements FlatStore {
         const chunks = await Array.fromAsync(found.content as AsyncIterable<Uint8Array>)
         return Buffer.concat(chunks).toString()
       }
-      // A server that checks no conditions may take two of them: the later one is read by both nodes next time.
+      // Two nodes may store one at the same time. The later one counts for both when they read it next time.
       const id = { ...place, Body: randomUUID() }
       await s3.putObject(id, { abortSignal: signal })
     }
@@ -172,8 +158,8 @@ export class S3Store implements FlatStore {
   }
 }
 
-/** Aborts when an answer is late, too. */
-function soon(signal: AbortSignal): AbortSignal {
+/** Returns a signal that also aborts when the answer is late. */
+function withAnswerLimit(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
 }
 

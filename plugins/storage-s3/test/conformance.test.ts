@@ -28,6 +28,11 @@ t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server
         await server.kill()
         return () => server.start()
       },
+      async failOnce(_backend, skip) {
+        // The client sends a request three times.
+        const failure = proxy.disturb({ status: 500 }, { skip, count: 3 })
+        return async () => failure.end()
+      },
       async stall() {
         server.pause()
         return async () => server.resume()

@@ -15,7 +15,7 @@ import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { outermost } from '../paths/user-path.ts'
 import { isGone } from './gone.ts'
-import { readAhead } from './read-ahead.ts'
+import { ReadAhead } from './read-ahead.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
 
@@ -39,10 +39,14 @@ interface Selection {
   readonly entries: readonly FileEntry[]
 }
 
+/** Entries in their order. A folder has no reading. */
+type Readings = ReturnType<ReadAhead['open']>
+
 /** Registers `GET` and `POST /api/files/archive`. */
 export function archiveRoutes(app: RoutesApp, files: FilesService): void {
   const config = { scope: 'files:read' }
   const openOf = new Map<string, number>()
+  const readAhead = new ReadAhead()
 
   /** @throws NodekeepError TOO_MANY_REQUESTS */
   function countOpen(request: FastifyRequest, reply: FastifyReply): void {
@@ -79,7 +83,7 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
       if (folder.type === 'file')
         throw new NodekeepError('VALIDATION_ERROR', `"${folder.path}" is a file. Read it with GET /read.`)
       const base = folder.path === '/' ? '/' : parentOf(folder.path)
-      return send(reply, userFiles, { base, entries: [folder] })
+      return send(reply, readAhead, userFiles, { base, entries: [folder] })
     },
   )
 
@@ -110,7 +114,7 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
       async (request, reply) => {
         countOpen(request, reply)
         const userFiles = userFilesOf(files, request)
-        return send(reply, userFiles, await selectionOf(userFiles, request.body.paths))
+        return send(reply, readAhead, userFiles, await selectionOf(userFiles, request.body.paths))
       },
     )
   })
@@ -128,7 +132,12 @@ function pathsIn(form: Buffer): unknown {
   }
 }
 
-async function send(reply: FastifyReply, files: UserFiles, selection: Selection): Promise<never> {
+async function send(
+  reply: FastifyReply,
+  readAhead: ReadAhead,
+  files: UserFiles,
+  selection: Selection,
+): Promise<never> {
   await checkCount(files, selection)
   const { base, entries } = selection
   const name = entries.length === 1 ? (entries[0] as FileEntry).name : nameOf(base)
@@ -142,7 +151,10 @@ async function send(reply: FastifyReply, files: UserFiles, selection: Selection)
   const end = new AbortController()
   // The end of the stream would wait for the files that are being read.
   finished(reply.raw, () => end.abort())
-  return reply.send(Readable.from(zipOf(files, selection, end), { objectMode: false, highWaterMark: 1 }) as never) as never
+  const readings = readAhead.open(files, allEntries(files, entries), end)
+  return reply.send(
+    Readable.from(zipOf(readings, base, end), { objectMode: false, highWaterMark: 1 }) as never,
+  ) as never
 }
 
 /**
@@ -192,11 +204,11 @@ async function checkCount(files: UserFiles, { entries }: Selection): Promise<voi
  * @param end ends the archive, and everything that is read for it
  */
 async function* zipOf(
-  files: UserFiles,
-  selection: Selection,
+  readings: Readings,
+  base: string,
   end: AbortController,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const entries = zipEntries(files, selection, end)
+  const entries = zipEntries(readings, base)
   const reader = makeZip(entries).getReader()
   try {
     for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value
@@ -207,8 +219,8 @@ async function* zipOf(
   }
 }
 
-async function* zipEntries(files: UserFiles, { base, entries }: Selection, end: AbortController) {
-  for await (const [{ path, modified }, reading] of readAhead(files, allEntries(files, entries), end)) {
+async function* zipEntries(readings: Readings, base: string) {
+  for await (const [{ path, modified }, reading] of readings) {
     const name = path.slice(base === '/' ? 1 : base.length + 1)
     if (reading === null) yield { name: `${name}/`, lastModified: zipTime(modified) }
     else {

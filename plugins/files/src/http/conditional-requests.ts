@@ -1,12 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import {
-  type FileEntry,
-  isNodekeepError,
-  NodekeepError,
-  type StorageConditions,
-  type UserFiles,
-} from '@nodekeep/plugin-sdk'
+import { type FileEntry, NodekeepError, type StorageConditions, type UserFiles } from '@nodekeep/plugin-sdk'
 import { versionError } from '../operations/path-errors.ts'
+import { nullIfGone } from './gone.ts'
 import { entityTag } from './send-file.ts'
 
 type Version = Pick<FileEntry, 'revision' | 'modified'>
@@ -132,7 +127,8 @@ async function sourceConditions(
 ): Promise<VersionCondition> {
   const match = headers['if-match']
   if (match === undefined && headers['if-unmodified-since'] === undefined) return {}
-  if ((await entryOf(files, path))?.type !== 'directory') return versionConditions(files, path, headers)
+  if ((await files.stat(path).catch(nullIfGone))?.type !== 'directory')
+    return versionConditions(files, path, headers)
   if (match?.trim() === '*') return {}
   throw new NodekeepError(
     'VALIDATION_ERROR',
@@ -166,7 +162,7 @@ async function versionConditions(
   const [tag, ...others] = tags
   if (tag !== undefined && others.length === 0 && tag.startsWith('"')) return { ifRevision: tag.slice(1, -1) }
   // With several versions or `*`, the file must keep the version that it has now, if that is among them.
-  const entry = await entryOf(files, path)
+  const entry = await files.stat(path).catch(nullIfGone)
   if (entry === null) throw versionError()
   if (match.trim() !== '*' && !tags.includes(entityTag(entry))) throw versionError()
   return { ifRevision: entry.revision }
@@ -179,16 +175,8 @@ async function unmodifiedCondition(
   since: string | undefined,
 ): Promise<VersionCondition> {
   if (since === undefined) return {}
-  const entry = await entryOf(files, path)
+  const entry = await files.stat(path).catch(nullIfGone)
   if (entry === null) return {}
   if (isAfter(entry.modified, since)) throw versionError()
   return { ifRevision: entry.revision }
-}
-
-/** The entry at a path, or `null`. */
-async function entryOf(files: UserFiles, path: string): Promise<FileEntry | null> {
-  return files.stat(path).catch((error) => {
-    if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
-    throw error
-  })
 }

@@ -1,27 +1,26 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { GetObjectCommandOutput, S3 } from '@aws-sdk/client-s3'
-import { type FlatReading, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  type FlatReading,
+  heldBack,
+  NodekeepError,
+  type StorageDriverReadOptions,
+} from '@nodekeep/plugin-sdk'
 import { isMissingObject, isRangeRefused } from '../server/failures.ts'
 import { etagOf, objectOf } from './object.ts'
+import type { Place } from './part-upload.ts'
 
 /** How often a reading goes on after a cut, if no byte comes between the cuts. */
 const resumptions = 3
-
-interface ReadOptions {
-  readonly start: number
-  /** The last byte. */
-  readonly end: number | undefined
-  readonly signal: AbortSignal
-}
 
 type Get = (start: number) => Promise<GetObjectCommandOutput>
 
 /** Opens an object; null if there is none. */
 export async function openObject(
   s3: S3,
-  place: { readonly Bucket: string; readonly Key: string },
-  { start, end, signal }: ReadOptions,
+  place: Place,
+  { start, end, signal }: StorageDriverReadOptions,
 ): Promise<FlatReading | null> {
   const get: Get = (from) => {
     const range = from > 0 || end !== undefined ? { Range: `bytes=${from}-${end ?? ''}` } : {}
@@ -74,19 +73,17 @@ async function* bytesOf(
 }
 
 /** Keeps the last chunk back until the checksum is right, so that a reader of wrong bytes never has all of them. */
-async function* withChecksum(
-  bytes: AsyncIterable<Uint8Array>,
-  sha256: string,
-): AsyncGenerator<Uint8Array, void, undefined> {
+function withChecksum(bytes: AsyncIterable<Uint8Array>, sha256: string): AsyncIterable<Uint8Array> {
   const hash = createHash('sha256')
-  let last: Uint8Array | null = null
-  for await (const chunk of bytes) {
-    hash.update(chunk)
-    if (last !== null) yield last
-    last = chunk
+  async function* hashed() {
+    for await (const chunk of bytes) {
+      hash.update(chunk)
+      yield chunk
+    }
   }
-  if (hash.digest('hex') !== sha256) throw new Error('The server sent other bytes than were stored.')
-  if (last !== null) yield last
+  return heldBack(hashed(), async () => {
+    if (hash.digest('hex') !== sha256) throw new Error('The server sent other bytes than were stored.')
+  })
 }
 
 /** The first byte of an answer, and the size of the whole object. A server that knows no ranges sends the whole. */

@@ -16,20 +16,26 @@ interface WriteOptions extends FlatPutOptions, CommitOptions {
   readonly conditionOf: (replaces: FlatObject | null) => { IfMatch?: string; IfNoneMatch?: string }
 }
 
-/** Stores a content: with one request up to the bytes of a part, a larger one in parts. */
+/**
+ * Stores a content: with one request up to the bytes of a part, a larger one in parts.
+ *
+ * @returns its number of bytes
+ */
 export async function putObject(
   s3: S3,
   place: Place,
   content: AsyncIterable<Uint8Array>,
   options: WriteOptions,
-): Promise<void> {
+): Promise<number> {
   const { signal, size, acquire, beforeCommit } = options
   const parts = partsOf(content, partBytesFor(size), acquire)
   const upload = new PartUpload(s3, place, options)
   let isWhole = false
+  let stored = 0
   try {
     await concurrently(parts, partsAtOnce, async (part, failed) => {
       try {
+        stored += part.bytes.length
         isWhole = part.number === 1 && part.isLast
         if (isWhole) return await putWhole(s3, place, part.bytes, options)
         await upload.send(part.number, part.bytes, AbortSignal.any([signal, failed]))
@@ -37,9 +43,10 @@ export async function putObject(
         part.release()
       }
     })
-    if (isWhole) return
+    if (isWhole) return stored
     await beforeCommit()
     await upload.complete()
+    return stored
   } catch (error) {
     if (!isWhole) await upload.abort()
     throw error

@@ -6,7 +6,7 @@ import { openObject } from '../objects/read.ts'
 import { isConditionFailed, statusOf } from '../server/failures.ts'
 
 /** A promise of the protocol, and whether a server keeps it. */
-interface Finding {
+export interface Finding {
   readonly promise: string
   readonly isKept: boolean
   /** The consequence for the files if it is not kept. */
