@@ -58,5 +58,8 @@ async function putWhole(s3: S3, place: Place, bytes: Uint8Array, options: WriteO
     ContentLength: bytes.length,
     Metadata: metadataOf(options, sha256),
   }
-  await commit(options, () => s3.putObject(object, { abortSignal: signal }))
+  await commit(options, async () => {
+    const { ETag } = await s3.putObject(object, { abortSignal: signal })
+    if (ETag === undefined) throw new Error('The answer is not that of an S3 server.')
+  })
 }
