@@ -102,7 +102,7 @@ export class S3Store implements FlatStore {
     await putObject(s3, place, counted(), {
       ...options,
       modified,
-      acquire: () => this.#memory.acquire(userOf(key)),
+      acquire: (partBytes) => this.#memory.acquire(userOf(key), partBytes),
       conditionOf: (replaces) => this.#conditionOf(replaces),
       head: () => this.head(key, options),
     })

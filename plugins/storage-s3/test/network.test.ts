@@ -245,6 +245,29 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
     t.equal(await codeOf(backend.read(path)), 'NOT_FOUND')
   })
 
+  t.test('the memory of an upload does not grow with its size', async (t) => {
+    const gibibyte = 2 ** 30
+    const release = Promise.withResolvers<void>()
+    let waiting = 0
+    const content = async function* () {
+      waiting += 1
+      yield Buffer.from('x')
+      await release.promise
+    }
+    const tooLarge = { size: 625 * gibibyte + 1 }
+    t.equal(await codeOf(backend.write('/user/large', content(), tooLarge)), 'VALIDATION_ERROR')
+    const paths = Array.from({ length: 4 }, (_, index) => `/user/${index}`)
+    const uploads = paths.map((path) =>
+      backend.write(path, content(), { size: 625 * gibibyte }).catch(() => {}),
+    )
+    while (waiting < 2) await new Promise(setImmediate)
+    const small = await backend.write('/user/small', chunks('x'))
+    t.equal(small.size, 1)
+    t.equal(waiting, 2)
+    release.resolve()
+    await Promise.all(uploads)
+  })
+
   t.test('many uploads at a time take the memory of some', async (t) => {
     const release = Promise.withResolvers<void>()
     let waiting = 0

@@ -11,7 +11,7 @@ const partsAtOnce = 3
 
 interface WriteOptions extends FlatPutOptions, CommitOptions {
   /** Waits for the memory of a part. */
-  readonly acquire: () => Promise<() => void>
+  readonly acquire: (partBytes: number) => Promise<() => void>
   /** Returns the header that makes the server check what it replaces. */
   readonly conditionOf: (replaces: FlatObject | null) => { IfMatch?: string; IfNoneMatch?: string }
 }
@@ -24,7 +24,8 @@ export async function putObject(
   options: WriteOptions,
 ): Promise<void> {
   const { signal, size, acquire, beforeCommit } = options
-  const parts = partsOf(content, partBytesFor(size), acquire)
+  const partBytes = partBytesFor(size)
+  const parts = partsOf(content, partBytes, () => acquire(partBytes))
   const upload = new PartUpload(s3, place, options)
   let isWhole = false
   try {
