@@ -78,15 +78,15 @@ export async function* partsOf(
     return filled
   }
   try {
-    release = await acquire()
     for await (const chunk of content) {
       for (let rest = chunk; rest.length > 0; ) {
         // A full part is not the last one: more bytes are here.
         if (size === partBytes) {
           if (number === mostParts) throw tooLarge(mostParts * partBytes)
           yield part(false)
-          release = await acquire()
         }
+        // An empty content, such as that of a folder, waits for no memory.
+        release ??= await acquire()
         const piece = rest.subarray(0, partBytes - size)
         pieces.push(piece)
         size += piece.length
