@@ -8,8 +8,8 @@ import { connect } from './server/connect.ts'
 /** The beginning of keys that are not those of files, behind the prefix of the configuration. */
 export const ownFolder = '.nodekeep/'
 
-/** The age from which an unfinished upload is removed, in milliseconds. Another node may have begun it. */
-const unfinishedMs = 24 * 60 * 60_000
+/** The age from which an unfinished upload is removed, in milliseconds. One over a slow line takes days. */
+const unfinishedMs = 7 * 24 * 60 * 60_000
 
 /** A bucket of a server, with what the server was found to keep. */
 export class Bucket {

@@ -90,7 +90,7 @@ export class S3Store implements FlatStore {
     const size = await putObject(s3, place, content, {
       ...options,
       modified,
-      acquire: () => this.#memory.acquire(userOf(key)),
+      acquire: (partBytes) => this.#memory.acquire(userOf(key), partBytes),
       conditionOf: (replaces) => this.#conditionOf(replaces),
       head: () => this.head(key, options),
     })

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import t from 'tap'
+import { copyObject } from '../src/objects/copy.ts'
+import { objectOf } from '../src/objects/object.ts'
 import { removeUnfinishedUploads } from '../src/objects/unfinished-uploads.ts'
 import { connect } from '../src/server/connect.ts'
 import { faultyProxy } from './fixtures/faulty-proxy.ts'
@@ -120,6 +122,74 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
     t.equal((await backend.stat('/lost')).revision, next)
   })
 
+  t.test('a write whose answers are lost, with no answer afterwards, may have happened', async (t) => {
+    const lost = proxy.disturb({ cut: 'answer', after: 0 }, { method: 'PUT', count: 1 })
+    const write = backend.write('/unclear', chunks('mine'), { ifAbsent: true })
+    const failure = write.catch((error: unknown) => error)
+    await lost.hit
+    proxy.disturb({ status: 500, code: 'InternalError' }, { method: 'HEAD' })
+    t.match(await failure, { code: 'SERVICE_UNAVAILABLE', cause: { name: 'TimeoutError' } })
+    proxy.reset()
+    t.equal(`${await bytesOf('/unclear')}`, 'mine')
+  })
+
+  t.test('the parts of an upload stay while the server may still complete it', async (t) => {
+    proxy.disturb({ status: 504 }, { method: 'POST', query: 'uploadId' })
+    const failure = await backend.write('/completed', chunks(large)).catch((error: unknown) => error)
+    t.match(failure, { code: 'SERVICE_UNAVAILABLE', cause: { name: 'TimeoutError' } })
+    t.notOk(proxy.requests.some(({ method }) => method === 'DELETE'))
+    const { Uploads = [] } = await s3.listMultipartUploads({ Bucket: config.bucket })
+    t.equal(Uploads.length, 1)
+    const { Key, UploadId } = Uploads[0] ?? {}
+    await s3.abortMultipartUpload({ Bucket: config.bucket, Key, UploadId })
+  })
+
+  t.test('an answer of something else than an S3 server stores, removes and shows nothing', async (t) => {
+    await backend.write('/other', chunks('before'))
+    for (const [requests, call] of [
+      [{ method: 'POST', query: 'uploads' }, () => backend.write('/other', chunks(large))],
+      [{ method: 'PUT' }, () => backend.write('/other', chunks('after'))],
+      [{ method: 'HEAD' }, () => backend.stat('/other')],
+      [{ method: 'GET' }, () => bytesOf('/other')],
+    ] as const) {
+      proxy.disturb({ status: 200 }, requests)
+      t.equal(await codeOf(call()), 'SERVICE_UNAVAILABLE')
+      proxy.reset()
+      t.equal(`${await bytesOf('/other')}`, 'before')
+    }
+  })
+
+  t.test('a copy of a file that is changed at the same moment can be read', async (t) => {
+    await backend.write('/source', chunks('first'))
+    const copied = proxy.disturb({ delayMs: 500 }, { method: 'PUT', key: keyOf('/copy'), count: 1 })
+    const copy = backend.copy?.('/source', '/copy')
+    await copied.hit
+    await s3.putObject({ Bucket: config.bucket, Key: keyOf('/source'), Body: 'other' })
+    await copy
+    t.equal(`${await bytesOf('/copy')}`, 'other')
+  })
+
+  t.test('a large copy has no bytes of two versions of its source', async (t) => {
+    const at = (path: string) => ({ Bucket: config.bucket, Key: keyOf(path) })
+    await s3.putObject({ ...at('/large-source'), Body: large })
+    const source = objectOf(keyOf('/large-source'), await s3.headObject(at('/large-source')))
+    const details = {
+      revision: 'copied',
+      created: new Date(),
+      size: large.length,
+      beforeCommit: async () => {},
+    }
+    const { signal } = new AbortController()
+    const head = async () => null
+    const copy = (destination: string) =>
+      copyObject(s3, source, at(destination), { ...details, head, signal }, 5 * mebibyte)
+    await copy('/large-copy')
+    t.ok(large.equals(await bytesOf('/large-copy')))
+    await s3.putObject({ ...at('/large-source'), Body: randomBytes(large.length) })
+    t.equal(await codeOf(copy('/mixed-copy')), 'CONFLICT')
+    t.equal(await codeOf(backend.stat('/mixed-copy')), 'NOT_FOUND')
+  })
+
   t.test('of a large upload that fails nothing stays', async (t) => {
     proxy.disturb({ status: 500, code: 'InternalError' }, { method: 'PUT', query: 'partNumber', skip: 1 })
     t.equal(await codeOf(backend.write('/failed', chunks(large, large))), 'SERVICE_UNAVAILABLE')
@@ -181,6 +251,29 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
     t.equal(await codeOf(backend.read(path)), 'NOT_FOUND')
   })
 
+  t.test('the memory of an upload does not grow with its size', async (t) => {
+    const gibibyte = 2 ** 30
+    const release = Promise.withResolvers<void>()
+    let waiting = 0
+    const content = async function* () {
+      yield Buffer.from('x')
+      waiting += 1
+      await release.promise
+    }
+    const tooLarge = { size: 625 * gibibyte + 1 }
+    t.equal(await codeOf(backend.write('/user/large', content(), tooLarge)), 'VALIDATION_ERROR')
+    const paths = Array.from({ length: 4 }, (_, index) => `/user/${index}`)
+    const uploads = paths.map((path) =>
+      backend.write(path, content(), { size: 625 * gibibyte }).catch(() => {}),
+    )
+    while (waiting < 2) await new Promise(setImmediate)
+    const small = await backend.write('/user/small', chunks('x'))
+    t.equal(small.size, 1)
+    t.equal(waiting, 2)
+    release.resolve()
+    await Promise.all(uploads)
+  })
+
   t.test('many uploads at a time take the memory of some', async (t) => {
     const release = Promise.withResolvers<void>()
     let waiting = 0
@@ -195,9 +288,10 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
     t.equal(waiting, 16, 'one user has the memory of 16 parts')
     const other = await backend.write('/other-user/file', chunks('x'))
     t.equal(other.size, 1, 'another user does not wait for it')
+    await backend.makeDirectory('/one-user/folder')
     release.resolve()
     await Promise.all(uploads)
-    t.equal((await namesIn(backend, '/one-user')).length, 40)
+    t.equal((await namesIn(backend, '/one-user')).length, 41)
   })
 })
 

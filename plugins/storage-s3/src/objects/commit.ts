@@ -21,7 +21,9 @@ export async function commit(
     await request()
   } catch (error) {
     if (signal.aborted) throw changeError(error)
-    const found = await head().catch(() => null)
+    const found = await head().catch((cause: unknown) => {
+      throw new DOMException(`The server does not say whether it is done: ${error}, ${cause}`, 'TimeoutError')
+    })
     if (found?.revision === revision) return
     if (isConditionFailed(error)) {
       throw new NodekeepError(

@@ -38,8 +38,12 @@ export function metadataOf(
   }
 }
 
-/** @param size bytes of the whole object, if the answer is about a part of it */
+/**
+ * @param size bytes of the whole object, if the answer is about a part of it
+ * @throws Error for an answer of something else than an S3 server: it would pass for an empty file
+ */
 export function objectOf(key: string, head: Head, size = head.ContentLength ?? 0): S3Object {
+  if (head.ETag === undefined) throw new Error('The answer is not that of an S3 server.')
   const metadata = head.Metadata ?? {}
   const etag = etagOf(head.ETag)
   const stored = head.LastModified ?? new Date(0)

@@ -1,5 +1,6 @@
 import type { CompletedPart, S3 } from '@aws-sdk/client-s3'
 import type { FlatMetadata } from '@nodekeep/plugin-sdk'
+import { isRefusal } from '../server/failures.ts'
 import { type CommitOptions, commit } from './commit.ts'
 import { metadataOf } from './object.ts'
 
@@ -19,6 +20,8 @@ export class PartUpload {
   readonly #options: FlatMetadata & CommitOptions
   readonly #parts: CompletedPart[] = []
   #id: Promise<string> | undefined
+  /** Whether the server may complete the object now or later. */
+  #mayComplete = false
 
   constructor(s3: S3, place: Place, options: FlatMetadata & CommitOptions) {
     this.#s3 = s3
@@ -54,13 +57,19 @@ export class PartUpload {
   async complete(): Promise<void> {
     const { signal } = this.#options
     const upload = { ...this.#place, UploadId: await this.#id, MultipartUpload: { Parts: this.#parts } }
-    await commit(this.#options, () => this.#s3.completeMultipartUpload(upload, { abortSignal: signal }))
+    this.#mayComplete = true
+    await commit(this.#options, () =>
+      this.#s3.completeMultipartUpload(upload, { abortSignal: signal }).catch((error: unknown) => {
+        this.#mayComplete = !isRefusal(error)
+        throw error
+      }),
+    )
   }
 
   /** Removes the parts if the server answers. An unfinished upload that stays is removed later. */
   async abort(): Promise<void> {
-    // Without an id, the request would remove the object at the key.
-    if (this.#id === undefined) return
+    // A server may take the parts away from an object that it completes at the same moment.
+    if (this.#id === undefined || this.#mayComplete) return
     const abortSignal = AbortSignal.timeout(abortMs)
     try {
       const UploadId = await this.#id
@@ -77,10 +86,12 @@ export class PartUpload {
 
   async #begin(): Promise<string> {
     const { signal } = this.#options
-    const { UploadId = '' } = await this.#s3.createMultipartUpload(
+    const { UploadId } = await this.#s3.createMultipartUpload(
       { ...this.#place, Metadata: metadataOf(this.#options) },
       { abortSignal: signal },
     )
+    // With an empty id, the next requests would replace and remove the object at the key.
+    if (!UploadId) throw new Error('The server did not begin an upload in parts.')
     return UploadId
   }
 }

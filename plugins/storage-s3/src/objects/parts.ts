@@ -6,9 +6,20 @@ const usualPartBytes = 8 * 1024 * 1024
 /** The most parts that an object may have. */
 const mostParts = 10_000
 
-/** Returns the bytes of each part of a content. @param size bytes, if known */
+/** The most bytes of a part, which is held in memory. */
+const mostPartBytes = 64 * 1024 * 1024
+
+/**
+ * Returns the bytes of each part of a content.
+ *
+ * @param size bytes, if known
+ * @throws NodekeepError VALIDATION_ERROR if there are more bytes than an object may have
+ */
 export function partBytesFor(size = 0): number {
-  return Math.max(usualPartBytes, Math.ceil(size / mostParts))
+  const bytes = Math.max(usualPartBytes, Math.ceil(size / mostParts))
+  if (bytes <= mostPartBytes) return bytes
+  const message = `This storage takes files of up to ${(mostParts * mostPartBytes) / 2 ** 30} GiB.`
+  throw new NodekeepError('VALIDATION_ERROR', message)
 }
 
 /** A piece of a content. */
@@ -24,16 +35,18 @@ interface Part {
 
 /** The memory of the parts of all uploads. An upload waits for it, so slow clients do not grow the node. */
 export class PartMemory {
-  readonly #slots = new FairSlots({ most: 32, mostPerKey: 16 })
+  readonly #usual = new FairSlots({ most: 32, mostPerKey: 16 })
+  readonly #large = new FairSlots({ most: 4, mostPerKey: 2 })
 
   /**
    * Waits for the memory of one part.
    *
    * @param user whose turn it is among those that wait
    */
-  acquire(user: string): Promise<() => void> {
+  acquire(user: string, partBytes: number): Promise<() => void> {
     const acquired = Promise.withResolvers<() => void>()
-    void this.#slots.run(user, () => {
+    const slots = partBytes > usualPartBytes ? this.#large : this.#usual
+    void slots.run(user, () => {
       const held = Promise.withResolvers<void>()
       acquired.resolve(held.resolve)
       return held.promise
@@ -77,15 +90,15 @@ export async function* partsOf(
     size = needed
   }
   try {
-    release = await acquire()
     for await (const chunk of content) {
       for (let rest = chunk; rest.length > 0; ) {
         // A full part is not the last one: more bytes are here.
         if (size === partBytes) {
           if (number === mostParts) throw tooLarge(mostParts * partBytes)
           yield part(false)
-          release = await acquire()
         }
+        // An empty content, such as that of a folder, waits for no memory.
+        release ??= await acquire()
         const piece = rest.subarray(0, partBytes - size)
         append(piece)
         rest = rest.subarray(piece.length)

@@ -87,7 +87,9 @@ function withChecksum(bytes: AsyncIterable<Uint8Array>, sha256: string): AsyncIt
 }
 
 /** The first byte of an answer, and the size of the whole object. A server that knows no ranges sends the whole. */
-function rangeOf({ ContentRange, ContentLength = 0 }: GetObjectCommandOutput) {
+function rangeOf({ ContentRange, ContentLength }: GetObjectCommandOutput) {
+  // A proxy on the way may leave it out. The object would pass for an empty one.
+  if (ContentLength === undefined) throw new Error('The server does not say how many bytes it sends.')
   const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(ContentRange ?? '') ?? []
   return first === undefined
     ? { first: 0, size: ContentLength }

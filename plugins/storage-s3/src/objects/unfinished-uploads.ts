@@ -1,4 +1,5 @@
 import type { ListMultipartUploadsCommandOutput, S3 } from '@aws-sdk/client-s3'
+import { isMissingObject } from '../server/failures.ts'
 
 /**
  * Removes uploads in parts that have begun before a time and have no end: their node was killed, or the server was away. They
@@ -21,8 +22,13 @@ export async function removeUnfinishedUploads(
     )
     for (const { Key, UploadId, Initiated = before } of page.Uploads ?? []) {
       if (Initiated >= before) continue
-      await s3.abortMultipartUpload({ Bucket: place.Bucket, Key, UploadId }, { abortSignal })
-      removed += 1
+      try {
+        await s3.abortMultipartUpload({ Bucket: place.Bucket, Key, UploadId }, { abortSignal })
+        removed += 1
+      } catch (error) {
+        // Another node has removed it, or its key cannot be told in XML.
+        if (!isMissingObject(error)) throw error
+      }
     }
     const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page
     next = page.IsTruncated ? { KeyMarker, UploadIdMarker } : null

@@ -11,7 +11,7 @@ const partsAtOnce = 3
 
 interface WriteOptions extends FlatPutOptions, CommitOptions {
   /** Waits for the memory of a part. */
-  readonly acquire: () => Promise<() => void>
+  readonly acquire: (partBytes: number) => Promise<() => void>
   /** Returns the header that makes the server check what it replaces. */
   readonly conditionOf: (replaces: FlatObject | null) => { IfMatch?: string; IfNoneMatch?: string }
 }
@@ -28,7 +28,8 @@ export async function putObject(
   options: WriteOptions,
 ): Promise<number> {
   const { signal, size, acquire, beforeCommit } = options
-  const parts = partsOf(content, partBytesFor(size), acquire)
+  const partBytes = partBytesFor(size)
+  const parts = partsOf(content, partBytes, () => acquire(partBytes))
   const upload = new PartUpload(s3, place, options)
   let isWhole = false
   let stored = 0
@@ -65,5 +66,8 @@ async function putWhole(s3: S3, place: Place, bytes: Uint8Array, options: WriteO
     ContentLength: bytes.length,
     Metadata: metadataOf(options, sha256),
   }
-  await commit(options, () => s3.putObject(object, { abortSignal: signal }))
+  await commit(options, async () => {
+    const { ETag } = await s3.putObject(object, { abortSignal: signal })
+    if (ETag === undefined) throw new Error('The answer is not that of an S3 server.')
+  })
 }

@@ -39,11 +39,17 @@ export function requestError(error: unknown): unknown {
   return new NodekeepError('INSUFFICIENT_STORAGE', message, { cause: error })
 }
 
+/** Whether the server has answered that it did not do what it was asked. Other answers may come while it still works on it. */
+export function isRefusal(error: unknown): boolean {
+  const status = statusOf(error)
+  return status !== undefined && ![500, 502, 504].includes(status)
+}
+
 /**
- * Returns the error of a request that changes something. Without an answer, it may still have its effect some seconds later.
+ * Returns the error of a request that changes something. Without a clear answer, it may still have its effect some seconds later.
  */
 export function changeError(error: unknown): unknown {
-  if (statusOf(error) !== undefined || !(error instanceof Error) || error instanceof NodekeepError)
+  if (isRefusal(error) || isFull(error) || !(error instanceof Error) || error instanceof NodekeepError)
     return requestError(error)
   return new DOMException(`The server did not answer: ${error.message}`, 'TimeoutError')
 }
