@@ -3,14 +3,17 @@ import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import t from 'tap'
 import type { Configuration } from '../src/configuration.ts'
 import { connect } from '../src/server/connect.ts'
+import { faultyProxy } from './fixtures/faulty-proxy.ts'
 import { newBucket, openBucket, probed } from './fixtures/s3-bucket.ts'
 import { needsS3Server, s3Server } from './fixtures/s3-server.ts'
 
 t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server }, async (t) => {
   const server = await s3Server()
   t.teardown(() => server.stop())
+  const proxy = await faultyProxy(server)
+  t.teardown(() => proxy.close())
   const configs = new WeakMap<StorageBackend, Configuration>()
-  const bucket = await newBucket(server)
+  const bucket = await newBucket(server, { endpoint: proxy.endpoint })
   const findings = await probed(bucket)
   let opened = 0
   const open = (config: Configuration) => {
@@ -25,8 +28,8 @@ t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server
     reopen: async (closed) => open(configOf(closed)),
     server: {
       async unreachable() {
-        await server.kill()
-        return () => server.start()
+        await proxy.refuse()
+        return () => proxy.accept()
       },
       async failOnce(_backend, skip) {
         // The client sends a request three times.
@@ -34,8 +37,8 @@ t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server
         return async () => failure.end()
       },
       async stall() {
-        server.pause()
-        return async () => server.resume()
+        const silence = proxy.disturb({ cut: 'request', after: 0, isSilent: true })
+        return async () => silence.end()
       },
     },
     otherProgram(backend) {
