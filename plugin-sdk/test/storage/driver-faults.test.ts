@@ -27,7 +27,17 @@ function harnessOf(create: () => PaperDriver, timeLimitMs = 30_000): StorageHarn
     }
   }
   return {
-    server: { unreachable: outage('unreachable'), stall: outage('stalled') },
+    server: {
+      unreachable: outage('unreachable'),
+      stall: outage('stalled'),
+      async failOnce(backend, skip) {
+        const driver = drivers.get(backend) as PaperDriver
+        driver.failsAfter = skip
+        return async () => {
+          driver.failsAfter = null
+        }
+      },
+    },
     bytesInMemory: (backend) => drivers.get(backend)?.used ?? 0,
     create: async () => open(create()),
     createSmall: async () => open(Object.assign(create(), { limit: 1024 * 1024 })),

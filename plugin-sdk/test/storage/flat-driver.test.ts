@@ -3,15 +3,17 @@ import { inspect } from 'node:util'
 import {
   createStorageBackend,
   type FlatPageOptions,
+  type FlatStore,
   flatDriver,
   heldBack,
   type StorageBackend,
   type StorageEntry,
   type StorageStaged,
 } from '@nodekeep/plugin-sdk'
-import { storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
+import { type StorageHarness, storageConformance } from '@nodekeep/plugin-sdk/conformance/storage'
 import * as fc from 'fast-check'
 import { type Test, test } from 'tap'
+import { runSuite } from '../conformance/fixtures/suite-run.ts'
 import { FlatServer } from './fixtures/flat-server.ts'
 import { httpStore, objectOf, queryOf } from './fixtures/http-store.ts'
 import { chunks } from './fixtures/paper-driver.ts'
@@ -40,17 +42,56 @@ function outage(state: 'unreachable' | 'stalled') {
   }
 }
 
+async function failOnce(backend: StorageBackend, skip: number) {
+  const server = serverOf(backend)
+  server.failsAfter = skip
+  return async () => {
+    server.failsAfter = null
+  }
+}
+
 for (const [what, conditionalWrites, listsMetadata] of [
   ['with conditional writes', true, false],
   ['without conditional writes, whose pages tell revisions', false, true],
 ] as const)
   storageConformance((name, run) => test(`of a store ${what}: ${name}`, run), {
-    server: { unreachable: outage('unreachable'), stall: outage('stalled') },
+    server: { unreachable: outage('unreachable'), failOnce, stall: outage('stalled') },
     create: async () => open(await new FlatServer({ listsMetadata }).listen(), conditionalWrites),
     createSmall: async () => open(await new FlatServer({ maxBytes: mebibyte }).listen(), conditionalWrites),
     reopen: async (closed) => open(serverOf(closed), conditionalWrites),
     destroy: (closed) => serverOf(closed).stop(),
   })
+
+/** Takes each failure for a missing object. */
+async function nullIfFailed<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+  return answer.catch(() => null)
+}
+
+test('The suite finds a store that takes a failed request for a missing object, or for done', async (t) => {
+  const faults: [fault: string, faulty: (store: FlatStore) => Partial<FlatStore>][] = [
+    ['none', () => ({})],
+    ['head', (store) => ({ head: (...call) => nullIfFailed(store.head(...call)) })],
+    ['get', (store) => ({ get: (...call) => nullIfFailed(store.get(...call)) })],
+    ['delete', (store) => ({ delete: (...call) => store.delete(...call).catch(() => {}) })],
+  ]
+  const found: string[] = []
+  for (const [fault, faulty] of faults) {
+    const harness: StorageHarness = {
+      server: { unreachable: outage('unreachable'), failOnce, stall: outage('stalled') },
+      async create() {
+        const server = await new FlatServer().listen()
+        const store = httpStore(server.url, true)
+        const backend = createStorageBackend(flatDriver({ ...store, ...faulty(store) }))
+        servers.set(backend, server)
+        return backend
+      },
+      destroy: (closed) => serverOf(closed).stop(),
+    }
+    const outcomes = await runSuite((add) => storageConformance(add, harness), /of which one request fails/)
+    if (outcomes.some(({ outcome }) => outcome === 'failed')) found.push(fault)
+  }
+  t.strictSame(found, ['head', 'get', 'delete'])
+})
 
 async function serve(t: Test, conditionalWrites: boolean) {
   const server = await new FlatServer({ listsMetadata: true }).listen()

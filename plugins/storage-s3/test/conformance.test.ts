@@ -31,6 +31,11 @@ t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server
         await proxy.refuse()
         return () => proxy.accept()
       },
+      async failOnce(_backend, skip) {
+        // The client sends a request three times.
+        const failure = proxy.disturb({ status: 500 }, { skip, count: 3 })
+        return async () => failure.end()
+      },
       async stall() {
         const silence = proxy.disturb({ cut: 'request', after: 0, isSilent: true })
         return async () => silence.end()
