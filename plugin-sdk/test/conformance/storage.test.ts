@@ -132,6 +132,7 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a snapshot that is made while files are written shows one moment',
       'skipped: a snapshot that is made while a folder is moved shows it once, and whole',
       'skipped: while the server is out of reach, each call says so, and afterwards all is as before',
+      'skipped: a call of which one request fails says so, or does what it should',
       'skipped: a write whose server goes away meanwhile fails, and stores nothing',
       'skipped: a call to a silent server ends when its signal aborts',
       'skipped: a write whose server falls silent meanwhile ends when its signal aborts',

@@ -51,7 +51,10 @@ t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server
           await (await client).putObject({ ...at(path), Body: text })
         },
         async remove(path) {
-          await (await client).deleteObject(at(path))
+          const { Key: key } = at(path)
+          const { Contents = [] } = await (await client).listObjectsV2({ Bucket, Prefix: key })
+          for (const { Key = '' } of Contents)
+            if (Key === key || Key.startsWith(`${key}/`)) await (await client).deleteObject({ Bucket, Key })
         },
       }
     },

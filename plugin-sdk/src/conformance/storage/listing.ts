@@ -5,6 +5,16 @@ import { pattern, stream } from './bytes.ts'
 import { oddNames, unorderedNames } from './odd-names.ts'
 import { movesFiles, movesFolders, type StorageCheck } from './subject.ts'
 
+/** Beginnings of names in a folder of several pages. In the order of bytes, the last two are the other way round. */
+const starts = ['a', '\u{1f600}', '\uff5e'] as const
+
+/** Of this number of entries in that folder, one is a folder. */
+const entriesPerFolder = 7
+
+function startOf(index: number): string {
+  return starts[index % starts.length] as string
+}
+
 export function listingChecks(check: StorageCheck): void {
   check('the root exists from the start, and is empty', async (storage) => {
     assertEntry(await storage.stat('/'), { name: '/', type: 'directory', size: 0 })
@@ -90,17 +100,21 @@ export function listingChecks(check: StorageCheck): void {
     'a folder can have more than a thousand entries, and a reader can leave a listing early',
     async (storage) => {
       // Servers tell at most 1,000 at a time.
-      const expected = Array.from({ length: 1001 }, (_, index) => `file-${index}`)
-      const queue = expected.values()
+      const expected = Array.from({ length: 1001 }, (_, index) => `${startOf(index)}${index}`)
+      const queue = expected.entries()
       const worker = async () => {
-        for (const name of queue) await storage.write(`/large/${name}`, stream(name))
+        for (const [index, name] of queue) {
+          const path = `/large/${name}${index % entriesPerFolder === 0 ? '/inner' : ''}`
+          await storage.write(path, stream('x'), { size: 1 })
+        }
       }
       await Promise.all(Array.from({ length: 32 }, worker))
+      expected.sort()
       for await (const { name } of storage.list('/large')) {
-        assert.equal(name, 'file-0')
+        assert.equal(name, expected[0])
         break
       }
-      assert.deepEqual(await names(storage, '/large'), expected.sort())
+      assert.deepEqual(await names(storage, '/large'), expected)
       const folder = movesFolders(storage) ? '/moved' : '/large'
       if (movesFolders(storage)) await storage.move('/large', folder)
       assert.deepEqual(await names(storage, folder), expected)
