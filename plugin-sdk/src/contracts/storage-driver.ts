@@ -25,7 +25,7 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
 /** Options of each call of a driver. */
 export interface StorageDriverCallOptions {
   /**
-   * Aborts when nobody waits for the call any more: its caller left, the backend closes, or the driver made no progress for 30 s. A
+   * Aborts when nobody waits for the call any more: its caller left (not after `beforeCommit`), the backend closes, or the driver made no progress for 30 s. A
    * driver that waits for a network should end the wait. What was asked of the storage may still happen then.
    */
   readonly signal: AbortSignal

@@ -90,6 +90,14 @@ interface LastCheckOptions extends StorageConditions, Pick<StorageWriteOptions, 
   readonly signal: AbortSignal
 }
 
+/**
+ * Returns the signal of a caller who may leave until the last step. After that, nobody could tell when the storage makes the
+ * change: it might replace a later one. So whoever leaves then changes nothing, and the outcome is told as it is.
+ */
+function callerOf(signal: AbortSignal | undefined): LinkedSignal {
+  return linkSignals(...(signal === undefined ? [] : [signal]))
+}
+
 /** The progress of a removal counts only where a call has a limit of time. */
 const progress = () => {}
 
@@ -338,8 +346,10 @@ class DriverBackend implements StorageBackend {
     // Read once: the abilities of a driver may change meanwhile.
     const { atomicConditions = false, conditionalWrites = false } = this.supports
     const isChecked = atomicConditions || conditionalWrites
-    using end = this.#endOf(options.signal)
+    using caller = callerOf(options.signal)
+    using end = this.#endOf(caller.signal)
     const { signal } = end
+    let hasBegun = false
     if (!isChecked) await checkWrite(this.#filesUntil(signal), path, options)
     const content = new ContentOfWrite(source, { size, copies: !freeChunks, signal })
     const beforeCommit = async (staged: StorageDriverStaged) => {
@@ -348,6 +358,8 @@ class DriverBackend implements StorageBackend {
         if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
         const { size: stored } = content
         await this.#beforeCommit(path, staged, { ...options, size: stored, isChecked, signal })
+        caller[Symbol.dispose]()
+        hasBegun = true
       } catch (error) {
         content.fail(error)
         throw error
@@ -363,7 +375,7 @@ class DriverBackend implements StorageBackend {
       })
       if (content.failure === null) return withWritableTimes(entry)
     } catch (error) {
-      if (content.failure === null) throw error
+      if (content.failure === null) throw hasBegun ? new CallerError(driverError(error)) : error
     } finally {
       content.end()
     }
@@ -389,13 +401,15 @@ class DriverBackend implements StorageBackend {
   ): Promise<StorageEntry> {
     refuseOverlap(source, destination)
     const { atomicConditions = false } = this.supports
-    using end = this.#endOf(options.signal)
+    using caller = callerOf(options.signal)
+    using end = this.#endOf(caller.signal)
     const { signal } = end
     const files = this.#filesUntil(signal)
     const { known } = options
     const { size, revision } = await checkCopied(files, source, options.ifSourceRevision, known)
     if (!atomicConditions) await checkWrite(files, destination, options)
     let failure: CallerError | null = null
+    let hasBegun = false
     const beforeCommit = async (staged: StorageDriverStaged) => {
       try {
         await begin()
@@ -406,6 +420,8 @@ class DriverBackend implements StorageBackend {
           isChecked: atomicConditions,
           signal,
         })
+        caller[Symbol.dispose]()
+        hasBegun = true
       } catch (error) {
         failure ??= new CallerError(error)
         throw error
@@ -421,7 +437,7 @@ class DriverBackend implements StorageBackend {
       })
       if (failure === null) return withWritableTimes(entry)
     } catch (error) {
-      throw failure ?? error
+      throw failure ?? (hasBegun ? new CallerError(driverError(error)) : error)
     }
     throw failure
   }
