@@ -26,7 +26,8 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
 export interface StorageDriverCallOptions {
   /**
    * Aborts when nobody waits for the call any more: its caller left, the backend closes, or the driver made no progress for 30 s. When
-   * `beforeCommit` has resolved, a caller who leaves counts no more. A driver that waits for a network should end the wait. What was asked of the storage may still happen then.
+   * `beforeCommit` has resolved, a caller who leaves counts no more. A driver that waits for a network should end the wait. What
+   * was asked of the storage may still happen then.
    */
   readonly signal: AbortSignal
 }

@@ -125,6 +125,7 @@ export interface StorageWriteOptions extends StorageConditions {
    */
   readonly freeChunks?: boolean
   readonly known?: Pick<StorageKnowledge, 'destination'>
+  /** It has an effect until `beforeCommit` has resolved. */
   readonly signal?: AbortSignal
 }
 

@@ -133,6 +133,34 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
     t.equal(`${await bytesOf('/unclear')}`, 'mine')
   })
 
+  t.test('a caller that leaves during the last step does not make its outcome unknown', async (t) => {
+    await backend.write('/source-left', chunks('copied'))
+    const calls = [
+      ['/left', 'PUT', (signal: AbortSignal) => backend.write('/left', chunks('stored'), { signal })],
+      [
+        '/left-large',
+        'POST',
+        (signal: AbortSignal) => backend.write('/left-large', chunks(large), { signal }),
+      ],
+      [
+        '/left-copy',
+        'PUT',
+        (signal: AbortSignal) => backend.copy?.('/source-left', '/left-copy', { signal }),
+      ],
+    ] as const
+    for (const [path, method, call] of calls) {
+      const client = new AbortController()
+      const query = method === 'POST' ? { query: 'uploadId' } : {}
+      const asked = proxy.disturb({ delayMs: 300 }, { method, key: keyOf(path), ...query })
+      const change = call(client.signal)
+      await asked.hit
+      client.abort()
+      t.equal((await backend.stat(path).catch(() => null))?.revision, undefined)
+      t.equal((await change)?.revision, (await backend.stat(path)).revision)
+      proxy.reset()
+    }
+  })
+
   t.test('the parts of an upload stay while the server may still complete it', async (t) => {
     proxy.disturb({ status: 504 }, { method: 'POST', query: 'uploadId' })
     const failure = await backend.write('/completed', chunks(large)).catch((error: unknown) => error)
