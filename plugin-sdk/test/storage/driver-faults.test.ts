@@ -400,20 +400,6 @@ const faults: readonly Fault[] = [
     }),
   ],
   [
-    'the last step of a write waits for a silent server whatever its signal says',
-    /falls silent meanwhile/,
-    (driver) => ({
-      commit: (...[path, bytes, options]: Parameters<PaperDriver['commit']>) =>
-        original.commit.call(driver, path, bytes, {
-          ...options,
-          async beforeCommit(staged) {
-            await options.beforeCommit(staged)
-            await driver.request({ signal: never })
-          },
-        }),
-    }),
-  ],
-  [
     'a read waits for a silent server whatever its signal says',
     /silent server ends/,
     (driver) => ({

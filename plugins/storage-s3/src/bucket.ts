@@ -18,6 +18,7 @@ export class Bucket {
   readonly prefix: string
   readonly #config: Configuration
   readonly #used = Promise.withResolvers<void>()
+  #isUsed = false
   #client: Promise<S3> | undefined
   #findings: Findings | null
 
@@ -39,6 +40,11 @@ export class Bucket {
     return this.#used.promise
   }
 
+  /** Whether the storage has needed a request. */
+  get isUsed(): boolean {
+    return this.#isUsed
+  }
+
   /** A promise that the server does not keep, and without which files are not safe; undefined if there is none. */
   get broken(): Finding | undefined {
     return this.#findings?.findings.find(({ isNeeded, isKept }) => isNeeded && !isKept)
@@ -58,6 +64,7 @@ export class Bucket {
         { permanent: true, cause: new Error(`This does not hold: ${broken.promise}`) },
       )
     }
+    this.#isUsed = true
     this.#used.resolve()
     return this.#connected()
   }

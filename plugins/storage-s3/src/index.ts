@@ -25,7 +25,7 @@ export default definePlugin({
   description: 'Stores files in a bucket of an S3 server, as the storage backend "s3".',
   config: configuration,
   contributes: { backends: StorageBackends, checks: HealthChecks },
-  setup({ id, config, log, backends, checks, onStop }) {
+  setup({ id, config, log, backends, checks, onServing, onStop }) {
     checkConfiguration(config, id)
     const bucket = new Bucket(config)
     const store = new S3Store(bucket)
@@ -34,15 +34,16 @@ export default definePlugin({
     const backend = createStorageBackend(driver, { timeLimitMs })
     backends.add(id === 'storage-s3' ? 's3' : id, backend)
     const upkeep = new Upkeep(bucket, log)
-    // Without a mount, a node asks the server nothing, and does not pay for the client.
-    void bucket.used.then(() => upkeep.begin())
+    // A node that does not use the storage asks the server nothing, and does not pay for the client.
+    onServing(() => void bucket.used.then(() => upkeep.begin()))
     onStop(async () => {
       await upkeep.end()
       await backend.close()
     })
     checks.add(id, {
       async check(signal) {
-        const { broken } = bucket
+        const { broken, isUsed } = bucket
+        if (!isUsed) return { ok: true, state: 'unused' }
         if (broken !== undefined) {
           const message = `The S3 server does not keep this: ${broken.promise} ${broken.otherwise} Use another server.`
           return { ok: false, state: 'unsafe', message }
