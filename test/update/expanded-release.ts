@@ -24,7 +24,7 @@ export async function expandDatabases(folder: string): Promise<void> {
     ],
   ])
   await patch(inPackage('files/dist/external/tree-index.js'), [
-    ['const schemaVersion = 1;', 'const schemaVersion = 2;'],
+    ['const schemaVersion = 2;', 'const schemaVersion = 3;'],
     ['revision TEXT,', 'revision TEXT, novelty TEXT,'],
   ])
   await patch(inPackage('files/dist/index.js'), [
