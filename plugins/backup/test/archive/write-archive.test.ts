@@ -133,28 +133,41 @@ test('the other sources are left when one fails', async (t) => {
 test('an abort ends everything, also a source and a list that hang', async (t) => {
   const reason = new Error('enough')
   let left = 0
+  let reached = Promise.withResolvers<void>()
   const hanging = () =>
     new Readable({
-      read() {},
+      read: () => reached.resolve(),
       destroy: (_error, done) => {
         left += 1
         done(null)
       },
     })
+  const withoutEnd = async function* () {
+    try {
+      for (;;) {
+        yield Buffer.alloc(65_536)
+        reached.resolve()
+      }
+    } finally {
+      left += 1
+    }
+  }
   const never = new Promise<never>(() => {})
   for (const entries of [
-    each(large(endless(() => (left += 1)))),
+    each(large(withoutEnd)),
     each(file('a', 'x'), large(hanging)),
     each(file('a', '', { size: 10, open: hanging })),
     (async function* () {
       yield file('a', 'x')
       left += 1
+      reached.resolve()
       await never
     })(),
   ]) {
     const before = left
+    reached = Promise.withResolvers()
     const abort = new AbortController()
-    setTimeout(() => abort.abort(reason), 100)
+    void reached.promise.then(() => abort.abort(reason))
     await fails(t, entries, reason, { signal: abort.signal })
     while (left === before) await new Promise(setImmediate)
     await fails(t, each(file('a', 'x')), reason, { signal: abort.signal })
