@@ -27,17 +27,6 @@ async function fails(
 const large = (failing: () => AsyncIterable<Uint8Array>): ArchiveSource =>
   file('large', '', { size: 2 ** 40, open: failing })
 
-/** A source that never ends, and says when it was left. */
-function endless(onLeft: () => void): () => AsyncIterable<Uint8Array> {
-  return async function* () {
-    try {
-      for (;;) yield Buffer.alloc(65_536)
-    } finally {
-      onLeft()
-    }
-  }
-}
-
 test('an error of a source or of the list is the error of the archive', async (t) => {
   const error = new Error('The disk of the source is gone.')
   await fails(
