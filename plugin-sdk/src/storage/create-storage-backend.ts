@@ -26,6 +26,7 @@ import type {
 } from '../contracts/storage-driver.ts'
 import { conflict, NodekeepError } from '../errors.ts'
 import { lackingMethod } from '../service.ts'
+import { CallerUntilCommit } from './caller-until-commit.ts'
 import {
   checkCopied,
   checkMakeDirectory,
@@ -88,30 +89,6 @@ interface LastCheckOptions extends StorageConditions, Pick<StorageWriteOptions, 
   /** Whether the driver checks the conditions. */
   readonly isChecked: boolean
   readonly signal: AbortSignal
-}
-
-/**
- * The signal of the caller of a change. It counts until `beforeCommit` has resolved: a journal has the change then, so the driver makes it,
- * though the caller has left, and the caller learns how it ended.
- */
-class CallerUntilCommit implements Disposable {
-  readonly signal: AbortSignal | undefined
-  readonly #link: LinkedSignal | undefined
-  hasCommitted = false
-
-  constructor(signal: AbortSignal | undefined) {
-    this.#link = signal && linkSignals(signal)
-    this.signal = this.#link?.signal
-  }
-
-  commit(): void {
-    this.hasCommitted = true
-    this.#link?.[Symbol.dispose]()
-  }
-
-  [Symbol.dispose](): void {
-    this.#link?.[Symbol.dispose]()
-  }
 }
 
 /** The progress of a removal counts only where a call has a limit of time. */
