@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createTestNode, needsPrograms, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, Type, UpdateSource, userOf, WebPages } from '@nodekeep/plugin-sdk'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 
@@ -467,8 +467,31 @@ t.test(
     await page.getByText(`The update failed: It did not start. ${markup}`).waitFor()
     await button(page, 'Close').first().click()
 
+    state.attempts = []
+    // Right before the answer to the person, the page gets one that no update runs.
+    const [told, begun, shown] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ]
+    const before = async (route: Route) => {
+      const response = await route.fetch()
+      told.resolve()
+      await begun.promise
+      await route.fulfill({ response })
+      shown.resolve()
+    }
+    await page.route('**/api/update/progress', before, { times: 1 })
+    await page.route('**/api/update/install*', async (route) => {
+      await told.promise
+      const response = await route.fetch()
+      begun.resolve()
+      await shown.promise
+      await route.fulfill({ response })
+    })
     await install()
     await page.getByText('50 %').waitFor()
+    t.equal(await page.getByText(/runs now/).count(), 0, 'no end is told')
     await page.context().setOffline(true)
     await page.getByText('The node does not answer').waitFor()
     attempt('0.1.0', '9.0.0', 'installed')

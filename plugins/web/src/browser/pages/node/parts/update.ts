@@ -2,7 +2,6 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { html } from '../../../html.ts'
 import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
@@ -34,6 +33,7 @@ const asked = signal<{ readonly change: Change; readonly isAnswered: boolean } |
 export function UpdatePart({ page }: { page: PageContext }): VNode {
   const update = usePolled<UpdateState>(page, {
     async load(get) {
+      const before = asked.value
       const [version, status, progress, details, { attempts }] = await Promise.all([
         get('GET /api/update/version'),
         get('GET /api/update/status'),
@@ -41,14 +41,14 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
         get('GET /api/update/details'),
         get('GET /api/update/history'),
       ])
-      return { version, status, progress, details, attempts }
+      const told = { version, status, progress, details, attempts }
+      // What the node told before it answered a request does not tell how that ended.
+      if (asked.value === before) follow(page, told)
+      return told
     },
     pauseMs: () => (wasUpdating.value ? 1000 : 15_000),
   })
   const state = update.value.value
-  useEffect(() => {
-    if (state !== null) follow(page, state)
-  }, [state])
   const words = texts.node.update
 
   /** The node may change its version before it answers, so a request without an answer has not failed. */
