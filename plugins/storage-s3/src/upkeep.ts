@@ -16,8 +16,8 @@ export class Upkeep {
   readonly #log: Pick<Log, 'info' | 'warn'>
   readonly #end = new AbortController()
   #running: Promise<void> = Promise.resolve()
-  /** The last line, so that it is not repeated. */
-  #told = ''
+  /** The lines of the probe before, which are not repeated. */
+  #told: readonly string[] = []
 
   constructor(bucket: Bucket, log: Pick<Log, 'info' | 'warn'>) {
     this.#bucket = bucket
@@ -46,20 +46,27 @@ export class Upkeep {
     try {
       const { findings } = await this.#bucket.probe(AbortSignal.any([signal, AbortSignal.timeout(probeMs)]))
       const missing = findings.filter(({ isKept }) => !isKept)
-      for (const { promise, otherwise, isNeeded } of missing)
-        this.#tell(isNeeded ? 'warn' : 'info', `The S3 server does not keep this: ${promise} ${otherwise}`)
+      this.#tell(
+        missing.map(({ promise, otherwise, isNeeded }) => ({
+          level: isNeeded ? 'warn' : 'info',
+          line: `The S3 server does not keep this: ${promise} ${otherwise}`,
+        })),
+      )
       return probeEveryMs
     } catch (error) {
       if (signal.aborted) return 0
       const remedy = remedyFor(error, this.#bucket.name) ?? 'The node tries again every minute.'
-      this.#tell('warn', `The S3 server of the files cannot be used now. ${remedy}`, error)
+      const line = `The S3 server of the files cannot be used now. ${remedy}`
+      this.#tell([{ level: 'warn', line, err: error }])
       return retryMs
     }
   }
 
-  #tell(level: 'info' | 'warn', line: string, err?: unknown): void {
-    if (this.#told === line) return
-    this.#told = line
-    this.#log[level]({ bucket: this.#bucket.name, ...(err !== undefined && { err }) }, line)
+  #tell(
+    found: readonly { readonly level: 'info' | 'warn'; readonly line: string; readonly err?: unknown }[],
+  ): void {
+    for (const { level, line, ...rest } of found)
+      if (!this.#told.includes(line)) this.#log[level]({ bucket: this.#bucket.name, ...rest }, line)
+    this.#told = found.map(({ line }) => line)
   }
 }

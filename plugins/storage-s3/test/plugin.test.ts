@@ -33,6 +33,9 @@ const post = (user: TestUser, endpoint: string, body: object) =>
     body: JSON.stringify(body),
   })
 
+/** The requests of a probe that copy an object. */
+const copies = { method: 'PUT', key: /\/probe\/.*\/copy$/ }
+
 /** The check of the plugin in the health report of the owner. */
 async function healthOf(node: TestNode): Promise<{ ok: boolean; state: string; message?: string }> {
   const owner = await node.signIn('owner')
@@ -101,6 +104,9 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
     t.match(await healthOf(node), { ok: false, state: 'unreachable' })
     await proxy.accept()
     t.equal((await put(ada, '/archive/a.txt', 'stored')).status, 200)
+    // A report holds for a second.
+    while (!(await healthOf(node)).ok) await read(ada, '/archive/a.txt')
+    t.match(await healthOf(node), { state: 'available' })
     t.equal(await (await read(ada, '/archive/a.txt')).text(), 'stored')
   })
 
@@ -118,6 +124,54 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
     t.equal((await probe.hit).method, 'PUT')
     proxy.reset()
   })
+
+  t.test('a server on which files are not safe gets none', async (t) => {
+    const config = { ...(await newBucket(server)), endpoint: proxy.endpoint }
+    const copy = proxy.disturb({ status: 501, code: 'NotImplemented' }, copies)
+    const node = await createS3Node(config)
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    t.equal((await read(ada, '/archive/a.txt')).status, 404)
+    await copy.hit
+    while ((await healthOf(node)).ok) await put(ada, '/archive/a.txt', 'x')
+    t.match(await healthOf(node), {
+      state: 'unsafe',
+      message: /copies objects by itself.*Use another server/,
+    })
+    const refused = await put(ada, '/archive/b.txt', 'x')
+    t.equal(refused.status, 503)
+    t.match(await refused.text(), /does not keep files safely/)
+    proxy.reset()
+    t.equal((await read(ada, '/archive/b.txt')).status, 503, 'until the next probe')
+  })
+
+  t.test('a full bucket takes no file, and says so', async (t) => {
+    const config = { ...(await newBucket(server)), endpoint: proxy.endpoint }
+    const node = await createS3Node(config)
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    proxy.disturb({ status: 403, code: 'QuotaExceeded' }, { method: 'PUT', key: /full\.txt$/ })
+    const answer = await put(ada, '/archive/full.txt', 'x')
+    proxy.reset()
+    t.equal(answer.status, 507)
+    t.match(await answer.text(), /The bucket is full/)
+    t.equal((await read(ada, '/archive/full.txt')).status, 404)
+  })
+
+  for (const [code, message] of [
+    ['ExpiredToken', /credentials have expired/],
+    ['AuthorizationHeaderMalformed', /another region/],
+  ] as const) {
+    t.test(`the owner learns what to do about ${code}`, async (t) => {
+      const node = await createS3Node({ ...(await newBucket(server)), endpoint: proxy.endpoint })
+      t.teardown(() => node.stop())
+      const ada = await node.signIn()
+      proxy.disturb({ status: 400, code })
+      t.equal((await read(ada, '/archive/a.txt')).status, 503)
+      t.match(await healthOf(node), { ok: false, message })
+      proxy.reset()
+    })
+  }
 
   for (const [what, change, message] of [
     ['a bucket is missing', () => ({ bucket: 'no-such-bucket' }), /no bucket "no-such-bucket"/],
@@ -182,7 +236,12 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
     t.match(good.stdout, /Files are safe here\./)
     proxy.disturb({ ignoreConditions: true })
     const ignoring = await probe({ endpoint: proxy.endpoint })
+    proxy.disturb({ status: 501, code: 'NotImplemented' }, copies)
+    const unsafe = await probe({ endpoint: proxy.endpoint })
     proxy.reset()
+    t.equal(unsafe.code, 1)
+    t.match(unsafe.stdout, /NO.*could not move files/s)
+    t.match(unsafe.stderr, /Files are not safe on this server/)
     t.equal(ignoring.code, 0)
     t.match(ignoring.stdout, /NO.*the later one wins/s)
     const missing = await probe({ bucket: 'no-such-bucket' })

@@ -42,7 +42,7 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
         get('GET /api/update/history'),
       ])
       const told = { version, status, progress, details, attempts }
-      // What the node told before it answered a request does not tell how that ended.
+      // An answer from before the end of a request does not tell how that ended.
       if (asked.value === before) follow(page, told)
       return told
     },
