@@ -155,13 +155,13 @@ function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** Checks that a node removes the unfinished uploads of the round when they are a day old. */
+/** Checks that a node removes the unfinished uploads of the round when they are a week old. */
 async function checkUploads({ start, s3 }: Stand, session: Session, { log, signal }: Round): Promise<void> {
   const unfinished = async () => (await s3.listMultipartUploads({ Bucket: bucket })).Uploads ?? []
   const count = (await unfinished()).length
   log(`${count} uploads were unfinished`)
   if (count === 0) return
-  const node = await start(session, 25)
+  const node = await start(session, 7 * 24 + 1)
   try {
     while ((await unfinished()).length > 0) await delay(50, undefined, { signal })
   } finally {
