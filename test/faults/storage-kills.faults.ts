@@ -163,6 +163,10 @@ async function checkUploads({ start, s3 }: Stand, session: Session, { log, signa
   if (count === 0) return
   const node = await start(session, 7 * 24 + 1)
   try {
+    // A node that does not use its storage leaves it alone.
+    const headers = { authorization: `Bearer ${node.session.token}` }
+    const { status } = await fetch(new URL('/stat?path=/', node.url), { headers, signal })
+    assert.equal(status, 200)
     while ((await unfinished()).length > 0) await delay(50, undefined, { signal })
   } finally {
     await node.kill()
