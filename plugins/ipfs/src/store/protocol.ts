@@ -1,0 +1,59 @@
+import type { ErrorCode } from '@nodekeep/plugin-sdk'
+import type { EntryChange } from '../tree/entry-change.ts'
+
+/** A change of the index. CIDs are their bytes. */
+export type StoreChange =
+  | EntryChange
+  /** Names a block that something needs beside the entries, or names none any more. */
+  | { readonly kind: 'root'; readonly holder: string; readonly cid: Uint8Array | null }
+
+/**
+ * A request to the writer thread. A session is the number of a session or a reading, which holds blocks that nothing names: those that it put and
+ * no later block of it links to, and those that it asked to hold.
+ */
+export type StoreRequest =
+  /** Appends a block, unless it is there. */
+  | { readonly kind: 'put'; readonly session: number; readonly cid: Uint8Array; readonly bytes: Uint8Array }
+  /** Holds a block that is there. Fails with NOT_FOUND if it is not. */
+  | { readonly kind: 'hold'; readonly session: number; readonly cid: Uint8Array }
+  /** Lets readers see the blocks that were put. */
+  | { readonly kind: 'flush' }
+  /** Makes all of these changes, or none. The blocks that they name must be there. When it is answered, they survive a power loss. */
+  | { readonly kind: 'change'; readonly changes: readonly StoreChange[] }
+  /** Holds nothing any more. */
+  | { readonly kind: 'end'; readonly session: number }
+
+export interface NumberedRequest {
+  readonly id: number
+  readonly request: StoreRequest
+}
+
+export interface StoreFailure {
+  readonly code: ErrorCode
+  readonly message: string
+}
+
+export interface StoreAnswer {
+  readonly id: number
+  readonly failure?: StoreFailure
+}
+
+/** Messages to the thread: requests in their order; `unlinked` when a retired pack is gone; at last `close`. */
+export type ToWriter = readonly NumberedRequest[] | 'close'
+
+/** Messages from the thread: first whether the store is open, then answers, and numbers of packs that nothing needs any more. */
+export type FromWriter =
+  | { readonly opened: true }
+  | { readonly opened: false; readonly message: string }
+  | { readonly answers: readonly StoreAnswer[] }
+  | { readonly retired: number }
+
+/** The worker data of the thread. */
+export interface WriterSettings {
+  /** The path of the index. */
+  readonly file: string
+  /** The folder of the packs. */
+  readonly folder: string
+  /** A pack of at least so many bytes gets no more blocks. */
+  readonly packBytes: number
+}
