@@ -156,12 +156,13 @@ function hashOf(bytes: Uint8Array): string {
 }
 
 /** Checks that a node removes the unfinished uploads of the round when they are a week old. */
-async function checkUploads({ start, s3 }: Stand, session: Session, { log, signal }: Round): Promise<void> {
+async function checkUploads({ start, s3 }: Stand, { log, signal }: Round): Promise<void> {
   const unfinished = async () => (await s3.listMultipartUploads({ Bucket: bucket })).Uploads ?? []
   const count = (await unfinished()).length
   log(`${count} uploads were unfinished`)
   if (count === 0) return
-  const node = await start(session, 7 * 24 + 1)
+  // The session of the round has expired by then.
+  const node = await start(undefined, 7 * 24 + 1)
   try {
     // A node that does not use its storage leaves it alone.
     const headers = { authorization: `Bearer ${node.session.token}` }
@@ -201,7 +202,7 @@ async function play(dataFolder: string, server: S3Server, round: Round): Promise
     )
     await check(node, clients, stand, round)
     await node.stop()
-    await checkUploads(stand, node.session, round)
+    await checkUploads(stand, round)
   } finally {
     await node.kill()
     s3.destroy()
