@@ -232,6 +232,10 @@ export interface NodeAnswers {
      */
     recipients: number
     /**
+     * The words that run the commands of backups in a shell on the machine of the node, such as `nodekeep backup`.
+     */
+    command: string
+    /**
      * When `nodekeep backup rehearse` last proved that somebody has the recovery key.
      */
     rehearsed: string | null

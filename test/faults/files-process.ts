@@ -14,6 +14,8 @@ export interface FilesProcess {
   readonly url: URL
   readonly pid: number
   readonly session: Session
+  /** Those of all users who signed in at this start. */
+  readonly sessions: readonly Session[]
   /** Kills the node in the middle of its work. */
   kill(): Promise<void>
   /** Stops the node and waits until it has ended. */
@@ -75,7 +77,7 @@ export async function startFiles(
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   if (child.stdout) createInterface(child.stdout).once('line', resolve)
   ended.then(([, cause]) => reject(new Error(`The node did not start:\n${errors}`, { cause })))
-  const { url, token, uuid } = JSON.parse(await promise)
+  const { url, sessions } = JSON.parse(await promise)
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)
     await ended
@@ -83,7 +85,8 @@ export async function startFiles(
   return {
     url: new URL(url),
     pid: child.pid ?? 0,
-    session: session ?? { token, uuid },
+    session: session ?? sessions[0],
+    sessions,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   }

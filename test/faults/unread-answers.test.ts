@@ -1,15 +1,17 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import tap, { test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { type FilesProcess, startFiles } from './files-process.ts'
 import { memoryOf, receiveFile, sendFile } from './files-transfer.ts'
 
 /** Mebibytes for all clients together, and what may be left of them when they have gone. */
 const allowance = 100
 const rest = 60
+
+const skip = process.platform !== 'linux' && 'Only Linux tells the memory of a process in this way.'
 
 tap.setTimeout(240_000)
 
@@ -26,9 +28,13 @@ async function usedBy(node: FilesProcess, dataFolder: string): Promise<number> {
 }
 
 /** Asks for something, and reads nothing of the answer. */
-async function ask(node: FilesProcess, path: string, accept = '*/*'): Promise<Socket> {
+async function ask(
+  node: FilesProcess,
+  path: string,
+  { token } = node.session,
+  accept = '*/*',
+): Promise<Socket> {
   const socket = connect(Number(node.url.port), node.url.hostname)
-  const { token } = node.session
   socket.write(
     `GET ${path} HTTP/1.1\r\nhost: ${node.url.host}\r\nauthorization: Bearer ${token}\r\naccept: ${accept}\r\n\r\n`,
   )
@@ -36,13 +42,13 @@ async function ask(node: FilesProcess, path: string, accept = '*/*'): Promise<So
   return socket
 }
 
-test('200 clients that do not read their answers cost at most 100 MiB, which go back when they leave', {
-  skip: process.platform !== 'linux' && 'Only Linux tells the memory of a process in this way.',
-}, async (t) => {
+/** Starts a node that has been in use. */
+async function startUsed(t: Test, users: number): Promise<FilesProcess & { readonly dataFolder: string }> {
   const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-unread-'))
   t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
   const program = new URL('fixtures/memory-node.ts', import.meta.url)
-  const node = await startFiles(dataFolder, undefined, { program })
+  const environment = { FILES_USERS: String(users) }
+  const node = await startFiles(dataFolder, undefined, { program, environment })
   t.teardown(() => node.kill())
   // More than the buffers of the system take.
   await sendFile(node, '/film', 64)
@@ -56,18 +62,22 @@ test('200 clients that do not read their answers cost at most 100 MiB, which go 
     )
     await Promise.all(work.map(async (answer) => (await answer).text()))
   }
-  const [idle, idleUsed] = [await memoryOf(node.pid), await usedBy(node, dataFolder)]
+  return { ...node, dataFolder }
+}
 
-  const clients = [
-    ...Array.from({ length: 180 }, () => ask(node, '/read?path=/film')),
-    ...Array.from({ length: 10 }, () => ask(node, '/api/files/list?path=/')),
-    ...Array.from({ length: 10 }, () => ask(node, '/api/files/changes', 'text/event-stream')),
-  ]
-  const sockets = await Promise.all(clients)
+/** Tests what clients cost that do not read their answers, and what is left when they have gone. */
+async function testCost(
+  t: Test,
+  node: Awaited<ReturnType<typeof startUsed>>,
+  askAll: () => readonly Promise<Socket>[],
+): Promise<void> {
+  const [idle, idleUsed] = [await memoryOf(node.pid), await usedBy(node, node.dataFolder)]
+  const sockets = await Promise.all(askAll())
+  t.equal(sockets.length, 200)
   const found: number[] = []
   // The system takes some chunks of each answer before it lets the node wait.
   while (found.length < 10 || Math.max(...found.slice(-5)) > Math.max(...found.slice(0, -5)) + 1) {
-    found.push((await usedBy(node, dataFolder)) - idleUsed)
+    found.push((await usedBy(node, node.dataFolder)) - idleUsed)
   }
   const most = Math.max(...found)
   t.ok(most <= allowance, `they cost ${most.toFixed(0)} MiB`)
@@ -80,4 +90,36 @@ test('200 clients that do not read their answers cost at most 100 MiB, which go 
     left = (await memoryOf(node.pid)) - idle
   }
   t.ok(left <= rest, `${left.toFixed(0)} MiB are left`)
+}
+
+test('200 clients that do not read their answers cost at most 100 MiB, which go back when they leave', {
+  skip,
+}, async (t) => {
+  const node = await startUsed(t, 1)
+  await testCost(t, node, () => [
+    ...Array.from({ length: 172 }, () => ask(node, '/read?path=/film')),
+    ...Array.from({ length: 8 }, () => ask(node, '/api/files/archive?path=/')),
+    ...Array.from({ length: 10 }, () => ask(node, '/api/files/list?path=/')),
+    ...Array.from({ length: 10 }, () => ask(node, '/api/files/changes', node.session, 'text/event-stream')),
+  ])
+})
+
+test('200 archives that 25 users do not read cost at most 100 MiB, which go back when they leave', {
+  skip,
+}, async (t) => {
+  const node = await startUsed(t, 25)
+  // Files as large as an archive holds ahead, and more of them than the buffers of the system take.
+  for (const { uuid } of node.sessions) {
+    const photos = join(node.dataFolder, 'files', uuid, 'photos')
+    await mkdir(photos, { recursive: true })
+    for (let i = 0; i < 64; i++) {
+      await writeFile(join(photos, `${i}.jpg`), '')
+      await truncate(join(photos, `${i}.jpg`), 500_000)
+    }
+  }
+  await testCost(t, node, () =>
+    node.sessions.flatMap((session) =>
+      Array.from({ length: 8 }, () => ask(node, '/api/files/archive?path=/photos', session)),
+    ),
+  )
 })

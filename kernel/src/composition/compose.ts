@@ -62,6 +62,7 @@ import { StateStores } from '../state/state-stores.ts'
 import { createNodeIdentity } from '../system/node-identity.ts'
 import type { NodeBuild } from '../system/node-info.ts'
 import { KernelNodeRestart } from '../system/node-restart.ts'
+import { ownCommand } from '../system/own-command.ts'
 import { KernelTrials } from '../trials/node-trials.ts'
 import type { UserAccounts } from '../users/user-accounts.ts'
 import { UserAdministration } from '../users/user-administration.ts'
@@ -189,6 +190,7 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
   [tokenKey(NodeRestart)]: ({ nodeRestart }) => nodeRestart,
   [tokenKey(NodeInfo)]: ({ info, records, database, ownership }): NodeInfo => ({
     ...info,
+    command: ownCommand(),
     plugins: () =>
       records.all
         .filter(({ isUp }) => isUp)

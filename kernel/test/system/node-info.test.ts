@@ -12,6 +12,12 @@ import { createTestNode } from '../../src/testing/index.ts'
 const root = join(import.meta.dirname, '../../..')
 
 test('a plugin learns what runs, since when and from where', async (t) => {
+  const event = process.env.npm_lifecycle_event
+  t.teardown(() => {
+    if (event === undefined) delete process.env.npm_lifecycle_event
+    else process.env.npm_lifecycle_event = event
+  })
+  process.env.npm_lifecycle_event = 'start'
   const before = Date.now()
   const { promise: found, resolve } = Promise.withResolvers<NodeInfo>()
   const status = definePlugin({
@@ -36,7 +42,7 @@ test('a plugin learns what runs, since when and from where', async (t) => {
   t.notOk(await isClaimed())
   await node.signIn('owner')
   t.ok(await isClaimed())
-  t.same(info, { version: manifest.version, installation: 'sources', folder: root })
+  t.same(info, { version: manifest.version, installation: 'sources', folder: root, command: 'npm start --' })
   t.ok(startedAt.getTime() >= before && startedAt.getTime() <= Date.now())
   if (!existsSync(join(root, '.git'))) return t.comment('These sources are no checkout.')
   const git = (format: string) =>

@@ -1,6 +1,6 @@
 import { defineService } from '../service.ts'
 
-/** The version, build, start, place, plugins and ownership of the running node. Only the last two change while it runs. */
+/** The version, build, start, place, command line, plugins and ownership of the running node. Only the last two change while it runs. */
 export interface NodeInfo {
   /** The version of the kernel, `<major>.<minor>.<patch>`. */
   readonly version: string
@@ -16,6 +16,8 @@ export interface NodeInfo {
   readonly installation: 'sources' | 'packages' | 'release'
   /** The absolute path of the checkout, of the kernel's package, or of the release. */
   readonly folder: string
+  /** The words that run its command line in a shell on its machine, such as `nodekeep` or `npm start --`, for messages to people. */
+  readonly command: string
   /** The plugins that work now, in the order of their start, with the versions of their packages. */
   plugins(): readonly { readonly id: string; readonly version: string }[]
   /** The ids of plugins that the configuration enables and that do not work now: they failed, or somebody switched them off. */

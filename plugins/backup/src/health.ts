@@ -14,26 +14,28 @@ interface HealthServices {
   readonly drills: Pick<Drills, 'last'>
   /** Tells whether somebody has proved to have the recovery key; null without encryption. */
   readonly isRehearsed: (() => Promise<boolean>) | null
+  /** The words that run the commands of backups. */
+  readonly command: string
 }
 
-const messages = {
+const messages = (command: string) => ({
   failed: 'The last backup failed. Read why under "Backups", mend it, and back up again.',
   untrusted: 'The last backup did not pass its trial. Read why under "Backups", and back up again.',
   late: 'The scheduled backup is late. Back up now, and look at the log of the node.',
   incomplete: 'A folder for copies lacks backups. Look under "Backups" for the reason.',
   'no-backup-yet':
     'There is no backup yet: what is lost now is lost for good. Back up under "Backups", or set "backup.schedule".',
-  unrehearsed:
-    'Nobody has proved to have the recovery key. Without it, no backup can be restored: run "nodekeep backup rehearse".',
-}
+  unrehearsed: `Nobody has proved to have the recovery key. Without it, no backup can be restored: run "${command} rehearse".`,
+})
 
 /**
  * The health check `backup`: not ok if the last backup failed or did not pass its drill, if the schedule is late, or if a target
  * lacks backups. It is ok, with a warning, if there is no backup yet, or if nobody has proved to have the recovery key.
  */
 export function backupHealth(services: HealthServices): HealthCheck {
-  const { backups, schedule, targets, drills, isRehearsed } = services
-  const finding = (ok: boolean, state: keyof typeof messages) => ({ ok, state, message: messages[state] })
+  const { backups, schedule, targets, drills, isRehearsed, command } = services
+  const told = messages(command)
+  const finding = (ok: boolean, state: keyof typeof told) => ({ ok, state, message: told[state] })
   return {
     async check() {
       const { last } = backups

@@ -67,12 +67,13 @@ export default definePlugin({
     ...context
   }) {
     const { recipients, keep } = config
+    const command = `${info.command} backup`
     const folder = new BackupFolder(join(nodeDataDir, 'backups'), (filename, reason) =>
       log.warn({ filename, reason }, 'A backup cannot be read, so it is not listed.'),
     )
     const isEncrypted = recipients.length > 0
     const maker = new BackupMaker({ participants, folder, info, restores, backends, recipients, log })
-    const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, log })
+    const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, command, log })
     const drills = new Drills({ folder: join(nodeDataDir, 'drill'), dataDir, restores, trials, log })
     await drills.load()
     const backups = new Backups({
@@ -103,6 +104,7 @@ export default definePlugin({
       folder: join(dataDir, 'extracted'),
       files,
       users,
+      command,
       signal,
     })
 
@@ -138,6 +140,7 @@ export default definePlugin({
         targets,
         drills: config.drill ? drills : { last: null },
         isRehearsed: isEncrypted ? async () => (await readRehearsal(dataDir)) !== null : null,
+        command,
       }),
     )
     const status = async () => {
@@ -159,6 +162,7 @@ export default definePlugin({
         isDrilling: drills.isRunning,
         reading: reads.share,
         recipients: recipients.length,
+        command,
         rehearsed: (await readRehearsal(dataDir))?.at ?? null,
         planned: await plannedRestore(restoreFolders),
         previous: (await restoreFolders.previous()).map(({ backup, bytes }) => ({ backup, bytes })),

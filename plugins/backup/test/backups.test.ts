@@ -12,6 +12,7 @@ import { Targets } from '../src/targets/targets.ts'
 import { createBackupNode, makeBackup } from './fixtures/backup-node.ts'
 
 interface Status {
+  readonly command: string
   readonly targets: { name: string; completeAt: string | null; problem: string | null }[]
   readonly last: { filename: string | null } | null
   readonly next: string | null
@@ -177,8 +178,9 @@ test('a remote target is refused without recipients', async (t) => {
   const owner = await node.signIn('owner')
   const { filename } = await makeBackup(owner)
   t.ok(filename, 'the backup itself is made')
-  const { targets } = await statusWhen(owner, ({ targets: [memory] }) => memory?.problem !== null)
-  t.match(targets[0]?.problem, /must be encrypted for it\. Set backup\.recipients; `nodekeep backup key`/)
+  const { targets, command } = await statusWhen(owner, ({ targets: [memory] }) => memory?.problem !== null)
+  t.match(command, /^\S.* backup$/)
+  t.match(targets[0]?.problem, `must be encrypted for it. Set backup.recipients; \`${command} key\``)
 })
 
 test('a target out of reach is tried again, and the others get their copies', async (t) => {
@@ -216,6 +218,7 @@ test('a target out of reach is tried again, and the others get their copies', as
     folder,
     keep: undefined,
     isEncrypted: true,
+    command: 'nodekeep backup',
     log: log as never,
   })
   const end = new AbortController()

@@ -5,7 +5,8 @@ const never = new AbortController().signal
 const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000)
 const dueAgo = (hours: number) => ({ due: ago(hours) })
 
-const untried = { drills: { last: null }, isRehearsed: null }
+const command = 'npm start -- backup'
+const untried = { drills: { last: null }, isRehearsed: null, command }
 
 test('the health check tells a failed, a late and an incomplete backup', async (t) => {
   const attempt = (hours: number, problem: string | null) => ({
@@ -52,9 +53,10 @@ test('the health check tells a backup that failed its drill, and a key that nobo
     targets: { areBehind: false },
   }
   const check = (last: typeof failed | typeof passed, isRehearsed: (() => Promise<boolean>) | null) =>
-    backupHealth({ ...parts, drills: { last }, isRehearsed }).check(never)
+    backupHealth({ ...parts, drills: { last }, isRehearsed, command }).check(never)
   t.match(await check(failed, null), { ok: false, state: 'untrusted' })
   t.match(await check(passed, null), { ok: true, state: 'available' })
-  t.match(await check(passed, async () => false), { ok: true, state: 'unrehearsed' })
+  const unrehearsed = { ok: true, state: 'unrehearsed', message: /run "npm start -- backup rehearse"/ }
+  t.match(await check(passed, async () => false), unrehearsed)
   t.match(await check(passed, async () => true), { ok: true, state: 'available' })
 })

@@ -7,7 +7,7 @@ import { isWildcard } from '../../http/listen.ts'
 import type { RunningNode } from '../../node.ts'
 import type { PluginDescription } from '../../plugins/describe-plugin.ts'
 import { kernelVersion } from '../../system/kernel-version.ts'
-import { ownCommand } from '../common/own-command.ts'
+import { ownCommand } from '../../system/own-command.ts'
 import { itemLines, pluginLines } from '../common/print-lines.ts'
 
 /** Writes the message about a node that is up: its address, its plugins, and the next steps. */

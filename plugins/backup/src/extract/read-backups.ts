@@ -14,6 +14,8 @@ interface ReadBackupsServices {
   readonly folder: string
   readonly files: Pick<FilesService, 'for'> | undefined
   readonly users: Pick<UserDirectory, 'get'>
+  /** The words that run the commands of backups. */
+  readonly command: string
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
 }
@@ -53,13 +55,13 @@ export class ReadBackups {
    *   files, INSUFFICIENT_STORAGE, and those of {@link extractUserFile}
    */
   async putBack(userUuid: string, path: string, request: ReadRequest): Promise<string> {
-    const { files, users, folder } = this.#services
+    const { files, users, folder, command } = this.#services
     if (files === undefined)
       throw new NodekeepError('SERVICE_UNAVAILABLE', 'This node has no files of users now.')
     if ((await users.get(userUuid)) === null)
       throw new NodekeepError(
         'NOT_FOUND',
-        'This user has no account on the node any more. `nodekeep backup extract` writes the file into a folder.',
+        `This user has no account on the node any more. \`${command} extract\` writes the file into a folder.`,
       )
     return this.#read(request, async (file, options) => {
       await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -71,6 +71,10 @@ export const backupStatus = Type.Object({
   recipients: Type.Integer({
     description: 'The number of recovery keys that open the next backup. With 0, it is not encrypted.',
   }),
+  command: Type.String({
+    description:
+      'The words that run the commands of backups in a shell on the machine of the node, such as `nodekeep backup`.',
+  }),
   rehearsed: moment('When `nodekeep backup rehearse` last proved that somebody has the recovery key.'),
   planned: Type.Union(
     [

@@ -29,6 +29,7 @@ export class Targets {
   readonly #folder: BackupFolder
   readonly #keep: Keep | undefined
   readonly #isEncrypted: boolean
+  readonly #command: string
   readonly #log: Log
   readonly #states = new Map<string, TargetState>()
 
@@ -38,6 +39,8 @@ export class Targets {
     readonly folder: BackupFolder
     readonly keep: Keep | undefined
     readonly isEncrypted: boolean
+    /** The words that run the commands of backups. */
+    readonly command: string
     readonly log: Log
   }) {
     this.#names = parts.names
@@ -45,6 +48,7 @@ export class Targets {
     this.#folder = parts.folder
     this.#keep = parts.keep
     this.#isEncrypted = parts.isEncrypted
+    this.#command = parts.command
     this.#log = parts.log
   }
 
@@ -137,7 +141,7 @@ export class Targets {
     if (backend.plainFolder === undefined && !this.#isEncrypted) {
       throw new NodekeepError(
         'CONFLICT',
-        `The storage "${name}" is not a folder of this machine, so backups must be encrypted for it. Set backup.recipients; \`nodekeep backup key\` makes a key.`,
+        `The storage "${name}" is not a folder of this machine, so backups must be encrypted for it. Set backup.recipients; \`${this.#command} key\` makes a key.`,
       )
     }
     return backend

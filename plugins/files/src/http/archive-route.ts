@@ -1,4 +1,4 @@
-import { finished, Readable } from 'node:stream'
+import { finished } from 'node:stream'
 import {
   type FileEntry,
   type FileListEntry,
@@ -18,6 +18,7 @@ import { isGone } from './gone.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
+import { sendArchive } from './send-file.ts'
 
 /** Entries of an archive. Each takes some 200 bytes of memory until the archive ends, because its index is at the end. */
 const mostEntries = 100_000
@@ -152,9 +153,8 @@ async function send(
   // The end of the stream would wait for the files that are being read.
   finished(reply.raw, () => end.abort())
   const readings = readAhead.open(files, allEntries(files, entries), end)
-  return reply.send(
-    Readable.from(zipOf(readings, base, end), { objectMode: false, highWaterMark: 1 }) as never,
-  ) as never
+  await sendArchive(reply, zipOf(readings, base, end))
+  return reply as never
 }
 
 /**

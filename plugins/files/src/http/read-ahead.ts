@@ -4,7 +4,7 @@ import { nullIfGone } from './gone.ts'
 /** Files that are open at a time. */
 const filesAtOnce = 8
 
-/** Bytes of files that an archive holds in memory before their turn. */
+/** Bytes of files that an archive holds in memory until the client has read them. */
 const heldBytes = 512 * 1024
 
 /** Bytes that all archives together hold in this way. */
@@ -58,10 +58,11 @@ export class ReadAhead {
         }
         const first = ahead.shift()
         if (first === undefined) return
-        held -= first.held
-        this.#heldBytes -= first.held
         const reading = await first.reading
         if (reading !== null || first.entry.type === 'directory') yield [first.entry, reading]
+        // The client has read it by now.
+        held -= first.held
+        this.#heldBytes -= first.held
       }
     } finally {
       end.abort()
@@ -78,7 +79,7 @@ async function open(
   { path, size }: FileListEntry,
   { isHeld, signal }: { readonly isHeld: boolean; readonly signal: AbortSignal },
 ): Promise<FileReading | null> {
-  const reading = await files.read(path, { signal }).catch(nullIfGone)
+  const reading = await files.read(path, { signal, reuseBuffers: !isHeld }).catch(nullIfGone)
   if (reading === null || !isHeld || reading.entry.size > size) return reading
   const { entry, content } = reading
   return { entry, content: each(await Array.fromAsync(content)) }

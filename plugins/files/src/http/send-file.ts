@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type FileEntry, type FileReading, isNodekeepError } from '@nodekeep/plugin-sdk'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply } from 'fastify'
@@ -56,17 +56,51 @@ interface FileAnswer {
 /** Content up to this size is sent in one piece with the head, in bytes. */
 const smallContent = 8 * 1024
 
+/** Bytes of small chunks that wait for the system together. */
+const mostWaiting = 16 * 1024
+
 /**
  * Sends content without Fastify's streams: the system takes one chunk while the next one is read, so the node reads no
  * more than the client takes. When the client leaves or the content fails, both end.
  */
 export async function sendFile(reply: FastifyReply, answer: FileAnswer): Promise<void> {
-  const { raw: response, log } = reply
   const { status, headers, length, content } = answer
+  await sendWith(reply, status, { ...headers, 'content-length': length }, (response) =>
+    sendChunks(response, length, content),
+  )
+}
+
+/**
+ * Sends an archive like a file. The next chunk is requested when the system has taken the one before: what makes the archive has one
+ * ready. Rejects if there is no first chunk, so that this failure has an answer of its own.
+ */
+export async function sendArchive(reply: FastifyReply, content: AsyncIterable<Uint8Array>): Promise<void> {
+  const chunks = content[Symbol.asyncIterator]()
+  const first = await chunks.next()
+  await sendWith(reply, 200, {}, async (response) => {
+    try {
+      for (let step = first; !step.done; step = await chunks.next()) {
+        const isSmall = step.value.length + response.writableLength <= mostWaiting
+        if (isSmall && !response.destroyed) response.write(Buffer.from(step.value))
+        else await sendChunk(response, step.value, false)
+      }
+    } finally {
+      await chunks.return?.()
+    }
+  })
+}
+
+async function sendWith(
+  reply: FastifyReply,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  send: (response: ServerResponse) => Promise<void>,
+): Promise<void> {
+  const { raw: response, log } = reply
   reply.hijack()
-  response.writeHead(status, { ...(reply.getHeaders() as object), ...headers, 'content-length': length })
+  response.writeHead(status, { ...(reply.getHeaders() as object), ...headers })
   try {
-    await sendChunks(response, length, content)
+    await send(response)
     if (!response.writableEnded) response.end()
   } catch (error) {
     if (response.destroyed || response.socket?.destroyed !== false)

@@ -54,30 +54,31 @@ export class Outages {
     /** Errors that the backend only passes on. */
     const foreign = new WeakSet<object>()
 
-    const failed = (error: unknown): unknown => {
+    /** @param signal of the caller. A call that it ended, such as when the node stops, is no failure of the backend */
+    const failed = (error: unknown, signal?: AbortSignal): unknown => {
       if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE' || foreign.has(error)) return error
+      if (error === signal?.reason) return error
       return this.failed(mount, error)
     }
 
-    const watched = async <T>(call: Promise<T>): Promise<T> => {
+    const watched = async <T>(call: Promise<T>, signal?: AbortSignal): Promise<T> => {
       try {
         const answer = await call
         this.answered(mount)
         return answer
       } catch (error) {
-        throw failed(error)
+        throw failed(error, signal)
       }
     }
 
-    const fail = (error: unknown): never => {
-      throw failed(error)
-    }
-
-    const watchedItems = <T>(items: AsyncIterable<T>): AsyncIterable<T> => ({
+    const watchedItems = <T>(items: AsyncIterable<T>, signal?: AbortSignal): AsyncIterable<T> => ({
       [Symbol.asyncIterator]() {
         const iterator = items[Symbol.asyncIterator]()
         return {
-          next: () => iterator.next().catch(fail),
+          next: () =>
+            iterator.next().catch((error) => {
+              throw failed(error, signal)
+            }),
           return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
         }
       },
@@ -105,25 +106,25 @@ export class Outages {
       }),
       ...(copy !== undefined && {
         copy: (source, destination, options) =>
-          watched(copy.call(backend, source, destination, withForeignErrors(options ?? {}))),
+          watched(copy.call(backend, source, destination, withForeignErrors(options ?? {})), options?.signal),
       }),
       get supports() {
         return backend.supports
       },
-      probe: (signal) => watched(backend.probe(signal)),
-      stat: (path, options) => watched(backend.stat(path, options)),
-      list: (path, options) => watchedItems(backend.list(path, options)),
+      probe: (signal) => watched(backend.probe(signal), signal),
+      stat: (path, options) => watched(backend.stat(path, options), options?.signal),
+      list: (path, options) => watchedItems(backend.list(path, options), options?.signal),
       async read(path, options) {
-        const { entry, content } = await watched(backend.read(path, options))
-        return { entry, content: watchedItems(content) }
+        const { entry, content } = await watched(backend.read(path, options), options?.signal)
+        return { entry, content: watchedItems(content, options?.signal) }
       },
       write: (path, content, options) =>
-        watched(backend.write(path, content, withForeignErrors(options ?? {}))),
+        watched(backend.write(path, content, withForeignErrors(options ?? {})), options?.signal),
       makeDirectory: (path, options) => watched(backend.makeDirectory(path, options)),
       remove: (path, options) => watched(backend.remove(path, options)),
       ...(watch !== undefined && {
         watch: (listener: (path: string) => void, signal: AbortSignal) =>
-          watched(watch.call(backend, listener, signal)),
+          watched(watch.call(backend, listener, signal), signal),
       }),
       close: () => backend.close(),
     }

@@ -1,4 +1,5 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { definePlugin, NodekeepError } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { createFilesNode, get, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
@@ -91,3 +92,36 @@ t.test(
     t.equal(lines.length, 2)
   },
 )
+
+t.test('a scan that the stop of the node ends is no outage of its storage', async (t) => {
+  const lines: Line[] = []
+  const shaky = shakyBackend({ watches: true })
+  const stopping = Promise.withResolvers<void>()
+  const seesStop = definePlugin({
+    id: 'sees-stop',
+    setup: ({ signal }) => signal.addEventListener('abort', () => stopping.resolve()),
+  })
+  const node = await createFilesNode(
+    { mounts: { '/shaky': 'shaky' } },
+    { plugins: [shaky.plugin, seesStop], onLog: (line) => lines.push(JSON.parse(line) as Line) },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  for (const name of ['a', 'b']) await put(ada, `/shaky/${name}`, 'x')
+  const listing = Promise.withResolvers<void>()
+  shaky.whileListing = async () => {
+    listing.resolve()
+    await stopping.promise
+    // All plugins are told by then.
+    await nextTurn()
+  }
+  const following = ada.fetch('/api/files/changes').catch(() => {})
+  await listing.promise
+  lines.length = 0
+  await node.stop()
+  await following
+  t.strictSame(
+    lines.filter(({ level }) => level !== 'info' && level !== 'debug'),
+    [],
+  )
+})

@@ -119,9 +119,10 @@ export const texts = {
         keys === 1
           ? 'Backups are encrypted to one recovery key.'
           : `Backups are encrypted to ${keys} recovery keys.`,
-      unencrypted: 'Backups are not encrypted. "nodekeep backup key" makes a key for that.',
+      unencrypted: (command: string) => `Backups are not encrypted. "${command} key" makes a key for that.`,
       rehearsed: (date: string) => `On ${date}, somebody proved that they have the key.`,
-      unrehearsed: 'Nobody has proved yet that they have the key: run "nodekeep backup rehearse".',
+      unrehearsed: (command: string) =>
+        `Nobody has proved yet that they have the key: run "${command} rehearse".`,
       drill: {
         passed: (time: string, date: string) => `You could be back in ${time}, tried on ${date}.`,
         verified: (date: string) => `The backup was read as a whole on ${date}, and a sample was restored.`,
@@ -132,8 +133,8 @@ export const texts = {
       target: (name: string, date: string) => `Copies on "${name}" are complete since ${date}.`,
       targetPending: (name: string) => `Copies on "${name}" are not complete yet.`,
       targetFailed: (name: string, problem: string) => `Copies on "${name}" fail: ${problem}`,
-      previous: (backup: string, size: string) =>
-        `The data from before the restore of ${backup} takes ${size}. "nodekeep backup forget-previous" removes it.`,
+      previous: (backup: string, size: string, command: string) =>
+        `The data from before the restore of ${backup} takes ${size}. "${command} forget-previous" removes it.`,
       planned: (backup: string) => `The next start of the node restores ${backup}.`,
       takeBack: 'Do not restore',
       takenBack: (backup: string) => `${backup} is not restored.`,
@@ -315,7 +316,7 @@ export const texts = {
     walletFailed: (reason: string) => `Your wallet refused: ${reason}`,
     commandTitle: 'On the machine of the node',
     command:
-      'With access to the machine, you need no wallet in a browser. This command makes a session for curl and scripts:',
+      'With access to the machine, you need no wallet in a browser. This command makes a session for curl and scripts. From a checkout, it begins with "npm start --" in place of "nodekeep":',
     failed: 'The sign-in failed. Try again.',
   },
   files: {

@@ -156,7 +156,17 @@ interface Line {
 }
 
 /** Returns what there is to say about the backups, one line each. */
-function linesOf({ last, next, stored, drill, recipients, rehearsed, targets, previous }: Status): Line[] {
+function linesOf({
+  last,
+  next,
+  stored,
+  drill,
+  recipients,
+  rehearsed,
+  targets,
+  previous,
+  command,
+}: Status): Line[] {
   const words = texts.node.backups
   const told: Line[] = []
   const say = (text: string | false) => text && told.push({ text, isFault: false })
@@ -178,12 +188,13 @@ function linesOf({ last, next, stored, drill, recipients, rehearsed, targets, pr
     say(
       `${words.stored(backups, bytesText(bytes))} ${deletedNext === null ? words.keepsAll : words.keeps(backups - deletedNext.length)}`,
     )
-  say(recipients === 0 ? words.unencrypted : words.encrypted(recipients))
-  if (recipients > 0) say(rehearsed === null ? words.unrehearsed : words.rehearsed(dateText(rehearsed)))
+  say(recipients === 0 ? words.unencrypted(command) : words.encrypted(recipients))
+  if (recipients > 0)
+    say(rehearsed === null ? words.unrehearsed(command) : words.rehearsed(dateText(rehearsed)))
   for (const { name, completeAt, problem } of targets) {
     if (problem !== null) complain(words.targetFailed(name, problem))
     else say(completeAt === null ? words.targetPending(name) : words.target(name, dateText(completeAt)))
   }
-  for (const { backup, bytes } of previous) say(words.previous(backup, bytesText(bytes)))
+  for (const { backup, bytes } of previous) say(words.previous(backup, bytesText(bytes), command))
   return told
 }

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The folder that holds `node_modules/@nodekeep/kernel`: of a release or of an installation. Elsewhere nothing is found in it. */
-const above = fileURLToPath(new URL('../../../../../..', import.meta.url))
+const above = fileURLToPath(new URL('../../../../..', import.meta.url))
 
 /** Returns the words that run this command line in a shell, wherever its program is installed. */
 export function ownCommand(): string {
