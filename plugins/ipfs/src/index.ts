@@ -1,16 +1,26 @@
 import { join } from 'node:path'
-import { definePlugin, Type } from '@nodekeep/plugin-sdk'
+import { definePlugin, StorageBackends, Type } from '@nodekeep/plugin-sdk'
 import { LazyStore } from './store/lazy-store.ts'
+import { createIpfsBackend } from './tree/ipfs-driver.ts'
 
-/** Publishes files under addresses that prove their content, and contributes the storage backend `ipfs`. */
+/**
+ * Publishes files under addresses that prove their content, and contributes the storage backend `ipfs`. Under another id, the backend has that id
+ * as its name.
+ */
 export default definePlugin({
   id: 'ipfs',
   description: 'Publishes files under addresses that prove their content, and stores files as IPFS blocks.',
   config: Type.Object({}),
-  setup({ dataDir, sqliteFile, onStop }) {
+  contributes: { backends: StorageBackends },
+  setup({ id, dataDir, sqliteFile, backends, onStop }) {
     const store = new LazyStore(join(dataDir, 'not-in-backups', 'packs'), () =>
       sqliteFile('index', { inBackups: false }),
     )
-    onStop(() => store.close())
+    const backend = createIpfsBackend(store)
+    backends.add(id, backend)
+    onStop(async () => {
+      await backend.close()
+      await store.close()
+    })
   },
 })

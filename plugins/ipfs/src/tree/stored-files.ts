@@ -1,0 +1,98 @@
+import {
+  isNodekeepError,
+  NodekeepError,
+  nameOf,
+  type StorageDriver,
+  type StorageDriverListOptions,
+  type StorageDriverReading,
+  type StorageDriverReadOptions,
+  type StorageEntry,
+} from '@nodekeep/plugin-sdk'
+import { CID } from 'multiformats/cid'
+import * as raw from 'multiformats/codecs/raw'
+import type { StoreSession } from '../store/store.ts'
+import { DamagedBlock, type StoreView } from '../store/store-view.ts'
+import { fileContent } from '../unixfs/file-content.ts'
+import { Entries } from './entries.ts'
+
+/** The files of the backend for reading, as they are or as they were at one moment. */
+export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'> {
+  readonly entries: Entries
+  readonly #view: StoreView
+  readonly #session: (() => StoreSession) | null
+
+  /** @param session begins a session that holds what is read; null if nothing that the view shows is ever removed */
+  constructor(view: StoreView, session: (() => StoreSession) | null) {
+    this.#view = view
+    this.#session = session
+    this.entries = new Entries(view.connection)
+  }
+
+  async stat(path: string): Promise<StorageEntry> {
+    return this.entries.get(path).entry
+  }
+
+  async *list(
+    path: string,
+    { after }: Pick<StorageDriverListOptions, 'after'>,
+  ): AsyncGenerator<StorageEntry, void, undefined> {
+    yield* this.entries.list(path, after)
+  }
+
+  async open(path: string, range: StorageDriverReadOptions): Promise<StorageDriverReading> {
+    for (;;) {
+      const { entry, root } = this.entries.get(path)
+      if (root === null) return { entry, content: new Uint8Array(0), start: 0 }
+      const cid = CID.decode(root)
+      try {
+        if (cid.code === raw.code) return { entry, content: await this.#view.get(cid), start: 0 }
+        return { entry, content: this.#content(path, cid, await this.#held(cid, range), entry.size, range) }
+      } catch (error) {
+        // The file was replaced or removed after the look at it, and then its blocks.
+        const isGone = isNodekeepError(error) && error.code === 'NOT_FOUND'
+        if (isGone && this.entries.find(path)?.entry.revision !== entry.revision) continue
+        throw damageOf(path, error)
+      }
+    }
+  }
+
+  async *#content(
+    path: string,
+    root: CID,
+    session: StoreSession | undefined,
+    size: number,
+    { start, end = size - 1 }: StorageDriverReadOptions,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      yield* fileContent(root, (cid) => this.#view.get(cid), { start, end: Math.min(end + 1, size) })
+    } catch (error) {
+      throw damageOf(path, error)
+    } finally {
+      session?.end()
+    }
+  }
+
+  /** Holds a content of several blocks until the end of its reading: its file may be removed meanwhile. */
+  async #held(root: CID, { signal }: StorageDriverReadOptions): Promise<StoreSession | undefined> {
+    const session = this.#session?.()
+    try {
+      await session?.hold(root)
+      signal.throwIfAborted()
+      return session
+    } catch (error) {
+      session?.end()
+      throw error
+    }
+  }
+}
+
+/** Returns the error for a reading that found damage, by the name of the file; any other error as it is. */
+function damageOf(path: string, error: unknown): unknown {
+  const isDamage = error instanceof DamagedBlock || (isNodekeepError(error) && error.code === 'NOT_FOUND')
+  if (!isDamage) return error
+  return new NodekeepError(
+    'SERVICE_UNAVAILABLE',
+    `The bytes of the file "${nameOf(path)}" are damaged on the node's disk. Restore the file from a backup.`,
+    { cause: new Error(`${path} cannot be read.`, { cause: error }), permanent: true },
+  )
+}

@@ -1,0 +1,32 @@
+import { importFile, type WritableStorage } from 'ipfs-unixfs-importer'
+import type { CID } from 'multiformats/cid'
+import type { StoreSession } from '../store/store.ts'
+
+/**
+ * Stores a content as a UnixFS file, of the profile `unixfs-v1-2025`: CIDv1, raw leaves, blocks of 1 MiB, 1,024 links in a block. So other programs find the
+ * same CID for the same bytes. At most ten blocks are in memory.
+ *
+ * @param session holds the blocks until something names the root
+ * @throws the errors of the content and of the session
+ */
+export async function addFile(
+  content: AsyncIterable<Uint8Array>,
+  session: Pick<StoreSession, 'put'>,
+): Promise<{ readonly root: CID; readonly size: number }> {
+  let size = 0
+  async function* counted() {
+    for await (const chunk of content) {
+      size += chunk.length
+      yield chunk
+    }
+  }
+  const blocks = {
+    async put(cid: CID, bytes: Parameters<WritableStorage['put']>[1]) {
+      // The importer looks at the bytes again, and they may be a small part of their memory.
+      await session.put(cid, (bytes as Uint8Array).slice())
+      return cid
+    },
+  }
+  const { cid } = await importFile({ content: counted() }, blocks, { profile: 'unixfs-v1-2025' })
+  return { root: cid, size }
+}
