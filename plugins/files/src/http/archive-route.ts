@@ -10,6 +10,7 @@ import {
   type UserFiles,
   userOf,
 } from '@nodekeep/plugin-sdk'
+import { sendArchive } from '@nodekeep/plugin-sdk/stored-content'
 import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -18,7 +19,6 @@ import { isGone } from './gone.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
-import { sendArchive } from './send-file.ts'
 
 /** Entries of an archive. Each takes some 200 bytes of memory until the archive ends, because its index is at the end. */
 const mostEntries = 100_000

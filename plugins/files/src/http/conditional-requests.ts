@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type FileEntry, NodekeepError, type StorageConditions, type UserFiles } from '@nodekeep/plugin-sdk'
+import { entityTags, namesTag } from '@nodekeep/plugin-sdk/stored-content'
 import { versionError } from '../operations/path-errors.ts'
 import { nullIfGone } from './gone.ts'
-import { entityTag } from './send-file.ts'
+import { entityTag } from './version-headers.ts'
 
 type Version = Pick<FileEntry, 'revision' | 'modified'>
 
@@ -17,10 +18,7 @@ export function readConditions(headers: IncomingHttpHeaders, file: Version): Con
     if (match.trim() !== '*' && !entityTags(match).includes(tag)) return 'failed'
   } else if (isAfter(file.modified, headers['if-unmodified-since'])) return 'failed'
   const noneMatch = headers['if-none-match']
-  if (noneMatch !== undefined) {
-    const same = noneMatch.trim() === '*' || entityTags(noneMatch).some((other) => weak(other) === tag)
-    return same ? 'not-modified' : 'proceed'
-  }
+  if (noneMatch !== undefined) return namesTag(noneMatch, tag) ? 'not-modified' : 'proceed'
   const since = headers['if-modified-since']
   return !Number.isNaN(parseDate(since)) && !isAfter(file.modified, since) ? 'not-modified' : 'proceed'
 }
@@ -31,15 +29,6 @@ export function readConditions(headers: IncomingHttpHeaders, file: Version): Con
  */
 export function allowsRange(header: string | undefined, file: Pick<FileEntry, 'revision'>): boolean {
   return header === undefined || header.trim() === entityTag(file)
-}
-
-/** The entity tags of a list, with their quotes. Weak ones have `W/` in front. */
-export function entityTags(list: string): string[] {
-  return list.match(/(?:W\/)?"[^"]*"/g) ?? []
-}
-
-function weak(tag: string): string {
-  return tag.replace(/^W\//, '')
 }
 
 /** Whether a file was changed after an HTTP date. False for an invalid date. */

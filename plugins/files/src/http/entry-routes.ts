@@ -19,7 +19,7 @@ import {
   transferBody,
   transferredPath,
 } from './schemas.ts'
-import { entityTag } from './send-file.ts'
+import { entityTag } from './version-headers.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }

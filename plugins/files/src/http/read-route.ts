@@ -8,27 +8,21 @@ import {
   Type,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
+import {
+  type ByteRange,
+  byteRange,
+  contentHeaders,
+  refuseAsCode,
+  sendContent,
+} from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { versionError } from '../operations/path-errors.ts'
-import { type ByteRange, byteRange } from './byte-range.ts'
 import { allowsRange, readConditions } from './conditional-requests.ts'
 import { userFilesOf } from './request.ts'
 import { fileBytes, pathQuery } from './schemas.ts'
-import { fileHeaders, sendFile, versionHeaders } from './send-file.ts'
+import { versionHeaders } from './version-headers.ts'
 
 type ReadRequest = FastifyRequest<{ Querystring: { path: string } }>
-
-/** The destinations of requests by which a page runs an answer, or styles itself with it (`Sec-Fetch-Dest` of Fetch Metadata). */
-const code = new Set([
-  'audioworklet',
-  'paintworklet',
-  'script',
-  'serviceworker',
-  'sharedworker',
-  'style',
-  'worker',
-  'xslt',
-])
 
 /** Attempts to read a file that changes between its stat and its opening. */
 const attempts = 5
@@ -85,16 +79,6 @@ async function get(files: UserFiles, request: ReadRequest, reply: FastifyReply):
   })
 }
 
-/**
- * Refuses a file as a part of a page. The pages of the node may run scripts of their own origin, and this is the same one.
- *
- * @throws NodekeepError FORBIDDEN
- */
-function refuseAsCode({ headers }: ReadRequest): void {
-  if (code.has(String(headers['sec-fetch-dest'])))
-    throw new NodekeepError('FORBIDDEN', 'A page cannot run a stored file, or use it as a style.')
-}
-
 /** The range was within the file when it was made, so the file has another version now. */
 function nullIfShrunk(error: unknown): null {
   if (isNodekeepError(error) && error.code === 'RANGE_NOT_SATISFIABLE') return null
@@ -108,13 +92,18 @@ async function send(
 ): Promise<FastifyReply> {
   const headers = fileHeaders(entry)
   if (range === null) {
-    await sendFile(reply, { status: 200, headers, length: entry.size, content })
+    await sendContent(reply, { status: 200, headers, length: entry.size, content })
     return reply
   }
   const { start, end } = range
   headers['content-range'] = `bytes ${start}-${end}/${entry.size}`
-  await sendFile(reply, { status: 206, headers, length: end - start + 1, content })
+  await sendContent(reply, { status: 206, headers, length: end - start + 1, content })
   return reply
+}
+
+/** The headers of an answer with the content of a file, except for its length. */
+function fileHeaders(file: FileReading['entry']): Record<string, string> {
+  return { ...versionHeaders(file), ...contentHeaders(file.name) }
 }
 
 async function fileAt(files: UserFiles, path: string): Promise<FileEntry> {

@@ -11,8 +11,8 @@ import { fileTooLarge } from '../operations/writing.ts'
 import { writeConditions } from './conditional-requests.ts'
 import { deviceOf, userFilesOf } from './request.ts'
 import { fileBytes, formOverhead, pathQuery, transferredPath, uploadForm, uploadHeaders } from './schemas.ts'
-import { entityTag } from './send-file.ts'
 import type { Spool } from './spool.ts'
+import { entityTag } from './version-headers.ts'
 
 export interface UploadRouteServices {
   readonly files: FilesService

@@ -1,54 +1,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type FileEntry, type FileReading, isNodekeepError } from '@nodekeep/plugin-sdk'
-import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply } from 'fastify'
-import { lookup } from 'mime-types'
+import { isNodekeepError } from '../errors.ts'
 
-/**
- * Contains a stored page that opens in a browser: no scripts, no frames, no forms, no loaded resources, and an origin
- * other than the node's. Styles are allowed, because browsers need them to show an image or a text.
- */
-const sandbox = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-
-/** Types that browsers show without running anything in them. All others are saved rather than opened. */
-const shownInline = /^(image\/(?!svg)|audio\/|video\/|text\/plain$)/
-
-/** The strong entity tag of a file: its revision in quotes. */
-export function entityTag({ revision }: Pick<FileEntry, 'revision'>): string {
-  return `"${revision}"`
-}
-
-/** The headers that identify the version of a file. */
-export function versionHeaders(file: FileReading['entry']): Record<string, string> {
-  return {
-    etag: entityTag(file),
-    'last-modified': file.modified.toUTCString(),
-    'cache-control': 'private, no-cache',
-  }
-}
-
-/** The headers of an answer with the content of a file, except for its length. */
-export function fileHeaders(file: FileReading['entry']): Record<string, string> {
-  const type = lookup(file.path) || 'application/octet-stream'
-  return {
-    ...versionHeaders(file),
-    'accept-ranges': 'bytes',
-    'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,
-    'content-disposition': contentDisposition(file.name, {
-      type: shownInline.test(type) ? 'inline' : 'attachment',
-    }),
-    'content-security-policy': sandbox,
-    // Pages of other origins, including other ports of this machine, cannot embed the file as an image or a script.
-    'cross-origin-resource-policy': 'same-origin',
-    'x-content-type-options': 'nosniff',
-  }
-}
-
-interface FileAnswer {
+/** An answer with stored content. */
+export interface ContentAnswer {
   readonly status: 200 | 206
   readonly headers: Readonly<Record<string, string>>
-  /** Bytes of the content. */
-  readonly length: number
+  /** Bytes of the content; `null` if that is not known before. */
+  readonly length: number | null
   /** Chunks whose memory may be reused once the chunk after the next is requested. */
   readonly content: AsyncIterable<Uint8Array>
 }
@@ -60,14 +19,13 @@ const smallContent = 8 * 1024
 const mostWaiting = 16 * 1024
 
 /**
- * Sends content without Fastify's streams: the system takes one chunk while the next one is read, so the node reads no
- * more than the client takes. When the client leaves or the content fails, both end.
+ * Sends stored content as the last step of a route, without Fastify's streams: the system takes one chunk while the next one is read, so the node reads no
+ * more than the client takes. When the client leaves or the content fails, both end. It rejects for neither: the log has the failure.
  */
-export async function sendFile(reply: FastifyReply, answer: FileAnswer): Promise<void> {
+export async function sendContent(reply: FastifyReply, answer: ContentAnswer): Promise<void> {
   const { status, headers, length, content } = answer
-  await sendWith(reply, status, { ...headers, 'content-length': length }, (response) =>
-    sendChunks(response, length, content),
-  )
+  const known = length === null ? {} : { 'content-length': length }
+  await sendWith(reply, status, { ...headers, ...known }, (response) => sendChunks(response, length, content))
 }
 
 /**
@@ -113,12 +71,12 @@ async function sendWith(
 
 async function sendChunks(
   response: ServerResponse,
-  length: number,
+  length: number | null,
   content: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const chunks = content[Symbol.asyncIterator]()
   try {
-    let missing = length
+    let missing = length ?? Number.POSITIVE_INFINITY
     let next = chunks.next()
     for (let step = await next; !step.done; step = await next) {
       missing -= step.value.length
@@ -129,7 +87,7 @@ async function sendChunks(
       next.catch(() => {})
       await sent
     }
-    if (missing > 0) throw new Error('The content is shorter than its entry says.')
+    if (length !== null && missing > 0) throw new Error('The content is shorter than its entry says.')
   } finally {
     await chunks.return?.()
   }

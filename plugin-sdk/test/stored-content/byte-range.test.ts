@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { byteRange } from '../../src/http/byte-range.ts'
+import { byteRange } from '../../src/stored-content/byte-range.ts'
 
 t.test('a single range selects its bytes', async (t) => {
   t.strictSame(byteRange('bytes=0-0', 10), { start: 0, end: 0 })

@@ -5,7 +5,7 @@ export interface ByteRange {
 }
 
 /**
- * Parses a `range` header (RFC 9110, section 14.1.2) for a file. One range of bytes is served. Several ranges, other units
+ * Parses a `range` header (RFC 9110, section 14.1.2) for a file with a number of bytes. One range of bytes is served. Several ranges, other units
  * and malformed headers get the whole file, as the RFC allows.
  *
  * @returns `null` for the whole file, `unsatisfiable` when no byte of the range is within the file

@@ -1,0 +1,15 @@
+import type { FileEntry, FileReading } from '@nodekeep/plugin-sdk'
+
+/** The strong entity tag of a file: its revision in quotes. */
+export function entityTag({ revision }: Pick<FileEntry, 'revision'>): string {
+  return `"${revision}"`
+}
+
+/** The headers that identify the version of a file. */
+export function versionHeaders(file: FileReading['entry']): Record<string, string> {
+  return {
+    etag: entityTag(file),
+    'last-modified': file.modified.toUTCString(),
+    'cache-control': 'private, no-cache',
+  }
+}

@@ -1,0 +1,42 @@
+import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LazyStore } from '../store/lazy-store.ts'
+import type { Gateway } from './gateway.ts'
+import { nothingThere } from './nothing-there.ts'
+import type { Published } from './published.ts'
+
+/** Registers `GET` and `HEAD /ipfs/…`. */
+export function gatewayRoutes(app: RoutesApp, store: LazyStore, published: Published): void {
+  let gateway: Promise<Gateway> | null = null
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    refuseAsCode(request)
+    if (!store.isUsed) throw nothingThere()
+    gateway ??= import('./gateway.ts').then((module) => new module.Gateway(() => store.open(), published))
+    return (await gateway).answer(request, reply)
+  }
+  const config = {
+    access: 'public',
+    publicReason:
+      'Everybody may read what users publish, by the address that proves it. Answers at a time are limited for each address.',
+  } as const
+  const schema = {
+    operationId: 'readPublished',
+    summary: 'Read published content: a file, the list of a folder, or the blocks of both',
+    description:
+      'The path is a CID, and names of entries below it. The forms are those of IPFS gateways, also trustless ones.',
+    params: Type.Object({ '*': Type.String() }),
+    querystring: Type.Object({
+      format: Type.Optional(Type.String({ description: '"raw" for the block, "car" for blocks as a CAR.' })),
+      filename: Type.Optional(
+        Type.String({ description: 'The name under which browsers save the content.' }),
+      ),
+      'dag-scope': Type.Optional(Type.String({ description: '"block", "entity" or "all" (the default).' })),
+      'entity-bytes': Type.Optional(
+        Type.String({ description: 'The bytes of a file that a CAR must have, such as "0:1023" or "-5:*".' }),
+      ),
+    }),
+  }
+  app.get('/ipfs/*', { config, schema, exposeHeadRoute: false }, answer)
+  app.head('/ipfs/*', { config, schema }, answer)
+}
