@@ -211,9 +211,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await button(page, 'Back up now').click()
     await Promise.all([open('Users'), told])
     await open('Backups')
-    await page
-      .getByText(/^1 backup takes \d+(\.\d)? [kM]B\. The next backup leaves none of them\.$/)
-      .waitFor()
+    await page.getByText(/^1 backup takes \d+(\.\d)? [kM]B\. The next backup deletes it\.$/).waitFor()
     await page.getByText('Deleted after the next backup').waitFor()
     const saved = page.getByRole('link', { name: /^Download: / })
     const [download] = await Promise.all([page.waitForEvent('download'), saved.click()])

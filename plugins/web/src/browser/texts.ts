@@ -81,7 +81,7 @@ export const texts = {
       admit: 'Let in',
       admitTitle: (name: string) => `Let ${name} in under another name`,
       refuse: 'Refuse',
-      addText: 'This wallet may sign in from now on.',
+      addText: 'The wallet that you add may sign in from then on.',
       wallet: 'Wallet address',
       username: 'Name (optional)',
       added: (name: string) => `${name} may sign in now.`,
@@ -142,7 +142,11 @@ export const texts = {
       stored: (count: number, size: string) =>
         count === 1 ? `1 backup takes ${size}.` : `${count} backups take ${size} together.`,
       keepsAll: 'All of them stay. Set "backup.keep" in the configuration to change that.',
-      keeps: (count: number) => `The next backup leaves ${count === 0 ? 'none' : count} of them.`,
+      deletes: (deleted: number, count: number) => {
+        if (deleted === 0) return 'The next backup deletes nothing.'
+        if (deleted < count) return `The next backup deletes ${deleted} of them.`
+        return `The next backup deletes ${count === 1 ? 'it' : 'all of them'}.`
+      },
       goes: 'Deleted after the next backup',
       download: 'Download',
       delete: 'Delete',

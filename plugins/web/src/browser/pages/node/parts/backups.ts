@@ -186,7 +186,7 @@ function linesOf({
   const { backups, bytes, deletedNext } = stored
   if (backups > 0)
     say(
-      `${words.stored(backups, bytesText(bytes))} ${deletedNext === null ? words.keepsAll : words.keeps(backups - deletedNext.length)}`,
+      `${words.stored(backups, bytesText(bytes))} ${deletedNext === null ? words.keepsAll : words.deletes(deletedNext.length, backups)}`,
     )
   say(recipients === 0 ? words.unencrypted(command) : words.encrypted(recipients))
   if (recipients > 0)
