@@ -3,12 +3,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import { lockFile } from '@nodekeep/plugin-sdk'
 import { BlockIndex } from './block-index.ts'
 import { cleanPacks } from './pack-folder.ts'
-import type { FromWriter, WriterSettings } from './protocol.ts'
+import type { WriterSettings } from './protocol.ts'
 import { rebuildIndex } from './rebuild.ts'
 import { openIndex } from './schema.ts'
-import { StoreWriter } from './store-writer.ts'
-
-type Send = (message: FromWriter) => void
+import { type SendFromWriter, StoreWriter } from './store-writer.ts'
 
 /**
  * Opens the store for changes. A lost index is made again from the packs first, which may take long. The store stays usable without packs that are
@@ -17,7 +15,10 @@ type Send = (message: FromWriter) => void
  * @returns the writer, and the lock of the folder
  * @throws Error with one line for a person
  */
-export function openWriter(settings: WriterSettings, send: Send): { writer: StoreWriter; lock: Disposable } {
+export function openWriter(
+  settings: WriterSettings,
+  send: SendFromWriter,
+): { writer: StoreWriter; lock: Disposable } {
   const { file, folder } = settings
   const lock = lockFile(join(folder, 'lock'))
   if (lock === null) throw new Error(`Another program uses the store of blocks in ${folder}. Stop it first.`)
@@ -34,7 +35,7 @@ export function openWriter(settings: WriterSettings, send: Send): { writer: Stor
   }
 }
 
-function rebuilt({ file, folder }: WriterSettings, send: Send): DatabaseSync {
+function rebuilt({ file, folder }: WriterSettings, send: SendFromWriter): DatabaseSync {
   const onProgress = (bytes: number, of: number) => send({ rebuilt: bytes, of })
   const { connection, blocks, recordedAt, recovered, damaged } = rebuildIndex(file, folder, onProgress)
   if (blocks === 0 && damaged.length === 0) return connection

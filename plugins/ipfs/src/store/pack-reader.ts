@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { isBlockOfSync } from './block-hash.ts'
+import { isBlockOf } from './block-hash.ts'
 import type { IndexedBlock } from './block-index.ts'
 import { packName } from './pack-format.ts'
 
@@ -27,7 +27,7 @@ export class PackReader {
       if (['ENOENT', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
       throw error
     }
-    return isBlockOfSync(cid, bytes) ? bytes : null
+    return isBlockOf(cid, bytes) ? bytes : null
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import * as dagCbor from '@ipld/dag-cbor'
-import { isBlockOfSync } from './block-hash.ts'
+import { isBlockOf } from './block-hash.ts'
 import { mostBlockBytes, packHeader } from './pack-format.ts'
 
 /** A part of a pack: a block that is whole, or bytes that are damaged. */
@@ -38,7 +38,7 @@ export function* partsOfPack(file: string): Generator<PackPart> {
       if (section !== null && !(isFound && section.cid[1] === dagCbor.code)) {
         const position = at + section.head
         const end = position + section.bytes.length
-        if (isBlockOfSync(section.cid, section.bytes)) {
+        if (isBlockOf(section.cid, section.bytes)) {
           yield { cid: section.cid, bytes: section.bytes, position, end }
           at = end
           continue
@@ -83,7 +83,7 @@ function sectionAt(pack: PackWindow, at: number): Section | null {
 function nextSection(pack: PackWindow, from: number): number {
   for (let at = from; at < pack.size; at += 1) {
     const section = sectionAt(pack, at)
-    if (section !== null && isBlockOfSync(section.cid, section.bytes)) return at
+    if (section !== null && isBlockOf(section.cid, section.bytes)) return at
   }
   return pack.size
 }

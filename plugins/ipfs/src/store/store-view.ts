@@ -38,7 +38,7 @@ export class StoreView {
       if (pack === 0) throw new DamagedBlock(cid)
       try {
         const bytes = await this.#packs.read(pack, position, length)
-        if (await isBlockOf(cid, bytes)) return bytes
+        if (isBlockOf(cid.bytes, bytes)) return bytes
         throw new DamagedBlock(cid)
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException

@@ -43,6 +43,8 @@ const retryMs = 10_000
 /** The session of the record of the tree. Those of others are larger. */
 const recordSession = 0
 
+export type SendFromWriter = (message: FromWriter, transferred?: ArrayBuffer[]) => void
+
 /** A block that was appended, and has no row yet. */
 interface WaitingBlock {
   readonly cid: Uint8Array
@@ -70,7 +72,7 @@ class LostSync extends Error {}
 export class StoreWriter {
   readonly #connection: DatabaseSync
   readonly #file: string
-  readonly #send: (message: FromWriter) => void
+  readonly #send: SendFromWriter
   readonly #blocks: BlockIndex
   readonly #packs: PackWriter
   readonly #reader: PackReader
@@ -93,11 +95,7 @@ export class StoreWriter {
   #mayRemoveEntries = true
   #mayRewrite = true
 
-  constructor(
-    connection: DatabaseSync,
-    { file, folder, packBytes }: WriterSettings,
-    send: (message: FromWriter) => void,
-  ) {
+  constructor(connection: DatabaseSync, { file, folder, packBytes }: WriterSettings, send: SendFromWriter) {
     this.#connection = connection
     this.#file = file
     this.#send = send
@@ -131,7 +129,10 @@ export class StoreWriter {
       else answers.push(answerOf(id, () => this.#request(request)))
     }
     commit()
-    this.#send({ answers })
+    const buffers = requests.flatMap(({ request }) =>
+      request.kind === 'put' ? [request.bytes.buffer as ArrayBuffer] : [],
+    )
+    this.#send({ answers, buffers }, buffers)
   }
 
   /**

@@ -7,6 +7,7 @@ import { isNodekeepError, type Log, messageOf, NodekeepError } from '@nodekeep/p
 import { lastingThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
+import { BlockBuffers } from './block-buffers.ts'
 import type { IndexedBlock } from './block-index.ts'
 import { type DamagedContent, pathsOfDamage } from './damaged-content.ts'
 import { isStoredCid, keyOf } from './links.ts'
@@ -95,6 +96,7 @@ export class Store {
   #batch: NumberedRequest[] = []
   #lastCall = 0
   #lastSession = 0
+  readonly #buffers = new BlockBuffers()
   #closedBy: NodekeepError | null = null
   #closed: Promise<void> | null = null
   /** How far the newest pack was verified, and the damage that was found. */
@@ -164,7 +166,7 @@ export class Store {
         const refusal = refusalOf(cid, bytes)
         if (refusal !== null) throw new NodekeepError('VALIDATION_ERROR', refusal)
         // The thread gets a copy: the bytes may be a part of a larger buffer, and importers use them afterwards.
-        await call({ kind: 'put', session, cid: keyOf(cid), bytes: new Uint8Array(bytes) })
+        await call({ kind: 'put', session, cid: keyOf(cid), bytes: this.#buffers.copyOf(bytes) })
       },
       hold: (cid) => call({ kind: 'hold', session, cid: keyOf(cid) }),
       flush: () => call({ kind: 'flush' }),
@@ -338,13 +340,15 @@ export class Store {
     if ('notice' in message) this.#log[message.level](message.notice)
     if ('retired' in message) this.#delete(message.retired)
     if (!('answers' in message)) return
+    this.#buffers.add(message.buffers ?? [])
     for (const { id, failure } of message.answers) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)
       if (failure === undefined) call?.resolve()
       else call?.reject(errorOf(failure))
     }
-    if (this.#calls.size === 0 && this.#closedBy === null) this.#thread.unref()
+    if (this.#calls.size > 0) return
+    if (this.#closedBy === null) this.#thread.unref()
   }
 
   /** Deletes a pack when no snapshot from before can read it any more. */
