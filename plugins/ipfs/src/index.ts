@@ -12,10 +12,9 @@ export default definePlugin({
   description: 'Publishes files under addresses that prove their content, and stores files as IPFS blocks.',
   config: Type.Object({}),
   contributes: { backends: StorageBackends },
-  setup({ id, dataDir, sqliteFile, backends, onStop }) {
-    const store = new LazyStore(join(dataDir, 'not-in-backups', 'packs'), () =>
-      sqliteFile('index', { inBackups: false }),
-    )
+  setup({ id, dataDir, sqliteFile, log, backends, onStop }) {
+    const file = () => sqliteFile('index', { inBackups: false })
+    const store = new LazyStore(join(dataDir, 'not-in-backups', 'packs'), file, log)
     const backend = createIpfsBackend(store)
     backends.add(id, backend)
     onStop(async () => {

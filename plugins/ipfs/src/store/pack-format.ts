@@ -27,3 +27,9 @@ export function sectionBytes(cid: Uint8Array, blockBytes: number): number {
 export function packName(number: number): string {
   return `${String(number).padStart(8, '0')}.car`
 }
+
+/** Returns the number of the pack that a file is; null if it is none. */
+export function packNumber(name: string): number | null {
+  const number = Number(/^(\d{8,15})\.car$/.exec(name)?.[1])
+  return number > 0 && packName(number) === name ? number : null
+}

@@ -1,15 +1,8 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, rmSync, writevSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
+import type { BlockIndex, BlockPlace } from './block-index.ts'
 import { packHeader, packName, sectionHead } from './pack-format.ts'
-
-/** The place of the bytes of a block. */
-export interface BlockPlace {
-  readonly pack: number
-  readonly position: number
-  readonly length: number
-}
 
 interface OpenPack {
   readonly number: number
@@ -22,16 +15,17 @@ export class PackWriter {
   readonly #folder: string
   readonly #packBytes: number
   #pack: OpenPack | null = null
+  #isSynced = true
   /** The numbers of packs increase for ever: a reader of an old index must not find other bytes. */
   #newest: number
 
-  /** @param connection the index, with the lengths of all packs */
-  constructor(connection: DatabaseSync, folder: string, packBytes: number) {
+  constructor(blocks: BlockIndex, folder: string, packBytes: number) {
     this.#folder = folder
     this.#packBytes = packBytes
-    const last = connection.prepare('SELECT number, length FROM pack ORDER BY number DESC LIMIT 1').get()
-    this.#newest = Number(last?.number ?? 0)
-    if (last !== undefined && Number(last.length) < packBytes) this.#reopen(this.#newest, Number(last.length))
+    const packs = blocks.packs()
+    this.#newest = Math.max(0, ...packs.map(({ number }) => number))
+    const last = packs.find(({ number }) => number === this.#newest)
+    if (last !== undefined && last.length < packBytes) this.#reopen(last.number, last.length)
   }
 
   /** The number of the pack that gets the next block; null if a new one gets it. */
@@ -48,11 +42,14 @@ export class PackWriter {
     const pack = this.#pack ?? this.#begin()
     const head = sectionHead(cid, bytes.length)
     const start = pack.length
+    this.#isSynced = false
     try {
-      writeAll(pack.descriptor, head, start)
-      writeAll(pack.descriptor, bytes, start + head.length)
+      writeAll(pack.descriptor, [head, bytes], start)
     } catch (error) {
-      ftruncateSync(pack.descriptor, start)
+      // If this fails too, the next section overwrites the bytes, or the next start cuts them.
+      try {
+        ftruncateSync(pack.descriptor, start)
+      } catch {}
       throw error
     }
     pack.length = start + head.length + bytes.length
@@ -62,41 +59,65 @@ export class PackWriter {
   /**
    * Makes sure that all that was appended is on the disk. A full pack ends.
    *
-   * @returns the pack and its length; null if nothing was appended to any
+   * @returns the pack and its length; null if nothing was appended
+   * @throws the error of the disk. What was appended may be lost then, and a second sync would not tell it
    */
   sync(): { readonly number: number; readonly length: number } | null {
     const pack = this.#pack
-    if (pack === null) return null
+    if (pack === null || this.#isSynced) return null
     fsyncSync(pack.descriptor)
-    if (pack.length >= this.#packBytes) this.close()
+    this.#isSynced = true
+    if (pack.length >= this.#packBytes) this.end()
     return { number: pack.number, length: pack.length }
   }
 
-  close(): void {
+  /** Lets the next block begin a new pack. Everything must be synced. */
+  end(): void {
     if (this.#pack !== null) closeSync(this.#pack.descriptor)
     this.#pack = null
   }
 
   #begin(): OpenPack {
     const number = this.#newest + 1
-    const descriptor = openSync(join(this.#folder, packName(number)), 'w', 0o600)
-    this.#pack = { number, descriptor, length: packHeader.length }
+    const file = join(this.#folder, packName(number))
+    const descriptor = openSync(file, 'wx', 0o600)
+    try {
+      writeAll(descriptor, [packHeader], 0)
+      syncFolderSync(this.#folder)
+    } catch (error) {
+      closeSync(descriptor)
+      rmSync(file, { force: true })
+      throw error
+    }
     this.#newest = number
-    writeAll(descriptor, packHeader, 0)
-    syncFolderSync(this.#folder)
+    this.#pack = { number, descriptor, length: packHeader.length }
     return this.#pack
   }
 
-  /** What is behind the recorded length was not committed. */
+  /** A pack that has lost bytes gets no more. */
   #reopen(number: number, length: number): void {
-    const descriptor = openSync(join(this.#folder, packName(number)), 'r+')
-    ftruncateSync(descriptor, length)
-    this.#pack = { number, descriptor, length }
+    let descriptor: number
+    try {
+      descriptor = openSync(join(this.#folder, packName(number)), 'r+')
+    } catch {
+      return
+    }
+    if (fstatSync(descriptor).size < length) closeSync(descriptor)
+    else this.#pack = { number, descriptor, length }
   }
 }
 
 /** A write may take a part only, such as on a disk that has become full; the next one then tells why. */
-function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
-  for (let written = 0; written < bytes.length; )
-    written += writeSync(descriptor, bytes, written, bytes.length - written, position + written)
+function writeAll(descriptor: number, pieces: readonly Uint8Array[], position: number): void {
+  let at = position
+  let left = pieces
+  while (left.length > 0) {
+    let written = writevSync(descriptor, left, at)
+    at += written
+    while (left[0] !== undefined && written >= left[0].length) {
+      written -= left[0].length
+      left = left.slice(1)
+    }
+    if (left[0] !== undefined && written > 0) left = [left[0].subarray(written), ...left.slice(1)]
+  }
 }

@@ -1,18 +1,15 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
 import type { EntryChange } from '../tree/entry-change.ts'
 
-/** A change of the index. CIDs are their bytes. */
+/** A change of the index. CIDs are the bytes of version 1. */
 export type StoreChange =
   | EntryChange
   /** Names a block that something needs beside the entries, or names none any more. */
   | { readonly kind: 'root'; readonly holder: string; readonly cid: Uint8Array | null }
 
-/**
- * A request to the writer thread. A session is the number of a session or a reading, which holds blocks that nothing names: those that it put and
- * no later block of it links to, and those that it asked to hold.
- */
+/** A request to the writer thread. A session is a number; it begins with its first request. */
 export type StoreRequest =
-  /** Appends a block, unless it is there. */
+  /** Appends a block, unless it is there, and holds it. */
   | { readonly kind: 'put'; readonly session: number; readonly cid: Uint8Array; readonly bytes: Uint8Array }
   /** Holds a block that is there. Fails with NOT_FOUND if it is not. */
   | { readonly kind: 'hold'; readonly session: number; readonly cid: Uint8Array }
@@ -22,6 +19,8 @@ export type StoreRequest =
   | { readonly kind: 'change'; readonly changes: readonly StoreChange[] }
   /** Holds nothing any more. */
   | { readonly kind: 'end'; readonly session: number }
+  /** Removes all bytes that nothing needs at the time of the request. */
+  | { readonly kind: 'compact' }
 
 export interface NumberedRequest {
   readonly id: number
@@ -38,15 +37,25 @@ export interface StoreAnswer {
   readonly failure?: StoreFailure
 }
 
-/** Messages to the thread: requests in their order; `unlinked` when a retired pack is gone; at last `close`. */
+/** Messages to the thread: requests in their order; at last `close`. */
 export type ToWriter = readonly NumberedRequest[] | 'close'
 
 /** Messages from the thread: first whether the store is open, then answers, and numbers of packs that nothing needs any more. */
 export type FromWriter =
   | { readonly opened: true }
   | { readonly opened: false; readonly message: string }
-  | { readonly answers: readonly StoreAnswer[] }
+  /** With the buffers of blocks, for the next ones. */
+  | { readonly answers: readonly StoreAnswer[]; readonly buffers?: readonly ArrayBuffer[] }
   | { readonly retired: number }
+  /** Before the store is open: the bytes of packs of which a lost index has been made again. */
+  | { readonly rebuilt: number; readonly of: number }
+  | StoreNotice
+
+/** Something that the owner should read in the log. */
+export interface StoreNotice {
+  readonly level: 'info' | 'warn'
+  readonly notice: string
+}
 
 /** The worker data of the thread. */
 export interface WriterSettings {
@@ -56,4 +65,6 @@ export interface WriterSettings {
   readonly folder: string
   /** A pack of at least so many bytes gets no more blocks. */
   readonly packBytes: number
+  /** Milliseconds between two records of the tree. */
+  readonly recordEveryMs: number
 }

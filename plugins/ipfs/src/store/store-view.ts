@@ -2,7 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
-import { sha256 } from 'multiformats/hashes/sha2'
+import { isBlockOf } from './block-hash.ts'
+import type { BlockPlace } from './block-index.ts'
+import { keyOf } from './links.ts'
 import type { PackFiles } from './pack-files.ts'
 
 /** The store as it is, or as it was at one moment. */
@@ -19,31 +21,38 @@ export class StoreView {
   }
 
   has(cid: CID): boolean {
-    return cid.multihash.code === identity.code || this.#find.get(cid.bytes) !== undefined
+    return cid.multihash.code === identity.code || (this.#place(cid)?.pack ?? 0) > 0
   }
 
   /**
    * Reads a block, and checks that its bytes are those that its CID names.
    *
-   * @throws NodekeepError NOT_FOUND if there is no such block; {@link DamagedBlock} if the disk has other bytes
+   * @throws NodekeepError NOT_FOUND if there is no such block; {@link DamagedBlock} if the disk has lost it or has other bytes
    */
   async get(cid: CID): Promise<Uint8Array> {
     if (cid.multihash.code === identity.code) return cid.multihash.digest
     for (let before = -1; ; ) {
-      const place = this.#find.get(cid.bytes)
+      const place = this.#place(cid)
       if (place === undefined) throw new NodekeepError('NOT_FOUND', 'The node does not have this block.')
-      const { pack, position, length } = place as { pack: number; position: number; length: number }
+      const { pack, position, length } = place
+      if (pack === 0) throw new DamagedBlock(cid)
       try {
         const bytes = await this.#packs.read(pack, position, length)
-        if (await isBlockOf(cid, bytes)) return bytes
+        if (isBlockOf(cid.bytes, bytes)) return bytes
         throw new DamagedBlock(cid)
       } catch (error) {
-        // The pack was written anew after the look at the index.
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        const { code } = error as NodeJS.ErrnoException
+        if (code === 'EIO') throw new DamagedBlock(cid, { cause: error })
+        if (code !== 'ENOENT') throw error
+        // The pack was rewritten after the look at the index.
         if (pack === before) throw new DamagedBlock(cid, { cause: error })
         before = pack
       }
     }
+  }
+
+  #place(cid: CID): BlockPlace | undefined {
+    return this.#find.get(keyOf(cid)) as BlockPlace | undefined
   }
 }
 
@@ -55,11 +64,4 @@ export class DamagedBlock extends Error {
     super(`The bytes of the block ${cid} are damaged on the disk.`, options)
     this.cid = cid
   }
-}
-
-/** Whether bytes have the hash that a CID names. Only SHA-256 is known: the node stores nothing else. */
-export async function isBlockOf(cid: CID, bytes: Uint8Array): Promise<boolean> {
-  if (cid.multihash.code !== sha256.code) return false
-  const { digest } = await sha256.digest(bytes)
-  return Buffer.compare(digest, cid.multihash.digest) === 0
 }

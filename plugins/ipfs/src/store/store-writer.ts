@@ -1,60 +1,117 @@
-import { closeSync, openSync, readSync } from 'node:fs'
-import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
-import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import { inTransaction, isNodekeepError, messageOf, NodekeepError } from '@nodekeep/plugin-sdk'
+import { isDamage, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { EntryChanges } from '../tree/entry-changes.ts'
-import { BlockIndex } from './block-index.ts'
-import { HeldBlocks } from './held-blocks.ts'
+import { BlockIndex, type BlockPlace, type IndexedBlock } from './block-index.ts'
 import { linksOf } from './links.ts'
-import { packName } from './pack-format.ts'
-import { type BlockPlace, PackWriter } from './pack-writer.ts'
-import type { NumberedRequest, StoreAnswer, StoreChange, StoreFailure, StoreRequest } from './protocol.ts'
+import { packHeader } from './pack-format.ts'
+import { PackReader } from './pack-reader.ts'
+import { PackWriter } from './pack-writer.ts'
+import type {
+  FromWriter,
+  NumberedRequest,
+  StoreAnswer,
+  StoreChange,
+  StoreFailure,
+  StoreRequest,
+  WriterSettings,
+} from './protocol.ts'
+import { openIndexForReading, setAside } from './schema.ts'
+import { isSameTree, recordBlock, recordBlocks, recordOf, treeHolder } from './tree-record.ts'
 
 /** Bytes of blocks that wait for their rows in the index. */
 const mostWaitingBytes = 64 * 1024 * 1024
 
-/** Blocks that are removed in one transaction. */
+/** Blocks that wait for their rows, or for a note that a session holds them. */
+const mostWaiting = 10_000
+
+/** Blocks and rows that are removed in one transaction. */
 const sweptAtOnce = 500
+
+/** Blocks, and their bytes, that move to another pack in one transaction. */
+const movedAtOnce = 200
+const movedBytesAtOnce = 4 * 1024 * 1024
+
+/** Ids of entries up to which a record of the tree takes less than a second. */
+const cheapRecordIds = 100_000
+
+/** Milliseconds after which the work in the background is tried again. */
+const retryMs = 10_000
+
+/** The session of the record of the tree. Those of others are larger. */
+const recordSession = 0
+
+export type SendFromWriter = (message: FromWriter, transferred?: ArrayBuffer[]) => void
 
 /** A block that was appended, and has no row yet. */
 interface WaitingBlock {
   readonly cid: Uint8Array
   readonly place: BlockPlace
   readonly links: readonly Uint8Array[]
-  readonly session: number
 }
+
+/** A request that is answered when the store has no dead bytes from before. */
+interface Compaction {
+  readonly id: number
+  /** What was freed in an earlier epoch must go; null until a record of the tree has been made. */
+  epoch: number | null
+}
+
+/** The disk may have lost what was appended. Only a new start knows what is there. */
+class LostSync extends Error {}
 
 /**
  * The part of the store that changes it, in the writer thread. The order is: append, sync, commit. So the index never names bytes that
  * a power loss can take, and what a crash leaves behind the recorded length of a pack is cut at the next start.
+ *
+ * A session holds what it put or asked for, without a list of it: it has the epoch of its begin, and no block goes that was freed or
+ * touched in this epoch or later.
  */
 export class StoreWriter {
   readonly #connection: DatabaseSync
-  readonly #folder: string
-  readonly #packs: PackWriter
+  readonly #file: string
+  readonly #send: SendFromWriter
   readonly #blocks: BlockIndex
+  readonly #packs: PackWriter
+  readonly #reader: PackReader
   readonly #entries: EntryChanges
-  readonly #held = new HeldBlocks()
+  /** Epochs of the open sessions, the oldest first. */
+  readonly #sessions = new Map<number, number>()
   readonly #waiting = new Map<string, WaitingBlock>()
   #waitingBytes = 0
+  /** Blocks with a row that sessions have put again or asked for. */
+  readonly #touched = new Map<string, Uint8Array>()
   /** Lengths of packs that are on the disk, and not in the index yet. */
   readonly #syncedLengths = new Map<number, number>()
-  /** The last block at which the sweep looked. */
-  #sweptTo: Uint8Array = new Uint8Array(0)
+  readonly #compactions: Compaction[] = []
+  /** Packs with damaged blocks. They are not rewritten again before the next start. */
+  readonly #keptPacks = new Set<number>()
+  #work: Generator<void> | null = null
+  #pausedUntil = 0
+  #isRecordDue = false
+  #isTreeChanged: boolean
+  #mayRemoveEntries = true
+  #mayRewrite = true
 
-  constructor(connection: DatabaseSync, folder: string, packBytes: number) {
+  constructor(connection: DatabaseSync, { file, folder, packBytes }: WriterSettings, send: SendFromWriter) {
     this.#connection = connection
-    this.#folder = folder
-    this.#packs = new PackWriter(connection, folder, packBytes)
+    this.#file = file
+    this.#send = send
     this.#blocks = new BlockIndex(connection)
+    this.#packs = new PackWriter(this.#blocks, folder, packBytes)
+    this.#reader = new PackReader(folder)
     this.#entries = new EntryChanges(connection, this.#blocks)
+    this.#isTreeChanged = this.#blocks.packs().length > 0
   }
 
-  /** Performs requests in their order. Changes that follow each other are one transaction. */
-  perform(requests: readonly NumberedRequest[]): StoreAnswer[] {
+  /**
+   * Performs requests in their order, and answers them. Changes that follow each other are one transaction.
+   *
+   * @throws Error after which the store must be opened anew
+   */
+  perform(requests: readonly NumberedRequest[]): void {
     const answers: StoreAnswer[] = []
     let changes: { readonly id: number; readonly changes: readonly StoreChange[] }[] = []
     const commit = () => {
@@ -68,112 +125,146 @@ export class StoreWriter {
       }
       // A block that is put now may be one that a change before lets go.
       commit()
-      answers.push(answerOf(id, () => this.#request(request)))
+      if (request.kind === 'compact') this.#compactions.push({ id, epoch: null })
+      else answers.push(answerOf(id, () => this.#request(request)))
     }
     commit()
-    return answers
+    const buffers = requests.flatMap(({ request }) =>
+      request.kind === 'put' ? [request.bytes.buffer as ArrayBuffer] : [],
+    )
+    this.#send({ answers, buffers }, buffers)
   }
 
   /**
-   * Removes some blocks and rows that nothing needs any more.
+   * Does a small step of the work for which nobody waits: removes what nothing needs, rewrites packs, records the tree.
    *
-   * @returns whether there may be more
+   * @returns the milliseconds after which there may be more to do; null if there is nothing
+   * @throws Error after which the store must be opened anew
    */
-  sweep(): boolean {
-    return inTransaction(this.#connection, () => {
-      const isMore = this.#entries.sweep(sweptAtOnce)
-      const unused = this.#blocks.unused(this.#sweptTo, sweptAtOnce)
-      for (const { cid, ...place } of unused) {
-        this.#sweptTo = cid
-        if (this.#held.has(keyOf(cid))) continue
-        this.#blocks.remove(cid, place, CID.decode(cid).code === raw.code ? null : this.#read(place))
-      }
-      // Blocks below a removed one have any CID, so the next round begins at the first one.
-      if (unused.length === 0 && this.#sweptTo.length > 0) {
-        this.#sweptTo = new Uint8Array(0)
-        return this.#blocks.unused(this.#sweptTo, sweptAtOnce).some(({ cid }) => !this.#held.has(keyOf(cid)))
-      }
-      return isMore || unused.length > 0
-    })
+  step(): number | null {
+    const pause = this.#pausedUntil - Date.now()
+    if (pause > 0) return pause
+    try {
+      this.#work ??= this.#nextWork()
+      if (this.#work === null) return null
+      if (this.#work.next().done) this.#work = null
+      return 0
+    } catch (error) {
+      const failure = failureOf(error)
+      this.#work = null
+      this.#pausedUntil = Date.now() + retryMs
+      const notice = `The upkeep of the store of blocks has failed, and will be tried again: ${failure.message}`
+      this.#send({ level: 'warn', notice })
+      this.#send({ answers: this.#compactions.splice(0).map(({ id }) => ({ id, failure })) })
+      return retryMs
+    }
+  }
+
+  /** Lets the tree be recorded if it has changed. */
+  record(): void {
+    this.#isRecordDue = true
   }
 
   close(): void {
-    this.#flush()
-    this.#packs.close()
+    try {
+      this.#work?.return(undefined)
+      const { newest } = this.#connection.prepare('SELECT max(id) AS newest FROM entry').get() ?? {}
+      if (Number(newest) <= cheapRecordIds) for (const _ of this.#record());
+      this.#transaction(() => {})
+    } catch (error) {
+      // All that anybody was promised is on the disk.
+      this.#send({ level: 'warn', notice: `The tree was not recorded at the end: ${messageOf(error)}` })
+    }
+    this.#packs.end()
+    this.#reader.close()
     this.#connection.close()
   }
 
-  #request(request: Exclude<StoreRequest, { kind: 'change' }>): void {
-    if (request.kind === 'put') this.#put(request)
-    if (request.kind === 'hold') this.#hold(request)
-    if (request.kind === 'flush') this.#flush()
-    if (request.kind === 'end') this.#held.end(request.session)
+  /** Closes the store after an error. A damaged index is set aside, so the next start makes it again. */
+  abandon(error: unknown): void {
+    this.#connection.close()
+    if (isDamage(error)) setAside(this.#file)
   }
 
-  #hold({ session, cid }: Extract<StoreRequest, { kind: 'hold' }>): void {
-    const key = keyOf(cid)
-    if (!this.#waiting.has(key) && !this.#blocks.has(cid))
+  #request(request: Exclude<StoreRequest, { kind: 'change' | 'compact' }>): void {
+    if (request.kind === 'put') this.#put(request.session, request.cid, request.bytes)
+    if (request.kind === 'hold') this.#holdOf(request.session, request.cid)
+    if (request.kind === 'flush' && this.#waiting.size > 0) this.#transaction(() => {})
+    if (request.kind === 'end') this.#end(request.session)
+  }
+
+  #holdOf(session: number, cid: Uint8Array): void {
+    if (!this.#hold(this.#epochOf(session), cid))
       throw new NodekeepError('NOT_FOUND', 'There is no such block.')
-    this.#held.hold(session, key)
   }
 
-  #put({ session, cid, bytes }: Extract<StoreRequest, { kind: 'put' }>): void {
-    const key = keyOf(cid)
-    const links = linksOf(cid, bytes)
-    if (!this.#waiting.has(key) && !this.#blocks.has(cid)) {
-      for (const link of links) {
-        if (!this.#waiting.has(keyOf(link)) && !this.#blocks.has(link))
-          throw new NodekeepError('VALIDATION_ERROR', 'A block links to one that is not in the store.')
-      }
-      this.#waiting.set(key, { cid, links, session, place: this.#packs.append(cid, bytes) })
-      this.#waitingBytes += bytes.length
-    }
-    this.#held.hold(session, key)
-    if (this.#waitingBytes >= mostWaitingBytes) this.#flush()
+  #put(session: number, cid: Uint8Array, bytes: Uint8Array): void {
+    const epoch = this.#epochOf(session)
+    if (this.#hold(epoch, cid)) return
+    const links = validLinksOf(cid, bytes)
+    if (!links.every((link) => this.#hold(epoch, link)))
+      throw new NodekeepError('VALIDATION_ERROR', 'A block links to one that is not in the store.')
+    this.#waiting.set(textOf(cid), { cid, links, place: this.#packs.append(cid, bytes) })
+    this.#waitingBytes += bytes.length
+    if (this.#waitingBytes >= mostWaitingBytes || this.#waiting.size >= mostWaiting)
+      this.#transaction(() => {})
   }
 
-  /** Lets the index name the blocks that were appended. */
-  #flush(): void {
-    if (this.#waiting.size === 0) return
-    this.#sync()
-    inTransaction(this.#connection, () => this.#addWaiting())
-    this.#forgetWaiting()
+  #end(session: number): void {
+    this.#sessions.delete(session)
+    if (this.#sessions.size === 0) this.#touched.clear()
+  }
+
+  #epochOf(session: number): number {
+    const epoch = this.#sessions.get(session) ?? this.#blocks.nextEpoch()
+    this.#sessions.set(session, epoch)
+    return epoch
+  }
+
+  /** @returns whether there is such a block */
+  #hold(epoch: number, cid: Uint8Array): boolean {
+    const text = textOf(cid)
+    if (this.#waiting.has(text) || this.#touched.has(text)) return true
+    const touched = this.#blocks.epochOf(cid)
+    if (touched === undefined) return false
+    if (touched < epoch) this.#touched.set(text, cid)
+    if (this.#touched.size >= mostWaiting) this.#transaction(() => {})
+    return true
   }
 
   #commit(
     requests: readonly { readonly id: number; readonly changes: readonly StoreChange[] }[],
   ): StoreAnswer[] {
+    this.#isTreeChanged = true
+    this.#mayRemoveEntries = true
     try {
-      this.#sync()
-      const answers = inTransaction(this.#connection, () => {
-        this.#addWaiting()
-        return requests.map(({ id, changes }) =>
-          answerOf(id, () => {
-            this.#connection.exec('SAVEPOINT change')
-            try {
-              for (const change of changes) this.#apply(change)
-            } catch (error) {
-              if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK TO change')
-              throw error
-            } finally {
-              if (this.#connection.isTransaction) this.#connection.exec('RELEASE change')
-            }
-          }),
-        )
-      })
-      this.#forgetWaiting()
-      return answers
+      return this.#transaction(() =>
+        requests.map(({ id, changes }) => answerOf(id, () => this.#apply(changes))),
+      )
     } catch (error) {
-      return requests.map(({ id }) => ({ id, failure: failureOf(error) }))
+      const failure = failureOf(error)
+      return requests.map(({ id }) => ({ id, failure }))
     }
   }
 
-  #apply(change: StoreChange): void {
-    if (change.kind === 'root') this.#setRoot(change)
-    else this.#entries.apply(change)
+  /** Makes all changes or none. Errors that are not about the changes end the transaction: SQLite may have rolled it back. */
+  #apply(changes: readonly StoreChange[]): void {
+    this.#connection.exec('SAVEPOINT change')
+    try {
+      for (const change of changes) {
+        if (change.kind === 'root') this.#setRoot(change.holder, change.cid)
+        else this.#entries.apply(change)
+      }
+    } catch (error) {
+      if (!isNodekeepError(error)) throw new FailedTransaction(error)
+      this.#connection.exec('ROLLBACK TO change')
+      throw error
+    } finally {
+      if (this.#connection.isTransaction) this.#connection.exec('RELEASE change')
+    }
   }
 
-  #setRoot({ holder, cid }: Extract<StoreChange, { kind: 'root' }>): void {
+  #setRoot(holder: string, cid: Uint8Array | null): void {
     const row = this.#connection.prepare('SELECT cid FROM root WHERE holder = ?').get(holder)
     if (cid !== null) this.#blocks.retain(cid)
     if (row !== undefined) this.#blocks.release(row.cid as Uint8Array)
@@ -181,39 +272,188 @@ export class StoreWriter {
     else this.#connection.prepare('INSERT OR REPLACE INTO root VALUES (?, ?)').run(holder, cid)
   }
 
-  #sync(): void {
-    const synced = this.#waiting.size > 0 ? this.#packs.sync() : null
-    if (synced !== null) this.#syncedLengths.set(synced.number, synced.length)
-  }
-
-  #addWaiting(): void {
-    for (const [pack, length] of this.#syncedLengths) this.#blocks.setLength(pack, length)
-    for (const { cid, place, links } of this.#waiting.values()) this.#blocks.add(cid, place, links)
-  }
-
-  /** A block with a row holds those to which it links. */
-  #forgetWaiting(): void {
-    for (const { session, links } of this.#waiting.values())
-      for (const link of links) this.#held.release(session, keyOf(link))
+  /** Syncs what was appended, and commits it with the work. If that fails, the next transaction commits it. */
+  #transaction<T>(work: () => T): T {
+    this.#sync()
+    const result = inTransaction(this.#connection, () => {
+      for (const [pack, length] of this.#syncedLengths) this.#blocks.setLength(pack, length)
+      for (const cid of this.#touched.values()) this.#blocks.touch(cid)
+      for (const { cid, place, links } of this.#waiting.values()) {
+        this.#blocks.add(cid, place)
+        for (const link of links) this.#blocks.retain(link)
+      }
+      return work()
+    })
+    this.#syncedLengths.clear()
+    this.#touched.clear()
     this.#waiting.clear()
     this.#waitingBytes = 0
-    this.#syncedLengths.clear()
+    return result
   }
 
-  #read({ pack, position, length }: BlockPlace): Uint8Array {
-    const descriptor = openSync(join(this.#folder, packName(pack)), 'r')
+  #sync(): void {
     try {
-      const bytes = new Uint8Array(length)
-      readSync(descriptor, bytes, 0, length, position)
-      return bytes
-    } finally {
-      closeSync(descriptor)
+      const synced = this.#packs.sync()
+      if (synced !== null) this.#syncedLengths.set(synced.number, synced.length)
+    } catch (error) {
+      throw new LostSync('The disk did not store the blocks.', { cause: error })
     }
+  }
+
+  #nextWork(): Generator<void> | null {
+    const compaction = this.#compactions[0]
+    if (compaction?.epoch === null) return this.#recordFor(compaction)
+    if (this.#isRecordDue) return this.#record()
+    const oldest = this.#oldestSession()
+    if (this.#waiting.size > 0 && this.#sessions.size === 0) this.#transaction(() => {})
+    if (this.#mayRemoveEntries || this.#blocks.unused(oldest, 1).length > 0) return this.#sweep()
+    if (compaction !== undefined && (compaction.epoch ?? 0) < oldest) return this.#compact(compaction)
+    const pack = this.#mayRewrite ? this.#mostlyDeadPack() : undefined
+    if (pack !== undefined) return this.#rewrite(pack)
+    this.#mayRewrite = false
+    return null
+  }
+
+  #oldestSession(): number {
+    for (const epoch of this.#sessions.values()) return epoch
+    return Number.MAX_SAFE_INTEGER
+  }
+
+  *#sweep(): Generator<void> {
+    for (let isMore = true; isMore; ) {
+      isMore = this.#transaction(() => {
+        this.#mayRemoveEntries = this.#entries.sweep(sweptAtOnce)
+        const unused = this.#blocks.unused(this.#oldestSession(), sweptAtOnce)
+        for (const block of unused) this.#blocks.remove(block, this.#storedLinksOf(block))
+        if (unused.length > 0) this.#mayRewrite = true
+        return this.#mayRemoveEntries || unused.length > 0
+      })
+      yield
+    }
+  }
+
+  /** The blocks below a damaged one stay until the index is made again. */
+  #storedLinksOf(block: IndexedBlock): Uint8Array[] {
+    if (block.pack === 0 || CID.decode(block.cid).code === raw.code) return []
+    const bytes = this.#reader.read(block)
+    if (bytes !== null) return linksOf(block.cid, bytes)
+    this.#tellDamage(block)
+    return []
+  }
+
+  #tellDamage({ cid }: IndexedBlock): void {
+    const notice = `The block ${CID.decode(cid)} is damaged on the disk. Find the files that need it by "nodekeep ipfs verify".`
+    this.#send({ level: 'warn', notice })
+  }
+
+  #mostlyDeadPack(): number | undefined {
+    const packs = this.#blocks.packs()
+    return packs.find(
+      ({ number, length, live }) =>
+        2 * live < length - packHeader.length &&
+        number !== this.#packs.current &&
+        !this.#keptPacks.has(number),
+    )?.number
+  }
+
+  /** Moves the blocks of a pack to the current one. A damaged block stays, and so does its pack. */
+  *#rewrite(pack: number): Generator<void> {
+    for (let position = 0; ; ) {
+      const moved: { readonly block: IndexedBlock; readonly place: BlockPlace }[] = []
+      let bytesMoved = 0
+      const blocks = this.#blocks.inPack(pack, position, movedAtOnce)
+      if (blocks.length === 0) break
+      for (const block of blocks) {
+        if (bytesMoved >= movedBytesAtOnce) break
+        position = block.position
+        const bytes = this.#reader.read(block)
+        if (bytes === null) this.#tellDamage(block)
+        else moved.push({ block, place: this.#packs.append(block.cid, bytes) })
+        bytesMoved += block.length
+      }
+      this.#transaction(() => {
+        for (const { block, place } of moved) this.#blocks.move(block, place)
+      })
+      yield
+    }
+    const live = this.#blocks.packs().find(({ number }) => number === pack)?.live ?? 0
+    if (live > 0) {
+      this.#keptPacks.add(pack)
+      return
+    }
+    this.#transaction(() => this.#blocks.removePack(pack))
+    this.#reader.close()
+    this.#send({ retired: pack })
+  }
+
+  *#compact({ id }: Compaction): Generator<void> {
+    this.#transaction(() => {})
+    const packs = this.#blocks.packs().filter(({ length, live }) => live < length - packHeader.length)
+    if (packs.some(({ number }) => number === this.#packs.current)) this.#packs.end()
+    for (const { number } of packs) yield* this.#rewrite(number)
+    this.#compactions.shift()
+    this.#send({ answers: [{ id }] })
+  }
+
+  /** The names of what was removed go with the former record. */
+  *#recordFor(compaction: Compaction): Generator<void> {
+    yield* this.#record()
+    compaction.epoch = this.#blocks.nextEpoch()
+  }
+
+  *#record(): Generator<void> {
+    this.#isRecordDue = false
+    if (!this.#isTreeChanged) return
+    this.#isTreeChanged = false
+    const reading = openIndexForReading(this.#file)
+    let isRecorded = false
+    try {
+      reading.exec('BEGIN; SELECT 1 FROM entry LIMIT 1')
+      const blocks = recordBlocks(reading, Date.now())
+      let next = blocks.next()
+      for (; !next.done; next = blocks.next()) {
+        this.#put(recordSession, next.value.cid.bytes, next.value.bytes)
+        yield
+      }
+      const former = this.#formerRecord()
+      if (former === null || !isSameTree(former, next.value)) {
+        const { cid, bytes } = recordBlock(next.value)
+        this.#put(recordSession, cid.bytes, bytes)
+        this.#transaction(() => this.#setRoot(treeHolder, cid.bytes))
+      }
+      isRecorded = true
+    } finally {
+      if (!isRecorded) this.#isTreeChanged = true
+      reading.close()
+      this.#end(recordSession)
+    }
+  }
+
+  #formerRecord() {
+    const row = this.#connection.prepare('SELECT cid FROM root WHERE holder = ?').get(treeHolder)
+    const block = row && this.#blocks.find(row.cid as Uint8Array)
+    const bytes = block === undefined ? null : this.#reader.read(block)
+    return bytes === null ? null : recordOf(bytes)
   }
 }
 
-function keyOf(cid: Uint8Array): string {
+/** A transaction that must end, because the disk or the database has failed. */
+class FailedTransaction extends Error {
+  constructor(cause: unknown) {
+    super('The transaction failed.', { cause })
+  }
+}
+
+function textOf(cid: Uint8Array): string {
   return Buffer.from(cid).toString('latin1')
+}
+
+function validLinksOf(cid: Uint8Array, bytes: Uint8Array): Uint8Array[] {
+  try {
+    return linksOf(cid, bytes)
+  } catch (cause) {
+    throw new NodekeepError('VALIDATION_ERROR', 'A block is not what its CID says.', { cause })
+  }
 }
 
 function answerOf(id: number, work: () => void): StoreAnswer {
@@ -221,12 +461,15 @@ function answerOf(id: number, work: () => void): StoreAnswer {
     work()
     return { id }
   } catch (error) {
+    if (error instanceof FailedTransaction) throw error.cause
     return { id, failure: failureOf(error) }
   }
 }
 
+/** @throws the error if the store must be opened anew */
 function failureOf(error: unknown): StoreFailure {
+  if (error instanceof LostSync || isDamage(error)) throw error
   if (isNodekeepError(error)) return { code: error.code, message: error.message }
   const code = isDiskFull(error) ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE'
-  return { code, message: error instanceof Error ? error.message : String(error) }
+  return { code, message: messageOf(error) }
 }

@@ -1,10 +1,18 @@
-import { mkdir } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import * as dagPb from '@ipld/dag-pb'
+import { isNodekeepError, type Log, messageOf, NodekeepError } from '@nodekeep/plugin-sdk'
 import { lastingThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
-import type { CID } from 'multiformats/cid'
+import { CID } from 'multiformats/cid'
+import * as raw from 'multiformats/codecs/raw'
+import { BlockBuffers } from './block-buffers.ts'
+import type { IndexedBlock } from './block-index.ts'
+import { type DamagedContent, pathsOfDamage } from './damaged-content.ts'
+import { isStoredCid, keyOf } from './links.ts'
 import { PackFiles } from './pack-files.ts'
-import { mostBlockBytes } from './pack-format.ts'
+import { mostBlockBytes, packName } from './pack-format.ts'
 import type {
   FromWriter,
   NumberedRequest,
@@ -15,11 +23,35 @@ import type {
   WriterSettings,
 } from './protocol.ts'
 import { openIndexForReading } from './schema.ts'
-import { StoreView } from './store-view.ts'
+import { DamagedBlock, StoreView } from './store-view.ts'
 
 interface Call {
   resolve(): void
   reject(error: unknown): void
+}
+
+/** Milliseconds between two messages about the progress of a rebuild. */
+const progressEveryMs = 5000
+
+/** Blocks of which a verification reads the rows at once. */
+const listedAtOnce = 100
+
+export interface StoreOptions extends WriterSettings {
+  readonly log: Pick<Log, 'info' | 'warn'>
+  /** Gets the progress of making a lost index again, as a part of 1. The opening ends after it. */
+  readonly onRebuild?: (progress: number) => void
+}
+
+export interface VerifyOptions {
+  readonly signal?: AbortSignal
+  /** Gets the bytes of blocks that were read, and all bytes of blocks at the begin. */
+  readonly onProgress?: (bytes: number, of: number) => void
+}
+
+export interface VerifyResult {
+  readonly blocks: number
+  readonly bytes: number
+  readonly damaged: readonly DamagedContent[]
 }
 
 /** A view of one moment. Packs stay as they were until its release. */
@@ -31,9 +63,10 @@ export interface StoreSnapshot {
 /** Holds blocks that nothing in the index names yet, or any more. */
 export interface StoreSession {
   /**
-   * Stores a block, unless it is there. Blocks to which it links must be there.
+   * Stores a block, unless it is there. Blocks to which it links must be there. A CID of version 0 is the same block as that of version 1.
    *
-   * @param bytes belong to the store from now on: at most 2 MiB, with the hash that the CID names
+   * @param cid with the codec raw or DAG-PB, and SHA-256
+   * @param bytes at most 2 MiB, with the hash that the CID names
    * @throws NodekeepError INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE, VALIDATION_ERROR
    */
   put(cid: CID, bytes: Uint8Array): Promise<void>
@@ -58,50 +91,89 @@ export class Store {
   readonly #packs: PackFiles
   readonly #calls = new Map<number, Call>()
   readonly #snapshots = new Set<Promise<void>>()
+  readonly #deletions = new Set<Promise<void>>()
+  readonly #log: StoreOptions['log']
   #batch: NumberedRequest[] = []
   #lastCall = 0
   #lastSession = 0
+  readonly #buffers = new BlockBuffers()
   #closedBy: NodekeepError | null = null
+  #closed: Promise<void> | null = null
+  /** How far the newest pack was verified, and the damage that was found. */
+  #checked: { readonly pack: number; readonly position: number; readonly damage: string | null } = {
+    pack: 0,
+    position: 0,
+    damage: null,
+  }
 
   /** @throws Error with one line for a person if the store cannot be opened */
-  static async open(settings: WriterSettings): Promise<Store> {
+  static async open({ log, onRebuild, ...settings }: StoreOptions): Promise<Store> {
     await mkdir(settings.folder, { recursive: true, mode: 0o700 })
     const file = moduleBeside(import.meta.url, 'writer-thread')
     const thread = new Worker(file, { ...lastingThread, workerData: settings, name: 'store of blocks' })
-    const opened = await new Promise<FromWriter>((resolve, reject) => {
-      thread.once('message', resolve)
+    let toldAt = Date.now()
+    await new Promise<void>((resolve, reject) => {
+      thread.on('message', function listen(message: FromWriter) {
+        if ('rebuilt' in message) {
+          onRebuild?.(message.rebuilt / message.of)
+          if (Date.now() - toldAt < progressEveryMs) return
+          toldAt = Date.now()
+          log.info(message, 'The index of the store of blocks is being made again from the packs')
+        } else if ('notice' in message) {
+          log[message.level](message.notice)
+        } else {
+          thread.off('message', listen)
+          if ('opened' in message && !message.opened) reject(new Error(message.message))
+          resolve()
+        }
+      })
       thread.once('error', reject)
       thread.once('exit', () => reject(new Error('The thread of the store of blocks ended at its start.')))
     })
-    if ('opened' in opened && !opened.opened) throw new Error(opened.message)
-    return new Store(thread, settings)
+    return new Store(thread, settings, log)
   }
 
-  private constructor(thread: Worker, settings: WriterSettings) {
+  private constructor(thread: Worker, settings: WriterSettings, log: StoreOptions['log']) {
     this.#thread = thread
     this.#settings = settings
+    this.#log = log
     this.#packs = new PackFiles(settings.folder)
     this.view = new StoreView(openIndexForReading(settings.file), this.#packs)
     this.#exit = new Promise((resolve) => thread.once('exit', () => resolve()))
     thread.on('message', (message: FromWriter) => this.#receive(message))
-    thread.on('error', (error) => this.#rejectAll(unavailable('has failed', error)))
+    thread.on('error', (error) => {
+      log.warn({ err: error }, 'The store of blocks has failed, and will be opened anew')
+      this.#rejectAll(unavailable('has failed', error))
+    })
     thread.on('exit', () => this.#rejectAll(unavailable('is closed')))
     // An idle store keeps no process alive.
     thread.unref()
   }
 
+  /** Whether the store takes requests. It does not after its end, or after an error of the disk: open it anew then. */
+  get isOpen(): boolean {
+    return this.#closedBy === null
+  }
+
   session(): StoreSession {
     this.#lastSession += 1
     const session = this.#lastSession
+    let isEnded = false
+    const call = (request: StoreRequest) =>
+      isEnded ? Promise.reject(new Error('The session has ended.')) : this.#call(request)
     return {
-      put: (cid, bytes) => {
-        if (bytes.length > mostBlockBytes)
-          return Promise.reject(new NodekeepError('VALIDATION_ERROR', 'A block has more than 2 MiB.'))
-        return this.#call({ kind: 'put', session, cid: cid.bytes, bytes })
+      put: async (cid, bytes) => {
+        const refusal = refusalOf(cid, bytes)
+        if (refusal !== null) throw new NodekeepError('VALIDATION_ERROR', refusal)
+        // The thread gets a copy: the bytes may be a part of a larger buffer, and importers use them afterwards.
+        await call({ kind: 'put', session, cid: keyOf(cid), bytes: this.#buffers.copyOf(bytes) })
       },
-      hold: (cid) => this.#call({ kind: 'hold', session, cid: cid.bytes }),
-      flush: () => this.#call({ kind: 'flush' }),
-      end: () => void this.#call({ kind: 'end', session }).catch(() => {}),
+      hold: (cid) => call({ kind: 'hold', session, cid: keyOf(cid) }),
+      flush: () => call({ kind: 'flush' }),
+      end: () => {
+        call({ kind: 'end', session }).catch(() => {})
+        isEnded = true
+      },
     }
   }
 
@@ -131,8 +203,78 @@ export class Store {
     }
   }
 
-  /** Refuses new requests, waits for the running ones, and closes all files. */
-  async close(): Promise<void> {
+  /**
+   * Removes all bytes that nothing needs: it records the tree, and rewrites all packs with such bytes. The promise resolves when no file has them any more.
+   * That is not before the sessions and snapshots from before have ended.
+   *
+   * @throws NodekeepError INSUFFICIENT_STORAGE, SERVICE_UNAVAILABLE
+   */
+  async compact(): Promise<void> {
+    await this.#call({ kind: 'compact' })
+    await Promise.all(this.#deletions)
+  }
+
+  /**
+   * Reads and verifies all blocks, one at a time. What is added meanwhile may be left out.
+   *
+   * @throws the reason of the signal
+   */
+  async verify({ signal, onProgress }: VerifyOptions = {}): Promise<VerifyResult> {
+    const { of } = this.view.connection.prepare('SELECT coalesce(sum(length), 0) AS of FROM block').get() as {
+      of: number
+    }
+    let blocks = 0
+    let bytes = 0
+    const damaged: CID[] = []
+    for await (const { cid, length, isDamaged } of this.#verified({ pack: 0, position: 0 })) {
+      signal?.throwIfAborted()
+      blocks += 1
+      bytes += length
+      if (isDamaged) damaged.push(cid)
+      onProgress?.(bytes, Math.max(of, bytes))
+    }
+    return { blocks, bytes, damaged: await pathsOfDamage(this.view, damaged, signal) }
+  }
+
+  /**
+   * Checks that the store can be read: the index, the lengths of all packs, and the blocks of the newest pack that were not checked
+   * before.
+   *
+   * @returns the first fault, as a sentence; null if there is none
+   */
+  async check(): Promise<string | null> {
+    if (this.#closedBy !== null) return this.#closedBy.message
+    try {
+      const packs = this.view.connection.prepare('SELECT number, length FROM pack ORDER BY number').all()
+      for (const { number, length } of packs) {
+        const file = join(this.#settings.folder, packName(Number(number)))
+        const size = (await stat(file).catch(() => null))?.size ?? 0
+        // The pack may have been rewritten since the look at the index.
+        if (size < Number(length) && this.#hasPack(number))
+          return `${file} has only ${size} of its ${length} bytes.`
+      }
+      const newest = Number(packs.at(-1)?.number ?? 0)
+      if (newest > this.#checked.pack) this.#checked = { pack: newest, position: 0, damage: null }
+      for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked)) {
+        const damage = isDamaged ? `The block ${cid} is damaged.` : this.#checked.damage
+        this.#checked = { pack, position, damage }
+      }
+      return this.#checked.damage
+    } catch (error) {
+      return `The index cannot be read: ${messageOf(error)}.`
+    }
+  }
+
+  /**
+   * Refuses new requests, waits for the running ones, and closes all files. Readings that have begun go on, but those of snapshots
+   * that are not released do not.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
     this.#closedBy ??= unavailable('is closed')
     this.#thread.ref()
     this.#send()
@@ -140,6 +282,38 @@ export class Store {
     await this.#exit
     this.view.connection.close()
     await this.#packs.close()
+  }
+
+  /** Yields the blocks behind a place, in the order of the packs. */
+  async *#verified({ pack, position }: { readonly pack: number; readonly position: number }) {
+    const listed = this.view.connection.prepare(
+      'SELECT cid, pack, position, length FROM block WHERE (pack, position) > (?, ?) ORDER BY pack, position LIMIT ?',
+    )
+    for (let last = { pack, position }; ; ) {
+      const blocks = listed.all(last.pack, last.position, listedAtOnce) as unknown as IndexedBlock[]
+      for (const { cid: key, ...place } of blocks) {
+        const cid = CID.decode(key)
+        const isDamaged = await this.view.get(cid).then(
+          () => false,
+          (error) => {
+            if (error instanceof DamagedBlock) return true
+            // The block was removed after it was listed.
+            if (isNodekeepError(error)) return false
+            throw error
+          },
+        )
+        yield { cid, ...place, isDamaged }
+        last = place
+      }
+      if (blocks.length < listedAtOnce) return
+      await setImmediate()
+    }
+  }
+
+  #hasPack(number: unknown): boolean {
+    return (
+      this.view.connection.prepare('SELECT 1 FROM pack WHERE number = ?').get(Number(number)) !== undefined
+    )
   }
 
   #call(request: StoreRequest): Promise<void> {
@@ -156,26 +330,34 @@ export class Store {
   #send(): void {
     const batch = this.#batch
     this.#batch = []
-    if (batch.length > 0) this.#thread.postMessage(batch satisfies ToWriter)
+    const transferred = batch.flatMap(({ request }) =>
+      request.kind === 'put' ? [request.bytes.buffer as ArrayBuffer] : [],
+    )
+    if (batch.length > 0) this.#thread.postMessage(batch satisfies ToWriter, transferred)
   }
 
   #receive(message: FromWriter): void {
-    if ('retired' in message) void this.#delete(message.retired)
+    if ('notice' in message) this.#log[message.level](message.notice)
+    if ('retired' in message) this.#delete(message.retired)
     if (!('answers' in message)) return
+    this.#buffers.add(message.buffers ?? [])
     for (const { id, failure } of message.answers) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)
       if (failure === undefined) call?.resolve()
       else call?.reject(errorOf(failure))
     }
-    if (this.#calls.size === 0 && this.#closedBy === null) this.#thread.unref()
+    if (this.#calls.size > 0) return
+    if (this.#closedBy === null) this.#thread.unref()
   }
 
   /** Deletes a pack when no snapshot from before can read it any more. */
-  async #delete(pack: number): Promise<void> {
-    await Promise.all(this.#snapshots)
-    // A pack that stays is deleted at the next start: the index does not name it.
-    await this.#packs.delete(pack).catch(() => {})
+  #delete(pack: number): void {
+    const deletion = Promise.all(this.#snapshots)
+      .then(() => this.#packs.delete(pack))
+      .catch((error) => this.#log.warn({ err: error, pack }, 'A pack is deleted at the next start only'))
+      .finally(() => this.#deletions.delete(deletion))
+    this.#deletions.add(deletion)
   }
 
   #rejectAll(error: NodekeepError): void {
@@ -196,4 +378,12 @@ function errorOf({ code, message }: StoreFailure): NodekeepError {
 
 function unavailable(state: string, cause?: unknown): NodekeepError {
   return new NodekeepError('SERVICE_UNAVAILABLE', `The store of blocks ${state}.`, { cause })
+}
+
+/** Returns why a session does not take a block; null if it does. */
+function refusalOf(cid: CID, bytes: Uint8Array): string | null {
+  if (bytes.length > mostBlockBytes) return 'A block has more than 2 MiB.'
+  // Blocks of other codecs are those of the store itself.
+  if (cid.code !== raw.code && cid.code !== dagPb.code) return 'A block is neither raw nor DAG-PB.'
+  return isStoredCid(cid) ? null : 'A CID does not use SHA-256.'
 }

@@ -1,27 +1,32 @@
 /** The thread that changes the store. Requests that arrive while it works are performed together. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { messageOf } from '@nodekeep/plugin-sdk'
+import { openWriter } from './open-writer.ts'
 import type { FromWriter, NumberedRequest, ToWriter, WriterSettings } from './protocol.ts'
-import { openIndex } from './schema.ts'
-import { StoreWriter } from './store-writer.ts'
 
 if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
 const port = parentPort
-const send = (message: FromWriter) => port.postMessage(message)
+const settings = workerData as WriterSettings
+const send = (message: FromWriter, transferred: ArrayBuffer[] = []) => port.postMessage(message, transferred)
 
 try {
-  serve(workerData as WriterSettings)
+  serve()
 } catch (error) {
-  send({ opened: false, message: error instanceof Error ? error.message : String(error) })
+  send({ opened: false, message: messageOf(error) })
   port.close()
 }
 
-function serve({ file, folder, packBytes }: WriterSettings): void {
-  const writer = new StoreWriter(openIndex(file), folder, packBytes)
+function serve(): void {
+  const { writer, lock } = openWriter(settings, send)
   let waiting: NumberedRequest[] = []
   let isClosing = false
   let isScheduled = false
-  let isSweeping = true
+  let retry: NodeJS.Timeout | undefined
 
+  const records = setInterval(() => {
+    writer.record()
+    schedule()
+  }, settings.recordEveryMs)
   port.on('message', (message: ToWriter) => {
     if (message === 'close') isClosing = true
     else waiting.push(...message)
@@ -37,18 +42,30 @@ function serve({ file, folder, packBytes }: WriterSettings): void {
 
   function work(): void {
     isScheduled = false
+    clearTimeout(retry)
     const requests = waiting
     waiting = []
-    if (requests.length > 0) {
-      send({ answers: writer.perform(requests) })
-      isSweeping = true
+    try {
+      if (requests.length > 0) writer.perform(requests)
+      if (isClosing) {
+        close()
+        return
+      }
+      // A step of the upkeep waits until no request does.
+      const pause = requests.length > 0 ? 0 : writer.step()
+      if (pause === 0) schedule()
+      else if (pause !== null) retry = setTimeout(schedule, pause)
+    } catch (error) {
+      writer.abandon(error)
+      lock[Symbol.dispose]()
+      throw error
     }
-    if (isClosing) {
-      writer.close()
-      port.close()
-    } else if (isSweeping && requests.length === 0) {
-      isSweeping = writer.sweep()
-    }
-    if (isSweeping && !isClosing) schedule()
+  }
+
+  function close(): void {
+    clearInterval(records)
+    writer.close()
+    lock[Symbol.dispose]()
+    port.close()
   }
 }

@@ -1,0 +1,51 @@
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { lockFile } from '@nodekeep/plugin-sdk'
+import { BlockIndex } from './block-index.ts'
+import { cleanPacks } from './pack-folder.ts'
+import type { WriterSettings } from './protocol.ts'
+import { rebuildIndex } from './rebuild.ts'
+import { openIndex } from './schema.ts'
+import { type SendFromWriter, StoreWriter } from './store-writer.ts'
+
+/**
+ * Opens the store for changes. A lost index is made again from the packs first, which may take long. The store stays usable without packs that are
+ * missing or have lost bytes.
+ *
+ * @returns the writer, and the lock of the folder
+ * @throws Error with one line for a person
+ */
+export function openWriter(
+  settings: WriterSettings,
+  send: SendFromWriter,
+): { writer: StoreWriter; lock: Disposable } {
+  const { file, folder } = settings
+  const lock = lockFile(join(folder, 'lock'))
+  if (lock === null) throw new Error(`Another program uses the store of blocks in ${folder}. Stop it first.`)
+  try {
+    const connection = openIndex(file) ?? rebuilt(settings, send)
+    for (const { file, length, found } of cleanPacks(folder, new BlockIndex(connection))) {
+      const state = found === null ? 'is missing' : `has only ${found} of its ${length} bytes`
+      send({ level: 'warn', notice: `${file} ${state}. Files with blocks in it cannot be read.` })
+    }
+    return { writer: new StoreWriter(connection, settings, send), lock }
+  } catch (error) {
+    lock[Symbol.dispose]()
+    throw error
+  }
+}
+
+function rebuilt({ file, folder }: WriterSettings, send: SendFromWriter): DatabaseSync {
+  const onProgress = (bytes: number, of: number) => send({ rebuilt: bytes, of })
+  const { connection, blocks, recordedAt, recovered, damaged } = rebuildIndex(file, folder, onProgress)
+  if (blocks === 0 && damaged.length === 0) return connection
+  for (const { file, from, to } of damaged)
+    send({ level: 'warn', notice: `Bytes ${from} to ${to} of ${file} are damaged.` })
+  const tree =
+    recordedAt === null
+      ? 'There is no record of the tree'
+      : `The tree is that of ${new Date(recordedAt).toISOString()}`
+  const notice = `The index of the store of blocks was lost, and has been made again from ${blocks} blocks. ${tree}. Files and folders that it does not name are in /recovered: ${recovered}.`
+  send({ level: 'warn', notice })
+  return connection
+}
