@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   isNodekeepError,
   NodekeepError,
@@ -15,11 +16,15 @@ import { DamagedBlock, type StoreView } from '../store/store-view.ts'
 import { fileContent } from '../unixfs/file-content.ts'
 import { Entries } from './entries.ts'
 
+/** Milliseconds in which looks at the index may follow each other without a turn of the event loop. */
+const turnMs = 5
+
 /** The files of the backend for reading, as they are or as they were at one moment. */
 export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   readonly entries: Entries
   readonly #view: StoreView
   readonly #session: (() => StoreSession) | null
+  #turnEndsAt = 0
 
   /** @param session begins a session that holds what is read; null if nothing that the view shows is ever removed */
   constructor(view: StoreView, session: (() => StoreSession) | null) {
@@ -29,6 +34,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
   }
 
   async stat(path: string): Promise<StorageEntry> {
+    await this.#giveTurn()
     return this.entries.get(path).entry
   }
 
@@ -36,11 +42,15 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     path: string,
     { after }: Pick<StorageDriverListOptions, 'after'>,
   ): AsyncGenerator<StorageEntry, void, undefined> {
-    yield* this.entries.list(path, after)
+    for (const page of this.entries.list(path, after)) {
+      await this.#giveTurn()
+      yield* page
+    }
   }
 
   async open(path: string, range: StorageDriverReadOptions): Promise<StorageDriverReading> {
     for (;;) {
+      await this.#giveTurn()
       const { entry, root } = this.entries.get(path)
       if (root === null) return { entry, content: new Uint8Array(0), start: 0 }
       const cid = CID.decode(root)
@@ -54,6 +64,16 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
         throw damageOf(path, error)
       }
     }
+  }
+
+  /**
+   * Looks at the index are synchronous: without a turn of the event loop now and then, nothing else would run while somebody walks a tree, not
+   * even the change for which a caller looks again and again.
+   */
+  async #giveTurn(): Promise<void> {
+    if (performance.now() < this.#turnEndsAt) return
+    await setImmediate()
+    this.#turnEndsAt = performance.now() + turnMs
   }
 
   async *#content(
