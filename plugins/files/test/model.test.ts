@@ -43,6 +43,14 @@ for (const moves of [true, false]) {
   })
 }
 
+t.test('the API, the journal and the storage agree on a storage of blocks', async (t) => {
+  const services = captureServices()
+  const config = { plugins: { ipfs: true } }
+  const node = await createFilesNode({ mounts: { '/': 'ipfs' } }, { config, plugins: [services.plugin] })
+  t.teardown(() => node.stop())
+  await playSequences(node, services, Math.ceil(numRuns / 4))
+})
+
 /** Plays random calls for users of their own, and compares the answers, the disk and the journal with a map of paths. */
 async function playSequences(node: TestNode, services: CapturedServices, numRuns: number): Promise<void> {
   const sequence = fc.asyncProperty(
