@@ -13,7 +13,7 @@ import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import type { StoreSession } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
-import { fileContent } from '../unixfs/file-content.ts'
+import { fileBlocks } from '../unixfs/file-blocks.ts'
 import { Entries } from './entries.ts'
 
 /** Milliseconds in which looks at the index may follow each other without a turn of the event loop. */
@@ -84,7 +84,9 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     { start, end = size - 1 }: StorageDriverReadOptions,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      yield* fileContent(root, (cid) => this.#view.get(cid), { start, end: Math.min(end + 1, size) })
+      const range = { start, end: Math.min(end, size - 1) }
+      const blocks = fileBlocks((cid) => this.#view.get(cid), root, range)
+      for await (const { content } of blocks) if (content.length > 0) yield content
     } catch (error) {
       throw damageOf(path, error)
     } finally {
