@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
-import type { ChangeLog } from '@nodekeep/plugin-sdk'
+import type { ChangeLog, StorageBackend } from '@nodekeep/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
 import { type CapturedServices, captureServices } from './fixtures/captured-services.ts'
@@ -43,15 +44,29 @@ for (const moves of [true, false]) {
   })
 }
 
+t.test('the API, the journal and the storage agree on a storage of blocks', async (t) => {
+  const services = captureServices()
+  const config = { plugins: { ipfs: true } }
+  const node = await createFilesNode({ mounts: { '/': 'ipfs' } }, { config, plugins: [services.plugin] })
+  t.teardown(() => node.stop())
+  const stored = (user: TestUser) => storedIn(services.backends.get('ipfs') as StorageBackend, user)
+  await playSequences(node, services, Math.ceil(numRuns / 4), stored)
+})
+
 /** Plays random calls for users of their own, and compares the answers, the disk and the journal with a map of paths. */
-async function playSequences(node: TestNode, services: CapturedServices, numRuns: number): Promise<void> {
+async function playSequences(
+  node: TestNode,
+  services: CapturedServices,
+  numRuns: number,
+  stored = (user: TestUser) => storedOnDisk(node, user),
+): Promise<void> {
   const sequence = fc.asyncProperty(
     fc.array(operation, { minLength: 10, maxLength: 60 }),
     async (operations) => {
       const user = await node.signIn()
       const model = new Model()
       for (const step of operations) await check(user, model, step)
-      await compareDisk(node, user, model)
+      compareStored(await stored(user), model)
       await compareJournal(services.changes, user, model)
     },
   )
@@ -151,17 +166,43 @@ function ask(model: Model, step: Operation): Expected {
   }
 }
 
-async function compareDisk(node: TestNode, { user }: TestUser, model: Model): Promise<void> {
+/** The content of each file by its path; null for folders. */
+type Stored = ReadonlyMap<string, Buffer | null>
+
+async function storedOnDisk(node: TestNode, { user }: TestUser): Promise<Stored> {
   const root = join(node.dataFolder, 'files', user.uuid)
   const found = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => [])
-  const paths = found.map((entry) => join(entry.parentPath, entry.name).slice(root.length)).sort()
+  const entries = found.map(async (entry) => {
+    const path = join(entry.parentPath, entry.name)
+    return [path.slice(root.length), entry.isDirectory() ? null : await readFile(path)] as const
+  })
+  return new Map(await Promise.all(entries))
+}
+
+async function storedIn(backend: StorageBackend, { user }: TestUser): Promise<Stored> {
+  const root = `/${user.uuid}`
+  const found = new Map<string, Buffer | null>()
+  const folders = [root]
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const { name, type } of backend.list(folder)) {
+      const path = `${folder}/${name}`
+      if (type === 'directory') folders.push(path)
+      const bytes = type === 'directory' ? null : await buffer((await backend.read(path)).content)
+      found.set(path.slice(root.length), bytes)
+    }
+  }
+  return found
+}
+
+function compareStored(found: Stored, model: Model): void {
+  const paths = [...found.keys()].sort()
   const wanted = [...model.nodes.keys()].filter((path) => path !== '/').sort()
   if (JSON.stringify(paths) !== JSON.stringify(wanted)) {
-    throw new Error(`the disk has ${JSON.stringify(paths)}, the model ${JSON.stringify(wanted)}`)
+    throw new Error(`the storage has ${JSON.stringify(paths)}, the model ${JSON.stringify(wanted)}`)
   }
   for (const [path, node] of model.nodes) {
     if (node === 'folder') continue
-    if (!(await readFile(join(root, path))).equals(node)) throw new Error(`${path} has other bytes`)
+    if (!found.get(path)?.equals(node)) throw new Error(`${path} has other bytes`)
   }
 }
 

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import t, { type Test, test } from 'tap'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { RestoreFolders } from '../../src/restore/restore-folder.ts'
-import { fileEntry, makeBackup, participantPlugin, partOf, put } from '../fixtures/backup-node.ts'
+import { fileEntry, makeBackup, participantPlugin, partOf, put, unpacked } from '../fixtures/backup-node.ts'
 import { houseFor, read, restore, restoresIn } from './fixtures/house.ts'
 
 t.setTimeout(120_000)
@@ -105,6 +105,39 @@ test('what cannot be restored is refused by name, and leaves nothing', async (t)
   await refused({ key: key.identity }, 400, /archive/)
   writeFileSync(archive, bytes)
   t.equal((await restore(owner, { filename, key: key.identity, confirm: true })).status, 200)
+})
+
+test('files on a storage of blocks are plain files in a backup, and come back', async (t) => {
+  const house = houseFor(t)
+  const config = { storage: { mounts: { '/': 'ipfs' } }, plugins: { ipfs: true } }
+  const started = await house.start({ config })
+  let { owner } = started
+  const large = 'block'.repeat(500_000)
+  await put(owner, '/folder/large', large)
+  await put(owner, '/removed later', 'there again')
+  const { filename } = await makeBackup(owner)
+  const folder = await unpacked(t, started.node, filename)
+  const file = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((path) =>
+    path.endsWith(join(owner.user.uuid, 'folder', 'large')),
+  )
+  t.equal(readFileSync(join(folder, file ?? ''), 'utf8'), large)
+  const packs = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.car'),
+  )
+  t.strictSame(packs, [], 'nothing is in a backup twice')
+
+  await put(owner, '/folder/large', 'changed')
+  await owner.fetch('/delete', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ path: '/removed later' }),
+  })
+  t.equal((await restore(owner, { filename, confirm: true })).status, 200)
+  owner = (await house.start({ config })).owner
+  let found = await read(owner, '/folder/large')
+  while (found === 503) found = await read(owner, '/folder/large')
+  t.equal(found, large)
+  t.equal(await read(owner, '/removed later'), 'there again')
 })
 
 test('the identity of the backup comes back, or the node gets a new one', async (t) => {

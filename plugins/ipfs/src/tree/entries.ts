@@ -42,13 +42,13 @@ export class Entries {
     return found
   }
 
-  /** Yields the entries of a folder whose names come after a name, sorted by name. None of what is no folder. */
-  *list(path: string, after = ''): Generator<StorageEntry> {
+  /** Yields pages of the entries of a folder whose names come after a name, sorted by name. None of what is no folder. */
+  *list(path: string, after = ''): Generator<readonly StorageEntry[]> {
     const folder = this.#row(path)
     if (folder === undefined || folder.root !== null) return
     for (let name = storedName(after); ; ) {
       const rows = this.#statements.page.all(folder.id as number, name)
-      for (const row of rows) yield entryOf(nameFrom(row.name as Uint8Array), row)
+      yield rows.map((row) => entryOf(nameFrom(row.name as Uint8Array), row))
       if (rows.length < pageRows) return
       name = rows.at(-1)?.name as Uint8Array
     }

@@ -15,6 +15,7 @@ import {
 import type { CID } from 'multiformats/cid'
 import type { LazyStore } from '../store/lazy-store.ts'
 import type { Store } from '../store/store.ts'
+import { checkFreeSpace } from './free-space.ts'
 import type { StoredFiles } from './stored-files.ts'
 
 /** The store, and its files as they are. */
@@ -30,43 +31,53 @@ interface NewFile extends Pick<StorageDriverWriteOptions, 'beforeCommit'> {
   readonly modified: Date
 }
 
-/** Makes a storage backend that keeps files as IPFS blocks. Nothing is opened before the first use. The store stays open at its close. */
-export function createIpfsBackend(store: LazyStore): StorageBackend {
-  return createStorageBackend(new IpfsDriver(store), { timeLimitMs: Number.POSITIVE_INFINITY })
+/**
+ * Makes a storage backend that keeps files as IPFS blocks. Nothing is opened before the first use. The store stays open at its close.
+ *
+ * @param folder of the packs
+ */
+export function createIpfsBackend(store: LazyStore, folder: string): StorageBackend {
+  return createStorageBackend(new IpfsDriver(store, folder), { timeLimitMs: Number.POSITIVE_INFINITY })
 }
 
 /** Only the node itself changes these files, and the look at an entry costs less than a message to the thread that changes them. */
 class IpfsDriver implements StorageDriver {
   readonly supports = { atomicFolders: true, durable: true, modified: true }
   readonly #store: LazyStore
-  #files: StoredFiles | undefined
+  readonly #folder: string
+  #opened: OpenedFiles | undefined
 
-  constructor(store: LazyStore) {
+  constructor(store: LazyStore, folder: string) {
     this.#store = store
+    this.#folder = folder
   }
 
   async stat(path: string): Promise<StorageEntry> {
-    return (await this.#opened()).files.stat(path)
+    return (await this.#open()).files.stat(path)
   }
 
   async *list(path: string, options: StorageDriverListOptions): AsyncIterable<StorageEntry> {
-    yield* (await this.#opened()).files.list(path, options)
+    yield* (await this.#open()).files.list(path, options)
   }
 
   async open(path: string, options: StorageDriverReadOptions): Promise<StorageDriverReading> {
-    return (await this.#opened()).files.open(path, options)
+    return (await this.#open()).files.open(path, options)
   }
 
   async write(
     path: string,
     content: AsyncIterable<Uint8Array>,
-    { modified = new Date(), beforeCommit }: StorageDriverWriteOptions,
+    { size: announced = 0, modified = new Date(), beforeCommit }: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
     const { addFile } = await import('../unixfs/add-file.ts')
-    const opened = await this.#opened()
+    const opened = await this.#open()
+    await checkFreeSpace(this.#folder, announced)
     const session = opened.store.session()
     try {
-      const { root, size } = await addFile(content, session)
+      const { root, size } = await addFile(content, async (cid, bytes) => {
+        await checkFreeSpace(this.#folder, bytes.length)
+        await session.put(cid, bytes)
+      })
       return await this.#commit(opened, path, { root, size, modified, beforeCommit })
     } finally {
       session.end()
@@ -80,7 +91,7 @@ class IpfsDriver implements StorageDriver {
     { modified = new Date(), beforeCommit }: StorageDriverCopyOptions,
   ): Promise<StorageEntry> {
     const { CID } = await import('multiformats/cid')
-    const opened = await this.#opened()
+    const opened = await this.#open()
     const { entry, root: bytes } = opened.files.entries.get(source)
     const root = CID.decode(bytes as Uint8Array)
     const session = opened.store.session()
@@ -118,13 +129,13 @@ class IpfsDriver implements StorageDriver {
 
   async close(): Promise<void> {}
 
-  async #opened(): Promise<OpenedFiles> {
+  async #open(): Promise<OpenedFiles> {
     const store = await this.#store.open()
-    if (this.#files === undefined) {
+    if (this.#opened?.store !== store) {
       const { StoredFiles } = await import('./stored-files.ts')
-      this.#files ??= new StoredFiles(store.view, () => store.session())
+      this.#opened = { store, files: new StoredFiles(store.view, () => store.session()) }
     }
-    return { store, files: this.#files }
+    return this.#opened
   }
 
   async #commit(

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   isNodekeepError,
   NodekeepError,
@@ -12,14 +13,18 @@ import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import type { StoreSession } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
-import { fileContent } from '../unixfs/file-content.ts'
+import { fileBlocks } from '../unixfs/file-blocks.ts'
 import { Entries } from './entries.ts'
+
+/** Milliseconds in which looks at the index may follow each other without a turn of the event loop. */
+const turnMs = 5
 
 /** The files of the backend for reading, as they are or as they were at one moment. */
 export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   readonly entries: Entries
   readonly #view: StoreView
   readonly #session: (() => StoreSession) | null
+  #turnEndsAt = 0
 
   /** @param session begins a session that holds what is read; null if nothing that the view shows is ever removed */
   constructor(view: StoreView, session: (() => StoreSession) | null) {
@@ -29,6 +34,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
   }
 
   async stat(path: string): Promise<StorageEntry> {
+    await this.#giveTurn()
     return this.entries.get(path).entry
   }
 
@@ -36,11 +42,15 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     path: string,
     { after }: Pick<StorageDriverListOptions, 'after'>,
   ): AsyncGenerator<StorageEntry, void, undefined> {
-    yield* this.entries.list(path, after)
+    for (const page of this.entries.list(path, after)) {
+      await this.#giveTurn()
+      yield* page
+    }
   }
 
   async open(path: string, range: StorageDriverReadOptions): Promise<StorageDriverReading> {
     for (;;) {
+      await this.#giveTurn()
       const { entry, root } = this.entries.get(path)
       if (root === null) return { entry, content: new Uint8Array(0), start: 0 }
       const cid = CID.decode(root)
@@ -56,6 +66,16 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     }
   }
 
+  /**
+   * Looks at the index are synchronous: without a turn of the event loop now and then, nothing else would run while somebody walks a tree, not
+   * even the change for which a caller looks again and again.
+   */
+  async #giveTurn(): Promise<void> {
+    if (performance.now() < this.#turnEndsAt) return
+    await setImmediate()
+    this.#turnEndsAt = performance.now() + turnMs
+  }
+
   async *#content(
     path: string,
     root: CID,
@@ -64,7 +84,9 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     { start, end = size - 1 }: StorageDriverReadOptions,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      yield* fileContent(root, (cid) => this.#view.get(cid), { start, end: Math.min(end + 1, size) })
+      const range = { start, end: Math.min(end, size - 1) }
+      const blocks = fileBlocks((cid) => this.#view.get(cid), root, range)
+      for await (const { content } of blocks) if (content.length > 0) yield content
     } catch (error) {
       throw damageOf(path, error)
     } finally {

@@ -1,17 +1,16 @@
 import { importFile, type WritableStorage } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
-import type { StoreSession } from '../store/store.ts'
 
 /**
  * Stores a content as a UnixFS file, of the profile `unixfs-v1-2025`: CIDv1, raw leaves, blocks of 1 MiB, 1,024 links in a block. So other programs find the
  * same CID for the same bytes. At most ten blocks are in memory.
  *
- * @param session holds the blocks until something names the root
- * @throws the errors of the content and of the session
+ * @param put stores a block, and owns its bytes
+ * @throws the errors of the content and of `put`
  */
 export async function addFile(
   content: AsyncIterable<Uint8Array>,
-  session: Pick<StoreSession, 'put'>,
+  put: (cid: CID, bytes: Uint8Array) => Promise<void>,
 ): Promise<{ readonly root: CID; readonly size: number }> {
   let size = 0
   async function* counted() {
@@ -23,7 +22,7 @@ export async function addFile(
   const blocks = {
     async put(cid: CID, bytes: Parameters<WritableStorage['put']>[1]) {
       // The importer looks at the bytes again, and they may be a small part of their memory.
-      await session.put(cid, (bytes as Uint8Array).slice())
+      await put(cid, (bytes as Uint8Array).slice())
       return cid
     },
   }
