@@ -11,6 +11,7 @@ const packBytes = 256 * 1024 * 1024
 export class LazyStore {
   readonly #folder: string
   readonly #makeFile: () => string
+  readonly #existed: boolean
   #opened: Promise<Store> | null = null
   #isClosed = false
 
@@ -20,12 +21,13 @@ export class LazyStore {
    */
   constructor(folder: string, makeFile: () => string) {
     this.#folder = folder
+    this.#existed = existsSync(folder)
     this.#makeFile = makeFile
   }
 
   /** Whether anything was ever stored. */
   get isUsed(): boolean {
-    return this.#opened !== null || existsSync(this.#folder)
+    return this.#existed || this.#opened !== null
   }
 
   /** @throws Error with one line for a person if the store cannot be opened; the next call tries again */
