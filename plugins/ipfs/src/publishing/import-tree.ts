@@ -7,18 +7,14 @@ import {
   nameOf,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
-import { type ImporterOptions, importer, importFile } from 'ipfs-unixfs-importer'
+import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import type { StoreSession } from '../store/store.ts'
+import { addFile } from '../unixfs/add-file.ts'
 import type { PublishedBlock } from './publications.ts'
 
 /** Files of a folder that are read at a time. */
 const filesAtOnce = 4
-/** Blocks of a file that wait for the store, at most 1 MiB each. */
-const blocksAtOnce = 4
-
-/** The same file has the same CID everywhere, if it was added with this profile (IPIP-499). */
-const profile = { profile: 'unixfs-v1-2025', blockWriteConcurrency: blocksAtOnce } satisfies ImporterOptions
 
 /** Bounds of what is published at once. */
 export interface TreeLimits {
@@ -69,24 +65,12 @@ export async function importTree(path: string, options: ImportTreeOptions): Prom
 
 class TreeImport {
   readonly #options: ImportTreeOptions
-  readonly #blocks
   #entries = 0
   #files = 0
   #bytes = 0
 
   constructor(options: ImportTreeOptions) {
-    const { session, signal, onBlock } = options
     this.#options = options
-    this.#blocks = {
-      async put(cid: CID, bytes: Uint8Array): Promise<CID> {
-        signal.throwIfAborted()
-        const { length } = bytes
-        // A part of a larger buffer belongs to the reader of the file, and the store keeps what it gets.
-        await session.put(cid, length === bytes.buffer.byteLength ? bytes : bytes.slice())
-        onBlock({ cid: cid.bytes, length })
-        return cid
-      },
-    }
   }
 
   async run(path: string): Promise<ImportedTree> {
@@ -103,7 +87,6 @@ class TreeImport {
     return { size: this.#bytes, files: this.#files }
   }
 
-  /** Without a path: the importer would take a name such as `a\` as a part of one. */
   async #folder(path: string, depth: number): Promise<ImportedEntry> {
     const { files, maxDepth, signal } = this.#options
     if (depth > maxDepth)
@@ -124,16 +107,24 @@ class TreeImport {
   }
 
   async #directory(children: readonly ImportedEntry[]): Promise<Pick<ImportedEntry, 'cid' | 'size'>> {
-    const options: ImporterOptions = {
-      ...profile,
+    const blocks = {
+      put: async (cid: CID, bytes: Parameters<StoreSession['put']>[1]) => {
+        // The importer looks at the bytes again.
+        await this.#put(cid, bytes.slice())
+        return cid
+      },
+    }
+    const options = {
+      profile: 'unixfs-v1-2025' as const,
       wrapWithDirectory: true,
+      // The importer gets the children of one folder: in a path, it would take a name that ends in a backslash for a part of the next one.
       async *dagBuilder() {
         for (const { name, cid, size } of children) yield async () => ({ path: name, cid, size })
       },
     }
     let root: Pick<ImportedEntry, 'cid' | 'size'> | undefined
     // The last one is the folder.
-    for await (const { cid, size } of importer([], this.#blocks, options)) root = { cid, size }
+    for await (const { cid, size } of importer([], blocks, options)) root = { cid, size }
     if (root === undefined) throw new Error('The importer made no folder.')
     return root
   }
@@ -143,19 +134,26 @@ class TreeImport {
     const { files, signal } = this.#options
     try {
       const { entry, content } = await files.read(path, { signal })
-      const { cid, size } = await importFile(
-        { content: this.#counted(content, failed) },
-        this.#blocks,
-        profile,
-      )
+      const { root, blockBytes } = await addFile(this.#counted(content, failed), {
+        put: (cid, bytes) => this.#put(cid, bytes),
+      })
       this.#files += 1
-      return { name: entry.name, cid, size, revision: entry.revision }
+      return { name: entry.name, cid: root, size: blockBytes, revision: entry.revision }
     } catch (error) {
+      signal.throwIfAborted()
       if (!isNodekeepError(error) || !['NOT_FOUND', 'CONFLICT'].includes(error.code)) throw error
       throw new NodekeepError('CONFLICT', `"${path}" changed while it was published. Publish it again.`, {
         cause: error,
       })
     }
+  }
+
+  async #put(cid: CID, bytes: Uint8Array): Promise<void> {
+    const { session, signal, onBlock } = this.#options
+    signal.throwIfAborted()
+    const { length } = bytes
+    await session.put(cid, bytes)
+    onBlock({ cid: cid.bytes, length })
   }
 
   async *#counted(content: AsyncIterable<Uint8Array>, failed?: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -30,7 +30,7 @@ const lookupsAtOnce = 16
 const mostAdding = 100
 
 /** The state of a publication, for its user. */
-export type PublicationState = 'adding' | 'published' | 'changed' | 'gone' | 'missing'
+type PublicationState = 'adding' | 'published' | 'changed' | 'gone' | 'missing'
 
 /** A publication that is being added. */
 interface Adding {

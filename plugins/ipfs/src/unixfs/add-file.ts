@@ -12,7 +12,12 @@ import type { StoreSession } from '../store/store.ts'
 export async function addFile(
   content: AsyncIterable<Uint8Array>,
   session: Pick<StoreSession, 'put'>,
-): Promise<{ readonly root: CID; readonly size: number }> {
+): Promise<{
+  readonly root: CID
+  readonly size: number
+  /** Bytes of all blocks, as links to the file name them. */
+  readonly blockBytes: bigint
+}> {
   let size = 0
   async function* counted() {
     for await (const chunk of content) {
@@ -27,6 +32,8 @@ export async function addFile(
       return cid
     },
   }
-  const { cid } = await importFile({ content: counted() }, blocks, { profile: 'unixfs-v1-2025' })
-  return { root: cid, size }
+  const { cid, size: blockBytes } = await importFile({ content: counted() }, blocks, {
+    profile: 'unixfs-v1-2025',
+  })
+  return { root: cid, size, blockBytes }
 }
