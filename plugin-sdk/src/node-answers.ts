@@ -349,6 +349,41 @@ export interface NodeAnswers {
      */
     maxFileSize: number
   }
+  'GET /api/ipfs/publications': {
+    /**
+     * Those that are being added, then the newest first.
+     */
+    publications: {
+      id: string
+      /**
+       * Absolute path, such as "/photos/cat.jpg".
+       */
+      path: string
+      /**
+       * Bytes of content.
+       */
+      size: number
+      /**
+       * Files in it.
+       */
+      files: number
+      cid: string | null
+      publishedAt: string | null
+      url: string | null
+      /**
+       * "changed": the path has other content now. "gone": the path has nothing now. What was published stays in both cases. "missing": the node does not have the content any more.
+       */
+      state: 'adding' | 'published' | 'changed' | 'gone' | 'missing'
+      /**
+       * Bytes that were added so far, with "adding".
+       */
+      addedBytes?: number
+    }[]
+    /**
+     * Bytes that they take. What several have in common counts once.
+     */
+    bytes: number
+  }
   'GET /api/overlay/status': {
     /**
      * Base58 of the node's Ed25519 public key.
@@ -1024,6 +1059,28 @@ export interface NodeAnswers {
      */
     path: string
   }
+  'POST /api/ipfs/publish': {
+    id: string
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+    /**
+     * Bytes of content.
+     */
+    size: number
+    /**
+     * Files in it.
+     */
+    files: number
+    /**
+     * The address of the content, which proves it.
+     */
+    cid: string
+    publishedAt: string
+    url: string | null
+  }
+  'POST /api/ipfs/withdraw': {}
   'POST /api/sync/hashes': {
     /**
      * The first files of the request, at least one. Ask again for the others.

@@ -5,6 +5,7 @@ import {
   Changes,
   definePlugin,
   FileChanged,
+  FileHeaders,
   Files,
   HealthChecks,
   isNodekeepError,
@@ -26,6 +27,7 @@ import { configuration } from './configuration.ts'
 import { ExternalScans } from './external/external-scans.ts'
 import { TreeIndex } from './external/tree-index.ts'
 import { createFilesService } from './files-service.ts'
+import { addedHeaders } from './http/added-headers.ts'
 import { ChangeFollowers } from './http/change-followers.ts'
 import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
@@ -41,12 +43,13 @@ export default definePlugin({
   id: 'files',
   description: "Stores each user's files on storage backends, with a journal of every change.",
   config: configuration,
-  requires: { backends: StorageBackends },
+  requires: { backends: StorageBackends, fileHeaders: FileHeaders },
   contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },
   provides: { files: Files, changes: Changes },
   async setup({
     config,
     backends,
+    fileHeaders,
     health,
     userData,
     participants,
@@ -146,7 +149,8 @@ export default definePlugin({
     events.on(FileChanged, ({ userUuid }) => followers.notice(userUuid))
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
     context.signal.addEventListener('abort', () => followers.close())
-    routes(fileRoutes({ files, spool, maxFileSize, changes, followers }))
+    const headersOf = addedHeaders(fileHeaders)
+    routes(fileRoutes({ files, spool, maxFileSize, changes, followers, headersOf }))
     return { files, changes }
   },
 })

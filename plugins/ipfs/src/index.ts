@@ -1,5 +1,21 @@
 import { join } from 'node:path'
-import { definePlugin, Files, StorageBackends, Type, UserDirectory } from '@nodekeep/plugin-sdk'
+import {
+  Changes,
+  definePlugin,
+  FileHeaders,
+  Files,
+  HealthChecks,
+  NodeAddress,
+  StorageBackends,
+  UserData,
+  UserDirectory,
+} from '@nodekeep/plugin-sdk'
+import { configuration } from './configuration.ts'
+import { ipfsHealth } from './health.ts'
+import { cidHeaders } from './publishing/cid-headers.ts'
+import { Publications } from './publishing/publications.ts'
+import { Publisher } from './publishing/publisher.ts'
+import { publishingRoutes } from './publishing/publishing-routes.ts'
 import { LazyStore } from './store/lazy-store.ts'
 import { createIpfsBackend } from './tree/ipfs-driver.ts'
 import { giveRecoveredFiles } from './tree/recovered-files.ts'
@@ -11,17 +27,35 @@ import { giveRecoveredFiles } from './tree/recovered-files.ts'
 export default definePlugin({
   id: 'ipfs',
   description: 'Publishes files under addresses that prove their content, and stores files as IPFS blocks.',
-  config: Type.Object({}),
-  requires: { users: UserDirectory },
-  optional: { files: Files },
-  contributes: { backends: StorageBackends },
-  setup({ id, dataDir, sqliteFile, users, files, backends, log, signal, onServing, onStop }) {
+  config: configuration,
+  requires: { address: NodeAddress, users: UserDirectory },
+  optional: { files: Files, changes: Changes },
+  contributes: {
+    backends: StorageBackends,
+    fileHeaders: FileHeaders,
+    health: HealthChecks,
+    userData: UserData,
+  },
+  setup({ id, config, address, users, files, changes, dataDir, sqliteFile, log, signal, ...context }) {
+    const { routes, backends, fileHeaders, health, userData, onServing, onStop } = context
     const packs = join(dataDir, 'not-in-backups', 'packs')
     const store = new LazyStore(packs, () => sqliteFile('index', { inBackups: false }), log)
     onStop(() => store.close())
     const backend = createIpfsBackend(store, packs)
-    onStop(() => backend.close())
     backends.add(id, backend)
+    onStop(() => backend.close())
+    health.add(id, ipfsHealth(store))
+
+    const publications = new Publications(dataDir, sqliteFile)
+    onStop(() => publications.close())
+    const limits = config.publishing
+    const publisher = new Publisher({ publications, store, files, changes, limits, log, signal })
+    onStop(() => publisher.close())
+    onServing(() => publisher.heal())
+    userData.add(id, { erase: (userUuid) => publisher.erase(userUuid) })
+    fileHeaders.add(id, cidHeaders(publications, store))
+    routes((app) => publishingRoutes(app, publisher, address), { prefix: '/api/ipfs' })
+
     let giving: Promise<void> | undefined
     onStop(() => giving)
     onServing(() => {

@@ -6,6 +6,7 @@ import {
   type Static,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AddedHeaders } from './added-headers.ts'
 import { refuseConditions, removeConditions, transferConditions } from './conditional-requests.ts'
 import { deviceOf, userFilesOf } from './request.ts'
 import {
@@ -27,7 +28,7 @@ const writing = { scope: 'files:write' }
 const writingLate = { ...writing, answersLate: true }
 
 /** Registers `GET /stat`, `POST /mkdir`, `POST /delete`, `POST /move` and `POST /api/files/copy`. */
-export function entryRoutes(app: RoutesApp, files: FilesService): void {
+export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: AddedHeaders): void {
   const stat = {
     operationId: 'getMetadata',
     summary: 'Get the metadata of a file or folder',
@@ -37,6 +38,8 @@ export function entryRoutes(app: RoutesApp, files: FilesService): void {
   app.get('/stat', { schema: stat, config: reading }, async (request, reply) => {
     const entry = await userFilesOf(files, request).stat(request.query.path)
     nameVersion(reply, entry)
+    const added = entry.type === 'file' ? headersOf(request, entry) : null
+    if (added !== null) reply.headers(await added)
     return metadataOf(entry)
   })
 

@@ -17,6 +17,7 @@ import {
 } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { versionError } from '../operations/path-errors.ts'
+import type { AddedHeaders } from './added-headers.ts'
 import { allowsRange, readConditions } from './conditional-requests.ts'
 import { userFilesOf } from './request.ts'
 import { fileBytes, pathQuery } from './schemas.ts'
@@ -28,10 +29,10 @@ type ReadRequest = FastifyRequest<{ Querystring: { path: string } }>
 const attempts = 5
 
 /** Registers `GET` and `HEAD /read`. */
-export function readRoutes(app: RoutesApp, files: FilesService): void {
+export function readRoutes(app: RoutesApp, files: FilesService, headersOf: AddedHeaders): void {
   const config = { scope: 'files:read' }
   app.head('/read', { config, schema: { querystring: pathQuery } }, (request, reply) =>
-    head(userFilesOf(files, request), request, reply),
+    head(userFilesOf(files, request), request, reply, headersOf),
   )
   const content = { '*/*': { schema: fileBytes } }
   const schema = {
@@ -51,32 +52,50 @@ export function readRoutes(app: RoutesApp, files: FilesService): void {
     },
   }
   app.get('/read', { config, schema, exposeHeadRoute: false }, (request, reply) =>
-    get(userFilesOf(files, request), request, reply),
+    get(userFilesOf(files, request), request, reply, headersOf),
   )
 }
 
 /** RFC 9110, section 14.2: ranges are for GET only. */
-async function head(files: UserFiles, request: ReadRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function head(
+  files: UserFiles,
+  request: ReadRequest,
+  reply: FastifyReply,
+  headersOf: AddedHeaders,
+): Promise<FastifyReply> {
   const file = await fileAt(files, request.query.path)
   if (isNotModified(request, file)) return notModified(reply, file)
+  const added = headersOf(request, file)
+  if (added !== null) reply.headers(await added)
   return reply.headers({ ...fileHeaders(file), 'content-length': file.size }).send()
 }
 
-async function get(files: UserFiles, request: ReadRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function get(
+  files: UserFiles,
+  request: ReadRequest,
+  reply: FastifyReply,
+  headersOf: AddedHeaders,
+): Promise<FastifyReply> {
   refuseAsCode(request)
   const { path } = request.query
-  if (!isConditional(request)) return send(reply, await files.read(path, { reuseBuffers: true }), null)
+  if (!isConditional(request)) return answer(await files.read(path, { reuseBuffers: true }), null)
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const file = await fileAt(files, path)
     if (isNotModified(request, file)) return notModified(reply, file)
     const range = rangeOf(request, file)
     const reading = await files.read(path, { reuseBuffers: true, ...range }).catch(nullIfShrunk)
-    if (reading?.entry.revision === file.revision) return send(reply, reading, range)
+    if (reading?.entry.revision === file.revision) return answer(reading, range)
     for await (const _chunk of reading?.content ?? []) break
   }
   throw new NodekeepError('SERVICE_UNAVAILABLE', 'The file keeps changing. Try again.', {
     headers: { 'retry-after': '1' },
   })
+
+  async function answer(reading: FileReading, range: ByteRange | null): Promise<FastifyReply> {
+    const added = headersOf(request, reading.entry)
+    if (added !== null) reply.headers(await added)
+    return send(reply, reading, range)
+  }
 }
 
 /** The range was within the file when it was made, so the file has another version now. */

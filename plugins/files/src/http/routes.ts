@@ -1,4 +1,5 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
+import type { AddedHeaders } from './added-headers.ts'
 import { archiveRoutes } from './archive-route.ts'
 import { type ChangesRouteServices, changesRoute } from './changes-route.ts'
 import { entryRoutes } from './entry-routes.ts'
@@ -10,15 +11,15 @@ import { type UploadRouteServices, uploadRoutes } from './upload-routes.ts'
 
 /** Registers the file endpoints (interface, "File endpoints"), `PUT /write`, and the routes below `/api/files`. */
 export function fileRoutes(
-  services: UploadRouteServices & ChangesRouteServices,
+  services: UploadRouteServices & ChangesRouteServices & { readonly headersOf: AddedHeaders },
 ): (app: RoutesApp) => Promise<void> {
   return async (app) => {
     requireUtf8(app)
-    readRoutes(app, services.files)
+    readRoutes(app, services.files, services.headersOf)
     readdirRoute(app, services.files)
     listRoute(app, services.files)
     archiveRoutes(app, services.files)
-    entryRoutes(app, services.files)
+    entryRoutes(app, services.files, services.headersOf)
     changesRoute(app, services)
     // Nested, so that only uploads get their bodies unparsed.
     await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, services))

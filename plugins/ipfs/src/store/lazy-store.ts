@@ -15,6 +15,7 @@ const recordEveryMs = 60 * 60 * 1000
 export class LazyStore {
   readonly #folder: string
   readonly #makeFile: () => string
+  readonly #existed: boolean
   readonly #log: Log
   #opening: Promise<Store> | null = null
   #store: Store | null = null
@@ -28,13 +29,14 @@ export class LazyStore {
    */
   constructor(folder: string, makeFile: () => string, log: Log) {
     this.#folder = folder
+    this.#existed = existsSync(folder)
     this.#makeFile = makeFile
     this.#log = log
   }
 
   /** Whether anything was ever stored. */
   get isUsed(): boolean {
-    return this.#opening !== null || existsSync(this.#folder)
+    return this.#existed || this.#opening !== null || this.#store !== null
   }
 
   /**

@@ -11,7 +11,12 @@ import type { CID } from 'multiformats/cid'
 export async function addFile(
   content: AsyncIterable<Uint8Array>,
   put: (cid: CID, bytes: Uint8Array) => Promise<void>,
-): Promise<{ readonly root: CID; readonly size: number }> {
+): Promise<{
+  readonly root: CID
+  readonly size: number
+  /** Bytes of all blocks, as links to the file name them. */
+  readonly blockBytes: bigint
+}> {
   let size = 0
   async function* counted() {
     for await (const chunk of content) {
@@ -26,6 +31,8 @@ export async function addFile(
       return cid
     },
   }
-  const { cid } = await importFile({ content: counted() }, blocks, { profile: 'unixfs-v1-2025' })
-  return { root: cid, size }
+  const { cid, size: blockBytes } = await importFile({ content: counted() }, blocks, {
+    profile: 'unixfs-v1-2025',
+  })
+  return { root: cid, size, blockBytes }
 }

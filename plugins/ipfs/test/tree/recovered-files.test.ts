@@ -4,7 +4,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { LazyStore } from '../../src/store/lazy-store.ts'
 import { createIpfsBackend } from '../../src/tree/ipfs-driver.ts'
-import { newFolder, removeFolder } from '../fixtures/ipfs-folder.ts'
+import { newFolder, removeFolder, silent } from '../fixtures/ipfs-folder.ts'
 
 async function* stream(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)
@@ -37,7 +37,7 @@ t.test('what an index lost comes to the owner as /recovered, and devices are tol
   const own = join(dataFolder, 'plugins', 'ipfs', 'not-in-backups')
   mkdirSync(own, { recursive: true })
   const packs = join(own, 'packs')
-  const store = new LazyStore(packs, () => join(own, 'index.sqlite'))
+  const store = new LazyStore(packs, () => join(own, 'index.sqlite'), silent)
   const backend = createIpfsBackend(store, packs)
   await backend.write('/recovered/bafy-file', stream('a file'))
   await backend.write('/recovered/bafy-folder/inner/a', stream('in a folder'))

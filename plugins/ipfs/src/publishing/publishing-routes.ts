@@ -1,0 +1,161 @@
+import { clientSignal, type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import type { Publication } from './publications.ts'
+import type { ListedPublication, Publisher } from './publisher.ts'
+
+const time = Type.String({ format: 'date-time' })
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
+  Type.Union([type, Type.Null()])
+
+const content = {
+  id: Type.String(),
+  path: Type.String({ description: 'Absolute path, such as "/photos/cat.jpg".' }),
+  size: Type.Integer({ description: 'Bytes of content.' }),
+  files: Type.Integer({ description: 'Files in it.' }),
+}
+const cid = Type.String({ description: 'The address of the content, which proves it.' })
+const url = orNull(
+  Type.String({ description: 'Where everybody can read it. Null if the node has no public address.' }),
+)
+
+const published = Type.Object({ ...content, cid, publishedAt: time, url })
+
+const list = Type.Object({
+  publications: Type.Array(
+    Type.Object({
+      ...content,
+      cid: orNull(cid),
+      publishedAt: orNull(time),
+      url,
+      state: Type.Union(
+        [
+          Type.Literal('adding'),
+          Type.Literal('published'),
+          Type.Literal('changed'),
+          Type.Literal('gone'),
+          Type.Literal('missing'),
+        ],
+        {
+          description:
+            '"changed": the path has other content now. "gone": the path has nothing now. What was published stays in both cases. "missing": the node does not have the content any more.',
+        },
+      ),
+      addedBytes: Type.Optional(
+        Type.Integer({ description: 'Bytes that were added so far, with "adding".' }),
+      ),
+    }),
+    { description: 'Those that are being added, then the newest first.' },
+  ),
+  bytes: Type.Integer({ description: 'Bytes that they take. What several have in common counts once.' }),
+})
+
+/** Registers `POST /publish`, `GET /publications` and `POST /withdraw` below the prefix. */
+export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: NodeAddress): void {
+  const config = { scope: 'ipfs' }
+  const urlOf = (cid: string): string | null => {
+    const origin = address.publicOrigins()[0]
+    return origin === undefined ? null : String(new URL(`/ipfs/${cid}`, origin))
+  }
+
+  app.post(
+    '/publish',
+    {
+      config: { ...config, answersLate: true },
+      schema: {
+        operationId: 'publishEntry',
+        summary: 'Publish a file or folder',
+        description:
+          'Everybody can read it below the address in the answer until it is withdrawn. Later changes of the path do not change what is published. The answer comes when all of it is added. The work ends when the client leaves.',
+        body: Type.Object({ path: content.path }, { additionalProperties: false }),
+        response: { 200: published },
+      },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      const publication = await publisher.publish(user.uuid, request.body.path, clientSignal(reply))
+      const { id, path, cid } = publication
+      request.log.info(
+        {
+          event: 'published',
+          ip: request.ip,
+          user: user.username,
+          userUuid: user.uuid,
+          publication: id,
+          path,
+          cid,
+        },
+        'A file or folder was published.',
+      )
+      return {
+        ...bodyOf(publication),
+        cid,
+        publishedAt: publication.publishedAt.toISOString(),
+        url: urlOf(cid),
+      }
+    },
+  )
+
+  app.get(
+    '/publications',
+    {
+      config,
+      schema: {
+        operationId: 'listPublications',
+        summary: 'List what you have published',
+        response: { 200: list },
+      },
+    },
+    async (request) => {
+      const { publications, bytes } = await publisher.list(userOf(request).uuid)
+      return { publications: publications.map(listed), bytes }
+    },
+  )
+
+  app.post(
+    '/withdraw',
+    {
+      config,
+      schema: {
+        operationId: 'withdrawPublication',
+        summary: 'Withdraw what you have published',
+        description:
+          'Nobody can read it at its address any more. Copies that others have made stay with them.',
+        body: Type.Object({ id: Type.String({ maxLength: 100 }) }, { additionalProperties: false }),
+        response: { 200: Type.Object({}) },
+      },
+    },
+    async (request) => {
+      const user = userOf(request)
+      const { id } = request.body
+      const { path, cid } = await publisher.withdraw(user.uuid, id)
+      request.log.info(
+        {
+          event: 'withdrawn',
+          ip: request.ip,
+          user: user.username,
+          userUuid: user.uuid,
+          publication: id,
+          path,
+          cid,
+        },
+        'A publication was withdrawn.',
+      )
+      return {}
+    },
+  )
+
+  function listed(publication: ListedPublication) {
+    const { cid, publishedAt, state, addedBytes } = publication
+    return {
+      ...bodyOf(publication),
+      cid,
+      publishedAt: publishedAt?.toISOString() ?? null,
+      url: cid && urlOf(cid),
+      state,
+      ...(addedBytes !== undefined && { addedBytes }),
+    }
+  }
+}
+
+function bodyOf({ id, path, size, files }: Pick<Publication, 'id' | 'path' | 'size' | 'files'>) {
+  return { id, path, size, files }
+}
