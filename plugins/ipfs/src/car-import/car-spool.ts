@@ -15,7 +15,7 @@ import { isBlockOf } from '../store/store-view.ts'
 import { tooManyBytes } from './too-many-bytes.ts'
 
 /** Blocks of a CAR, also those that come more than once. */
-export const mostBlocks = 250_000
+const mostBlocks = 250_000
 
 /** Blocks that are verified before others get their turn. */
 const blocksInARow = 128
@@ -32,17 +32,25 @@ export interface CarSpoolOptions {
 export class CarSpool {
   /** The block from which the others are reached. */
   readonly root: CID
+  /** The number of blocks. */
+  readonly blocks: number
   /** The index. It has room for what an import notes. */
   readonly index: DatabaseSync
   readonly #folder: string
   readonly #file: FileHandle
   readonly #find
 
-  private constructor(folder: string, file: FileHandle, index: DatabaseSync, root: CID) {
+  private constructor(
+    folder: string,
+    file: FileHandle,
+    index: DatabaseSync,
+    { root, blocks }: Pick<CarSpool, 'root' | 'blocks'>,
+  ) {
     this.#folder = folder
     this.#file = file
     this.index = index
     this.root = root
+    this.blocks = blocks
     this.#find = index.prepare('SELECT position, length FROM block WHERE cid = ?')
   }
 
@@ -60,8 +68,8 @@ export class CarSpool {
     try {
       file = await open(join(folder, 'blocks.car'), 'wx+', 0o600)
       index = openIndex(join(folder, 'index.sqlite'))
-      const root = await readCar(spooled(content, file, options.maxBytes), index)
-      return new CarSpool(folder, file, index, root)
+      const car = await readCar(spooled(content, file, options.maxBytes), index)
+      return new CarSpool(folder, file, index, car)
     } catch (error) {
       await remove(folder, file, index)
       throw isDiskFull(error) ? noRoom(error) : error
@@ -127,8 +135,11 @@ async function* spooled(
   }
 }
 
-/** Verifies the blocks of a CAR and notes their places. Returns its root. */
-async function readCar(content: AsyncIterable<Uint8Array>, index: DatabaseSync): Promise<CID> {
+/** Verifies the blocks of a CAR and notes their places. */
+async function readCar(
+  content: AsyncIterable<Uint8Array>,
+  index: DatabaseSync,
+): Promise<Pick<CarSpool, 'root' | 'blocks'>> {
   try {
     const reader = bounded(asyncIterableReader(content))
     const decoder = createDecoder(reader)
@@ -150,7 +161,7 @@ async function readCar(content: AsyncIterable<Uint8Array>, index: DatabaseSync):
     index.exec('COMMIT')
     // Behind the blocks, version 2 has an index, which nobody needs. The client waits until it is read.
     for await (const _rest of content);
-    return root
+    return { root, blocks }
   } catch (error) {
     if (error instanceof ContentError) throw error.cause
     if (isNodekeepError(error) || isDiskFull(error)) throw error

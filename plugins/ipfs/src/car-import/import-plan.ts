@@ -6,10 +6,10 @@ import { unixFsNode } from '../unixfs/unixfs-node.ts'
 import type { CarSpool } from './car-spool.ts'
 
 /** Files and folders of an import. */
-export const mostEntries = 100_000
+const mostEntries = 100_000
 
-/** Blocks that an import reads, each as often as something links to it. */
-export const mostReads = 500_000
+/** Links to blocks that the import has followed before: a few blocks that link to each other can be a tree of any size. */
+const mostRepeats = 100_000
 
 /** Bytes of UTF-8 in a name, and in a path. */
 const longestName = 255
@@ -61,7 +61,7 @@ export async function planImport(
 }
 
 class ImportPlan {
-  readonly #root: CID
+  readonly #spool: CarSpool
   readonly #get: GetBlock
   readonly #limits: ImportLimits
   readonly #add
@@ -72,25 +72,25 @@ class ImportPlan {
   #symlinks = 0
 
   constructor(spool: CarSpool, limits: ImportLimits, signal: AbortSignal) {
-    this.#root = spool.root
+    this.#spool = spool
     this.#limits = limits
     this.#add = spool.index.prepare('INSERT OR IGNORE INTO entry (path, kind, cid, size) VALUES (?, ?, ?, ?)')
     this.#get = async (cid) => {
       signal.throwIfAborted()
       this.#reads += 1
-      if (this.#reads > mostReads)
-        throw tooLarge(`The CAR links to blocks more than the ${mostReads} times that are allowed.`)
+      if (this.#reads > spool.blocks + mostRepeats)
+        throw tooLarge(`The CAR repeats more than the ${mostRepeats} links to blocks that are allowed.`)
       return spool.get(cid)
     }
   }
 
   async run(top: string): Promise<ImportCounts> {
-    const waiting = [{ cid: this.#root, path: top, level: 1 }]
+    const waiting = [{ cid: this.#spool.root, path: top, level: 1 }]
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const { cid, path, level } = next
       if (level > mostLevels)
         throw invalid(`The CAR has more than the ${mostLevels} levels of folders that are allowed.`)
-      const node = unixFsNode(cid, await this.#get(cid))
+      const node = unixFsNode(cid, await this.#spool.get(cid))
       if (node.kind === 'symlink') {
         if (path === top) throw invalid('The root of the CAR is a symbolic link.')
         this.#symlinks += 1
