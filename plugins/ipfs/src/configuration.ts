@@ -23,4 +23,8 @@ export const configuration = Type.Object({
     },
     { default: {} },
   ),
+  maxImportBytes: ByteSize({
+    default: 1024 ** 3,
+    description: 'The most bytes of a CAR that is imported, and of the files in it.',
+  }),
 })

@@ -10,7 +10,9 @@ import {
   UserData,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
+import { importRoute, removeOldSpools } from './car-import/import-route.ts'
 import { configuration } from './configuration.ts'
+import { gatewayRoutes } from './gateway/gateway-routes.ts'
 import { ipfsHealth } from './health.ts'
 import { cidHeaders } from './publishing/cid-headers.ts'
 import { Publications } from './publishing/publications.ts'
@@ -37,7 +39,7 @@ export default definePlugin({
     userData: UserData,
   },
   setup({ id, config, address, users, files, changes, dataDir, sqliteFile, log, signal, ...context }) {
-    const { routes, backends, fileHeaders, health, userData, onServing, onStop } = context
+    const { routes, backends, fileHeaders, health, userData, onStart, onServing, onStop } = context
     const packs = join(dataDir, 'not-in-backups', 'packs')
     const store = new LazyStore(packs, () => sqliteFile('index', { inBackups: false }), log)
     onStop(() => store.close())
@@ -55,6 +57,13 @@ export default definePlugin({
     userData.add(id, { erase: (userUuid) => publisher.erase(userUuid) })
     fileHeaders.add(id, cidHeaders(publications, store))
     routes((app) => publishingRoutes(app, publisher, address), { prefix: '/api/ipfs' })
+    routes((app) => gatewayRoutes(app, store, publications))
+
+    const spoolFolder = join(dataDir, 'not-in-backups', 'imports')
+    onStart(() => removeOldSpools(spoolFolder))
+    const maxBytes = config.maxImportBytes
+    if (files !== undefined)
+      routes((app) => importRoute(app, { files, spoolFolder, maxBytes, log }), { prefix: '/api/ipfs' })
 
     let giving: Promise<void> | undefined
     onStop(() => giving)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as dagCbor from '@ipld/dag-cbor'
-import { isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { addressGroup, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { byteRange, contentHeaders, namesTag, sendContent } from '@nodekeep/plugin-sdk/stored-content'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts'
 import { fileBlocks, type GetBlock } from '../unixfs/file-blocks.ts'
 import { folderBlocks } from '../unixfs/folder-blocks.ts'
 import { type FolderEntry, NotUnixFs, unixFsNode } from '../unixfs/unixfs-node.ts'
-import { AnswersAtOnce } from './answers-at-once.ts'
+import { WorkAtOnce } from '../work-at-once.ts'
 import { type CarBlock, carBlocks } from './car-blocks.ts'
 import { type ContentPath, contentPath, sameBlock } from './content-path.ts'
 import { folderPage, folderPageSecurity, mostShown } from './folder-page.ts'
@@ -23,6 +23,12 @@ import { type ResolvedPath, resolvePath } from './resolve-path.ts'
 
 /** What a CID names never changes. Half a minute less than a year, as all gateways have it. */
 const forever = 'public, max-age=29030400, immutable'
+
+/** Answers at a time, each with up to three blocks of at most 2 MiB in memory. */
+const mostAnswers = 64
+
+/** Answers at a time to one address. A browser opens six connections. */
+const mostPerAddress = 16
 
 /** A request for published content. */
 interface ContentRequest {
@@ -44,7 +50,11 @@ interface Content {
 export class Gateway {
   readonly #openStore: () => Promise<Store>
   readonly #published: Published
-  readonly #answers = new AnswersAtOnce()
+  readonly #answers = new WorkAtOnce({
+    most: mostAnswers,
+    mostPerKey: mostPerAddress,
+    tooMuch: `The node gives at most ${mostPerAddress} answers at a time to your address. Try again when one has ended.`,
+  })
   readonly #remembered = new RememberedBlocks()
 
   constructor(openStore: () => Promise<Store>, published: Published) {
@@ -59,7 +69,7 @@ export class Gateway {
     const root = path && sameBlock(path.cid).find(({ bytes }) => this.#published.isPublished(bytes))
     if (!path || !root) throw nothingThere()
     const query = new URLSearchParams(search)
-    return this.#answers.run(request.ip, async () => {
+    return this.#answers.run(addressGroup(request.ip), async () => {
       const store = await this.#openStore()
       // If it is withdrawn meanwhile, this reading goes on.
       const reading = store.session()

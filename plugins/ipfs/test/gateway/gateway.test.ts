@@ -1,0 +1,314 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { importBytes, importer } from 'ipfs-unixfs-importer'
+import { base36 } from 'multiformats/bases/base36'
+import { base58btc } from 'multiformats/bases/base58'
+import { CID } from 'multiformats/cid'
+import t, { type Test } from 'tap'
+import { type Block, carBlocks, fixture, type PublishedNode, publishedNode } from './published-node.ts'
+
+t.jobs = 3
+
+async function startedNode(t: Test): Promise<PublishedNode> {
+  const node = await publishedNode()
+  t.teardown(() => node.stop())
+  return node
+}
+
+/** Publishes a CAR that Kubo made. */
+async function publishFixture(node: PublishedNode, name: string): Promise<{ root: CID; blocks: Block[] }> {
+  const car = await carBlocks(fixture(name))
+  await node.add(car.blocks, car.root)
+  await node.publish(car.root)
+  return car
+}
+
+/** Publishes a file of random bytes. */
+async function publishFile(node: PublishedNode, size: number): Promise<{ root: CID; content: Buffer }> {
+  const content = randomBytes(size)
+  const blocks: Block[] = []
+  const put = async (cid: CID, bytes: Uint8Array) => {
+    blocks.push({ cid, bytes })
+    return cid
+  }
+  const { cid } = await importBytes(content, { put } as never, { profile: 'unixfs-v1-2025' })
+  await node.add(blocks, cid)
+  await node.publish(cid)
+  return { root: cid, content }
+}
+
+/** Publishes a folder of files that contain their names: a large folder if there are many. */
+async function publishFolder(node: PublishedNode, names: readonly string[]): Promise<CID> {
+  const blocks: Block[] = []
+  const put = async (cid: CID, bytes: Uint8Array) => {
+    blocks.push({ cid, bytes })
+    return cid
+  }
+  const files = names.map((path) => ({ path: `top/${path}`, content: Buffer.from(path) }))
+  const shardSplitThresholdBytes = names.length > 100 ? 1 : 1024 * 1024
+  for await (const { cid, path } of importer(files, { put } as never, {
+    profile: 'unixfs-v1-2025',
+    shardSplitThresholdBytes,
+  })) {
+    if (path !== 'top') continue
+    await node.add(blocks, cid)
+    await node.publish(cid)
+    return cid
+  }
+  throw new Error('The importer made no folder.')
+}
+
+const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer())
+
+t.test('files and folders are read by their path, as other gateways read them', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFixture(node, 'dir-listing.car')
+  const file = await node.fetch(`/ipfs/${root}/ą/ę/file-źł.txt`)
+  t.equal(file.status, 200)
+  const target = 'bafkreialihlqnf5uwo4byh4n3cmwlntwqzxxs2fg5vanqdi3d7tb2l5xkm'
+  const content = await bytesOf(file)
+  t.equal(
+    createHash('sha256').update(content).digest('hex'),
+    Buffer.from(CID.parse(target).multihash.digest).toString('hex'),
+  )
+  t.equal(file.headers.get('etag'), `"${target}"`)
+  t.equal(file.headers.get('content-type'), 'text/plain; charset=utf-8')
+  t.equal(file.headers.get('cache-control'), 'public, max-age=29030400, immutable')
+  t.equal(
+    file.headers.get('x-ipfs-path'),
+    `/ipfs/${root}/${['ą', 'ę', 'file-źł.txt'].map(encodeURIComponent).join('/')}`,
+  )
+  t.equal(
+    file.headers.get('x-ipfs-roots'),
+    [
+      root,
+      'bafybeidx5mxi45eqpzxsxdbz4v7gnza6f6arwhnrj5aqak2yqxhlspphta',
+      'bafybeih24awytf2cmnuycs4nslllfrdzhd6yliyzgd7mxwuxcgv2gm5mda',
+      target,
+    ].join(),
+  )
+  t.match(file.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
+  t.equal(file.headers.get('x-content-type-options'), 'nosniff')
+  t.equal(file.headers.get('set-cookie'), null)
+
+  const percent = await publishFixture(node, 'dir-with-percent-encoded-filename.car')
+  const name = encodeURIComponent('Portugal%2C+España=Peninsula Ibérica.txt')
+  t.equal(
+    await (await node.fetch(`/ipfs/${percent.root}/${name}`)).text(),
+    'hello from a percent encoded filename\n',
+  )
+})
+
+t.test('a file in a large folder is found by the hash of its name', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFixture(node, 'single-layer-hamt-with-multi-block-files.car')
+  for (const name of ['1.txt', '470.txt', '685.txt', '1000.txt']) {
+    const answer = await node.fetch(`/ipfs/${root}/${name}`)
+    t.equal(answer.status, 200, name)
+    t.equal((await bytesOf(answer)).length, 1026, name)
+  }
+  t.equal((await node.fetch(`/ipfs/${root}/0.txt`)).status, 404)
+  t.equal((await node.fetch(`/ipfs/${root}/470.txt/x`)).status, 404, 'nothing is in a file')
+
+  // Two levels, and names that look like places in a node.
+  const names = [...Array.from({ length: 400 }, (_, index) => `file ${index}`), '00', 'FF', '0F', 'é']
+  const deep = await publishFolder(node, names)
+  for (const name of [...names.slice(0, 30), ...names.slice(-4)]) {
+    const answer = await node.fetch(`/ipfs/${deep}/${encodeURIComponent(name)}`)
+    t.equal(answer.status, 200, name)
+    t.equal(await answer.text(), name)
+  }
+  const list = await (await node.fetch(`/ipfs/${deep}`)).text()
+  for (const name of names.slice(-4)) t.match(list, `/${encodeURIComponent(name)}">`)
+  t.equal(list.split('<tr>').length - 1, names.length)
+})
+
+t.test('a CID has version 0 or 1, in base32, base36 or base58', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFixture(node, 'gateway-raw-block.car')
+  const ascii = 'hello application/vnd.ipld.raw\n'
+  for (const text of [
+    root.toString(),
+    root.toString(base36),
+    root.toString(base58btc),
+    root.toV0().toString(),
+  ]) {
+    const answer = await node.fetch(`/ipfs/${text}/dir/ascii.txt`)
+    t.equal(answer.headers.get('x-ipfs-path'), `/ipfs/${text}/dir/ascii.txt`)
+    t.equal(await answer.text(), ascii, text)
+  }
+  const zero = await publishFixture(node, 'symlink.car')
+  t.equal(zero.root.version, 0)
+  for (const text of [zero.root.toString(), zero.root.toV1().toString(), zero.root.toV1().toString(base36)])
+    t.equal(await (await node.fetch(`/ipfs/${text}/foo`)).text(), 'content\n', text)
+  const link = await node.fetch(`/ipfs/${zero.root}/bar`)
+  t.equal(link.status, 422, 'a symbolic link is not followed')
+  t.match(await link.json(), { code: 'UNPROCESSABLE', message: /symbolic link/ })
+})
+
+t.test('everything that is not published has the same answer', async (t) => {
+  const node = await startedNode(t)
+  const answers: string[] = []
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const answer = await node.fetch(path, { headers })
+    const { 'x-request-id': _id, date: _date, ...rest } = Object.fromEntries(answer.headers)
+    answers.push(JSON.stringify([answer.status, rest, await answer.text()]))
+    return answer.status
+  }
+  const stranger = CID.parse('bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4')
+  t.equal(await ask(`/ipfs/${stranger}`), 404, 'before anything was stored')
+  t.equal(await ask('/ipfs/nonsense'), 404)
+
+  const { root, blocks } = await carBlocks(fixture('dir-with-files.car'))
+  await node.add(blocks, root)
+  t.equal(await ask(`/ipfs/${stranger}`), 404, 'stored, and not published')
+  t.equal(await ask(`/ipfs/${root}`), 404)
+  t.equal(await ask(`/ipfs/${root}/hello.txt?format=car`), 404)
+  const other = (await publishFile(node, 10)).root
+  t.equal(await ask(`/ipfs/${stranger}`), 404)
+  t.equal(await ask(`/ipfs/${root.toV0()}`, { accept: 'application/vnd.ipld.raw' }), 404)
+  const hash = createHash('sha256').update('x').digest()
+  t.equal(
+    await ask(
+      `/ipfs/${CID.createV1(0x71, { code: 0x12, digest: hash, size: 32, bytes: Buffer.concat([Buffer.from([0x12, 0x20]), hash]) })}`,
+    ),
+    404,
+    'another codec',
+  )
+  t.equal(await ask('/ipfs/bafkqaf3imvwgy3zaneqgc3janfxgy2lomvscay3jmqfa'), 404, 'an identity CID')
+  t.equal(await ask(`/ipfs/${'z'.repeat(5000)}`), 404)
+  t.equal(await ask(`/ipfs/${other}x`), 404)
+  t.equal(await ask(`/ipfs/${other}/x`), 404, 'nothing is in a file')
+  t.equal(new Set(answers).size, 1, answers.join('\n'))
+
+  await node.publish(root)
+  t.equal((await node.fetch(`/ipfs/${root}/hello.txt`)).status, 200)
+  t.equal((await node.fetch(`/ipfs/${stranger}`)).status, 200, 'a file below a published folder')
+  await node.withdraw(root)
+  t.equal(await ask(`/ipfs/${root}/hello.txt`), 404)
+  t.equal(new Set(answers).size, 1)
+})
+
+t.test('ranges, HEAD and conditions are answered as RFC 9110 says', async (t) => {
+  const node = await startedNode(t)
+  const { root, content } = await publishFile(node, 3 * 1024 * 1024 + 5)
+  const url = `/ipfs/${root}`
+  const whole = await node.fetch(url)
+  t.equal(whole.headers.get('content-length'), String(content.length))
+  t.ok((await bytesOf(whole)).equals(content))
+  const mebi = 1024 * 1024
+  const ranges: [string, number, number][] = [
+    ['bytes=0-0', 0, 0],
+    [`bytes=${mebi - 1}-${mebi}`, mebi - 1, mebi],
+    [`bytes=${mebi}-${2 * mebi - 1}`, mebi, 2 * mebi - 1],
+    ['bytes=-7', content.length - 7, content.length - 1],
+    [`bytes=${3 * mebi}-`, 3 * mebi, content.length - 1],
+    ['bytes=5-99999999999', 5, content.length - 1],
+  ]
+  for (const [range, start, end] of ranges) {
+    const part = await node.fetch(url, { headers: { range } })
+    t.equal(part.status, 206, range)
+    t.equal(part.headers.get('content-range'), `bytes ${start}-${end}/${content.length}`)
+    t.ok((await bytesOf(part)).equals(content.subarray(start, end + 1)), range)
+  }
+  const beyond = await node.fetch(url, { headers: { range: `bytes=${content.length}-` } })
+  t.equal(beyond.status, 416)
+  t.equal(beyond.headers.get('content-range'), `bytes */${content.length}`)
+  for (const headers of [{ range: 'bytes=0-1,5-6' }, { range: 'bytes=0-1', 'if-range': '"other"' }]) {
+    const answer = await node.fetch(url, { headers })
+    t.equal(answer.status, 200)
+    await answer.body?.cancel()
+  }
+  const same = await node.fetch(url, { headers: { range: 'bytes=0-1', 'if-range': `"${root}"` } })
+  t.equal(same.status, 206)
+
+  const head = await node.fetch(url, { method: 'HEAD', headers: { range: 'bytes=0-1' } })
+  t.equal(head.status, 200)
+  t.equal(head.headers.get('content-length'), String(content.length))
+  for (const tag of [`"${root}"`, `W/"${root}"`, `"a", "${root}"`, '*']) {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await node.fetch(url, { method, headers: { 'if-none-match': tag } })
+      t.equal(answer.status, 304, `${method} ${tag}`)
+      t.equal(answer.headers.get('etag'), `"${root}"`)
+    }
+  }
+  t.equal((await node.fetch(url, { method: 'HEAD', headers: { 'if-none-match': '"x"' } })).status, 200)
+  for (const method of ['POST', 'DELETE', 'PUT']) t.equal((await node.fetch(url, { method })).status, 405)
+
+  const empty = await publishFile(node, 0)
+  const nothing = await node.fetch(`/ipfs/${empty.root}`)
+  t.equal(nothing.status, 200)
+  t.equal((await bytesOf(nothing)).length, 0)
+})
+
+t.test('a folder is a list without scripts, and no page of its own', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFixture(node, 'gateway-cache.car')
+  const list = await node.fetch(`/ipfs/${root}/root2/root3/root4/`)
+  t.equal(list.status, 200)
+  const text = await list.text()
+  t.match(text, `href="/ipfs/${root}/root2/root3/root4/index.html"`)
+  t.match(text, `href="/ipfs/${root}/root2/root3"`)
+  t.match(list.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
+  const tag = list.headers.get('etag') ?? ''
+  t.match(tag, /^"DirIndex-.*_CID-bafybeifq2rzpqnqrsdupncmkmhs3ckxxjhuvdcbvydkgvch3ms24k5lo7q"$/)
+  const again = await node.fetch(`/ipfs/${root}/root2/root3/root4/`, { headers: { 'if-none-match': tag } })
+  t.equal(again.status, 304)
+  const page = await node.fetch(`/ipfs/${root}/root2/root3/root4/index.html`)
+  t.match(page.headers.get('content-disposition'), /^attachment/)
+  for (const destination of ['script', 'style', 'worker', 'serviceworker']) {
+    const headers = { 'sec-fetch-dest': destination }
+    const refused = await node.fetch(`/ipfs/${root}/root2/root3/root4/index.html`, { headers })
+    t.equal(refused.status, 403, destination)
+  }
+
+  const hostile = [
+    '<script>alert(1)<script>',
+    '"><img src=x onerror=alert(1)>',
+    'javascript:alert(1)',
+    '\u202etxt.exe',
+    `a'b&c`,
+  ]
+  const top = await publishFolder(node, hostile)
+  const shown = await (await node.fetch(`/ipfs/${top}`)).text()
+  t.notMatch(shown, /<script|<img|href="javascript/)
+  for (const [, link = ''] of shown.matchAll(/<a href="([^"]*)"/g)) {
+    const answer = await node.fetch(link.replaceAll('&amp;', '&').replaceAll('&#39;', "'"))
+    t.equal(answer.status, 200, link)
+    await answer.body?.cancel()
+  }
+})
+
+t.test('a block is sent as it is', async (t) => {
+  const node = await startedNode(t)
+  const { root, blocks } = await publishFixture(node, 'gateway-raw-block.car')
+  const paths = ['', '/dir', '/dir/ascii.txt']
+  for (const [index, { cid, bytes }] of blocks.entries()) {
+    for (const [query, headers] of [
+      ['?format=raw', {}],
+      ['', { accept: 'application/vnd.ipld.raw' }],
+      ['?format=raw', { accept: 'application/vnd.ipld.car' }],
+    ] as const) {
+      for (const path of [`/ipfs/${root}${paths[index]}`, `/ipfs/${cid}`]) {
+        const answer = await node.fetch(`${path}${query}`, { headers })
+        t.ok((await bytesOf(answer)).equals(bytes), path)
+        t.equal(answer.headers.get('content-type'), 'application/vnd.ipld.raw')
+        t.equal(answer.headers.get('content-length'), String(bytes.length))
+        t.match(answer.headers.get('content-disposition'), /^attachment; filename=/)
+        t.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+        t.equal(answer.headers.get('etag'), `"${cid}.raw"`)
+        t.match(answer.headers.get('vary'), /accept/i)
+        t.equal(answer.headers.get('access-control-allow-origin'), '*')
+      }
+    }
+  }
+  const part = await node.fetch(`/ipfs/${root}?format=raw`, { headers: { range: 'bytes=2-4' } })
+  t.equal(part.status, 206)
+  t.ok((await bytesOf(part)).equals(Buffer.from(blocks[0]?.bytes ?? []).subarray(2, 5)))
+  const named = await node.fetch(`/ipfs/${root}?format=raw&filename=foo%22bar.bin`)
+  t.equal(named.headers.get('content-disposition'), 'attachment; filename="foo\\"bar.bin"')
+  t.equal(
+    (await node.fetch(`/ipfs/${root}?format=raw`, { method: 'HEAD' })).headers.get('content-length'),
+    '51',
+  )
+  t.equal((await node.fetch(`/ipfs/${root}?format=tar`)).status, 400)
+})
