@@ -10,8 +10,8 @@ import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import type { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { identity } from 'multiformats/hashes/identity'
+import { isBlockOf } from '../store/block-hash.ts'
 import { mostBlockBytes } from '../store/pack-format.ts'
-import { isBlockOf } from '../store/store-view.ts'
 import { tooManyBytes } from './too-many-bytes.ts'
 
 /** Blocks of a CAR, also those that come more than once. */
@@ -185,7 +185,7 @@ async function isVerified(cid: CID, bytes: Uint8Array): Promise<boolean> {
     throw invalid(
       `The block ${cid} has the codec 0x${cid.code.toString(16)}. Files and folders have the codecs raw and dag-pb.`,
     )
-  if (!(await isBlockOf(cid, bytes))) throw notThat(cid)
+  if (!isBlockOf(cid.bytes, bytes)) throw notThat(cid)
   return true
 }
 
