@@ -18,7 +18,7 @@ import {
 import * as fc from 'fast-check'
 import { type Test, test } from 'tap'
 import { runSuite } from '../conformance/fixtures/suite-run.ts'
-import { FlatServer } from './fixtures/flat-server.ts'
+import { FlatServer, pageEntries } from './fixtures/flat-server.ts'
 import { httpStore, objectOf, queryOf } from './fixtures/http-store.ts'
 import { chunks } from './fixtures/paper-driver.ts'
 
@@ -60,7 +60,7 @@ for (const [what, conditionalWrites, listsMetadata] of [
 ] as const) {
   const register: ConformanceTest = (name, run) => {
     // Much work that is the same for both.
-    const isLong = /more than a thousand|large file|whatever characters/.test(name)
+    const isLong = /more entries than a page|large file|whatever characters/.test(name)
     if (conditionalWrites || !isLong) void test(`of a store ${what}: ${name}`, run)
   }
   storageConformance(register, {
@@ -69,6 +69,7 @@ for (const [what, conditionalWrites, listsMetadata] of [
     createSmall: async () => open(await new FlatServer({ maxBytes: mebibyte }).listen(), conditionalWrites),
     reopen: async (closed) => open(serverOf(closed), conditionalWrites),
     bytesInMemory: (backend) => serverOf(backend).bytesInMemory,
+    pageEntries,
     destroy: (closed) => serverOf(closed).stop(),
   })
 }
