@@ -7,7 +7,6 @@ import {
   FileChanged,
   Files,
   HealthChecks,
-  isNodekeepError,
   restoredEntriesFile,
   SessionsEnded,
   StorageBackends,
@@ -33,6 +32,7 @@ import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { CrossMountMoves } from './operations/cross-mount-moves.ts'
+import { ignoreMissing } from './operations/path-errors.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
 
@@ -132,9 +132,7 @@ export default definePlugin({
       for (const point of mounts.points) {
         signal.throwIfAborted()
         const { backend, backendPath } = mounts.locate(userUuid, point)
-        await backend.remove(backendPath).catch((error) => {
-          if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
-        })
+        await backend.remove(backendPath).catch(ignoreMissing)
       }
       await external.erase(userUuid)
       await journal.erase(userUuid)
