@@ -11,10 +11,10 @@ export async function callInDatabaseThread<Name extends keyof ThreadFunctions>(
   name: Name,
   args: Parameters<ThreadFunctions[Name]>,
   signal?: AbortSignal,
-): Promise<ReturnType<ThreadFunctions[Name]>> {
+): Promise<Awaited<ReturnType<ThreadFunctions[Name]>>> {
   const module = moduleBeside(import.meta.url, 'database-thread')
   try {
-    return await runInThread<DatabaseCall, never, ReturnType<ThreadFunctions[Name]>>(module, {
+    return await runInThread<DatabaseCall, never, Awaited<ReturnType<ThreadFunctions[Name]>>>(module, {
       name,
       order: { name, args },
       signal,

@@ -1,8 +1,14 @@
 import { answerInThread } from '@nodekeep/plugin-sdk/threads'
 import { cleanState } from './clean-state.ts'
-import { migrateRestoredDatabase } from './migrate-restored-database.ts'
+import type * as Migration from './migrate-restored-database.ts'
 
-const functions = { cleanState, migrateRestoredDatabase }
+const functions = {
+  cleanState,
+  // It needs twenty times as many modules, and each backup cleans a state.
+  async migrateRestoredDatabase(...args: Parameters<typeof Migration.migrateRestoredDatabase>) {
+    return (await import('./migrate-restored-database.ts')).migrateRestoredDatabase(...args)
+  },
+}
 
 /** The functions that the thread runs, by name. */
 export type ThreadFunctions = typeof functions

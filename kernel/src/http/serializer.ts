@@ -2,10 +2,10 @@ import compilers, { type Options, type Serializer } from '@fastify/fast-json-str
 import type { FastifySerializerCompiler } from 'fastify'
 import { createAjv } from '../validation/ajv.ts'
 import { describeProblems } from '../validation/schema-problems.ts'
+import { compiledOnce } from './compiled-once.ts'
 import type { SharedSchemas } from './validator.ts'
 
-/** The serializers of this process, by their schemas, each with the schema's text: a plugin may change its schema. */
-const compiled = new WeakMap<object, { readonly text: string; readonly serializer: Serializer }>()
+const serializerOf = compiledOnce<Serializer>()
 
 const createCompiler = compilers()
 
@@ -31,14 +31,7 @@ export function createSerializerCompiler(
     }
   }
   if (Object.keys(shared).length > 0) return make
-  return (route) => {
-    const known = compiled.get(route.schema)
-    const text = JSON.stringify(route.schema)
-    if (known?.text === text) return known.serializer
-    const serializer = make(route)
-    compiled.set(route.schema, { text, serializer })
-    return serializer
-  }
+  return (route) => serializerOf(route.schema, () => make(route))
 }
 
 /** A serializer names the value that it cannot write, but not the property. */

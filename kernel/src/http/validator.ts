@@ -2,12 +2,18 @@ import { Ajv } from 'ajv'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { createAjv, type SchemaError } from '../validation/ajv.ts'
 import { describeProblems } from '../validation/schema-problems.ts'
+import { compiledOnce } from './compiled-once.ts'
 
 /** Schemas that others refer to, by their `$id`: those that were given to `addSchema`. */
 export type SharedSchemas = Readonly<Record<string, object>>
 
+type Validate = ReturnType<FastifySchemaCompiler<object>>
+
+const literalOf = compiledOnce<Validate>()
+const coercingOf = compiledOnce<Validate>()
+
 /**
- * Compiles request schemas. Bodies are taken literally. Parameters, queries and headers are text by nature, so numbers
+ * Compiles request schemas. Those that may refer to shared ones are compiled for each app, all others once. Bodies are taken literally. Parameters, queries and headers are text by nature, so numbers
  * and booleans are read from them. Nothing is removed silently: the schema decides about unknown fields.
  *
  * The compiler throws an Error that says in words what is wrong with a schema.
@@ -15,7 +21,7 @@ export type SharedSchemas = Readonly<Record<string, object>>
 export function createValidatorCompiler(shared: SharedSchemas = {}): FastifySchemaCompiler<object> {
   let literal: Ajv | undefined
   let coercing: Ajv | undefined
-  return ({ schema, httpPart = 'schema' }) => {
+  const compileFor = (schema: object, httpPart: string) => {
     checkSchema(schema, httpPart)
     if (httpPart === 'body') {
       literal ??= withShared(createAjv({ coerceTypes: false }), shared)
@@ -23,6 +29,12 @@ export function createValidatorCompiler(shared: SharedSchemas = {}): FastifySche
     }
     coercing ??= withShared(createAjv({ coerceTypes: 'array' }), shared)
     return compile(coercing, schema, httpPart)
+  }
+  const isAlone = Object.keys(shared).length === 0
+  return ({ schema, httpPart = 'schema' }) => {
+    const make = () => compileFor(schema, httpPart)
+    if (!isAlone) return make()
+    return httpPart === 'body' ? literalOf(schema, make) : coercingOf(schema, make)
   }
 }
 
@@ -34,7 +46,7 @@ function withShared(ajv: Ajv, shared: SharedSchemas): Ajv {
   return ajv
 }
 
-function compile(ajv: Ajv, schema: object, name: string): ReturnType<FastifySchemaCompiler<object>> {
+function compile(ajv: Ajv, schema: object, name: string): Validate {
   try {
     return ajv.compile(schema)
   } catch (error) {

@@ -116,3 +116,32 @@ test('a response schema that a plugin has changed is the one that counts', async
     schema.properties.b = { type: 'integer' }
   }
 })
+
+test('a request schema that a plugin has changed is the one that counts, for bodies and queries alike', async (t) => {
+  const schema = { type: 'object', required: ['a'], properties: { a: { type: 'integer', maximum: 5 } } }
+  const plugin = definePlugin({
+    id: 'growing',
+    setup({ routes }) {
+      routes((app) => {
+        app.post('/growing', { config: access, schema: { body: schema } }, async ({ body }) => ({ body }))
+        app.get('/growing', { config: access, schema: { querystring: schema } }, async ({ query }) => ({
+          query,
+        }))
+      })
+    },
+  })
+  for (const maximum of [5, 7]) {
+    schema.properties.a.maximum = maximum
+    const node = await createTestNode({ plugins: [plugin] })
+    t.teardown(() => node.stop())
+    const headers = { 'content-type': 'application/json' }
+    const post = async (a: unknown) =>
+      (await node.fetch('/growing', { method: 'POST', headers, body: JSON.stringify({ a }) })).status
+    for (const a of [maximum, maximum + 1]) {
+      const status = a > maximum ? 400 : 200
+      t.equal(await post(a), status)
+      t.equal((await node.fetch(`/growing?a=${a}`)).status, status)
+    }
+    t.equal(await post(`${maximum}`), 400, 'a body is taken literally')
+  }
+})

@@ -45,6 +45,11 @@ export interface StorageHarness {
    * for a storage that keeps its files in memory by design: the test is skipped. By default none: the content is elsewhere.
    */
   readonly bytesInMemory?: ((backend: StorageBackend) => number) | null
+  /**
+   * The most entries that the storage reads from its server at a time. The suite makes a folder with one entry more. By default 1,000, as many
+   * as S3 servers tell. A storage whose pages can be smaller in its tests makes fewer requests.
+   */
+  readonly pageEntries?: number
 }
 
 /** The view of files that the suite tests. */
@@ -53,6 +58,8 @@ export interface FilesHarness {
   create(): Promise<UserFiles>
   /** Removes the leftovers of a test. */
   destroy?(files: UserFiles): Promise<void>
+  /** As that of {@link StorageHarness}. */
+  readonly pageEntries?: number
 }
 
 /**
@@ -64,13 +71,13 @@ export interface FilesHarness {
  * storageConformance(test, { create: async () => new AcmeBackend(await emptyBucket()), server: acmeServer })
  */
 export function storageConformance(test: ConformanceTest, harness: StorageHarness): void {
-  const { bytesInMemory = () => 0, create, createSmall, otherProgram, reopen, server } = harness
+  const { bytesInMemory = () => 0, create, createSmall, otherProgram, pageEntries, reopen, server } = harness
   const close = async (backend: StorageBackend) => {
     await backend.close()
     await harness.destroy?.(backend)
   }
   const check = checksOf(test, create, close)
-  sharedChecks(check)
+  sharedChecks(check, pageEntries)
   codeChecks(check)
   dateChecks(check)
   emptyRemovalChecks(check)
@@ -108,15 +115,15 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
  */
 export function filesConformance(test: ConformanceTest, harness: FilesHarness): void {
   const check = checksOf(test, harness.create, async (files) => harness.destroy?.(files))
-  sharedChecks(check)
+  sharedChecks(check, harness.pageEntries)
   writeRaceChecks(check)
   raceChecks(check)
 }
 
-function sharedChecks(check: StorageCheck): void {
+function sharedChecks(check: StorageCheck, pageEntries = 1000): void {
   writingChecks(check)
   readingChecks(check)
-  listingChecks(check)
+  listingChecks(check, pageEntries)
   conditionChecks(check)
   removalChecks(check)
   movingChecks(check)

@@ -1,4 +1,4 @@
-import type { StorageCapabilities } from './storage.ts'
+import type { StorageCapabilities, StorageWatch } from './storage.ts'
 import type { StorageDriverCallOptions, StorageDriverReadOptions } from './storage-driver.ts'
 
 /** Bytes under a key. */
@@ -98,8 +98,8 @@ export interface FlatStore {
   /** It may change while the store is used, such as when a server has told what it can. */
   readonly supports: Pick<StorageCapabilities, 'durable' | 'modified' | 'conditionalWrites'>
   /**
-   * Lists keys. If the server knows no folders, the store finds them in the keys: after keys of a folder, the next page can begin after the
-   * folder and U+10FFFF.
+   * Lists the keys that begin with a prefix, which need not end with `/`. If the server knows no folders, the store finds them in the keys:
+   * after keys of a folder, the next page can begin after the folder and U+10FFFF.
    */
   page(prefix: string, options: FlatPageOptions): Promise<FlatPage>
   /** Returns the object at a key, with its revision; null if there is none. */
@@ -110,6 +110,8 @@ export interface FlatStore {
   put(key: string, content: AsyncIterable<Uint8Array>, options: FlatPutOptions): Promise<FlatObject>
   /** Copies an object within the store, as `put` stores one. Leave it out if the store has no such copy. */
   copy?(source: string, key: string, options: FlatCopyOptions): Promise<FlatObject>
+  /** As `watch` of a driver. Its hints are paths of files and folders. Leave it out if no other program changes the objects. */
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
   /** Removes objects, at most as many as a page has. Keys without an object are not an error. */
   delete(keys: readonly string[], options: StorageDriverCallOptions): Promise<void>
   /** Throws if the store cannot work now. */

@@ -56,6 +56,9 @@ const atomicBytes = 1024 * 1024
 /** Markers of folders that are put at a time. */
 const markersAtATime = 8
 
+/** Names of a page that is to show a file `a` or a folder `a/`. Those between them, such as `a-b` and `a.txt`, are few. */
+const namesAtOnce = 4
+
 /** The longest name of an entry, in bytes of UTF-8. */
 const longestName = 255
 
@@ -71,11 +74,13 @@ interface Surroundings {
 
 class FlatDriver implements StorageDriver {
   readonly copy?: Required<StorageDriver>['copy']
+  readonly watch?: Required<StorageDriver>['watch']
   readonly #store: FlatStore
 
   constructor(store: FlatStore) {
     this.#store = store
     if (store.copy) this.copy = (source, destination, options) => this.#copy(source, destination, options)
+    if (store.watch) this.watch = store.watch.bind(store)
   }
 
   get supports(): FlatStore['supports'] {
@@ -226,24 +231,21 @@ class FlatDriver implements StorageDriver {
       const missing = replaced === null ? await this.#missingFolders(path, signal) : []
       return { object: null, replaced, missing }
     }
-    let object = null as FlatObject | null
-    let isFolder = false
+    const head = () => this.#store.head(keyOf(path), { signal })
+    let object = ifRevision === undefined ? null : await head()
+    let type = null as StorageEntry['type'] | null
     let missing: readonly string[] = []
-    const lookForFile = async () => {
-      object = await this.#store.head(keyOf(path), { signal })
-    }
-    const lookForFolders = [
+    const looks = [
       async () => {
-        isFolder = await this.#isFolder(path, signal)
+        type = await this.#typeAt(path, signal)
       },
       async () => {
         missing = await this.#missingFolders(path, signal)
       },
     ]
-    // A file that is replaced needs one request. A new one needs three, which go at once.
-    if (ifRevision !== undefined) await lookForFile()
-    const looks = ifRevision === undefined ? [lookForFile, ...lookForFolders] : lookForFolders
+    // A new file, the usual case, needs two requests, which go at once. Listings tell no revisions, so a file that is replaced needs one more.
     if (object === null) await concurrently(looks, looks.length, (look) => look())
+    if (type === 'file') object = await head()
     if (object !== null) {
       const replaced = fileEntry(object)
       refuseWrite(replaced, options)
@@ -253,13 +255,26 @@ class FlatDriver implements StorageDriver {
     const highest = missing.at(-1)
     if (highest !== undefined && (await this.#store.head(keyOf(highest), { signal })) !== null)
       throw fileAbove()
-    refuseWrite(isFolder ? folderEntry(nameOf(path)) : null, options)
+    refuseWrite(type === 'directory' ? folderEntry(nameOf(path)) : null, options)
     return { object: null, replaced: null, missing }
   }
 
   async #statFolder(path: string, signal: AbortSignal): Promise<StorageEntry> {
     if (path === '/' || (await this.#isFolder(path, signal))) return folderEntry(nameOf(path))
     throw new NodekeepError('NOT_FOUND', 'There is no file or folder at this path.')
+  }
+
+  /** Returns the type of the entry at a path, with one request unless many names begin like it. A file counts more than a folder. */
+  async #typeAt(path: string, signal: AbortSignal): Promise<StorageEntry['type'] | null> {
+    const [key, marker] = [keyOf(path), markerOf(path)]
+    for await (const page of this.#pages(key, { isDeep: false, limit: namesAtOnce, signal })) {
+      if (page.objects.some((object) => object.key === key)) return 'file'
+      if (page.folders.includes(marker)) return 'directory'
+      const last = lastKey(page)
+      if (page.next === null || isBefore(marker, last)) return null
+      if (last !== '') break
+    }
+    return (await this.#isFolder(path, signal)) ? 'directory' : null
   }
 
   async #isFolder(path: string, signal: AbortSignal): Promise<boolean> {
@@ -323,7 +338,12 @@ async function* noBytes(): AsyncGenerator<Uint8Array, void, undefined> {}
 /** Returns the last key of a page in the order of bytes; the empty text for an empty page. */
 function lastKey({ objects, folders }: FlatPage): string {
   const [object, folder] = [objects.at(-1)?.key ?? '', folders.at(-1) ?? '']
-  return Buffer.compare(Buffer.from(object), Buffer.from(folder)) > 0 ? object : folder
+  return isBefore(folder, object) ? object : folder
+}
+
+/** Compares keys in the order of their bytes. */
+function isBefore(a: string, b: string): boolean {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
 }
 
 /** Whether an entry can have a name. Other programs may have stored others, which no path leads to. */

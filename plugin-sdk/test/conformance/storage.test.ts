@@ -339,7 +339,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/whether the content of a file changed/, () => ({ listed: (entry) => sparse(entry, `${entry.size}`) })],
   [/whether the content of a file changed/, () => ({ listed: (entry) => sparse(entry, randomUUID()) })],
   [
-    /more than a thousand/,
+    /more entries than a page/,
     (backend) => ({
       async *list(path) {
         yield* (await Array.fromAsync(PaperBackend.prototype.list.call(backend, path))).slice(0, 1000)
@@ -347,7 +347,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [
-    /more than a thousand/,
+    /more entries than a page/,
     (backend) => ({
       async remove(path) {
         const within = [...backend.nodes.keys()].filter((other) => backend.within(other, path))
@@ -356,7 +356,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     }),
   ],
   [
-    /more than a thousand/,
+    /more entries than a page/,
     (backend) => ({
       rename(source, destination) {
         PaperBackend.prototype.rename.call(backend, source, destination)
@@ -690,6 +690,26 @@ test('The suite finds each fault of a backend', async (t) => {
       t.ok(failed > 0, `${failed} of ${all} tests that match ${found} found the fault.`)
     }),
   )
+})
+
+test('The suite finds a backend that lists one page only, whatever the page size of its harness is', async (t) => {
+  const outcomesOf = async (pageEntries: number, listed: number) => {
+    const create = () => {
+      const backend = new PaperBackend()
+      return Object.assign(backend, {
+        async *list(path: string) {
+          yield* (await Array.fromAsync(PaperBackend.prototype.list.call(backend, path))).slice(0, listed)
+        },
+      })
+    }
+    const harness = { ...harnessOf(create), pageEntries }
+    const outcomes = await runSuite((add) => storageConformance(add, harness), /more entries than a page/)
+    return outcomes.map(({ outcome }) => outcome)
+  }
+  for (const pageEntries of [1, 20]) {
+    t.strictSame(await outcomesOf(pageEntries, pageEntries), ['failed'])
+    t.strictSame(await outcomesOf(pageEntries, pageEntries + 1), ['passed'])
+  }
 })
 
 // One after the other, and apart from the other faults: the suite measures the memory of the whole process.

@@ -8,7 +8,6 @@ import {
   FileHeaders,
   Files,
   HealthChecks,
-  isNodekeepError,
   restoredEntriesFile,
   SessionsEnded,
   StorageBackends,
@@ -35,6 +34,7 @@ import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { CrossMountMoves } from './operations/cross-mount-moves.ts'
+import { ignoreMissing } from './operations/path-errors.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
 
@@ -135,9 +135,7 @@ export default definePlugin({
       for (const point of mounts.points) {
         signal.throwIfAborted()
         const { backend, backendPath } = mounts.locate(userUuid, point)
-        await backend.remove(backendPath).catch((error) => {
-          if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
-        })
+        await backend.remove(backendPath).catch(ignoreMissing)
       }
       await external.erase(userUuid)
       await journal.erase(userUuid)

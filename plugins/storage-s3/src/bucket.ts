@@ -2,7 +2,7 @@ import type { S3 } from '@aws-sdk/client-s3'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Configuration } from './configuration.ts'
 import { removeUnfinishedUploads } from './objects/unfinished-uploads.ts'
-import { type Finding, type Findings, probeServer } from './probe/probe.ts'
+import { type Finding, type ProbeResult, probeServer } from './probe/probe.ts'
 import { connect } from './server/connect.ts'
 
 /** The beginning of keys that are not those of files, behind the prefix of the configuration. */
@@ -11,28 +11,36 @@ export const ownFolder = '.nodekeep/'
 /** The age from which an unfinished upload is removed, in milliseconds. One over a slow line takes days. */
 const unfinishedMs = 7 * 24 * 60 * 60_000
 
+interface BucketOptions {
+  /** The result of a probe, if there was one. */
+  readonly lastProbe?: ProbeResult
+  /** The most keys to list with one request. Default: 1,000, as many as servers tell (S3 API, "ListObjectsV2"). */
+  readonly pageKeys?: number
+}
+
 /** A bucket of a server, with what the server was found to keep. */
 export class Bucket {
   readonly name: string
   /** The beginning of all keys. */
   readonly prefix: string
+  /** The most keys to list with one request. */
+  readonly pageKeys: number
   readonly #config: Configuration
   readonly #used = Promise.withResolvers<void>()
-  #isUsed = false
   #client: Promise<S3> | undefined
-  #findings: Findings | null
+  #lastProbe: ProbeResult | null
 
-  /** @param findings what is known of the server already */
-  constructor(config: Configuration, findings: Findings | null = null) {
+  constructor(config: Configuration, { lastProbe, pageKeys = 1000 }: BucketOptions = {}) {
     this.#config = config
-    this.#findings = findings
+    this.#lastProbe = lastProbe ?? null
+    this.pageKeys = pageKeys
     this.name = config.bucket
     this.prefix = config.prefix
   }
 
   /** The result of the last probe; null before the first one. */
-  get findings(): Findings | null {
-    return this.#findings
+  get lastProbe(): ProbeResult | null {
+    return this.#lastProbe
   }
 
   /** Resolves when the storage needs its first request. */
@@ -40,14 +48,9 @@ export class Bucket {
     return this.#used.promise
   }
 
-  /** Whether the storage has needed a request. */
-  get isUsed(): boolean {
-    return this.#isUsed
-  }
-
   /** A promise that the server does not keep, and without which files are not safe; undefined if there is none. */
   get broken(): Finding | undefined {
-    return this.#findings?.findings.find(({ isNeeded, isKept }) => isNeeded && !isKept)
+    return this.#lastProbe?.findings.find(({ isNeeded, isKept }) => isNeeded && !isKept)
   }
 
   /**
@@ -64,7 +67,6 @@ export class Bucket {
         { permanent: true, cause: new Error(`This does not hold: ${broken.promise}`) },
       )
     }
-    this.#isUsed = true
     this.#used.resolve()
     return this.#connected()
   }
@@ -74,13 +76,13 @@ export class Bucket {
    *
    * @throws the error of a failed request
    */
-  async probe(signal: AbortSignal): Promise<Findings> {
+  async probe(signal: AbortSignal): Promise<ProbeResult> {
     const s3 = await this.#connected()
-    const found = await probeServer(s3, this.name, `${this.prefix}${ownFolder}probe/`, signal)
-    this.#findings = found
+    const probe = await probeServer(s3, this, `${this.prefix}${ownFolder}probe/`, signal)
+    this.#lastProbe = probe
     const before = new Date(Date.now() - unfinishedMs)
     await removeUnfinishedUploads(s3, { Bucket: this.name, Prefix: this.prefix }, before, signal)
-    return found
+    return probe
   }
 
   async close(): Promise<void> {

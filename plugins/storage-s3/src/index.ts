@@ -11,7 +11,6 @@ import { S3Store } from './s3-store.ts'
 import { checkConfiguration } from './server/connect.ts'
 import { remedyFor } from './server/failures.ts'
 import { Upkeep } from './upkeep.ts'
-import { watchAtIntervals } from './watch.ts'
 
 /**
  * How long a call may make no progress, in milliseconds. Over a slow line, parts of a file take long. Silent connections end
@@ -28,10 +27,8 @@ export default definePlugin({
   setup({ id, config, log, backends, checks, onServing, onStop }) {
     checkConfiguration(config, id)
     const bucket = new Bucket(config)
-    const store = new S3Store(bucket)
-    const driver = flatDriver(store)
-    driver.watch = watchAtIntervals(store, config.scanMinutes * 60_000)
-    const backend = createStorageBackend(driver, { timeLimitMs })
+    const store = new S3Store(bucket, config.scanMinutes * 60_000)
+    const backend = createStorageBackend(flatDriver(store), { timeLimitMs })
     backends.add(id === 'storage-s3' ? 's3' : id, backend)
     const upkeep = new Upkeep(bucket, log)
     // A node that does not use the storage asks the server nothing, and does not pay for the client.
@@ -42,8 +39,8 @@ export default definePlugin({
     })
     checks.add(id, {
       async check(signal) {
-        const { broken, isUsed } = bucket
-        if (!isUsed) return { ok: true, state: 'unused' }
+        const { broken } = bucket
+        if (!upkeep.hasBegun) return { ok: true, state: 'unused' }
         if (broken !== undefined) {
           const message = `The S3 server does not keep this: ${broken.promise} ${broken.otherwise} Use another server.`
           return { ok: false, state: 'unsafe', message }

@@ -11,6 +11,7 @@ import {
   NodekeepError,
   type StorageDriverCallOptions,
   type StorageDriverReadOptions,
+  type StorageWatch,
 } from '@nodekeep/plugin-sdk'
 import { type Bucket, ownFolder } from './bucket.ts'
 import { copyObject } from './objects/copy.ts'
@@ -33,24 +34,28 @@ const removalsAtOnce = 16
 /** The objects of a bucket as files. Keys of files are their paths behind the prefix, as other programs see them. */
 export class S3Store implements FlatStore {
   readonly #bucket: Bucket
+  readonly #scanEveryMs: number
   readonly #memory = new PartMemory()
 
-  constructor(bucket: Bucket) {
+  /** @param scanEveryMs the time between two comparisons of the whole bucket, in milliseconds: S3 tells nobody of changes */
+  constructor(bucket: Bucket, scanEveryMs: number) {
     this.#bucket = bucket
+    this.#scanEveryMs = scanEveryMs
   }
 
   get supports() {
-    const conditionalWrites = (this.#bucket.findings?.conditionForm ?? null) !== null
+    const conditionalWrites = (this.#bucket.lastProbe?.conditionForm ?? null) !== null
     return { durable: true, modified: true, conditionalWrites }
   }
 
   async page(prefix: string, options: FlatPageOptions): Promise<FlatPage> {
-    const { prefix: base, name } = this.#bucket
+    const { prefix: base, name, pageKeys } = this.#bucket
     if (isTooLong(`${base}${prefix}`)) return { objects: [], folders: [], next: null }
-    const { after } = options
+    const { after, limit = pageKeys } = options
     const s3 = await this.#bucket.client()
     const page = await pageOf(s3, name, `${base}${prefix}`, {
       ...options,
+      limit: Math.min(limit, pageKeys),
       signal: withAnswerLimit(options.signal),
       ...(after !== undefined && { after: `${base}${after}` }),
     })
@@ -127,8 +132,19 @@ export class S3Store implements FlatStore {
     await this.page('', { isDeep: false, limit: 1, signal })
   }
 
+  async watch(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch> {
+    const storageId = await this.#storageId(signal)
+    const timer = setInterval(() => listener('/'), this.#scanEveryMs).unref()
+    signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+    return { storageId }
+  }
+
+  close(): Promise<void> {
+    return this.#bucket.close()
+  }
+
   /** Returns the id of what is stored in this place of the bucket. The first call stores it. */
-  async storageId(signal: AbortSignal): Promise<string> {
+  async #storageId(signal: AbortSignal): Promise<string> {
     const s3 = await this.#bucket.client()
     const place = this.#placeOf(`${ownFolder}storage-id`)
     for (;;) {
@@ -143,10 +159,6 @@ export class S3Store implements FlatStore {
     }
   }
 
-  close(): Promise<void> {
-    return this.#bucket.close()
-  }
-
   #placeOf(key: string) {
     return { Bucket: this.#bucket.name, Key: `${this.#bucket.prefix}${key}` }
   }
@@ -154,7 +166,7 @@ export class S3Store implements FlatStore {
   #conditionOf(replaces: FlatObject | null): { IfMatch?: string; IfNoneMatch?: string } {
     if (replaces === null) return { IfNoneMatch: '*' }
     const { etag = '' } = replaces
-    return { IfMatch: this.#bucket.findings?.conditionForm === 'plain' ? etag : `"${etag}"` }
+    return { IfMatch: this.#bucket.lastProbe?.conditionForm === 'plain' ? etag : `"${etag}"` }
   }
 }
 

@@ -15,13 +15,17 @@ export class Upkeep {
   readonly #bucket: Bucket
   readonly #log: Pick<Log, 'info' | 'warn'>
   readonly #end = new AbortController()
-  #running: Promise<void> = Promise.resolve()
+  #running: Promise<void> | undefined
   /** The lines of the probe before, which are not repeated. */
   #told: readonly string[] = []
 
   constructor(bucket: Bucket, log: Pick<Log, 'info' | 'warn'>) {
     this.#bucket = bucket
     this.#log = log
+  }
+
+  get hasBegun(): boolean {
+    return this.#running !== undefined
   }
 
   begin(): void {

@@ -14,10 +14,11 @@ t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server
   t.teardown(() => proxy.close())
   const configs = new WeakMap<StorageBackend, Configuration>()
   const bucket = await newBucket(server, { endpoint: proxy.endpoint })
-  const findings = await probed(bucket)
+  const probe = await probed(bucket)
+  const pageKeys = 20
   let opened = 0
   const open = (config: Configuration) => {
-    const backend = openBucket(config, findings)
+    const backend = openBucket(config, probe, { pageKeys })
     configs.set(backend, config)
     return backend
   }
@@ -26,6 +27,7 @@ t.test('the storage passes the suite on a real S3 server', { skip: needsS3Server
   storageConformance((name, run) => t.test(name, run), {
     create: async () => open({ ...bucket, prefix: `kept-${opened++}/` }),
     reopen: async (closed) => open(configOf(closed)),
+    pageEntries: pageKeys,
     server: {
       async unreachable() {
         await proxy.refuse()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
+import { concurrently, isNodekeepError, type StorageBackend } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { copyObject } from '../src/objects/copy.ts'
 import { objectOf } from '../src/objects/object.ts'
@@ -18,7 +18,8 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
   t.teardown(() => proxy.close())
   const direct = await newBucket(server)
   const config = { ...direct, endpoint: proxy.endpoint }
-  const backend = openBucket(config, await probed(config))
+  const found = await probed(config)
+  const backend = openBucket(config, found)
   t.teardown(() => backend.close())
   const s3 = await connect(direct)
   t.teardown(() => s3.destroy())
@@ -239,6 +240,66 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
       Uploads.map(({ Key }) => Key),
       ['others/kept'],
     )
+  })
+
+  t.test('a folder with more files than a server tells at a time is listed whole', async (t) => {
+    const names = Array.from({ length: 1001 }, (_, index) => `${index}`)
+    await concurrently(names, 16, async (name) => {
+      await s3.putObject({ Bucket: config.bucket, Key: keyOf(`/thousand/${name}`) })
+    })
+    proxy.reset()
+    t.strictSame(await namesIn(backend, '/thousand'), names.toSorted())
+    t.equal(proxy.requests.length, 2)
+  })
+
+  t.test('objects of a probe that was cut off are removed by the next one when they are old', async (t) => {
+    const Prefix = `${config.prefix}.nodekeep/probe/`
+    const pageKeys = 5
+    for (let number = 0; number <= pageKeys; number += 1)
+      await s3.putObject({ Bucket: config.bucket, Key: `${Prefix}cut-off/${number}` })
+    const left = async () => (await s3.listObjectsV2({ Bucket: config.bucket, Prefix })).KeyCount
+    await probed(direct, { pageKeys })
+    t.equal(await left(), pageKeys + 1, 'another node may be probing now')
+    const twoDaysLater = Date.now() + 2 * 24 * 60 * 60_000
+    t.intercept(Date, 'now', { value: () => twoDaysLater })
+    await probed(direct, { pageKeys })
+    t.equal(await left(), 0)
+  })
+
+  t.test('two nodes on one bucket see the files of each other, and never mix two writes', async (t) => {
+    const nodes = [openBucket(direct, found), openBucket(direct, found)] as const
+    t.teardown(() => Promise.all(nodes.map((node) => node.close())))
+    const [one, other] = nodes
+    const { revision } = await one.write('/shared/file', chunks('first'))
+    t.equal((await other.stat('/shared/file')).revision, revision)
+    t.strictSame(await namesIn(other, '/shared'), ['file'])
+    await other.remove('/shared/file')
+    t.equal(await codeOf(one.stat('/shared/file')), 'NOT_FOUND')
+
+    const contents = nodes.map((_, index) => Buffer.alloc(large.length, index + 1))
+    const writes = await Promise.all(
+      nodes.map((node, index) => node.write('/shared/large', chunks(contents[index] as Buffer))),
+    )
+    const { entry, content } = await one.read('/shared/large')
+    const winner = writes.findIndex((written) => written.revision === entry.revision)
+    t.ok(contents[winner]?.equals(Buffer.concat(await Array.fromAsync(content))))
+
+    for (const [path, conditions] of [
+      ['/shared/new', { ifAbsent: true }],
+      ['/shared/large', { ifRevision: entry.revision }],
+    ] as const) {
+      const texts = nodes.map((_, index) => `of node ${index}`)
+      const outcomes = await Promise.all(
+        nodes.map((node, index) =>
+          codeOf(node.write(path, chunks(texts[index] ?? ''), { ...conditions, size: 9 })).then((code) => ({
+            code,
+            text: texts[index],
+          })),
+        ),
+      )
+      t.strictSame(outcomes.map(({ code }) => code).sort(), ['PRECONDITION_FAILED', 'done'])
+      t.equal(`${await bytesOf(path)}`, outcomes.find(({ code }) => code === 'done')?.text)
+    }
   })
 
   t.test('contents of every size around a part are stored as they are', async (t) => {

@@ -1,4 +1,4 @@
-import { nameOf } from '@nodekeep/plugin-sdk'
+import { basename } from 'node:path/posix'
 import { type ArchiveEntry, ArchiveError, type ReadableEntry } from '@nodekeep/plugin-sdk/archive'
 import type { BackupHeader } from './backup-header.ts'
 
@@ -169,7 +169,7 @@ export class UserFiles {
     if (seen === null) return null
     const order = this.#order
     if (order.kind === 'extract') return this.#extract(order, seen, entry)
-    const where = order.text.includes('/') ? seen.path : nameOf(seen.path)
+    const where = order.text.includes('/') ? seen.path : basename(seen.path)
     if (!plain(where).includes(order.text)) return null
     this.#count += 1
     const { type, size, modified } = entry
@@ -187,7 +187,7 @@ export class UserFiles {
     const isWanted = seen.path === wanted || seen.path.startsWith(`${wanted}/`)
     if (seen.uuid !== user || !isWanted) return null
     const { files, bytes } = this.#extracted ?? { files: 0, bytes: 0 }
-    const name = wanted === '' ? user : nameOf(wanted)
+    const name = wanted === '' ? user : basename(wanted)
     this.#extracted = {
       userUuid: user,
       name,

@@ -10,6 +10,7 @@ import type { UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { lockedTransfer } from './locked-transfer.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
+import { ignoreMissing } from './path-errors.ts'
 import { removeSource } from './remove-source.ts'
 import type { Scope } from './scope.ts'
 import { copyIntoPlace, makeRoom, moveInOneStep, movesInOneStep, type Transfer } from './transfer.ts'
@@ -84,9 +85,7 @@ async function moveFileByFile(scope: Scope, transfer: Transfer, options: FileMov
       // Another program removed the file meanwhile.
       if (file === null) return
       const known = { destination: null, ...('name' in file && { source: file }) }
-      await moveInOneStep(scope, path, movedTo(path), file, { ...by, known }).catch((error) => {
-        if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
-      })
+      await moveInOneStep(scope, path, movedTo(path), file, { ...by, known }).catch(ignoreMissing)
     })
   } catch (error) {
     throw isNodekeepError(error) ? movedInPart(transfer, error) : error

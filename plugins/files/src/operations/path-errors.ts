@@ -7,6 +7,11 @@ export function missingError(path: UserPath, cause?: unknown): NodekeepError {
   return new NodekeepError('NOT_FOUND', `There is nothing at "${path}".`, { cause })
 }
 
+/** @throws the error, unless it says that nothing is at a path */
+export function ignoreMissing(error: unknown): void {
+  if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
+}
+
 export function folderError(path: UserPath): NodekeepError {
   return new NodekeepError('VALIDATION_ERROR', `"${path}" is a folder.`)
 }

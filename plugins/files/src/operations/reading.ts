@@ -7,7 +7,7 @@ import {
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import type { UserPath } from '../paths/user-path.ts'
-import { explain, folderError, forRead } from './path-errors.ts'
+import { explain, folderError, forRead, ignoreMissing } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 
 /** Opens a file. */
@@ -60,7 +60,7 @@ async function statMount(scope: Scope, path: UserPath): Promise<FileEntry> {
   const { backend, backendPath } = scope.locate(path)
   const statFolder = () => backend.stat(backendPath)
   const entry = await statFolder().catch(async (error) => {
-    if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
+    ignoreMissing(error)
     await backend.makeDirectory(backendPath)
     return statFolder()
   })

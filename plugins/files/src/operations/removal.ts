@@ -9,7 +9,7 @@ import {
 import type { ChangeIntent } from '../journal/change.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
-import { forChange, mountError } from './path-errors.ts'
+import { forChange, ignoreMissing, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 import { deepestFirst, treeAt } from './walk.ts'
 
@@ -66,12 +66,8 @@ async function removeContent(
   const { files, folders } = await treeAt(scope, folder, entry)
   const inner = folders.filter((path) => path !== folder)
   for (const paths of [files.map(({ path }) => path), ...deepestFirst(inner)]) {
-    await concurrently(paths, removalsAtOnce, (path) =>
-      record(scope, path, options).catch((error) => {
-        // Another program removed it meanwhile.
-        if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
-      }),
-    )
+    // Another program may remove one meanwhile.
+    await concurrently(paths, removalsAtOnce, (path) => record(scope, path, options).catch(ignoreMissing))
   }
 }
 

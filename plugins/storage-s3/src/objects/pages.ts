@@ -2,23 +2,20 @@ import type { ListObjectsV2CommandOutput, S3 } from '@aws-sdk/client-s3'
 import type { FlatPage, FlatPageOptions } from '@nodekeep/plugin-sdk'
 import { etagOf } from './object.ts'
 
-/** The most keys of a page that servers give. */
-const mostKeys = 1000
-
 /** Lists keys. Listings tell no metadata, so an object is told by its ETag, size and time. */
 export async function pageOf(
   s3: S3,
   bucket: string,
   prefix: string,
-  { isDeep, after, next, limit = mostKeys, signal }: FlatPageOptions,
+  { isDeep, after, next, limit, signal }: FlatPageOptions,
 ): Promise<FlatPage> {
   const page = await s3.listObjectsV2(
     {
       Bucket: bucket,
       Prefix: prefix,
-      MaxKeys: Math.min(limit, mostKeys),
       // XML cannot hold all characters of keys.
       EncodingType: 'url',
+      ...(limit !== undefined && { MaxKeys: limit }),
       ...(!isDeep && { Delimiter: '/' }),
       ...(next !== undefined ? { ContinuationToken: next } : after !== undefined && { StartAfter: after }),
     },

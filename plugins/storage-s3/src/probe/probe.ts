@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { S3 } from '@aws-sdk/client-s3'
+import type { FlatPage } from '@nodekeep/plugin-sdk'
 import { etagOf, metadataOf, objectOf } from '../objects/object.ts'
 import { pageOf } from '../objects/pages.ts'
 import { openObject } from '../objects/read.ts'
@@ -19,7 +20,7 @@ export interface Finding {
 type ConditionForm = 'quoted' | 'plain'
 
 /** The result of a probe. */
-export interface Findings {
+export interface ProbeResult {
   readonly findings: readonly Finding[]
   /** Null if the server does not check conditions of writes. */
   readonly conditionForm: ConditionForm | null
@@ -34,6 +35,13 @@ const writers = 8
 /** The age from which objects of a probe that was cut off are removed, in milliseconds. */
 const oldMs = 24 * 60 * 60_000
 
+/** The bucket of a probe. */
+interface ProbedBucket {
+  readonly name: string
+  /** The most keys to list with one request. */
+  readonly pageKeys: number
+}
+
 /**
  * Finds out what a server keeps, with some 40 requests for small objects, which are removed afterwards.
  *
@@ -42,10 +50,10 @@ const oldMs = 24 * 60 * 60_000
  */
 export async function probeServer(
   s3: S3,
-  bucket: string,
+  bucket: ProbedBucket,
   prefix: string,
   signal: AbortSignal,
-): Promise<Findings> {
+): Promise<ProbeResult> {
   const trials = new Trials(s3, bucket, `${prefix}${randomUUID()}/`, signal)
   const find = async (
     promise: string,
@@ -118,11 +126,11 @@ function isUnknownFunction(error: unknown): boolean {
 /** Each trial works on keys of its own. */
 class Trials {
   readonly #s3: S3
-  readonly #bucket: string
+  readonly #bucket: ProbedBucket
   readonly #prefix: string
   readonly #options: { readonly abortSignal: AbortSignal }
 
-  constructor(s3: S3, bucket: string, prefix: string, abortSignal: AbortSignal) {
+  constructor(s3: S3, bucket: ProbedBucket, prefix: string, abortSignal: AbortSignal) {
     this.#s3 = s3
     this.#bucket = bucket
     this.#prefix = prefix
@@ -169,7 +177,7 @@ class Trials {
     const upload = { ...this.#at('parts'), UploadId: begun.UploadId }
     const { ETag } = await this.#s3.uploadPart({ ...upload, PartNumber: 1, Body: 'a part' }, this.#options)
     const { Uploads = [] } = await this.#s3.listMultipartUploads(
-      { Bucket: this.#bucket, Prefix: this.#prefix },
+      { Bucket: this.#bucket.name, Prefix: this.#prefix },
       this.#options,
     )
     const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] }
@@ -202,16 +210,21 @@ class Trials {
   /** Removes the keys of these trials, and old ones of other probes. */
   async clear(prefix: string): Promise<void> {
     const signal = this.#options.abortSignal
-    const { objects } = await pageOf(this.#s3, this.#bucket, prefix, { isDeep: true, signal })
+    const { name, pageKeys } = this.#bucket
     const old = new Date(Date.now() - oldMs)
-    for (const { key, modified } of objects) {
-      if (!key.startsWith(this.#prefix) && modified > old) continue
-      await this.#s3.deleteObject({ Bucket: this.#bucket, Key: key }, this.#options)
+    for (let next: string | null | undefined; next !== null; ) {
+      const options = { isDeep: true, limit: pageKeys, signal, ...(next !== undefined && { next }) }
+      const page: FlatPage = await pageOf(this.#s3, name, prefix, options)
+      for (const { key, modified } of page.objects) {
+        if (!key.startsWith(this.#prefix) && modified > old) continue
+        await this.#s3.deleteObject({ Bucket: name, Key: key }, this.#options)
+      }
+      next = page.next
     }
   }
 
   #at(key: string) {
-    return { Bucket: this.#bucket, Key: `${this.#prefix}${key}` }
+    return { Bucket: this.#bucket.name, Key: `${this.#prefix}${key}` }
   }
 
   #put(key: string, text: string, more: object = {}) {
@@ -227,7 +240,7 @@ class Trials {
   async #namesIn(folder: string): Promise<string> {
     const prefix = `${this.#prefix}${folder}`
     const signal = this.#options.abortSignal
-    const { objects, folders } = await pageOf(this.#s3, this.#bucket, prefix, { isDeep: false, signal })
+    const { objects, folders } = await pageOf(this.#s3, this.#bucket.name, prefix, { isDeep: false, signal })
     return [...objects.map(({ key }) => key), ...folders].map((key) => key.slice(prefix.length)).join('\n')
   }
 

@@ -1,4 +1,5 @@
 import { type ExecFileException, execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { type CommandOutput, messageOf } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
@@ -99,7 +100,8 @@ async function ask<T>(words: readonly string[], { config, data }: PluginsOptions
   const given = [...(config === undefined ? [] : ['--config', config]), ...(data ? ['--data', data] : [])]
   const args = [...process.execArgv, command, ...words, ...given]
   const running = promisify(execFile)(process.execPath, args, { ...limits, signal: watch?.signal })
-  if (watch !== undefined) running.child.stderr?.on('data', watch.printed)
+  const { child } = running
+  if (watch !== undefined) child.stderr?.on('data', watch.printed)
   const { stdout, problem } = await running.then(
     (done) => ({ stdout: done.stdout, problem: '' }),
     (error) => ({
@@ -107,6 +109,9 @@ async function ask<T>(words: readonly string[], { config, data }: PluginsOptions
       problem: failureOf(error),
     }),
   )
+  // An aborted trial is told before its process has ended.
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+    await once(child, 'exit')
   try {
     return JSON.parse(stdout) as T
   } catch {
