@@ -15,7 +15,7 @@ const recordEveryMs = 60 * 60 * 1000
 export class LazyStore {
   readonly #folder: string
   readonly #makeFile: () => string
-  readonly #log: Log
+  readonly #log: Pick<Log, 'info' | 'warn'>
   #opening: Promise<Store> | null = null
   #store: Store | null = null
   /** The progress of making a lost index again, as a part of 1; null if the opening does not do that. */
@@ -26,7 +26,7 @@ export class LazyStore {
    * @param folder of the packs
    * @param makeFile returns the path of the index, which it makes if there is none
    */
-  constructor(folder: string, makeFile: () => string, log: Log) {
+  constructor(folder: string, makeFile: () => string, log: Pick<Log, 'info' | 'warn'>) {
     this.#folder = folder
     this.#makeFile = makeFile
     this.#log = log

@@ -55,7 +55,7 @@ interface WaitingBlock {
 /** A request that is answered when the store has no dead bytes from before. */
 interface Compaction {
   readonly id: number
-  /** What was freed in an earlier epoch must go; null until a record of the tree has been made. */
+  /** Blocks that were freed in an earlier epoch must go; null until a record of the tree has been made. */
   epoch: number | null
 }
 

@@ -74,7 +74,7 @@ export interface StoreSession {
   hold(cid: CID): Promise<void>
   /** Lets the view show the blocks that were put. */
   flush(): Promise<void>
-  /** What nothing names now will be removed. */
+  /** Lets blocks go that nothing names. */
   end(): void
 }
 
