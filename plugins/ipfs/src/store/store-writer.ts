@@ -171,6 +171,8 @@ export class StoreWriter {
       const { newest } = this.#connection.prepare('SELECT max(id) AS newest FROM entry').get() ?? {}
       if (Number(newest) <= cheapRecordIds) for (const _ of this.#record());
       this.#transaction(() => {})
+      // The connections that read outlive this one, and cannot do it.
+      this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
       // All that anybody was promised is on the disk.
       this.#send({ level: 'warn', notice: `The tree was not recorded at the end: ${messageOf(error)}` })
