@@ -369,10 +369,6 @@ export class Store {
 
 function errorOf({ code, message }: StoreFailure): NodekeepError {
   if (code === 'SERVICE_UNAVAILABLE') return unavailable('cannot be changed', message)
-  if (code === 'INSUFFICIENT_STORAGE')
-    return new NodekeepError(code, 'The disk that holds the blocks is full. Free some space and try again.', {
-      cause: message,
-    })
   return new NodekeepError(code, message)
 }
 
