@@ -14,7 +14,7 @@ export interface IndexedBlock extends BlockPlace {
   readonly cid: Uint8Array
 }
 
-export interface UnusedBlock extends IndexedBlock {
+interface UnusedBlock extends IndexedBlock {
   /** The epoch. */
   readonly freed: number
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import * as dagPb from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
+import { nameFrom, rootId } from '../tree/entry-names.ts'
 import { keyOf } from './links.ts'
 import { DamagedBlock, type StoreView } from './store-view.ts'
 
@@ -112,14 +113,10 @@ async function* inSteps(list: (last?: Row) => Row[], signal?: AbortSignal): Asyn
 function pathOf(view: StoreView, id: number): string | null {
   const find = view.connection.prepare('SELECT parent, name FROM entry WHERE id = ?')
   const names: string[] = []
-  for (let at = id; at !== 1; ) {
+  for (let at = id; at !== rootId; ) {
     const row = find.get(at)
     if (row === undefined || Number(row.parent) === 0) return null
-    names.unshift(
-      Buffer.from(row.name as Uint8Array)
-        .swap16()
-        .toString('utf16le'),
-    )
+    names.unshift(nameFrom(row.name as Uint8Array))
     at = Number(row.parent)
   }
   return `/${names.join('/')}`

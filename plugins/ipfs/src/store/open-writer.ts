@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { lockFile } from '@nodekeep/plugin-sdk'
+import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
 import { BlockIndex } from './block-index.ts'
 import { cleanPacks } from './pack-folder.ts'
 import type { WriterSettings } from './protocol.ts'
@@ -19,20 +20,38 @@ export function openWriter(
   settings: WriterSettings,
   send: SendFromWriter,
 ): { writer: StoreWriter; lock: Disposable } {
-  const { file, folder } = settings
-  const lock = lockFile(join(folder, 'lock'))
-  if (lock === null) throw new Error(`Another program uses the store of blocks in ${folder}. Stop it first.`)
+  const lock = lockFile(join(settings.folder, 'lock'))
+  if (lock === null)
+    throw new Error(`Another program uses the store of blocks in ${settings.folder}. Stop it first.`)
   try {
-    const connection = openIndex(file) ?? rebuilt(settings, send)
-    for (const { file, length, found } of cleanPacks(folder, new BlockIndex(connection))) {
-      const state = found === null ? 'is missing' : `has only ${found} of its ${length} bytes`
-      send({ level: 'warn', notice: `${file} ${state}. Files with blocks in it cannot be read.` })
-    }
-    return { writer: new StoreWriter(connection, settings, send), lock }
+    return { writer: opened(settings, send), lock }
   } catch (error) {
     lock[Symbol.dispose]()
     throw error
   }
+}
+
+function opened(settings: WriterSettings, send: SendFromWriter): StoreWriter {
+  const connection = openIndex(settings.file)
+  try {
+    return withCleanPacks(connection ?? rebuilt(settings, send), settings, send)
+  } catch (error) {
+    connection?.close()
+    if (!isDamage(error)) throw error
+    return withCleanPacks(rebuilt(settings, send), settings, send)
+  }
+}
+
+function withCleanPacks(
+  connection: DatabaseSync,
+  settings: WriterSettings,
+  send: SendFromWriter,
+): StoreWriter {
+  for (const { file, length, found } of cleanPacks(settings.folder, new BlockIndex(connection))) {
+    const state = found === null ? 'is missing' : `has only ${found} of its ${length} bytes`
+    send({ level: 'warn', notice: `${file} ${state}. Files with blocks in it cannot be read.` })
+  }
+  return new StoreWriter(connection, settings, send)
 }
 
 function rebuilt({ file, folder }: WriterSettings, send: SendFromWriter): DatabaseSync {

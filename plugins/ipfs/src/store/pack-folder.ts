@@ -4,7 +4,7 @@ import type { BlockIndex } from './block-index.ts'
 import { packName, packNumber } from './pack-format.ts'
 
 /** A pack of the index whose file is missing or has lost bytes. */
-export interface LostPack {
+interface LostPack {
   readonly file: string
   /** Bytes that the pack must have. */
   readonly length: number

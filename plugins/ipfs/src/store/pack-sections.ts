@@ -32,10 +32,10 @@ export function* partsOfPack(file: string): Generator<PackPart> {
   try {
     const pack = new PackWindow(descriptor)
     // A search may end at a section in the bytes of a damaged block: a file of a user, who must not make blocks of the store.
-    let isFound = false
+    let untrustedTo = 0
     for (let at = packHeader.length; at < pack.size; ) {
       const section = sectionAt(pack, at) ?? null
-      if (section !== null && !(isFound && section.cid[1] === dagCbor.code)) {
+      if (section !== null && (at >= untrustedTo || section.cid[1] !== dagCbor.code)) {
         const position = at + section.head
         const end = position + section.bytes.length
         if (isBlockOf(section.cid, section.bytes)) {
@@ -50,7 +50,7 @@ export function* partsOfPack(file: string): Generator<PackPart> {
         }
       }
       const next = nextSection(pack, at + 1)
-      isFound = true
+      untrustedTo = at + mostSectionBytes
       yield { cid: null, position: at, end: next }
       at = next
     }

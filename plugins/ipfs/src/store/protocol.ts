@@ -52,7 +52,7 @@ export type FromWriter =
   | StoreNotice
 
 /** Something that the owner should read in the log. */
-export interface StoreNotice {
+interface StoreNotice {
   readonly level: 'info' | 'warn'
   readonly notice: string
 }

@@ -31,7 +31,7 @@ const recoveredFolder = '/recovered'
 /** The deepest folder that is recovered. */
 const mostLevels = 64
 
-export interface Rebuilt {
+interface Rebuilt {
   readonly connection: DatabaseSync
   readonly blocks: number
   /** When the record was made from which the tree comes, in milliseconds since 1970; null if there was none. */

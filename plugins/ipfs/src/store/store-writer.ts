@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { inTransaction, isNodekeepError, messageOf, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDamage, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
@@ -40,6 +41,18 @@ const cheapRecordIds = 100_000
 /** Milliseconds after which the work in the background is tried again. */
 const retryMs = 10_000
 
+/**
+ * Bytes of the disk that new blocks never use; on a small disk, an eighth of it. On a disk that is full to the last byte, nothing could
+ * be removed.
+ */
+const mostReservedBytes = 32 * 1024 * 1024
+const smallDiskShare = 8
+
+/** Bytes after which the space of the disk is looked at again. */
+const mostUncheckedBytes = 8 * 1024 * 1024
+
+const fullDisk = 'The disk that holds the blocks is full. Remove what is not needed, and try again.'
+
 /** The session of the record of the tree. Those of others are larger. */
 const recordSession = 0
 
@@ -55,7 +68,7 @@ interface WaitingBlock {
 /** A request that is answered when the store has no dead bytes from before. */
 interface Compaction {
   readonly id: number
-  /** What was freed in an earlier epoch must go; null until a record of the tree has been made. */
+  /** Blocks that were freed in an earlier epoch must go; null until a record of the tree has been made. */
   epoch: number | null
 }
 
@@ -72,6 +85,7 @@ class LostSync extends Error {}
 export class StoreWriter {
   readonly #connection: DatabaseSync
   readonly #file: string
+  readonly #folder: string
   readonly #send: SendFromWriter
   readonly #blocks: BlockIndex
   readonly #packs: PackWriter
@@ -81,6 +95,8 @@ export class StoreWriter {
   readonly #sessions = new Map<number, number>()
   readonly #waiting = new Map<string, WaitingBlock>()
   #waitingBytes = 0
+  /** Bytes that may be appended before the next look at the space of the disk. */
+  #bytesToCheck = 0
   /** Blocks with a row that sessions have put again or asked for. */
   readonly #touched = new Map<string, Uint8Array>()
   /** Lengths of packs that are on the disk, and not in the index yet. */
@@ -98,6 +114,7 @@ export class StoreWriter {
   constructor(connection: DatabaseSync, { file, folder, packBytes }: WriterSettings, send: SendFromWriter) {
     this.#connection = connection
     this.#file = file
+    this.#folder = folder
     this.#send = send
     this.#blocks = new BlockIndex(connection)
     this.#packs = new PackWriter(this.#blocks, folder, packBytes)
@@ -171,6 +188,8 @@ export class StoreWriter {
       const { newest } = this.#connection.prepare('SELECT max(id) AS newest FROM entry').get() ?? {}
       if (Number(newest) <= cheapRecordIds) for (const _ of this.#record());
       this.#transaction(() => {})
+      // The connections that read outlive this one, and cannot do it.
+      this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
       // All that anybody was promised is on the disk.
       this.#send({ level: 'warn', notice: `The tree was not recorded at the end: ${messageOf(error)}` })
@@ -204,10 +223,23 @@ export class StoreWriter {
     const links = validLinksOf(cid, bytes)
     if (!links.every((link) => this.#hold(epoch, link)))
       throw new NodekeepError('VALIDATION_ERROR', 'A block links to one that is not in the store.')
+    if (session !== recordSession) this.#checkSpace(bytes.length)
     this.#waiting.set(textOf(cid), { cid, links, place: this.#packs.append(cid, bytes) })
     this.#waitingBytes += bytes.length
     if (this.#waitingBytes >= mostWaitingBytes || this.#waiting.size >= mostWaiting)
       this.#transaction(() => {})
+  }
+
+  /** @throws NodekeepError INSUFFICIENT_STORAGE if a block would use space that removals and rewritten packs need */
+  #checkSpace(bytes: number): void {
+    this.#bytesToCheck -= bytes
+    if (this.#bytesToCheck > 0) return
+    const { bavail, blocks, bsize } = statfsSync(this.#folder)
+    const reserved = Math.min(mostReservedBytes, (blocks * bsize) / smallDiskShare)
+    const free = bavail * bsize - reserved - bytes
+    // File systems that cannot tell their space answer zero.
+    if (blocks > 0 && free < 0) throw new NodekeepError('INSUFFICIENT_STORAGE', fullDisk)
+    this.#bytesToCheck = Math.min(free / 2, mostUncheckedBytes)
   }
 
   #end(session: number): void {
@@ -470,6 +502,6 @@ function answerOf(id: number, work: () => void): StoreAnswer {
 function failureOf(error: unknown): StoreFailure {
   if (error instanceof LostSync || isDamage(error)) throw error
   if (isNodekeepError(error)) return { code: error.code, message: error.message }
-  const code = isDiskFull(error) ? 'INSUFFICIENT_STORAGE' : 'SERVICE_UNAVAILABLE'
-  return { code, message: messageOf(error) }
+  if (isDiskFull(error)) return { code: 'INSUFFICIENT_STORAGE', message: fullDisk }
+  return { code: 'SERVICE_UNAVAILABLE', message: messageOf(error) }
 }

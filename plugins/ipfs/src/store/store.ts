@@ -74,7 +74,7 @@ export interface StoreSession {
   hold(cid: CID): Promise<void>
   /** Lets the view show the blocks that were put. */
   flush(): Promise<void>
-  /** What nothing names now will be removed. */
+  /** Lets blocks go that nothing names. */
   end(): void
 }
 
@@ -369,10 +369,6 @@ export class Store {
 
 function errorOf({ code, message }: StoreFailure): NodekeepError {
   if (code === 'SERVICE_UNAVAILABLE') return unavailable('cannot be changed', message)
-  if (code === 'INSUFFICIENT_STORAGE')
-    return new NodekeepError(code, 'The disk that holds the blocks is full. Free some space and try again.', {
-      cause: message,
-    })
   return new NodekeepError(code, message)
 }
 

@@ -42,7 +42,7 @@ export interface TreeRecord {
   readonly roots: readonly CID[]
 }
 
-export interface NewBlock {
+interface NewBlock {
   readonly cid: CID
   readonly bytes: Uint8Array
 }
