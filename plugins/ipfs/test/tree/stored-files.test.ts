@@ -103,7 +103,7 @@ t.test('a reading yields the bytes of its beginning, though the file is replaced
     for await (const chunk of reading) {
       if (chunks.push(chunk) > 1) continue
       await change()
-      // What nothing holds is removed before the next request is answered twice.
+      // The thread removes blocks that nothing holds between these requests.
       for (let round = 0; round < 3; round += 1) await backend.makeDirectory(`/${round}`)
     }
     t.ok(Buffer.concat(chunks).equals(bytes))
