@@ -11,10 +11,10 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
+import { Entries } from '../entries/entries.ts'
 import type { StoreSession } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
 import { fileBlocks } from '../unixfs/file-blocks.ts'
-import { Entries } from './entries.ts'
 
 const mebibyte = 1024 * 1024
 
