@@ -69,9 +69,7 @@ export default definePlugin({
     onStop(() => giving)
     onServing(() => {
       if (files === undefined || !store.isUsed) return
-      giving = giveRecoveredFiles({ backend, files, users, log, signal }).catch((error) => {
-        if (!signal.aborted) log.warn({ err: error }, 'Recovered files could not be given to the owner yet.')
-      })
+      giving = giveRecoveredFiles({ backend, files, users, log, signal })
     })
   },
 })

@@ -25,16 +25,23 @@ export class PackFiles {
   /**
    * Reads bytes of a pack.
    *
+   * @param memory for the bytes, if it is large enough
    * @returns fewer bytes where the pack ends
    * @throws Error ENOENT if there is no such pack (any more)
    */
-  async read(pack: number, position: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  async read(
+    pack: number,
+    position: number,
+    length: number,
+    memory?: Uint8Array<ArrayBuffer>,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const opened = this.#opened(pack)
     opened.uses += 1
     try {
       const file = await opened.file
       // Not of the pool of buffers: readers transfer and keep blocks.
-      const bytes = new Uint8Array(length)
+      const bytes =
+        memory !== undefined && memory.length >= length ? memory.subarray(0, length) : new Uint8Array(length)
       let filled = 0
       while (filled < length) {
         const { bytesRead } = await file.read(bytes, filled, length - filled, position + filled)

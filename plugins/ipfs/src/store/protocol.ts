@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
-import type { EntryChange } from '../tree/entry-change.ts'
+import type { EntryChange } from '../entries/entry-change.ts'
 
 /** A change of the index. CIDs are the bytes of version 1. */
 export type StoreChange =

@@ -27,9 +27,10 @@ export class StoreView {
   /**
    * Reads a block, and checks that its bytes are those that its CID names.
    *
+   * @param memory for the bytes, if it is large enough
    * @throws NodekeepError NOT_FOUND if there is no such block; {@link DamagedBlock} if the disk has lost it or has other bytes
    */
-  async get(cid: CID): Promise<Uint8Array> {
+  async get(cid: CID, memory?: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
     if (cid.multihash.code === identity.code) return cid.multihash.digest
     for (let before = -1; ; ) {
       const place = this.#place(cid)
@@ -37,7 +38,7 @@ export class StoreView {
       const { pack, position, length } = place
       if (pack === 0) throw new DamagedBlock(cid)
       try {
-        const bytes = await this.#packs.read(pack, position, length)
+        const bytes = await this.#packs.read(pack, position, length, memory)
         if (isBlockOf(cid.bytes, bytes)) return bytes
         throw new DamagedBlock(cid)
       } catch (error) {

@@ -4,7 +4,7 @@ import { inTransaction, isNodekeepError, messageOf, NodekeepError } from '@nodek
 import { isDamage, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
-import { EntryChanges } from '../tree/entry-changes.ts'
+import { EntryChanges } from '../entries/entry-changes.ts'
 import { BlockIndex, type BlockPlace, type IndexedBlock } from './block-index.ts'
 import { linksOf } from './links.ts'
 import { packHeader } from './pack-format.ts'

@@ -8,15 +8,40 @@ import { NodekeepError } from '@nodekeep/plugin-sdk'
 const mostReserved = 32 * 1024 * 1024
 const smallDiskShare = 8
 
-/** @throws NodekeepError INSUFFICIENT_STORAGE if the disk of a folder has no space for more bytes of a file */
-export async function checkFreeSpace(folder: string, bytes: number): Promise<void> {
-  const { bavail, blocks, bsize } = await statfs(folder)
-  // File systems that cannot tell their space answer zero.
-  if (blocks === 0) return
-  const reserved = Math.min(mostReserved, (blocks * bsize) / smallDiskShare)
-  if (bavail * bsize - reserved >= bytes) return
-  throw new NodekeepError(
-    'INSUFFICIENT_STORAGE',
-    'The disk has no space for this file. Remove what is not needed, then try again.',
-  )
+/** Milliseconds for which an answer of the system is used. */
+const answerMs = 100
+
+/** The space on the disk of a folder that files may still use. */
+export class FreeSpace {
+  readonly #folder: string
+  #left = 0
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** @throws NodekeepError INSUFFICIENT_STORAGE if there is no space for more bytes of a file */
+  async check(bytes: number): Promise<void> {
+    if (this.#left < bytes || performance.now() - this.#askedAt > answerMs) await this.#ask()
+    if (this.#left < bytes)
+      throw new NodekeepError(
+        'INSUFFICIENT_STORAGE',
+        'The disk has no space for this file. Remove what is not needed, then try again.',
+      )
+  }
+
+  /** As `check`, and counts the bytes as used. */
+  async take(bytes: number): Promise<void> {
+    await this.check(bytes)
+    this.#left -= bytes
+  }
+
+  async #ask(): Promise<void> {
+    const { bavail, blocks, bsize } = await statfs(this.#folder)
+    const reserved = Math.min(mostReserved, (blocks * bsize) / smallDiskShare)
+    // File systems that cannot tell their space answer zero.
+    this.#left = blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize - reserved
+    this.#askedAt = performance.now()
+  }
 }

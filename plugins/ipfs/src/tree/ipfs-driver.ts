@@ -15,7 +15,8 @@ import {
 import type { CID } from 'multiformats/cid'
 import type { LazyStore } from '../store/lazy-store.ts'
 import type { Store } from '../store/store.ts'
-import { checkFreeSpace } from './free-space.ts'
+import { BlockBacklog } from './block-backlog.ts'
+import { FreeSpace } from './free-space.ts'
 import type { StoredFiles } from './stored-files.ts'
 
 /** The store, and its files as they are. */
@@ -44,12 +45,12 @@ export function createIpfsBackend(store: LazyStore, folder: string): StorageBack
 class IpfsDriver implements StorageDriver {
   readonly supports = { atomicFolders: true, durable: true, modified: true }
   readonly #store: LazyStore
-  readonly #folder: string
+  readonly #space: FreeSpace
   #opened: OpenedFiles | undefined
 
   constructor(store: LazyStore, folder: string) {
     this.#store = store
-    this.#folder = folder
+    this.#space = new FreeSpace(folder)
   }
 
   async stat(path: string): Promise<StorageEntry> {
@@ -71,13 +72,15 @@ class IpfsDriver implements StorageDriver {
   ): Promise<StorageEntry> {
     const { addFile } = await import('../unixfs/add-file.ts')
     const opened = await this.#open()
-    await checkFreeSpace(this.#folder, announced)
+    await this.#space.check(announced)
     const session = opened.store.session()
     try {
+      const backlog = new BlockBacklog(session)
       const { root, size } = await addFile(content, async (cid, bytes) => {
-        await checkFreeSpace(this.#folder, bytes.length)
-        await session.put(cid, bytes)
+        await this.#space.take(bytes.length)
+        await backlog.put(cid, bytes)
       })
+      await backlog.end()
       return await this.#commit(opened, path, { root, size, modified, beforeCommit })
     } finally {
       session.end()

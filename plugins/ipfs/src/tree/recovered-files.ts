@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   type FilesService,
   isNodekeepError,
@@ -10,6 +11,9 @@ import {
 /** The folder of the backend in which files are that a rebuilt index could not name. The user's folder has the same path. */
 const recoveredFolder = '/recovered'
 
+/** Milliseconds after which a storage that does not work is tried again. */
+const retryMs = 10_000
+
 interface RecoveredFilesServices {
   readonly backend: StorageBackend
   readonly files: FilesService
@@ -20,11 +24,25 @@ interface RecoveredFilesServices {
 
 /**
  * Gives the files that a rebuilt index could not name to the owner of the node, as `/recovered/<cid>`. They pass through `files`, so that
- * the journal tells devices of them. Their blocks are stored already. Without an owner, they stay for a later start.
- *
- * @throws the error of the storage, of `files`, or the reason of the signal; what is left stays for the next start
+ * the journal tells devices of them. Their blocks are stored already. It waits for the storage while its index is made again. Without an
+ * owner, and after another error, which it logs, the files stay for the next start.
  */
 export async function giveRecoveredFiles(services: RecoveredFilesServices): Promise<void> {
+  const { log, signal } = services
+  for (;;) {
+    try {
+      return await giveAll(services)
+    } catch (error) {
+      if (signal.aborted) return
+      const isUnavailable = isNodekeepError(error) && error.code === 'SERVICE_UNAVAILABLE'
+      if (!isUnavailable)
+        return log.warn({ err: error }, 'Recovered files could not be given to the owner yet.')
+      await delay(retryMs, undefined, { ref: false, signal }).catch(() => {})
+    }
+  }
+}
+
+async function giveAll(services: RecoveredFilesServices): Promise<void> {
   const { backend, files, users, log, signal } = services
   const names: string[] = []
   for await (const { name } of entriesOf(backend, recoveredFolder)) names.push(name)

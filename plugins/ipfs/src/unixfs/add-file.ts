@@ -5,7 +5,7 @@ import type { CID } from 'multiformats/cid'
  * Stores a content as a UnixFS file, of the profile `unixfs-v1-2025`: CIDv1, raw leaves, blocks of 1 MiB, 1,024 links in a block. So other programs find the
  * same CID for the same bytes. At most ten blocks are in memory.
  *
- * @param put stores a block, and owns its bytes
+ * @param put stores a block, whose bytes stay as they are
  * @throws the errors of the content and of `put`
  */
 export async function addFile(
@@ -26,8 +26,7 @@ export async function addFile(
   }
   const blocks = {
     async put(cid: CID, bytes: Parameters<WritableStorage['put']>[1]) {
-      // The importer looks at the bytes again, and they may be a small part of their memory.
-      await put(cid, (bytes as Uint8Array).slice())
+      await put(cid, bytes as Uint8Array)
       return cid
     },
   }

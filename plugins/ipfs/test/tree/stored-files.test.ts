@@ -88,6 +88,27 @@ t.test('a copy takes no bytes, and lives on its own', async (t) => {
   t.ok((await read(backend, '/folder/copy')).equals(bytes))
 })
 
+t.test('a write that fails leaves no blocks', async (t) => {
+  const { backend, store } = await place(t)
+  const bytes = content(3 * mebibyte, 9)
+  const fault = new Error('the write fails')
+  async function* broken() {
+    yield* stream(bytes)
+    throw fault
+  }
+  await t.rejects(backend.write('/file', broken()), fault)
+  const refuse = { beforeCommit: () => Promise.reject(fault) }
+  await t.rejects(backend.write('/file', stream(bytes), refuse), fault)
+  await t.rejects(backend.write('/file', stream(bytes), { size: bytes.length + 1 }), {
+    code: 'VALIDATION_ERROR',
+  })
+  await untilRows(await store.open(), 'SELECT count(*) AS count FROM block', 0)
+  await backend.write('/kept', stream(bytes))
+  await t.rejects(backend.copy('/kept', '/copy', refuse), fault)
+  await backend.remove('/kept')
+  await untilRows(await store.open(), 'SELECT count(*) AS count FROM block', 0)
+})
+
 t.test('a reading yields the bytes of its beginning, though the file is replaced or removed', async (t) => {
   const { backend, store } = await place(t)
   const bytes = content(5 * mebibyte, 3)
@@ -103,7 +124,7 @@ t.test('a reading yields the bytes of its beginning, though the file is replaced
     for await (const chunk of reading) {
       if (chunks.push(chunk) > 1) continue
       await change()
-      // What nothing holds is removed before the next request is answered twice.
+      // The thread removes blocks that nothing holds between these requests.
       for (let round = 0; round < 3; round += 1) await backend.makeDirectory(`/${round}`)
     }
     t.ok(Buffer.concat(chunks).equals(bytes))

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { conflict, NodekeepError, nameOf, parentOf } from '@nodekeep/plugin-sdk'
-import type { BlockIndex } from '../store/block-index.ts'
 import type { EntryChange } from './entry-change.ts'
 import { namesOf, rootId, storedName } from './entry-names.ts'
 
@@ -11,15 +10,22 @@ interface Row {
   readonly root: Uint8Array | null
 }
 
+/** Counts the references to blocks. */
+interface BlockReferences {
+  /** @throws Error if there is no such block */
+  retain(cid: Uint8Array): void
+  release(cid: Uint8Array): void
+}
+
 type FileChange = Extract<EntryChange, { kind: 'file' }>
 type MoveChange = Extract<EntryChange, { kind: 'move' }>
 
 /** The changes of the tree, in the thread that writes. Each method is a part of a transaction of the caller. */
 export class EntryChanges {
-  readonly #blocks: BlockIndex
+  readonly #blocks: BlockReferences
   readonly #statements
 
-  constructor(connection: DatabaseSync, blocks: BlockIndex) {
+  constructor(connection: DatabaseSync, blocks: BlockReferences) {
     this.#blocks = blocks
     const prepare = (sql: string) => connection.prepare(sql)
     this.#statements = {

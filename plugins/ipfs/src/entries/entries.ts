@@ -8,7 +8,7 @@ const pageRows = 500
 const columns = 'id, name, root, size, modified, created, revision'
 
 /** An entry, and what the index knows of it. */
-export interface FoundEntry {
+interface FoundEntry {
   readonly entry: StorageEntry
   /** The bytes of the CID of the content. Null for a folder. */
   readonly root: Uint8Array | null
