@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import * as dagPb from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
-import { nameFrom, rootId } from '../tree/entry-names.ts'
+import { nameFrom, rootId } from '../entries/entry-names.ts'
 import { keyOf } from './links.ts'
 import { DamagedBlock, type StoreView } from './store-view.ts'
 

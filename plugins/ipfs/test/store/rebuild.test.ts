@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import * as dagCbor from '@ipld/dag-cbor'
 import t from 'tap'
+import { Entries } from '../../src/entries/entries.ts'
 import { sectionHead } from '../../src/store/pack-format.ts'
-import { Entries } from '../../src/tree/entries.ts'
 import {
   addFile,
   blockOf,
