@@ -9,7 +9,10 @@ import { endlessStorage } from '../fixtures/endless-storage.ts'
 import { createIpfsNode, post, publications, publish, put, states, withdraw } from '../fixtures/ipfs-node.ts'
 import { rowsOf } from '../fixtures/tables.ts'
 
-const endless = { plugins: [endlessStorage], config: { storage: { mounts: { '/endless': 'endless' } } } }
+const endless = {
+  plugins: [endlessStorage],
+  config: { storage: { mounts: { '/endless': 'endless' } }, server: { drainSeconds: 1 } },
+}
 
 async function startEndless(t: Test) {
   const dataFolder = t.testdir()
