@@ -1,8 +1,13 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, type RegistryReader, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { userDataConformance } from '@nodekeep/plugin-sdk/conformance/user-data'
 import t from 'tap'
 import { createIpfsNode, publications, publish, put } from '../fixtures/ipfs-node.ts'
+
+// Nodes start and stop, also on a busy machine.
+t.setTimeout(120_000)
 
 userDataConformance(t.test, {
   async setUp() {
@@ -49,6 +54,9 @@ userDataConformance(t.test, {
             async ({ cid }) => (await running.node.fetch(`/ipfs/${cid}?format=raw`)).status,
           ),
         )
+        const packs = join(dataFolder, 'plugins/ipfs/not-in-backups/packs')
+        for (const name of await readdir(packs))
+          if ((await readFile(join(packs, name))).includes(userUuid)) bytes.push(0)
         return [
           ...list.publications.map(({ cid, state }) => `${cid} ${state}`),
           ...bytes,
