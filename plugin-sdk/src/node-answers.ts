@@ -384,6 +384,42 @@ export interface NodeAnswers {
      */
     bytes: number
   }
+  'GET /api/ipfs/verify': {
+    /**
+     * Bytes that were read so far, and all bytes. Null if none runs.
+     */
+    running: {
+      bytes: number
+      of: number
+    } | null
+    last: {
+      /**
+       * When it ended.
+       */
+      at: string
+      blocks: number
+      bytes: number
+      damagedBlocks: number
+      /**
+       * At most 100 of the damaged blocks.
+       */
+      damaged: {
+        cid: string
+        /**
+         * Files on the backend that have the block, below the uuid of their user.
+         */
+        paths: string[]
+        /**
+         * The ids of publications that have the block.
+         */
+        publications: string[]
+      }[]
+      /**
+       * Why it ended before it had read everything.
+       */
+      problem: string | null
+    } | null
+  }
   'GET /api/overlay/status': {
     /**
      * Base58 of the node's Ed25519 public key.
@@ -1059,6 +1095,22 @@ export interface NodeAnswers {
      */
     path: string
   }
+  'POST /api/ipfs/import': {
+    /**
+     * The file or folder. A name that was taken has a number.
+     */
+    path: string
+    cid: string
+    files: number
+    /**
+     * Of all files.
+     */
+    bytes: number
+    /**
+     * Symbolic links. They are left out.
+     */
+    symlinks: number
+  }
   'POST /api/ipfs/publish': {
     id: string
     /**
@@ -1079,6 +1131,42 @@ export interface NodeAnswers {
     cid: string
     publishedAt: string
     url: string | null
+  }
+  'POST /api/ipfs/verify': {
+    /**
+     * Bytes that were read so far, and all bytes. Null if none runs.
+     */
+    running: {
+      bytes: number
+      of: number
+    } | null
+    last: {
+      /**
+       * When it ended.
+       */
+      at: string
+      blocks: number
+      bytes: number
+      damagedBlocks: number
+      /**
+       * At most 100 of the damaged blocks.
+       */
+      damaged: {
+        cid: string
+        /**
+         * Files on the backend that have the block, below the uuid of their user.
+         */
+        paths: string[]
+        /**
+         * The ids of publications that have the block.
+         */
+        publications: string[]
+      }[]
+      /**
+       * Why it ended before it had read everything.
+       */
+      problem: string | null
+    } | null
   }
   'POST /api/ipfs/withdraw': {}
   'POST /api/sync/hashes': {

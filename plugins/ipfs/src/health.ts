@@ -1,25 +1,41 @@
 import { type HealthCheck, messageOf } from '@nodekeep/plugin-sdk'
 import type { LazyStore } from './store/lazy-store.ts'
+import type { Verification } from './verification.ts'
 
 /** Milliseconds after which a store that could not be opened is tried again: each time it starts a thread. */
 const retryMs = 30_000
 
-/** The health check `ipfs`. A store that was never used is available, and is not opened for it. */
-export function ipfsHealth(store: LazyStore): HealthCheck {
+/**
+ * The health check `ipfs`: whether the index and the newest pack can be read. A store that was never used is available, and is not opened
+ * for it. What the last verification found is a warning.
+ */
+export function ipfsHealth(store: LazyStore, verification: Verification): HealthCheck {
   let failedAt = Number.NEGATIVE_INFINITY
-  let message = ''
+  let problem = ''
   return {
     async check() {
       if (!store.isUsed) return { ok: true, state: 'available' }
-      if (performance.now() - failedAt < retryMs) return { ok: false, state: 'unavailable', message }
+      if (performance.now() - failedAt < retryMs) return unavailable(problem)
       try {
-        await store.open()
-        return { ok: true, state: 'available' }
+        const found = await (await store.open()).check()
+        return found === null ? await available(verification) : unavailable(found)
       } catch (error) {
         failedAt = performance.now()
-        message = messageOf(error)
-        return { ok: false, state: 'unavailable', message }
+        problem = messageOf(error)
+        return unavailable(problem)
       }
     },
   }
+}
+
+function unavailable(problem: string) {
+  return { ok: false, state: 'unavailable', message: problem }
+}
+
+async function available(verification: Verification) {
+  const last = await verification.last()
+  const finding = { ok: true, state: 'available' }
+  if (last === null || last.damagedBlocks === 0) return finding
+  const message = `The verification of ${last.at} found ${last.damagedBlocks} damaged blocks: "nodekeep ipfs verify" names their files. Restore these from a backup.`
+  return { ...finding, message }
 }

@@ -21,6 +21,7 @@ import { publishingRoutes } from './publishing/publishing-routes.ts'
 import { LazyStore } from './store/lazy-store.ts'
 import { createIpfsBackend } from './tree/ipfs-driver.ts'
 import { giveRecoveredFiles } from './tree/recovered-files.ts'
+import { Verification, verificationRoutes } from './verification.ts'
 
 /**
  * Publishes files under addresses that prove their content, and contributes the storage backend `ipfs`. Under another id, the backend has that id
@@ -38,7 +39,7 @@ export default definePlugin({
     health: HealthChecks,
     userData: UserData,
   },
-  setup({ id, config, address, users, files, changes, dataDir, sqliteFile, log, signal, ...context }) {
+  setup({ id, config, address, users, files, changes, dataDir, sqliteFile, state, log, signal, ...context }) {
     const { routes, backends, fileHeaders, health, userData, onStart, onServing, onStop } = context
     const packs = join(dataDir, 'not-in-backups', 'packs')
     const store = new LazyStore(packs, () => sqliteFile('index', { inBackups: false }), log)
@@ -46,7 +47,10 @@ export default definePlugin({
     const backend = createIpfsBackend(store, packs)
     backends.add(id, backend)
     onStop(() => backend.close())
-    health.add(id, ipfsHealth(store))
+    const verification = new Verification({ store, state, log, signal })
+    onStop(() => verification.close())
+    routes((app) => verificationRoutes(app, verification), { prefix: '/api/ipfs' })
+    health.add(id, ipfsHealth(store, verification))
 
     const publications = new Publications(dataDir, sqliteFile)
     onStop(() => publications.close())
@@ -54,7 +58,7 @@ export default definePlugin({
     const publisher = new Publisher({ publications, store, files, changes, limits, log, signal })
     onStop(() => publisher.close())
     onServing(() => publisher.heal())
-    userData.add(id, { erase: (userUuid) => publisher.erase(userUuid) })
+    userData.add(id, { erase: (userUuid, signal) => publisher.erase(userUuid, signal) })
     fileHeaders.add(id, cidHeaders(publications, store))
     routes((app) => publishingRoutes(app, publisher, address), { prefix: '/api/ipfs' })
     routes((app) => gatewayRoutes(app, store, publications))

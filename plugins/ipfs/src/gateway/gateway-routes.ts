@@ -37,6 +37,11 @@ export function gatewayRoutes(app: RoutesApp, store: LazyStore, published: Publi
       ),
     }),
   }
-  app.get('/ipfs/*', { config, schema, exposeHeadRoute: false }, answer)
+  const content = { '*/*': { schema: { type: 'string', format: 'binary' } } }
+  const response = {
+    200: { description: 'The content.', content },
+    206: { description: 'A range of the content of a file.', content },
+  }
+  app.get('/ipfs/*', { config, schema: { ...schema, response }, exposeHeadRoute: false }, answer)
   app.head('/ipfs/*', { config, schema }, answer)
 }

@@ -117,7 +117,7 @@ class TreeImport {
     const options = {
       profile: 'unixfs-v1-2025' as const,
       wrapWithDirectory: true,
-      // The importer gets the children of one folder: in a path, it would take a name that ends in a backslash for a part of the next one.
+      // The children are stored already, so the importer has not to keep the tree of all folders.
       async *dagBuilder() {
         for (const { name, cid, size } of children) yield async () => ({ path: name, cid, size })
       },

@@ -8,6 +8,7 @@ import {
   isNodekeepError,
   type Log,
   NodekeepError,
+  untilAborted,
 } from '@nodekeep/plugin-sdk'
 import type { CID } from 'multiformats/cid'
 import type { LazyStore } from '../store/lazy-store.ts'
@@ -26,6 +27,8 @@ import {
 const treesAtOnce = 2
 /** Paths of a list that are looked up at a time. */
 const lookupsAtOnce = 16
+/** Milliseconds after which it is tried again, such as while a lost index is made again. */
+const healAgainMs = 60_000
 /** Publications of a user that are added, or wait for their turn. */
 const mostAdding = 100
 
@@ -148,17 +151,24 @@ export class Publisher {
     throw new NodekeepError('NOT_FOUND', 'You have no such publication. It may have been withdrawn.')
   }
 
-  /** Removes all publications of a user, and waits until nothing of them is left. */
-  async erase(userUuid: string): Promise<void> {
-    const { publications } = this.#services
-    if (!publications.isUsed) return
-    for (const adding of this.#adding) {
-      if (adding.userUuid !== userUuid) continue
-      adding.abort(conflict('The user is deleted.'))
-      await adding.result.catch(() => {})
+  /**
+   * Removes all publications of a user, and all bytes that nothing needs any more, also those of files on the backend that are removed
+   * already.
+   *
+   * @throws the reason of the signal
+   */
+  async erase(userUuid: string, signal: AbortSignal): Promise<void> {
+    const { publications, store } = this.#services
+    if (publications.isUsed) {
+      for (const adding of this.#adding) {
+        if (adding.userUuid !== userUuid) continue
+        adding.abort(conflict('The user is deleted.'))
+        await adding.result.catch(() => {})
+      }
+      publications.withdrawAll(userUuid)
+      for (const id of publications.hidden(userUuid)) await this.#remove(id)
     }
-    publications.withdrawAll(userUuid)
-    for (const id of publications.hidden(userUuid)) await this.#remove(id)
+    if (store.isUsed) await untilAborted((await store.open()).compact(), signal)
   }
 
   /**
@@ -166,8 +176,15 @@ export class Publisher {
    * the store lacks from the paths, in the background.
    */
   heal(): void {
-    const { publications, store } = this.#services
-    if (publications.isUsed || store.isUsed) this.#inBackground(() => this.#heal())
+    const { publications, store, log, signal } = this.#services
+    if (publications.isUsed || store.isUsed)
+      this.#inBackground(() =>
+        this.#heal().catch((error) => {
+          if (signal.aborted) return
+          log.warn({ err: error }, 'Publications could not be compared with the store. The node tries again.')
+          setTimeout(() => signal.aborted || this.heal(), healAgainMs).unref()
+        }),
+      )
   }
 
   async close(): Promise<void> {
@@ -370,7 +387,29 @@ export class Publisher {
       if (!publications.has(id) && !isAdding(id)) await setRoot(await lazy.open(), id, null)
     for (const publication of publications.isUsed ? publications.all() : []) {
       signal.throwIfAborted()
-      if (roots.get(publication.id) !== publication.cid) this.#compareAgain(publication)
+      if (roots.get(publication.id) === publication.cid || (await this.#keep(publication))) continue
+      this.#compareAgain(publication)
+    }
+  }
+
+  /** Lets a publication keep its blocks, if the store has them. */
+  async #keep({ id, userUuid, cid }: Publication): Promise<boolean> {
+    const { publications, store: lazy } = this.#services
+    if (!lazy.isUsed) return false
+    const { CID } = await import('multiformats/cid')
+    const store = await lazy.open()
+    const session = store.session()
+    try {
+      const root = CID.parse(cid)
+      await session.hold(root)
+      await setRoot(store, id, root)
+      if (publications.get(userUuid, id) === null) await setRoot(store, id, null)
+      return true
+    } catch (error) {
+      if (isNodekeepError(error) && error.code === 'NOT_FOUND') return false
+      throw error
+    } finally {
+      session.end()
     }
   }
 

@@ -19,6 +19,9 @@ t.test('a file and a folder are published, listed and withdrawn', async (t) => {
   const folder = await publish(ada, '/notes')
   t.match(folder, { path: '/notes', size: 16, files: 2 })
   t.same((await publish(ada, '/notes')).id, folder.id, 'the same content is the same publication')
+  const read = async (path: string) => (await node.fetch(path)).text()
+  t.equal(await read(`/ipfs/${file.cid}`), 'hello world')
+  t.equal(await read(`/ipfs/${folder.cid}/deep/b.txt`), 'other')
   const listed = await publications(ada)
   t.match(listed.publications, [
     { ...folder, state: 'published' },
@@ -27,6 +30,9 @@ t.test('a file and a folder are published, listed and withdrawn', async (t) => {
   t.same((await withdraw(ada, file.id)).status, 200)
   t.same((await withdraw(ada, file.id)).status, 404)
   t.same(await states(ada), { '/notes': 'published' })
+  t.equal(await read(`/ipfs/${file.cid}`), 'hello world', 'the folder has it still')
+  t.same((await withdraw(ada, folder.id)).status, 200)
+  for (const cid of [file.cid, folder.cid]) t.equal((await node.fetch(`/ipfs/${cid}`)).status, 404)
   t.ok(listed.bytes > 16)
 })
 
