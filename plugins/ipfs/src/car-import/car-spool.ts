@@ -17,6 +17,10 @@ import { tooManyBytes } from './too-many-bytes.ts'
 /** Blocks of a CAR, also those that come more than once. */
 const mostBlocks = 250_000
 
+/** Small blocks in memory: in a tree that repeats, most links lead to the same few blocks. */
+const mostCached = 64
+const mostCachedBytes = 64 * 1024
+
 /** Blocks that are verified before others get their turn. */
 const blocksInARow = 128
 
@@ -39,6 +43,8 @@ export class CarSpool {
   readonly #folder: string
   readonly #file: FileHandle
   readonly #find
+  /** The least recently used first. */
+  readonly #cache = new Map<string, Uint8Array>()
 
   private constructor(
     folder: string,
@@ -79,17 +85,30 @@ export class CarSpool {
   /** @throws NodekeepError VALIDATION_ERROR if the CAR does not have the block */
   async get(cid: CID): Promise<Uint8Array> {
     if (cid.multihash.code === identity.code) return cid.multihash.digest
-    const place = this.#find.get(keyOf(cid)) as { position: number; length: number } | undefined
-    if (place === undefined) throw invalid(`The CAR does not have the block ${cid}.`)
-    const bytes = new Uint8Array(place.length)
-    const { bytesRead } = await this.#file.read(bytes, 0, place.length, place.position)
-    if (bytesRead < place.length) throw new Error('The spool of a CAR was cut.')
+    const key = String(cid)
+    const bytes = this.#cache.get(key) ?? (await this.#read(cid))
+    if (bytes.length > mostCachedBytes) return bytes
+    this.#cache.delete(key)
+    this.#cache.set(key, bytes)
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= mostCached) break
+      this.#cache.delete(oldest)
+    }
     return bytes
   }
 
   /** Removes everything. */
   async discard(): Promise<void> {
     await remove(this.#folder, this.#file, this.index)
+  }
+
+  async #read(cid: CID): Promise<Uint8Array> {
+    const place = this.#find.get(keyOf(cid)) as { position: number; length: number } | undefined
+    if (place === undefined) throw invalid(`The CAR does not have the block ${cid}.`)
+    const bytes = new Uint8Array(place.length)
+    const { bytesRead } = await this.#file.read(bytes, 0, place.length, place.position)
+    if (bytesRead < place.length) throw new Error('The spool of a CAR was cut.')
+    return bytes
   }
 }
 
