@@ -11,6 +11,7 @@ import type { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { identity } from 'multiformats/hashes/identity'
 import { isBlockOf } from '../store/block-hash.ts'
+import { keyOf } from '../store/links.ts'
 import { mostBlockBytes } from '../store/pack-format.ts'
 import { tooManyBytes } from './too-many-bytes.ts'
 
@@ -173,7 +174,7 @@ async function readCar(
       blocks += 1
       if (blocks > mostBlocks)
         throw new NodekeepError('PAYLOAD_TOO_LARGE', `A CAR may have at most ${mostBlocks} blocks.`)
-      if (await isVerified(cid, bytes)) add.run(keyOf(cid), reader.pos - bytes.length, bytes.length)
+      if (isVerified(cid, bytes)) add.run(keyOf(cid), reader.pos - bytes.length, bytes.length)
       // Tiny blocks come without any wait in between.
       if (blocks % blocksInARow === 0) await setImmediate()
     }
@@ -195,7 +196,7 @@ async function readCar(
  *
  * @throws NodekeepError VALIDATION_ERROR if it is not what its CID says
  */
-async function isVerified(cid: CID, bytes: Uint8Array): Promise<boolean> {
+function isVerified(cid: CID, bytes: Uint8Array): boolean {
   if (cid.multihash.code === identity.code) {
     if (Buffer.compare(cid.multihash.digest, bytes) !== 0) throw notThat(cid)
     return false
@@ -235,11 +236,6 @@ function bounded(reader: BytesReader): BytesReader {
       return reader.pos
     },
   }
-}
-
-/** Version 0 and version 1 name the same block. */
-function keyOf(cid: CID): Uint8Array {
-  return cid.toV1().bytes
 }
 
 function noRoom(cause: unknown): NodekeepError {

@@ -57,7 +57,7 @@ async function listed(user: TestUser, path = '/'): Promise<string[]> {
   return (await Promise.all(below)).flat()
 }
 
-/** What imports have left on the disk of the node. */
+/** The folders that imports have left on the disk of the node. */
 async function spools(node: TestNode): Promise<string[]> {
   return readdir(join(node.dataFolder, 'plugins', 'ipfs', 'not-in-backups', 'imports')).catch(() => [])
 }
