@@ -27,6 +27,8 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
     'GET /api/sync/client/nodekeep-sync.cjs':
       'A new device has no token yet. The file has no data of users. Requests are limited for each address.',
     'GET /api/web/sign-in': pages,
+    'GET /ipfs/{wildcard}':
+      'Everybody may read what users publish, by the address that proves it. Answers at a time are limited for each address.',
     'GET /web/{file}': pages,
     'POST /auth/access-requests':
       'A person who asks for admission has no session. A login provider verifies their wallet. Requests are limited for each address.',
@@ -68,7 +70,7 @@ async function routesOf(node: TestNode): Promise<Map<string, Route>> {
   const declared = node.plugins().flatMap(({ routes }) =>
     routes.map(
       ({ method, path, access, publicReason }): Route => ({
-        name: `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
+        name: `${method} ${path.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{wildcard}')}`,
         open: access === 'public',
         reason: publicReason,
       }),
