@@ -11,11 +11,16 @@ import type { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { identity } from 'multiformats/hashes/identity'
 import { isBlockOf } from '../store/block-hash.ts'
+import { keyOf } from '../store/links.ts'
 import { mostBlockBytes } from '../store/pack-format.ts'
 import { tooManyBytes } from './too-many-bytes.ts'
 
 /** Blocks of a CAR, also those that come more than once. */
 const mostBlocks = 250_000
+
+/** Small blocks in memory: in a tree that repeats, most links lead to the same few blocks. */
+const mostCached = 64
+const mostCachedBytes = 64 * 1024
 
 /** Blocks that are verified before others get their turn. */
 const blocksInARow = 128
@@ -39,6 +44,8 @@ export class CarSpool {
   readonly #folder: string
   readonly #file: FileHandle
   readonly #find
+  /** The least recently used first. */
+  readonly #cache = new Map<string, Uint8Array>()
 
   private constructor(
     folder: string,
@@ -79,17 +86,30 @@ export class CarSpool {
   /** @throws NodekeepError VALIDATION_ERROR if the CAR does not have the block */
   async get(cid: CID): Promise<Uint8Array> {
     if (cid.multihash.code === identity.code) return cid.multihash.digest
-    const place = this.#find.get(keyOf(cid)) as { position: number; length: number } | undefined
-    if (place === undefined) throw invalid(`The CAR does not have the block ${cid}.`)
-    const bytes = new Uint8Array(place.length)
-    const { bytesRead } = await this.#file.read(bytes, 0, place.length, place.position)
-    if (bytesRead < place.length) throw new Error('The spool of a CAR was cut.')
+    const key = String(cid)
+    const bytes = this.#cache.get(key) ?? (await this.#read(cid))
+    if (bytes.length > mostCachedBytes) return bytes
+    this.#cache.delete(key)
+    this.#cache.set(key, bytes)
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= mostCached) break
+      this.#cache.delete(oldest)
+    }
     return bytes
   }
 
   /** Removes everything. */
   async discard(): Promise<void> {
     await remove(this.#folder, this.#file, this.index)
+  }
+
+  async #read(cid: CID): Promise<Uint8Array> {
+    const place = this.#find.get(keyOf(cid)) as { position: number; length: number } | undefined
+    if (place === undefined) throw invalid(`The CAR does not have the block ${cid}.`)
+    const bytes = new Uint8Array(place.length)
+    const { bytesRead } = await this.#file.read(bytes, 0, place.length, place.position)
+    if (bytesRead < place.length) throw new Error('The spool of a CAR was cut.')
+    return bytes
   }
 }
 
@@ -154,7 +174,7 @@ async function readCar(
       blocks += 1
       if (blocks > mostBlocks)
         throw new NodekeepError('PAYLOAD_TOO_LARGE', `A CAR may have at most ${mostBlocks} blocks.`)
-      if (await isVerified(cid, bytes)) add.run(keyOf(cid), reader.pos - bytes.length, bytes.length)
+      if (isVerified(cid, bytes)) add.run(keyOf(cid), reader.pos - bytes.length, bytes.length)
       // Tiny blocks come without any wait in between.
       if (blocks % blocksInARow === 0) await setImmediate()
     }
@@ -176,7 +196,7 @@ async function readCar(
  *
  * @throws NodekeepError VALIDATION_ERROR if it is not what its CID says
  */
-async function isVerified(cid: CID, bytes: Uint8Array): Promise<boolean> {
+function isVerified(cid: CID, bytes: Uint8Array): boolean {
   if (cid.multihash.code === identity.code) {
     if (Buffer.compare(cid.multihash.digest, bytes) !== 0) throw notThat(cid)
     return false
@@ -216,11 +236,6 @@ function bounded(reader: BytesReader): BytesReader {
       return reader.pos
     },
   }
-}
-
-/** Version 0 and version 1 name the same block. */
-function keyOf(cid: CID): Uint8Array {
-  return cid.toV1().bytes
 }
 
 function noRoom(cause: unknown): NodekeepError {

@@ -1,5 +1,5 @@
-import { CID } from 'multiformats/cid'
-import { linksOf } from '../store/links.ts'
+import * as dagPb from '@ipld/dag-pb'
+import type { CID } from 'multiformats/cid'
 import { type ContentRange, fileBlocks, type GetBlock } from '../unixfs/file-blocks.ts'
 import { folderBlocks } from '../unixfs/folder-blocks.ts'
 import { NotUnixFs, type UnixFsNode, unixFsNode } from '../unixfs/unixfs-node.ts'
@@ -45,8 +45,13 @@ async function* allBlocks(get: GetBlock, root: CID, isWanted: (cid: CID) => bool
     if (!isWanted(cid)) continue
     const bytes = await get(cid)
     yield { cid, bytes }
-    const links = linksOf(cid.bytes, bytes)
-    waiting.push(...links.map((link) => CID.decode(link)).reverse())
+    if (cid.code === dagPb.code)
+      waiting.push(
+        ...dagPb
+          .decode(bytes)
+          .Links.map(({ Hash }) => Hash)
+          .reverse(),
+      )
   }
 }
 

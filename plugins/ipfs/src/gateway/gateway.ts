@@ -8,6 +8,7 @@ import type { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
 import { sectionHead } from '../store/pack-format.ts'
 import type { Store } from '../store/store.ts'
+import { DamagedBlock } from '../store/store-view.ts'
 import { fileBlocks, type GetBlock } from '../unixfs/file-blocks.ts'
 import { folderBlocks } from '../unixfs/folder-blocks.ts'
 import { type FolderEntry, NotUnixFs, unixFsNode } from '../unixfs/unixfs-node.ts'
@@ -21,7 +22,7 @@ import { RememberedBlocks } from './remembered-blocks.ts'
 import { type CarRepresentation, representation } from './representation.ts'
 import { type ResolvedPath, resolvePath } from './resolve-path.ts'
 
-/** What a CID names never changes. Half a minute less than a year, as all gateways have it. */
+/** The content of a CID never changes. 336 days, as other gateways say. */
 const forever = 'public, max-age=29030400, immutable'
 
 /** Answers at a time, each with up to three blocks of at most 2 MiB in memory. */
@@ -110,7 +111,7 @@ export class Gateway {
       ...savedHeaders('application/vnd.ipld.car', query.get('filename') ?? `${target}.car`),
       'content-type': `application/vnd.ipld.car; version=1; order=dfs; dups=${dups}`,
       'accept-ranges': 'none',
-      // The same blocks can come in another order from another version of the node.
+      // Another version of the node may send the blocks in another order.
       etag: `W/"${target}.car.${variant.slice(0, 16)}"`,
       'cache-control': forever,
     }
@@ -254,6 +255,15 @@ function notModified(
 /** A block that is missing below a published one is not told apart from one that is not published. */
 function failureOf(error: unknown): unknown {
   if (isNodekeepError(error) && error.code === 'NOT_FOUND') return nothingThere()
+  if (error instanceof DamagedBlock)
+    return new NodekeepError(
+      'SERVICE_UNAVAILABLE',
+      'The node cannot read this: its disk has lost or changed the bytes.',
+      {
+        cause: error,
+        permanent: true,
+      },
+    )
   if (!(error instanceof NotUnixFs)) return error
   return new NodekeepError(
     'UNPROCESSABLE',

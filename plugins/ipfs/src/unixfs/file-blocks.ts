@@ -11,7 +11,7 @@ export interface ContentRange {
 }
 
 /** A block of a file. */
-export interface FileBlock {
+interface FileBlock {
   readonly cid: CID
   readonly bytes: Uint8Array
   /** The part of the range that the block itself has. */

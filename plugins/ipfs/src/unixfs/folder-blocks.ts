@@ -3,7 +3,7 @@ import { type GetBlock, mostLevels } from './file-blocks.ts'
 import { type FolderEntry, NotUnixFs, unixFsNode } from './unixfs-node.ts'
 
 /** A block of a folder. */
-export interface FolderBlock {
+interface FolderBlock {
   readonly cid: CID
   readonly bytes: Uint8Array
   readonly entries: readonly FolderEntry[]

@@ -12,7 +12,7 @@ export interface FolderEntry {
 }
 
 /** A part of a file, which is a file itself. */
-export interface FilePart {
+interface FilePart {
   readonly cid: CID
   /** Bytes of its content, as the node above claims. */
   readonly size: number

@@ -1,4 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { open, readdir } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { TestNode } from '@nodekeep/kernel/testing'
 import { importBytes, importer } from 'ipfs-unixfs-importer'
 import { base36 } from 'multiformats/bases/base36'
 import { base58btc } from 'multiformats/bases/base58'
@@ -311,4 +317,184 @@ t.test('a block is sent as it is', async (t) => {
     '51',
   )
   t.equal((await node.fetch(`/ipfs/${root}?format=tar`)).status, 400)
+})
+
+t.test('a CAR has the blocks that the path and the scope need, bit for bit as Kubo exports it', async (t) => {
+  const node = await startedNode(t)
+  const whole = [
+    'dir-listing.car',
+    'dir-with-files.car',
+    'gateway-cache.car',
+    'symlink.car',
+    'single-layer-hamt-with-multi-block-files.car',
+    'subdir-with-mixed-block-files.car',
+  ]
+  for (const name of whole) {
+    const { root } = await publishFixture(node, name)
+    for (const [query, accept] of [
+      ['?format=car', '*/*'],
+      ['', 'application/vnd.ipld.car; version=1; order=dfs; dups=n'],
+    ] as const) {
+      const answer = await node.fetch(`/ipfs/${root}${query}`, { headers: { accept } })
+      t.equal(answer.status, 200)
+      t.equal(answer.headers.get('content-type'), 'application/vnd.ipld.car; version=1; order=dfs; dups=n')
+      t.match(answer.headers.get('content-disposition'), /^attachment; filename=\w+\.car$/)
+      t.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+      t.match(answer.headers.get('etag'), /^W\/".*\.car\./)
+      t.ok((await bytesOf(answer)).equals(fixture(name)), name)
+    }
+  }
+
+  const car = await carBlocks(fixture('subdir-with-mixed-block-files.car'))
+  const { root } = car
+  const cids = car.blocks.map(({ cid }) => String(cid))
+  const [top, subdir, ascii, hello, multi, ...chunks] = cids
+  const blocksOf = async (path: string, headers: Record<string, string> = {}) => {
+    const answer = await node.fetch(path, { headers })
+    t.equal(answer.status, 200, path)
+    const { root: carRoot, blocks } = await carBlocks(await bytesOf(answer))
+    return { root: String(carRoot), cids: blocks.map(({ cid }) => String(cid)) }
+  }
+  const scopes: [path: string, query: string, expected: (string | undefined)[]][] = [
+    ['/subdir', '', [top, subdir, ascii, hello, multi, ...chunks]],
+    ['/subdir', '&dag-scope=block', [top, subdir]],
+    ['/subdir', '&dag-scope=entity', [top, subdir]],
+    ['/subdir', '&dag-scope=entity&entity-bytes=0:*', [top, subdir]],
+    ['/subdir/ascii.txt', '&dag-scope=entity', [top, subdir, ascii]],
+    ['/subdir/multiblock.txt', '&dag-scope=block', [top, subdir, multi]],
+    ['/subdir/multiblock.txt', '&dag-scope=all', [top, subdir, multi, ...chunks]],
+    ['/subdir/multiblock.txt', '&dag-scope=entity&entity-bytes=0:*', [top, subdir, multi, ...chunks]],
+  ]
+  for (const [path, query, expected] of scopes)
+    t.strictSame((await blocksOf(`/ipfs/${root}${path}?format=car${query}`)).cids, expected, path + query)
+  // Chunks of 256 bytes, the last one of 2.
+  const ranges: [string, (string | undefined)[]][] = [
+    ['0:0', chunks.slice(0, 1)],
+    ['0:255', chunks.slice(0, 1)],
+    ['0:256', chunks.slice(0, 2)],
+    ['512:*', chunks.slice(2)],
+    ['512:1023', chunks.slice(2, 4)],
+    ['512:-256', chunks.slice(2, 4)],
+    ['-5:*', chunks.slice(3)],
+    ['-9999:*', chunks],
+    ['-9999:-3', chunks.slice(0, 4)],
+    ['2000:*', []],
+    ['9:3', []],
+  ]
+  for (const [range, expected] of ranges) {
+    const got = await blocksOf(`/ipfs/${multi}?format=car&dag-scope=entity&entity-bytes=${range}`)
+    t.strictSame(got, { root: multi, cids: [multi, ...expected] }, range)
+  }
+
+  const { root: twice } = await carBlocks(fixture('dir-with-files.car'))
+  const all = await blocksOf(`/ipfs/${twice}`, { accept: 'application/vnd.ipld.car; order=dfs; dups=y' })
+  t.equal(all.cids.filter((cid) => cid === ascii).length, 2, 'a block that two names have comes twice')
+  t.equal(all.cids.length, 10)
+  const byQuery = await blocksOf(`/ipfs/${twice}?format=car&car-dups=y`, {
+    accept: 'application/vnd.ipld.car; dups=n',
+  })
+  t.strictSame(byQuery.cids, all.cids, 'the query goes before the header')
+
+  const large = await carBlocks(fixture('single-layer-hamt-with-multi-block-files.car'))
+  const found = await blocksOf(`/ipfs/${large.root}/470.txt?format=car&dag-scope=block`)
+  t.strictSame(
+    [found.cids[0], found.cids[1], found.cids[2]],
+    [String(large.root), String(large.blocks[1]?.cid), multi],
+    'the node of the large folder that leads to the name',
+  )
+  t.equal(found.root, multi)
+  const nodes = await blocksOf(`/ipfs/${large.root}?format=car&dag-scope=entity`)
+  t.equal(nodes.cids.length, large.blocks.length - 6, 'all nodes of the folder, and none of its files')
+
+  for (const query of [
+    'dag-scope=x',
+    'entity-bytes=1',
+    'entity-bytes=a:b',
+    'car-version=2',
+    'car-order=x',
+    'car-dups=2',
+  ])
+    t.equal((await node.fetch(`/ipfs/${root}?format=car&${query}`)).status, 400, query)
+  t.equal((await node.fetch(`/ipfs/${root}/none?format=car`)).status, 404)
+  const head = await node.fetch(`/ipfs/${root}?format=car`, { method: 'HEAD' })
+  t.equal(head.status, 200)
+  const tag = head.headers.get('etag') ?? ''
+  t.equal((await node.fetch(`/ipfs/${root}?format=car`, { headers: { 'if-none-match': tag } })).status, 304)
+  const other = await node.fetch(`/ipfs/${root}?format=car&dag-scope=block`, {
+    headers: { 'if-none-match': tag },
+  })
+  t.equal(other.status, 200)
+  t.not(other.headers.get('etag'), tag)
+})
+
+/** Opens a connection that asks, and reads nothing until it is told to. */
+async function reader(node: TestNode, path: string): Promise<Socket> {
+  const socket = connect({ port: Number(node.url.port), host: node.url.hostname })
+  socket.pause()
+  await once(socket, 'connect')
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: ${node.url.host}\r\nconnection: close\r\n\r\n`)
+  return socket
+}
+
+/** Waits until an answer is as expected. */
+async function until(answers: () => Promise<boolean>): Promise<void> {
+  while (!(await answers())) await setTimeout(10)
+}
+
+t.test('an address gets a number of answers at a time, also if it reads none', async (t) => {
+  const node = await startedNode(t)
+  // More than the sockets take.
+  const { root, content } = await publishFile(node, 24 * 1024 * 1024)
+  const small = await publishFile(node, 10)
+  const path = `/ipfs/${root}`
+  const readers = await Promise.all(Array.from({ length: 16 }, () => reader(node, path)))
+  t.teardown(() => {
+    for (const socket of readers) socket.destroy()
+  })
+  let refused: Response | undefined
+  await until(async () => {
+    refused = await node.fetch(`/ipfs/${small.root}`)
+    await refused.clone().text()
+    return refused.status === 429
+  })
+  t.match(await refused?.json(), { code: 'TOO_MANY_REQUESTS' })
+  t.match(refused?.headers.get('retry-after'), /^\d+$/)
+  const stranger = await node.fetch('/ipfs/bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4')
+  t.equal(stranger.status, 404, 'what is not published stays unknown')
+  for (const socket of readers.slice(1)) socket.destroy()
+  await until(async () => (await node.fetch(`/ipfs/${small.root}`)).status === 200)
+
+  const [slow] = readers as [Socket]
+  await node.withdraw(root)
+  t.equal((await node.fetch(path)).status, 404)
+  // Other changes let the store remove what nothing needs.
+  for (let index = 0; index < 3; index += 1) await publishFile(node, 100)
+  const received: Buffer[] = []
+  slow.on('data', (chunk: Buffer) => received.push(chunk))
+  slow.resume()
+  await once(slow, 'close')
+  const answer = Buffer.concat(received)
+  t.ok(answer.subarray(answer.indexOf('\r\n\r\n') + 4).equals(content), 'the reading that had begun went on')
+  const store = await node.store()
+  await until(async () => !store.view.has(root))
+})
+
+t.test('a flipped bit ends the answer, and the log names it', async (t) => {
+  const node = await startedNode(t)
+  const { root, content } = await publishFile(node, 3 * 1024 * 1024)
+  const packs = join(node.dataFolder, 'plugins', 'ipfs', 'not-in-backups', 'packs')
+  const [name] = await readdir(packs)
+  const file = await open(join(packs, name as string), 'r+')
+  const { bytesRead: _read, buffer } = await file.read(Buffer.alloc(4 * 1024 * 1024), 0, 4 * 1024 * 1024, 0)
+  const place = buffer.indexOf(content.subarray(2 * 1024 * 1024, 2 * 1024 * 1024 + 64))
+  await file.write(Uint8Array.of((content[2 * 1024 * 1024] ?? 0) ^ 1), 0, 1, place)
+  await file.close()
+  for (const query of ['', '?format=car']) {
+    const answer = await node.fetch(`/ipfs/${root}${query}`)
+    t.equal(answer.status, 200)
+    await t.rejects(answer.arrayBuffer(), 'the client sees that the answer is not whole')
+  }
+  t.ok(node.lines.some((line) => /are damaged on the disk/.test(line)))
+  const part = await node.fetch(`/ipfs/${root}`, { headers: { range: 'bytes=0-1048575' } })
+  t.ok((await bytesOf(part)).equals(content.subarray(0, 1024 * 1024)), 'other blocks are read')
 })

@@ -35,8 +35,8 @@ export async function publishedNode(): Promise<PublishedNode> {
   const plugin = definePlugin({
     id: 'ipfs',
     setup({ dataDir, sqliteFile, routes, log, onStop }) {
-      const file = () => sqliteFile('index', { inBackups: false })
-      const store = new LazyStore(join(dataDir, 'not-in-backups', 'packs'), file, log)
+      const packs = join(dataDir, 'not-in-backups', 'packs')
+      const store = new LazyStore(packs, () => sqliteFile('index', { inBackups: false }), log)
       lazy = store
       onStop(() => store.close())
       const isPublished = (cid: Uint8Array) => [...reachable.values()].some((cids) => cids.has(keyOf(cid)))
@@ -50,18 +50,18 @@ export async function publishedNode(): Promise<PublishedNode> {
     lines,
     store,
     async add(blocks, root) {
-      const byCid = new Map(Array.from(blocks, (block) => [String(block.cid), block]))
+      const byCid = new Map(Array.from(blocks, (block) => [String(block.cid.toV1()), block]))
       const opened = await store()
       const session = opened.session()
       const put = async (cid: CID): Promise<void> => {
-        const block = byCid.get(String(cid))
-        byCid.delete(String(cid))
+        const block = byCid.get(String(cid.toV1()))
+        byCid.delete(String(cid.toV1()))
         if (block === undefined) return
         for (const link of linksOf(cid.bytes, block.bytes)) await put(CID.decode(link))
         await session.put(cid, block.bytes.slice())
       }
       await put(root)
-      await opened.change([{ kind: 'root', holder: `test:${root}`, cid: root.bytes }])
+      await opened.change([{ kind: 'root', holder: `test:${root}`, cid: root.toV1().bytes }])
       session.end()
     },
     async publish(root) {

@@ -1,0 +1,88 @@
+import t from 'tap'
+import { type Block, carOf, file, folder, rawBlock } from './cars.ts'
+import { importCar, listed, spools, startedNode } from './import-node.ts'
+
+t.test('a small CAR of many files is refused before any file is written', { timeout: 120_000 }, async (t) => {
+  const node = await startedNode(t, { maxImportBytes: 4 * 1024 * 1024 })
+  const ada = await node.signIn()
+  // Each level has the one below twice.
+  const doubled = async (make: (below: Block) => Promise<Block>, leaf: Block, count: number) => {
+    const blocks = [leaf]
+    for (let level = 0; level < count; level += 1) blocks.push(await make(blocks.at(-1) as Block))
+    return carOf([(blocks.at(-1) as Block).cid], blocks)
+  }
+  const good = await rawBlock('good')
+  const empty = await rawBlock('')
+  const megabyte = await rawBlock(new Uint8Array(1024 * 1024))
+  const bomb = await file(Array.from({ length: 8 }, () => [1024 * 1024, megabyte.cid] as const))
+  const cases: Record<string, [car: Uint8Array, status: number, message: RegExp]> = {
+    'a file of many times one block': [carOf([bomb.cid], [bomb, megabyte]), 413, /files of the CAR/],
+    'doubled folders': [
+      await doubled(
+        ({ cid }) =>
+          folder([
+            ['a', cid],
+            ['b', cid],
+          ]),
+        good,
+        40,
+      ),
+      413,
+      /files and folders/,
+    ],
+    'doubled empty parts': [
+      await doubled(
+        ({ cid }) =>
+          file([
+            [0, cid],
+            [0, cid],
+          ]),
+        empty,
+        40,
+      ),
+      413,
+      /repeats more/,
+    ],
+  }
+  for (const [name, [car, status, message]] of Object.entries(cases)) {
+    const answer = await importCar(ada, car as Uint8Array<ArrayBuffer>)
+    t.equal(answer.status, status, name)
+    t.match(await answer.json(), { error: true, message }, name)
+    t.strictSame(await listed(ada), [], name)
+    t.strictSame(await spools(node), [], name)
+  }
+})
+
+t.test(
+  'a CAR of a million tiny blocks is refused, and others are answered meanwhile',
+  { timeout: 120_000 },
+  async (t) => {
+    const node = await startedNode(t)
+    const ada = await node.signIn()
+    const blocks: Block[] = []
+    for (let index = 0; index < 300; index += 1) blocks.push(await rawBlock(String(index)))
+    const first = blocks[0] as Block
+    const head = carOf([first.cid], [])
+    const sections = carOf([first.cid], blocks).subarray(head.length)
+    let sent = 0
+    const stream = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.enqueue(sent === 0 ? head : sections)
+        sent += 1
+        if (sent > 3400) controller.close()
+      },
+    })
+    let others = 0
+    const importing = importCar(ada, stream).then(async (answer) => ({
+      status: answer.status,
+      body: await answer.json(),
+    }))
+    const isDone = importing.then(() => true)
+    while (!(await Promise.race([isDone, node.fetch('/whoami').then(() => false)]))) others += 1
+    const { status, body: refusal } = await importing
+    t.equal(status, 413)
+    t.match(refusal, { message: /at most 250000 blocks/ })
+    t.ok(others > 5, `${others} answers to others`)
+    t.strictSame(await spools(node), [])
+  },
+)
