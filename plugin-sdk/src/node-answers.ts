@@ -1059,6 +1059,22 @@ export interface NodeAnswers {
      */
     path: string
   }
+  'POST /api/ipfs/import': {
+    /**
+     * The file or folder. A name that was taken has a number.
+     */
+    path: string
+    cid: string
+    files: number
+    /**
+     * Of all files.
+     */
+    bytes: number
+    /**
+     * Symbolic links. They are left out.
+     */
+    symlinks: number
+  }
   'POST /api/ipfs/publish': {
     id: string
     /**
