@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { build } from 'esbuild-wasm'
+import { type BuildOptions, build } from 'esbuild-wasm'
 import { root } from '../run/command.ts'
 
 const web = join(root, 'plugins/web')
@@ -12,28 +12,45 @@ export const pagesFolder = join(web, 'bundle')
 /** Files that are served as they are. */
 const copied = { 'shell/index.html': 'shell/index.html', 'shell/icon.svg': 'shell/icon.svg' }
 
+/** The names of the pages. */
+const pages = ['files', 'published', 'account', 'node', 'chat', 'wasm']
+
+/** The pages that import a module only when they need it. It is a file of its own. */
+const split = ['files']
+
 /**
  * Bundles the pages of the plugin `web` for browsers. Each page is complete by itself, as a page of any plugin. esbuild-wasm makes the same bytes on every platform.
  *
  * @returns the content of each file, by its path in the bundle
  */
 export async function bundlePages(): Promise<Map<string, Uint8Array>> {
-  const { outputFiles } = await build({
+  const shell = { 'shell/shell': 'shell/main.ts', 'shell/shell.css': 'shell/shell.css' }
+  const whole = pages.filter((name) => !split.includes(name)).map(entriesOf)
+  const made = await Promise.all([
+    bundled(Object.assign(shell, ...whole)),
+    // Alone: several pages would share files.
+    ...split.map((name) => bundled(entriesOf(name), { splitting: true, chunkNames: `${name}/[name]` })),
+  ])
+  const plain = Object.entries(copied).map(
+    async ([path, source]) => [path, await readFile(join(sources, source))] as const,
+  )
+  return new Map([...made.flat(), ...(await Promise.all(plain))])
+}
+
+/** Returns the sources of a page, by their names in the bundle. */
+function entriesOf(name: string): Readonly<Record<string, string>> {
+  return { [`${name}/page`]: `pages/${name}/page.ts`, [`${name}/page.css`]: `pages/${name}/page.css` }
+}
+
+async function bundled(
+  entries: Readonly<Record<string, string>>,
+  further: BuildOptions = {},
+): Promise<(readonly [path: string, content: Uint8Array])[]> {
+  const { outputFiles = [] } = await build({
     absWorkingDir: root,
-    entryPoints: {
-      'shell/shell': join(sources, 'shell/main.ts'),
-      'shell/shell.css': join(sources, 'shell/shell.css'),
-      'files/page': join(sources, 'pages/files/page.ts'),
-      'files/page.css': join(sources, 'pages/files/page.css'),
-      'account/page': join(sources, 'pages/account/page.ts'),
-      'account/page.css': join(sources, 'pages/account/page.css'),
-      'node/page': join(sources, 'pages/node/page.ts'),
-      'node/page.css': join(sources, 'pages/node/page.css'),
-      'chat/page': join(sources, 'pages/chat/page.ts'),
-      'chat/page.css': join(sources, 'pages/chat/page.css'),
-      'wasm/page': join(sources, 'pages/wasm/page.ts'),
-      'wasm/page.css': join(sources, 'pages/wasm/page.css'),
-    },
+    entryPoints: Object.fromEntries(
+      Object.entries(entries).map(([name, source]) => [name, join(sources, source)]),
+    ),
     outdir: pagesFolder,
     write: false,
     bundle: true,
@@ -45,13 +62,10 @@ export async function bundlePages(): Promise<Map<string, Uint8Array>> {
     legalComments: 'inline',
     charset: 'utf8',
     logLevel: 'warning',
+    ...further,
   })
-  const made = outputFiles.map(
+  return outputFiles.map(
     ({ path, contents }) =>
       [relative(pagesFolder, path).replaceAll('\\', '/').replace('.css.css', '.css'), contents] as const,
   )
-  const plain = Object.entries(copied).map(
-    async ([path, source]) => [path, await readFile(join(sources, source))] as const,
-  )
-  return new Map([...made, ...(await Promise.all(plain))])
 }

@@ -106,6 +106,8 @@ t.test(
     await inspect('asked', ...some)
     await stranger.context().close()
     for (const [path, text] of Object.entries(shownFiles)) await store(page, path, text)
+    for (const path of ['/Recipes', '/Budget 2026.csv']) await publish(page, path)
+    await store(page, '/Budget 2026.csv', 'month,rent,food\nJanuary,860,310\n')
     const names = (await page.evaluate(
       "fetch('/api/web/pages').then((answer) => answer.json()).then(({ pages }) => pages.map(({ name }) => name))",
     )) as string[]
@@ -121,6 +123,15 @@ t.test(
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
     }
+    await open('files')
+    const button = (name: string) => page.getByRole('button', { name, exact: true })
+    await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
+    await button('Publish').click()
+    const phone = [{ phone: windows.phone }, schemes] as const
+    await inspect('publish', ...phone)
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
+    await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
+    await inspect('publish-done', ...phone)
     for (const part of ['plugins', 'users', 'backups', 'update', 'overlay', 'devices']) {
       await open(`node/${part}`)
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
@@ -141,4 +152,11 @@ async function seriousFindings(page: Page): Promise<string[]> {
 async function store(page: Page, path: string, text: string): Promise<void> {
   const write = `fetch('/write?path=' + encodeURIComponent(${JSON.stringify(path)}), { method: 'PUT', body: ${JSON.stringify(text)} }).then(({ ok }) => ok)`
   if (!(await page.evaluate(write))) throw new Error(`${path} was not stored.`)
+}
+
+async function publish(page: Page, path: string): Promise<void> {
+  const body = JSON.stringify(JSON.stringify({ path }))
+  const headers = "{ 'content-type': 'application/json' }"
+  const publish = `fetch('/api/ipfs/publish', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ ok }) => ok)`
+  if (!(await page.evaluate(publish))) throw new Error(`${path} was not published.`)
 }

@@ -6,6 +6,10 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
   const files = { module: 'page.js', stylesheet: 'page.css' }
   return [
     ['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }],
+    [
+      'published',
+      { title: 'Published', folder: join(bundle, 'published'), ...files, needs: ['files', 'ipfs'] },
+    ],
     ['chat', { title: 'Chat', folder: join(bundle, 'chat'), ...files, needs: ['ai', 'files'] }],
     ['wasm', { title: 'WebAssembly', folder: join(bundle, 'wasm'), ...files, needs: ['files', 'wasm'] }],
     ['node', { title: 'Node', folder: join(bundle, 'node'), ...files }],

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { copyText } from './copy-text.ts'
 import { html } from './html.ts'
@@ -9,18 +9,35 @@ interface AddressTextProps {
   readonly value: string
   /** Whether to copy it is what the person most likely wants. */
   readonly main?: boolean
+  /** Whether it is an address of the web, which opens in a tab of its own. */
+  readonly opens?: boolean
+  /** The name of the button for programs that read the screen aloud, where several are shown. */
+  readonly label?: string
+  /** More buttons for what is at the address. */
+  readonly children?: ComponentChildren
 }
 
-/** Shows the address of a wallet, which is no secret, with a button that copies it. */
-export function AddressText({ value, main = false }: AddressTextProps): VNode {
+/** Shows an address, such as that of a wallet, which is no secret, with a button that copies it. */
+export function AddressText({
+  value,
+  main = false,
+  opens = false,
+  label,
+  children,
+}: AddressTextProps): VNode {
   const told = useSignal('')
-  const element = useRef<HTMLSpanElement>(null)
+  const element = useRef<HTMLElement>(null)
   const copy = async () => {
     told.value = (await copyText(value, element.current)) ? texts.copied : texts.selected
   }
   return html`<p class="address">
-    <span ref=${element}>${value}</span>
-    <button type="button" class=${main ? 'main' : ''} onClick=${copy}>${texts.account.copyAddress}</button>
+    ${
+      opens
+        ? html`<a ref=${element} href=${value} target="_blank" rel="noreferrer">${value}</a>`
+        : html`<span ref=${element}>${value}</span>`
+    }
+    <button type="button" class=${main ? 'main' : ''} aria-label=${label} onClick=${copy}>${texts.account.copyAddress}</button>
+    ${children}
     <span class="hint" role="status">${told.value}</span>
   </p>`
 }

@@ -400,6 +400,52 @@ export const texts = {
       'The connection broke off. If it is an upload, the file may also have changed on your disk. Try again.',
     tooLarge: (bytes: string, limit: string) =>
       `The file has ${bytes}. This node takes files of at most ${limit}.`,
+    import: 'Import',
+    importCar: 'Import a CAR file',
+    importing: (name: string) => `Import ${name}`,
+    imported: (came: { files: number; bytes: string; path: string; symlinks: number }) =>
+      `${came.files === 1 ? '1 file' : `${came.files.toLocaleString()} files`} with ${came.bytes} came into ${came.path}.${
+        came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
+      }`,
+  },
+  publishing: {
+    publish: 'Publish',
+    explanation: [
+      'Everybody who knows the address can read it, without signing in.',
+      'It stays as it is now. Later changes are not published.',
+      'You can withdraw it on the page "Published". Copies that others have made by then stay with them.',
+    ],
+    progress: 'Progress of the publication',
+    added: (bytes: string) => `${bytes} are read.`,
+    goesOn: 'You can close this window. It goes on while this tab is open.',
+    mark: 'Published, and not changed since',
+    isPublished: 'It is published at this address:',
+    done: (name: string) => `"${name}" is published.`,
+    thisOrigin:
+      'This is the address at which you use the node. If others reach the node at another one, put that in front of "/ipfs/".',
+    qr: 'The address as a QR code',
+    cid: 'CID, which proves the content:',
+    all: 'All published',
+    title: 'Published',
+    text: 'Everybody who knows an address can read what is published there.',
+    none: 'You have published nothing yet. Select a file or folder on the page "Files", and choose "Publish".',
+    list: 'Published files and folders',
+    sum: (bytes: string) => `Everything together takes ${bytes}.`,
+    facts: (date: string, files: number, bytes: string) =>
+      `Published on ${date}: ${files === 1 ? '1 file' : `${files.toLocaleString()} files`}, ${bytes}`,
+    states: {
+      changed:
+        'It has changed since. What was published stays as it was. To publish it as it is now, publish it again.',
+      gone: 'It is not among your files any more. What was published stays.',
+      missing:
+        'Its content is not on this node, so the address does not work. Publish it again, or withdraw it.',
+    },
+    again: 'Publish again',
+    withdraw: 'Withdraw',
+    withdrawTitle: (name: string) => `Withdraw "${name}"?`,
+    withdrawText:
+      'The address stops working. Your file or folder stays. Copies that others have made stay with them.',
+    withdrawn: 'Withdrawn.',
   },
   account: {
     title: 'Account',

@@ -3,15 +3,19 @@ import { signal } from '@preact/signals'
 import { ask } from '../../questions.ts'
 import { accepted } from '../../refusal.ts'
 import { reasonOf } from '../../request.ts'
+import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { downloadArchive } from './archive-download.ts'
+import { carImport } from './car-import.ts'
 import type { Dropped } from './dropped-files.ts'
 import { copy, move, newFolder, removal, unreadable } from './entry-operations.ts'
 import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
 import type { Entry } from './listing.ts'
-import { nameFault, shownName, stemLength } from './names.ts'
+import { nameFault, stemLength } from './names.ts'
 import { archiveAddress, contentAddress, pathIn } from './paths.ts'
+import { offerPublishing } from './publish-dialog.ts'
+import type { PublishedEntries } from './published-entries.ts'
 import type { Tasks } from './tasks.ts'
 import { upload } from './upload.ts'
 
@@ -24,11 +28,13 @@ export class EntryActions {
   readonly #page: PageContext
   readonly #folder: Folder
   readonly #tasks: Tasks
+  readonly #published: PublishedEntries
 
-  constructor(page: PageContext, folder: Folder, tasks: Tasks) {
+  constructor(page: PageContext, folder: Folder, tasks: Tasks, published: PublishedEntries) {
     this.#page = page
     this.#folder = folder
     this.#tasks = tasks
+    this.#published = published
   }
 
   open({ name, type }: Entry): void {
@@ -45,6 +51,11 @@ export class EntryActions {
         return upload(this.#page, to, content, this.#folder.maxFileSize)
       }),
     )
+  }
+
+  /** Imports what a CAR file contains into the folder that is shown. */
+  importCar(file: File): void {
+    this.#tasks.add([carImport(this.#page, this.#folder.path.value, file)])
   }
 
   /** Moves the focus to the list when the dialog that is open has gone. */
@@ -109,6 +120,12 @@ export class EntryActions {
     const to = await chooseFolder({ title, agree: texts.files.copyHere, start: here, other: false })
     if (to !== null) this.#tasks.add(entries.map(({ name }) => copy(this.#page, pathIn(here, name), to)))
     this.focusRows()
+  }
+
+  async publish({ name, type, size = 0 }: Entry): Promise<void> {
+    await offerPublishing({ path: this.#pathOf(name), size: type === 'file' ? size : null })
+    this.focusRows()
+    await this.#published.refresh()
   }
 
   /** Lets the browser save a file, or anything else as one archive. It streams them to the disk. */

@@ -2,17 +2,19 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
+import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
 import type { Entry } from './listing.ts'
-import { shownName } from './names.ts'
 import { contentAddress, folderAddress, pathIn } from './paths.ts'
+import type { PublishedEntries } from './published-entries.ts'
 import { rowHeight, useVisibleRows } from './visible-rows.ts'
 
 interface EntryGridProps {
   readonly folder: Folder
   readonly actions: EntryActions
+  readonly published: PublishedEntries
 }
 
 /** Milliseconds between two letters of a name that is searched by typing. */
@@ -24,7 +26,7 @@ const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
  * The entries of the folder, as a grid (WAI-ARIA Authoring Practices, "Grid"). The grid keeps the focus and names the active row, so
  * that rows may come and go while a person scrolls.
  */
-export function EntryGrid({ folder, actions }: EntryGridProps): VNode {
+export function EntryGrid({ folder, actions, published }: EntryGridProps): VNode {
   const { selection } = folder
   const entries = folder.entries.value ?? []
   const active = selection.active.value
@@ -92,7 +94,7 @@ export function EntryGrid({ folder, actions }: EntryGridProps): VNode {
     onClick=${(event: MouseEvent) => click(event, index)}
     onDblClick=${() => actions.open(entry)}
   >
-    <${Cells} entry=${entry} folder=${folder} actions=${actions} isSelected=${selection.has(entry)} />
+    <${Cells} entry=${entry} folder=${folder} actions=${actions} published=${published} isSelected=${selection.has(entry)} />
   </div>`
   return html`<div
     class="rows"
@@ -135,7 +137,7 @@ interface CellsProps extends EntryGridProps {
   readonly isSelected: boolean
 }
 
-function Cells({ entry, folder, actions, isSelected }: CellsProps): VNode {
+function Cells({ entry, folder, actions, published, isSelected }: CellsProps): VNode {
   const { name, type, size, modified } = entry
   const path = pathIn(folder.path.value, name)
   const shown = shownName(name)
@@ -149,7 +151,7 @@ function Cells({ entry, folder, actions, isSelected }: CellsProps): VNode {
       <input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} />
     </span>
     <span role="gridcell" class="name">
-      <a href=${address} tabindex="-1" title=${shown} onClick=${open}><bdi>${shown}</bdi></a>
+      ${published.paths.value.has(path) && html`<span class="mark" role="img" aria-label=${texts.publishing.mark} title=${texts.publishing.mark}>●</span> `}<a href=${address} tabindex="-1" title=${shown} onClick=${open}><bdi>${shown}</bdi></a>
     </span>
     <span role="gridcell" class="size">${size === undefined ? '' : bytesText(size)}</span>
     <time role="gridcell" class="changed" datetime=${modified}>${dates.format(new Date(modified))}</time>`

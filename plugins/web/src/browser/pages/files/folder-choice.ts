@@ -4,9 +4,9 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { Dialog } from '../../questions.ts'
+import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { type Entry, listFolder } from './listing.ts'
-import { shownName } from './names.ts'
 import { folderOf, pathIn } from './paths.ts'
 
 interface FolderQuestion {

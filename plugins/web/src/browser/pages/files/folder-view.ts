@@ -4,13 +4,14 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
+import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { chosenFiles, droppedFiles } from './dropped-files.ts'
 import type { EntryActions } from './entry-actions.ts'
 import { EntryGrid } from './entry-grid.ts'
 import type { Folder } from './folder.ts'
-import { shownName } from './names.ts'
 import { folderAddress } from './paths.ts'
+import type { PublishedEntries } from './published-entries.ts'
 import { TaskList } from './task-list.ts'
 import type { Tasks } from './tasks.ts'
 
@@ -18,11 +19,12 @@ interface FolderViewProps {
   readonly folder: Folder
   readonly tasks: Tasks
   readonly actions: EntryActions
+  readonly published: PublishedEntries
   readonly page: PageContext
 }
 
 /** The folder that is shown: where it is, what can be done, and its entries. */
-export function FolderView({ folder, tasks, actions, page }: FolderViewProps): VNode {
+export function FolderView({ folder, tasks, actions, published, page }: FolderViewProps): VNode {
   const isOver = useSignal(false)
   useEffect(() => {
     // A file that is dropped beside the list would replace the page.
@@ -37,23 +39,37 @@ export function FolderView({ folder, tasks, actions, page }: FolderViewProps): V
     for (const type of ['dragover', 'dragleave', 'drop'] as const)
       addEventListener(type, drag, { signal: page.signal })
   }, [])
+  useEffect(() => {
+    if (folder.entries.value !== null) published.folderListed(folder.path.value)
+  }, [folder.entries.value])
   return html`<section class="files">
     <h1 class="path">${crumbs(folder.path.value)}</h1>
-    <${Tools} folder=${folder} actions=${actions} />
+    <${Tools} folder=${folder} actions=${actions} canPublish=${published.canPublish.value} />
     <p class="fault" role="alert">${folder.fault.value}</p>
-    <${EntryGrid} folder=${folder} actions=${actions} />
+    <${EntryGrid} folder=${folder} actions=${actions} published=${published} />
     <p class="hint" role="status">${statusText(folder)}</p>
     <${TaskList} tasks=${tasks} />
     ${isOver.value && html`<p class="drop">${texts.files.dropHere}</p>`}
   </section>`
 }
 
-function Tools({ folder, actions }: Pick<FolderViewProps, 'folder' | 'actions'>): VNode {
+interface ToolsProps extends Pick<FolderViewProps, 'folder' | 'actions'> {
+  readonly canPublish: boolean
+}
+
+function Tools({ folder, actions, canPublish }: ToolsProps): VNode {
   const files = useRef<HTMLInputElement>(null)
   const folders = useRef<HTMLInputElement>(null)
+  const car = useRef<HTMLInputElement>(null)
   const choose = ({ currentTarget }: Event) => {
     const field = currentTarget as HTMLInputElement
     actions.upload(chosenFiles(field.files ?? []))
+    field.value = ''
+  }
+  const chooseCar = ({ currentTarget }: Event) => {
+    const field = currentTarget as HTMLInputElement
+    const [file] = field.files ?? []
+    if (file !== undefined) actions.importCar(file)
     field.value = ''
   }
   const selected = folder.selection.entries.value
@@ -66,11 +82,17 @@ function Tools({ folder, actions }: Pick<FolderViewProps, 'folder' | 'actions'>)
     <button type="button" onClick=${() => folders.current?.click()}>${texts.files.uploadFolder}</button>
     <input type="file" webkitdirectory hidden ref=${folders} onChange=${choose} aria-label=${texts.files.uploadFolder} />
     <button type="button" onClick=${() => actions.makeFolder()}>${texts.files.newFolder}</button>
+    ${
+      canPublish &&
+      html`<button type="button" title=${texts.files.importCar} onClick=${() => car.current?.click()}>${texts.files.import}</button>
+        <input type="file" accept=".car" hidden ref=${car} onChange=${chooseCar} aria-label=${texts.files.importCar} />`
+    }
     <span class="selected" role="group" aria-label=${texts.files.selection}>
       ${button(texts.files.download, selected.length > 0, () => actions.download(selected))}
       ${button(texts.files.rename, selected.length === 1, () => first && actions.rename(first))}
       ${button(texts.files.move, selected.length > 0, () => actions.move(selected))}
       ${button(texts.files.copy, selected.length > 0, () => actions.copy(selected))}
+      ${canPublish && button(texts.publishing.publish, selected.length === 1, () => first && actions.publish(first))}
       ${button(texts.files.delete, selected.length > 0, () => actions.delete(selected))}
     </span>
   </div>`

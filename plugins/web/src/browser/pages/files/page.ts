@@ -8,6 +8,8 @@ import { Folder } from './folder.ts'
 import { FolderChoice } from './folder-choice.ts'
 import { FolderView } from './folder-view.ts'
 import { Preview } from './preview.ts'
+import { PublishDialog } from './publish-dialog.ts'
+import { PublishedEntries } from './published-entries.ts'
 import { Tasks } from './tasks.ts'
 
 /** Uploads and other long changes go on while another page is shown. */
@@ -27,16 +29,18 @@ function startTasks(page: PageContext): Tasks {
 const mount: MountPage = (element, page) => {
   tasks ??= startTasks(page)
   const folder = new Folder(page)
-  const actions = new EntryActions(page, folder, tasks)
+  const published = new PublishedEntries(page)
+  const actions = new EntryActions(page, folder, tasks, published)
   tasks.onDone = () => folder.refreshSoon()
   page.onPlace((place) => {
     actions.previewed.value = null
     folder.open(place)
   })
   folder.open(page.place)
-  const parts = { folder, tasks, actions, page }
+  void published.refresh()
+  const parts = { folder, tasks, actions, published, page }
   render(
-    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${FolderChoice} page=${page} /><${Questions} />`,
+    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${FolderChoice} page=${page} /><${PublishDialog} page=${page} /><${Questions} />`,
     element,
   )
   return () => render(null, element)

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
+import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
-import { shownName } from './names.ts'
 import { hasEnded, type IfExists, type Task, type Tasks } from './tasks.ts'
 
 /** The most tasks that are shown. */

@@ -1,11 +1,12 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { bytesText } from '../../bytes-text.ts'
-import { isOfProxy, Refusal, refusalOf } from '../../refusal.ts'
+import { Refusal } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
 import { BlockUpload, mostInBlocks } from './block-upload.ts'
 import { statOf } from './entry-operations.ts'
 import { timeOf } from './file-time.ts'
 import { nameOf } from './paths.ts'
+import { sendFile } from './send-file.ts'
 import type { Attempt, Work } from './tasks.ts'
 
 /** Bytes from which on an upload first asks whether something is there, because its answer would come late. */
@@ -46,28 +47,14 @@ export function upload(page: PageContext, path: string, file: File, maxFileSize:
   }
 }
 
-/**
- * Sends a file once. The browser streams it from the disk, so a large one takes no memory of the page. `fetch` does not tell how
- * far an upload is, so this is a request of XMLHttpRequest.
- */
-function send(file: File, { path, replaces, signal, progress }: Attempt): Promise<Refusal | null> {
-  return new Promise((resolve) => {
-    const request = new XMLHttpRequest()
-    request.upload.addEventListener('progress', ({ loaded, total }) => {
-      progress(Math.floor((100 * loaded) / Math.max(total, 1)))
-    })
-    request.addEventListener('loadend', () => {
-      const { status } = request
-      if (status >= 200 && status < 300) resolve(null)
-      else if (isOfProxy(status, request.getResponseHeader('content-type'))) resolve(new Refusal(0, ''))
-      else resolve(refusalOf(status, request.responseText))
-    })
-    signal.addEventListener('abort', () => request.abort())
-    request.open('PUT', `/write?path=${encodeURIComponent(path)}`)
-    request.setRequestHeader('content-type', 'application/octet-stream')
-    const time = timeOf(file)
-    if (time !== null) request.setRequestHeader('x-oc-mtime', (time.getTime() / 1000).toFixed(3))
-    if (!replaces) request.setRequestHeader('if-none-match', '*')
-    request.send(file)
-  })
+async function send(file: File, { path, replaces, signal, progress }: Attempt): Promise<Refusal | null> {
+  const time = timeOf(file)
+  const headers = {
+    'content-type': 'application/octet-stream',
+    ...(time !== null && { 'x-oc-mtime': (time.getTime() / 1000).toFixed(3) }),
+    ...(!replaces && { 'if-none-match': '*' }),
+  }
+  const address = `/write?path=${encodeURIComponent(path)}`
+  const answer = await sendFile(file, { method: 'PUT', address, headers, signal, progress })
+  return answer instanceof Refusal ? answer : null
 }

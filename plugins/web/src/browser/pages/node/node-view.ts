@@ -1,9 +1,9 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { Signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { headingId } from '../../action.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
-import { headingId } from './action.ts'
 import type { ShownParts } from './shown-parts.ts'
 
 interface NodeViewProps {

@@ -4,8 +4,8 @@ import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
 import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
+import { PolledState, usePolled } from '../../../polled.ts'
 import { texts } from '../../../texts.ts'
-import { PolledState, usePolled } from '../polled.ts'
 
 /** A user unit of systemd. */
 const unit = `[Service]

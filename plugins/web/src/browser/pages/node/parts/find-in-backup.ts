@@ -7,9 +7,9 @@ import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
 import { reasonOf, request } from '../../../request.ts'
+import { shownName } from '../../../shown-name.ts'
 import { texts } from '../../../texts.ts'
-import { shownName } from '../../files/names.ts'
-import { dateText } from '../times.ts'
+import { dateText } from '../../../times.ts'
 
 type Answer = NodeAnswers['POST /api/backup/find']
 type Found = Answer['found'][number]

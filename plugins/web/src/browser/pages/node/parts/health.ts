@@ -2,9 +2,9 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
+import { PolledState, usePolled } from '../../../polled.ts'
 import { texts } from '../../../texts.ts'
-import { PolledState, usePolled } from '../polled.ts'
-import { durationText } from '../times.ts'
+import { durationText } from '../../../times.ts'
 
 type Report = NodeAnswers['GET /api/system/health']
 

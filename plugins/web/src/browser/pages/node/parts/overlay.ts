@@ -2,8 +2,8 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
+import { PolledState, usePolled } from '../../../polled.ts'
 import { texts } from '../../../texts.ts'
-import { PolledState, usePolled } from '../polled.ts'
 
 type Reach = NodeAnswers['GET /api/overlay/status'] & { readonly addresses: readonly string[] }
 

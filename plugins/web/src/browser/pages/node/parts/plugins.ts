@@ -1,12 +1,12 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
+import { Action } from '../../../action.ts'
 import { html } from '../../../html.ts'
+import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
-import { Action } from '../action.ts'
-import { PolledState, usePolled } from '../polled.ts'
 
 type NodePlugin = NodeAnswers['GET /api/system/plugins']['plugins'][number]
 

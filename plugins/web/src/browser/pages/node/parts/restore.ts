@@ -7,7 +7,7 @@ import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
-import { dateText } from '../times.ts'
+import { dateText } from '../../../times.ts'
 
 /** The changes that a restore would make. */
 type Comparison = NodeAnswers['POST /api/backup/restore']

@@ -2,13 +2,13 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { Action } from '../../../action.ts'
 import { html } from '../../../html.ts'
+import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
-import { Action } from '../action.ts'
-import { PolledState, usePolled } from '../polled.ts'
-import { dateText } from '../times.ts'
+import { dateText } from '../../../times.ts'
 
 interface UpdateState {
   readonly version: NodeAnswers['GET /api/update/version']

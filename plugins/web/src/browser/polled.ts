@@ -3,10 +3,10 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
-import { html } from '../../html.ts'
-import { Refusal } from '../../refusal.ts'
-import { type PlainRoute, reasonOf, request } from '../../request.ts'
-import { texts } from '../../texts.ts'
+import { html } from './html.ts'
+import { Refusal } from './refusal.ts'
+import { type PlainRoute, reasonOf, request } from './request.ts'
+import { texts } from './texts.ts'
 
 /** Gets the JSON of a route. */
 type Get = <R extends PlainRoute & `GET ${string}`>(route: R) => Promise<NodeAnswers[R]>

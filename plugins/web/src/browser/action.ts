@@ -2,10 +2,10 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { html } from '../../html.ts'
-import { reasonOf } from '../../request.ts'
+import { html } from './html.ts'
+import { reasonOf } from './request.ts'
 
-/** The id of the heading of the part that is shown. */
+/** The id of the heading of what is shown. It takes the focus of a button that goes away. */
 export const headingId = 'part'
 
 interface ActionProps {

@@ -1,0 +1,35 @@
+import { isOfProxy, Refusal, refusalOf } from '../../refusal.ts'
+import type { Attempt } from './tasks.ts'
+
+interface SentFile extends Pick<Attempt, 'signal' | 'progress'> {
+  readonly method: 'POST' | 'PUT'
+  readonly address: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * Sends a file once, and resolves to the text of the answer or to a refusal, with the status 0 if the node does not answer. The
+ * browser streams the file from the disk, so a large one takes no memory of the page. `fetch` does not tell how far an upload is, so
+ * this is a request of XMLHttpRequest.
+ */
+export function sendFile(
+  file: File,
+  { method, address, headers, signal, progress }: SentFile,
+): Promise<string | Refusal> {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest()
+    request.upload.addEventListener('progress', ({ loaded, total }) => {
+      progress(Math.floor((100 * loaded) / Math.max(total, 1)))
+    })
+    request.addEventListener('loadend', () => {
+      const { status, responseText } = request
+      if (status >= 200 && status < 300) resolve(responseText)
+      else if (isOfProxy(status, request.getResponseHeader('content-type'))) resolve(new Refusal(0, ''))
+      else resolve(refusalOf(status, responseText))
+    })
+    signal.addEventListener('abort', () => request.abort())
+    request.open(method, address)
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
+    request.send(file)
+  })
+}
