@@ -27,10 +27,10 @@ const code = new Set([
 /**
  * Returns the headers of an answer with the content of a stored file: its media type by its name, and the protection of the node
  * and its pages from it. The length, the version and caching are left to the caller.
+ *
+ * @param type the media type, if it does not follow from the name
  */
-export function contentHeaders(name: string): Record<string, string> {
-  // Without the slash, a name such as "png" would be taken for an extension.
-  const type = lookup(`/${name}`) || 'application/octet-stream'
+export function contentHeaders(name: string, type = typeOf(name)): Record<string, string> {
   return {
     'accept-ranges': 'bytes',
     'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,
@@ -42,6 +42,11 @@ export function contentHeaders(name: string): Record<string, string> {
     'cross-origin-resource-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
   }
+}
+
+function typeOf(name: string): string {
+  // Without the slash, a name such as "png" would be taken for an extension.
+  return lookup(`/${name}`) || 'application/octet-stream'
 }
 
 /**

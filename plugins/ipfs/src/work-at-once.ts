@@ -1,6 +1,6 @@
 import { FairSlots, NodekeepError } from '@nodekeep/plugin-sdk'
 
-export interface WorkAtOnceOptions {
+interface WorkAtOnceOptions {
   /** In all. */
   readonly most: number
   /** Of one key, such as a user. */

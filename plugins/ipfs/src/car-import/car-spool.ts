@@ -27,7 +27,7 @@ const blocksInARow = 128
 
 type BytesReader = Parameters<typeof createDecoder>[0]
 
-export interface CarSpoolOptions {
+interface CarSpoolOptions {
   /** A folder of the node. The spool is a folder in it. */
   readonly folder: string
   readonly maxBytes: number

@@ -19,7 +19,7 @@ const readsInARow = 128
 const longestName = 255
 const longestPath = 4096
 
-export interface ImportLimits {
+interface ImportLimits {
   /** Of all files together, and of the CAR. */
   readonly maxBytes: number
   readonly maxFileSize: number

@@ -16,7 +16,7 @@ import { tooManyBytes } from './too-many-bytes.ts'
 const mostImports = 8
 const mostPerUser = 2
 
-export interface ImportRouteOptions {
+interface ImportRouteOptions {
   readonly files: FilesService
   /** Holds CARs while they are imported. Nothing else is in it. */
   readonly spoolFolder: string

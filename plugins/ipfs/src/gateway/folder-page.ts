@@ -3,7 +3,7 @@ import type { FolderEntry } from '../unixfs/unixfs-node.ts'
 /** Entries that a page shows. */
 export const mostShown = 10_000
 
-export interface FolderPageOptions {
+interface FolderPageOptions {
   /** The path of the URL of the folder, encoded. */
   readonly text: string
   /** The names that lead to the folder. */

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import * as dagCbor from '@ipld/dag-cbor'
 import { addressGroup, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { byteRange, contentHeaders, namesTag, sendContent } from '@nodekeep/plugin-sdk/stored-content'
-import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
@@ -233,9 +232,7 @@ async function sendRange(
 /** The headers of a file that only programs for IPFS read. They may do so from pages of any origin: it is public, and verified there. */
 function savedHeaders(type: string, name: string): Record<string, string> {
   return {
-    ...contentHeaders(name),
-    'content-type': type,
-    'content-disposition': contentDisposition(name),
+    ...contentHeaders(name, type),
     'cross-origin-resource-policy': 'cross-origin',
     'access-control-allow-origin': '*',
   }

@@ -9,7 +9,7 @@ export interface EntityBytes {
 }
 
 /** How much of what a path leads to a CAR has: its first block, the file or the list of the folder, or everything. */
-export type DagScope = 'block' | 'entity' | 'all'
+type DagScope = 'block' | 'entity' | 'all'
 
 export interface CarRepresentation {
   readonly kind: 'car'
@@ -20,7 +20,7 @@ export interface CarRepresentation {
 }
 
 /** The form of an answer. */
-export type Representation = { readonly kind: 'plain' } | { readonly kind: 'raw' } | CarRepresentation
+type Representation = { readonly kind: 'plain' } | { readonly kind: 'raw' } | CarRepresentation
 
 const types = { 'application/vnd.ipld.raw': 'raw', 'application/vnd.ipld.car': 'car' } as const
 
