@@ -3,7 +3,7 @@ import type { CID } from 'multiformats/cid'
 
 /**
  * Stores a content as a UnixFS file, of the profile `unixfs-v1-2025`: CIDv1, raw leaves, blocks of 1 MiB, 1,024 links in a block. So other programs find the
- * same CID for the same bytes. At most ten blocks are in memory.
+ * same CID for the same bytes. One block is in memory, and those that `put` keeps.
  *
  * @param put stores a block, whose bytes stay as they are
  * @throws the errors of the content and of `put`
@@ -32,6 +32,8 @@ export async function addFile(
   }
   const { cid, size: blockBytes } = await importFile({ content: counted() }, blocks, {
     profile: 'unixfs-v1-2025',
+    // The importer would wait for all blocks of a batch before it puts the first one, and hold them while the writer is slow.
+    blockWriteConcurrency: 1,
   })
   return { root: cid, size, blockBytes }
 }

@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs'
+import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { LazyStore } from '../../src/store/lazy-store.ts'
 import { createIpfsBackend } from '../../src/tree/ipfs-driver.ts'
-import { newFolder, removeFolder, silent } from '../fixtures/ipfs-folder.ts'
+import { newFolder, openBackend, removeFolder, silent } from '../fixtures/ipfs-folder.ts'
 
 async function* stream(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text)
@@ -57,3 +57,34 @@ t.test('what an index lost comes to the owner as /recovered, and devices are tol
   const answer = await user.fetch(`/api/files/changes?after=${encodeURIComponent(since)}`)
   t.match(await answer.text(), /bafy-file/)
 })
+
+t.test(
+  'after a crash without an index, the content of new files comes to the owner under its CIDs',
+  async (t) => {
+    const [folder, dataFolder] = [await newFolder(), await newFolder()]
+    t.teardown(() => Promise.all([folder, dataFolder].map(removeFolder)))
+    const { backend } = openBackend(folder)
+    await backend.write('/user/small', stream('hello world'))
+    await backend.write('/user/large', stream('block'.repeat(500_000)))
+    const packs = join(dataFolder, 'plugins', 'ipfs', 'not-in-backups', 'packs')
+    cpSync(join(folder, 'packs'), packs, { recursive: true })
+    await backend.close()
+
+    // Without an owner, they wait.
+    let node = await startNode(dataFolder)
+    t.teardown(() => node.stop())
+    await node.signIn('owner')
+    await node.stop()
+    const log: string[] = []
+    node = await startNode(dataFolder, (line) => log.push(line))
+    const user = await node.signIn('owner')
+    while (!log.some((line) => line.includes('/recovered of the owner'))) await user.fetch('/stat?path=/')
+    const entries = (await (await user.fetch('/readdir?path=/recovered')).json()) as { name: string }[]
+    const contents = await Promise.all(
+      entries.map(async ({ name }) => (await user.fetch(`/read?path=/recovered/${name}`)).text()),
+    )
+    t.strictSame(contents.sort(), ['block'.repeat(500_000), 'hello world'])
+    // The CID of "hello world" in every IPFS program.
+    t.ok(entries.some(({ name }) => name === 'bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e'))
+  },
+)

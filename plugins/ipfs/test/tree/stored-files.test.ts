@@ -109,6 +109,22 @@ t.test('a write that fails leaves no blocks', async (t) => {
   await untilRows(await store.open(), 'SELECT count(*) AS count FROM block', 0)
 })
 
+t.test('blocks of a slow writer go to the disk as they come, and do not gather in memory', async (t) => {
+  const { folder, backend } = await place(t)
+  const bytes = content(3 * mebibyte, 10)
+  const { promise: more, resolve: goOn } = Promise.withResolvers<void>()
+  async function* slow() {
+    yield* stream(bytes)
+    await more
+    yield Buffer.from('end')
+  }
+  await backend.stat('/')
+  const written = backend.write('/file', slow())
+  while (packedBytes(folder) < 2 * mebibyte) await setImmediate()
+  goOn()
+  t.equal((await written).size, bytes.length + 3)
+})
+
 t.test('a reading yields the bytes of its beginning, though the file is replaced or removed', async (t) => {
   const { backend, store } = await place(t)
   const bytes = content(5 * mebibyte, 3)
