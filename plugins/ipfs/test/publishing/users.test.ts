@@ -86,3 +86,24 @@ t.test('answers about a file name its CID while it has what is published', async
   t.equal(await cidOf(ada, '/blocks/b'), cid, 'a file of the backend has one without being published')
   t.equal((await node.fetch(`/ipfs/${cid}`)).status, 404, 'and is not public by that')
 })
+
+t.test(
+  'what is withdrawn while somebody reads it is not cut or mixed, and nobody else can begin',
+  async (t) => {
+    const node = await createIpfsNode()
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    // More than the buffers between node and client have room for.
+    const content = new Uint8Array(40 * 1024 * 1024).map((_, index) => (index >> 12) % 253)
+    await put(ada, '/large', content)
+    const { cid, id } = await publish(ada, '/large')
+    const reading = await node.fetch(`/ipfs/${cid}`)
+    const chunks: Uint8Array[] = []
+    for await (const chunk of reading.body ?? []) {
+      if (chunks.push(chunk) > 1) continue
+      t.equal((await withdraw(ada, id)).status, 200)
+      t.equal((await node.fetch(`/ipfs/${cid}`)).status, 404)
+    }
+    t.ok(Buffer.concat(chunks).equals(content), 'the reading that had begun has all of it')
+  },
+)
