@@ -139,7 +139,7 @@ const steps = [
   ),
   fc.constant(
     step('crash', async (model, { t, stand, store }) => {
-      // What was committed, and the packs: they are only appended to, and a snapshot keeps those that go.
+      // A crash leaves what was committed, and the packs: they are only appended to, and a snapshot keeps those that go.
       const copy = storeStand(t, mkdtempSync(join(tmpdir(), 'ipfs-crashed-')))
       const moment = store.snapshot()
       mkdirSync(copy.packs)
