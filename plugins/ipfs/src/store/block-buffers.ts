@@ -3,35 +3,32 @@ import { mostBlockBytes } from './pack-format.ts'
 /** Buffers that are kept for the next blocks. */
 const mostBuffers = 16
 
-/** Bytes from which on a block goes to the thread in a buffer of its own. */
+/** Bytes from which on a block goes to the thread in memory that both share. */
 const leastBytes = 16 * 1024
 
 /** Milliseconds for which buffers are kept that no block needs. */
 const keptMs = 1000
 
 /**
- * Buffers in which blocks go to the writer thread and which come back. Without them, the memory of each MiB is new, and both threads
- * spend more time on collecting it than on the blocks.
+ * Memory in which blocks go to the writer thread, and which is used again. New memory for each block costs both threads more time, for
+ * pages of the system and for collections of the heap, than all else that they do with the block.
  */
 export class BlockBuffers {
-  #buffers: ArrayBuffer[] = []
+  #buffers: SharedArrayBuffer[] = []
   #timer: NodeJS.Timeout | undefined
 
-  /** Returns a copy whose buffer can be transferred. */
-  copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  /** Returns a copy that can be sent. Give it back by {@link giveBack} when the thread is done with it. */
+  copyOf(bytes: Uint8Array): Uint8Array {
     if (bytes.length < leastBytes) return new Uint8Array(bytes)
-    const copy = new Uint8Array(this.#buffers.pop() ?? new ArrayBuffer(mostBlockBytes), 0, bytes.length)
+    const buffer = this.#buffers.pop() ?? new SharedArrayBuffer(mostBlockBytes)
+    const copy = new Uint8Array(buffer, 0, bytes.length)
     copy.set(bytes)
     return copy
   }
 
-  /** Takes buffers back. They are freed when no block has needed one for a while. */
-  add(buffers: readonly ArrayBuffer[]): void {
-    for (const buffer of buffers) {
-      if (buffer.byteLength === mostBlockBytes && this.#buffers.length < mostBuffers)
-        this.#buffers.push(buffer)
-    }
-    if (this.#buffers.length === 0) return
+  giveBack({ buffer }: Uint8Array): void {
+    if (!(buffer instanceof SharedArrayBuffer) || this.#buffers.length >= mostBuffers) return
+    this.#buffers.push(buffer)
     this.#timer ??= setTimeout(() => this.#free(), keptMs).unref()
     this.#timer.refresh()
   }

@@ -44,8 +44,7 @@ export type ToWriter = readonly NumberedRequest[] | 'close'
 export type FromWriter =
   | { readonly opened: true }
   | { readonly opened: false; readonly message: string }
-  /** With the buffers of blocks, for the next ones. */
-  | { readonly answers: readonly StoreAnswer[]; readonly buffers?: readonly ArrayBuffer[] }
+  | { readonly answers: readonly StoreAnswer[] }
   | { readonly retired: number }
   /** Before the store is open: the bytes of packs of which a lost index has been made again. */
   | { readonly rebuilt: number; readonly of: number }

@@ -166,7 +166,12 @@ export class Store {
         const refusal = refusalOf(cid, bytes)
         if (refusal !== null) throw new NodekeepError('VALIDATION_ERROR', refusal)
         // The thread gets a copy: the bytes may be a part of a larger buffer, and importers use them afterwards.
-        await call({ kind: 'put', session, cid: keyOf(cid), bytes: this.#buffers.copyOf(bytes) })
+        const copy = this.#buffers.copyOf(bytes)
+        try {
+          await call({ kind: 'put', session, cid: keyOf(cid), bytes: copy })
+        } finally {
+          this.#buffers.giveBack(copy)
+        }
       },
       hold: (cid) => call({ kind: 'hold', session, cid: keyOf(cid) }),
       flush: () => call({ kind: 'flush' }),
@@ -330,17 +335,13 @@ export class Store {
   #send(): void {
     const batch = this.#batch
     this.#batch = []
-    const transferred = batch.flatMap(({ request }) =>
-      request.kind === 'put' ? [request.bytes.buffer as ArrayBuffer] : [],
-    )
-    if (batch.length > 0) this.#thread.postMessage(batch satisfies ToWriter, transferred)
+    if (batch.length > 0) this.#thread.postMessage(batch satisfies ToWriter)
   }
 
   #receive(message: FromWriter): void {
     if ('notice' in message) this.#log[message.level](message.notice)
     if ('retired' in message) this.#delete(message.retired)
     if (!('answers' in message)) return
-    this.#buffers.add(message.buffers ?? [])
     for (const { id, failure } of message.answers) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)

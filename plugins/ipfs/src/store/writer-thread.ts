@@ -7,7 +7,7 @@ import type { FromWriter, NumberedRequest, ToWriter, WriterSettings } from './pr
 if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
 const port = parentPort
 const settings = workerData as WriterSettings
-const send = (message: FromWriter, transferred: ArrayBuffer[] = []) => port.postMessage(message, transferred)
+const send = (message: FromWriter) => port.postMessage(message)
 
 try {
   serve()
