@@ -351,7 +351,7 @@ export interface NodeAnswers {
   }
   'GET /api/ipfs/publications': {
     /**
-     * Those that are being added, then the newest first.
+     * Those that are being added, those that have failed, then the newest first.
      */
     publications: {
       id: string
@@ -371,13 +371,17 @@ export interface NodeAnswers {
       publishedAt: string | null
       url: string | null
       /**
-       * "changed": the path has other content now. "gone": the path has nothing now. What was published stays in both cases. "missing": the node does not have the content any more.
+       * "changed": the path has other content now. "gone": the path has nothing now. What was published stays in both cases. "missing": the node does not have the content any more. "failed": it could not be added.
        */
-      state: 'adding' | 'published' | 'changed' | 'gone' | 'missing'
+      state: 'adding' | 'failed' | 'published' | 'changed' | 'gone' | 'missing'
       /**
        * Bytes that were added so far, with "adding".
        */
       addedBytes?: number
+      /**
+       * The reason, with "failed".
+       */
+      problem?: string
     }[]
     /**
      * Bytes that they take. What several have in common counts once.

@@ -152,7 +152,13 @@ test('what is published is listed, opened, published again and withdrawn', async
 test('a publication that takes long shows how far it is, and goes on without its dialog', async (t, scene) => {
   const { page, dialog, open } = scene
   const adding = { id: '1', path: '/trip', cid: null, size: 0, files: 0, publishedAt: null, url: null }
-  const list = { publications: [{ ...adding, state: 'adding', addedBytes: 2_500_000 }], bytes: 0 }
+  const list = {
+    publications: [
+      { ...adding, state: 'adding', addedBytes: 2_500_000 },
+      { ...adding, id: '2', path: '/large', state: 'failed', problem: 'It has too many bytes.' },
+    ],
+    bytes: 0,
+  }
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
   await page.route('**/api/ipfs/publish', async (route) => {
     await isReleased
@@ -164,9 +170,6 @@ test('a publication that takes long shows how far it is, and goes on without its
   await button(dialog, 'Publish').click()
   await dialog.getByText('2.5 MB are read.').waitFor()
   await button(dialog, 'Close').click()
-  await button(page, 'Sign out').click()
-  await dialog.getByText('It is canceled if you sign out.').waitFor()
-  await button(dialog, 'Cancel').click()
   await open('Published')
   await page.getByText('2.5 MB are read.').waitFor()
   await page.unroute('**/api/ipfs/publications')
@@ -182,6 +185,13 @@ test('a publication that takes long shows how far it is, and goes on without its
     button(page, 'Cancel: /trip').click(),
   ])
   t.strictSame(cancelled.postDataJSON(), { id: '1' })
+  await page.getByText('It could not be published: It has too many bytes.').waitFor()
+  await button(page, 'Publish again: /large').waitFor()
+  const [removed] = await Promise.all([
+    page.waitForRequest('**/api/ipfs/withdraw'),
+    button(page, 'Remove from the list: /large').click(),
+  ])
+  t.strictSame(removed.postDataJSON(), { id: '2' })
 })
 
 test('a failure says why, and can be tried again', async (t, scene) => {

@@ -58,7 +58,7 @@ test('the schema for editors accepts what the node accepts', async (t) => {
   )
   const readme = await readFile(join(root, 'config/README.md'), 'utf8')
   const examples = [...readme.matchAll(/```jsonc\n(.*?)```/gs)].map(([, text = '']) => parse(text))
-  t.equal(examples.length, 5)
+  t.ok(examples.length >= 5, 'the examples are found')
   for (const example of [
     ...examples,
     {

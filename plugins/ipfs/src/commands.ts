@@ -40,9 +40,9 @@ export default defineCommands({
     const node = await runningNode(context)
     const { publications } = await answerOf<List>(node.fetch('/api/ipfs/publications'))
     context.output.table(
-      publications.map(({ id, state, path, cid, size, publishedAt }) => ({
+      publications.map(({ id, state, path, cid, size, publishedAt, problem }) => ({
         id,
-        state,
+        state: problem === undefined ? state : `${state}: ${problem}`,
         path,
         bytes: size,
         cid,

@@ -29,11 +29,11 @@ const treesAtOnce = 2
 const lookupsAtOnce = 16
 /** Milliseconds after which it is tried again, such as while a lost index is made again. */
 const healAgainMs = 60_000
-/** Publications of a user that are added, or wait for their turn. */
+/** Publications of a user that are added, or wait for their turn. As many that have failed are kept. */
 const mostAdding = 100
 
 /** The state of a publication, for its user. */
-type PublicationState = 'adding' | 'published' | 'changed' | 'gone' | 'missing'
+type PublicationState = 'adding' | 'failed' | 'published' | 'changed' | 'gone' | 'missing'
 
 /** A publication that is being added. */
 interface Adding {
@@ -44,8 +44,15 @@ interface Adding {
   readonly result: Promise<Publication>
   /** Bytes of content that were read. */
   bytes: number
-  /** Clients that wait for it. */
-  waiting: number
+}
+
+/** A publication that could not be added. It is in memory only. */
+interface Failed {
+  readonly id: string
+  readonly userUuid: string
+  readonly path: string
+  /** For its user. */
+  readonly problem: string
 }
 
 /** A publication as its user sees it. */
@@ -54,6 +61,7 @@ export interface ListedPublication extends Omit<Publication, 'cid' | 'publishedA
   readonly cid: string | null
   readonly publishedAt: Date | null
   readonly addedBytes?: number
+  readonly problem?: string
 }
 
 interface PublisherServices {
@@ -73,6 +81,7 @@ export class Publisher {
   readonly #services: PublisherServices
   readonly #slots = new FairSlots({ most: treesAtOnce, mostPerKey: 1 })
   readonly #adding = new Set<Adding>()
+  #failed: readonly Failed[] = []
   /** Ids of publications that are compared with their paths. */
   readonly #comparing = new Set<string>()
   /** Work that nobody waits for. */
@@ -83,27 +92,15 @@ export class Publisher {
   }
 
   /**
-   * Publishes a file or folder as it is now. A call for a path that is being published waits for the same end.
+   * Publishes a file or folder as it is now. A call for a path that is being published waits for the same end. The list tells it to
+   * clients that have left.
    *
-   * @param signal aborts when the client leaves; the work ends when no client waits for it
    * @throws NodekeepError of `UserFiles`; CONFLICT if it changes meanwhile, or is withdrawn; PAYLOAD_TOO_LARGE, VALIDATION_ERROR for
    *   the limits; INSUFFICIENT_STORAGE
    */
-  async publish(userUuid: string, path: string, signal: AbortSignal): Promise<Publication> {
+  async publish(userUuid: string, path: string): Promise<Publication> {
     const entry = await this.#files.for({ uuid: userUuid }).stat(path)
-    signal.throwIfAborted()
-    const adding = this.#find(userUuid, entry.path) ?? this.#begin(userUuid, entry.path)
-    adding.waiting += 1
-    const leave = () => {
-      adding.waiting -= 1
-      if (adding.waiting === 0) adding.abort(signal.reason)
-    }
-    signal.addEventListener('abort', leave, { once: true })
-    try {
-      return await adding.result
-    } finally {
-      signal.removeEventListener('abort', leave)
-    }
+    return (this.#find(userUuid, entry.path) ?? this.#begin(userUuid, entry.path)).result
   }
 
   /** The publications of a user, those that are being added first, and the bytes that they take. */
@@ -119,7 +116,14 @@ export class Publisher {
     const adding = [...this.#adding].filter((other) => other.userUuid === userUuid)
     return {
       publications: [
-        ...adding.map(({ id, path, bytes }) => draftOf(id, userUuid, path, bytes)),
+        ...adding.map(({ bytes, ...of }) => ({
+          ...unpublished(of),
+          state: 'adding' as const,
+          addedBytes: bytes,
+        })),
+        ...this.#failed
+          .filter((other) => other.userUuid === userUuid)
+          .map(({ problem, ...of }) => ({ ...unpublished(of), state: 'failed' as const, problem })),
         ...published.map((each) => ({ ...each, state: states.get(each.id) ?? 'published' })),
       ],
       bytes: publications.bytesOf(userUuid),
@@ -127,7 +131,7 @@ export class Publisher {
   }
 
   /**
-   * Withdraws a publication, or ends one that is being added. Nobody can begin to read it any more when this resolves.
+   * Withdraws a publication, ends one that is being added, or forgets one that has failed. Nobody can begin to read it any more when this resolves.
    *
    * @throws NodekeepError NOT_FOUND if the user has no such publication
    */
@@ -147,7 +151,10 @@ export class Publisher {
       this.#inBackground(() => this.#remove(id))
       return publication
     }
-    if (adding !== undefined) return { path: adding.path, cid: null }
+    const failed = this.#failed.find((other) => other.id === id && other.userUuid === userUuid)
+    this.#failed = this.#failed.filter((other) => other !== failed)
+    const ended = adding ?? failed
+    if (ended !== undefined) return { path: ended.path, cid: null }
     throw new NodekeepError('NOT_FOUND', 'You have no such publication. It may have been withdrawn.')
   }
 
@@ -165,6 +172,7 @@ export class Publisher {
         adding.abort(conflict('The user is deleted.'))
         await adding.result.catch(() => {})
       }
+      this.#failed = this.#failed.filter((other) => other.userUuid !== userUuid)
       publications.withdrawAll(userUuid)
       for (const id of publications.hidden(userUuid)) await this.#remove(id)
     }
@@ -204,9 +212,7 @@ export class Publisher {
   }
 
   #find(userUuid: string, path: string): Adding | undefined {
-    return [...this.#adding].find(
-      (other) => other.userUuid === userUuid && other.path === path && other.waiting > 0,
-    )
+    return [...this.#adding].find((other) => other.userUuid === userUuid && other.path === path)
   }
 
   #begin(userUuid: string, path: string): Adding {
@@ -219,22 +225,36 @@ export class Publisher {
         { headers: { 'retry-after': '5' } },
       )
     const controller = new AbortController()
+    this.#failed = this.#failed.filter((other) => other.userUuid !== userUuid || other.path !== path)
     const draft = publications.begin(userUuid, path)
     const adding: Adding = {
       id: draft.id,
       userUuid,
       path,
       bytes: 0,
-      waiting: 0,
       abort: (reason) => controller.abort(reason),
       result: this.#slots
         .run(userUuid, () => this.#add(draft, adding, controller.signal))
         .finally(() => this.#adding.delete(adding)),
     }
     this.#adding.add(adding)
-    // Those who wait for it get its failure.
-    adding.result.catch(() => {})
+    adding.result.catch((error: unknown) => {
+      if (!controller.signal.aborted) this.#keepFailure(adding, error)
+    })
     return adding
+  }
+
+  #keepFailure({ id, userUuid, path }: Adding, error: unknown): void {
+    const { log } = this.#services
+    if (!isNodekeepError(error)) log.error({ err: error, path }, 'A file or folder could not be published.')
+    const problem = isNodekeepError(error) ? error.message : 'Something went wrong. Try again.'
+    const isOfUser = (failed: Failed) => failed.userUuid === userUuid
+    const kept = this.#failed.filter(isOfUser).slice(0, mostAdding - 1)
+    this.#failed = [
+      { id, userUuid, path, problem },
+      ...kept,
+      ...this.#failed.filter((other) => !isOfUser(other)),
+    ]
   }
 
   async #add(draft: PublicationDraft, adding: Adding, signal: AbortSignal): Promise<Publication> {
@@ -456,7 +476,7 @@ function setRoot(store: Store, id: string, cid: CID | null): Promise<void> {
   return store.change([{ kind: 'root', holder: holderOf(id), cid: cid?.bytes ?? null }])
 }
 
-function draftOf(id: string, userUuid: string, path: string, addedBytes: number): ListedPublication {
+function unpublished({ id, userUuid, path }: Pick<Publication, 'id' | 'userUuid' | 'path'>) {
   const none = { revision: null, unchangedUntil: null, cid: null, publishedAt: null }
-  return { ...none, id, userUuid, path, size: 0, files: 0, state: 'adding', addedBytes }
+  return { ...none, id, userUuid, path, size: 0, files: 0 }
 }

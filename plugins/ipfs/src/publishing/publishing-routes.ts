@@ -1,4 +1,4 @@
-import { clientSignal, type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import { type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import type { Publication } from './publications.ts'
 import type { ListedPublication, Publisher } from './publisher.ts'
 
@@ -29,6 +29,7 @@ const list = Type.Object({
       state: Type.Union(
         [
           Type.Literal('adding'),
+          Type.Literal('failed'),
           Type.Literal('published'),
           Type.Literal('changed'),
           Type.Literal('gone'),
@@ -36,14 +37,15 @@ const list = Type.Object({
         ],
         {
           description:
-            '"changed": the path has other content now. "gone": the path has nothing now. What was published stays in both cases. "missing": the node does not have the content any more.',
+            '"changed": the path has other content now. "gone": the path has nothing now. What was published stays in both cases. "missing": the node does not have the content any more. "failed": it could not be added.',
         },
       ),
       addedBytes: Type.Optional(
         Type.Integer({ description: 'Bytes that were added so far, with "adding".' }),
       ),
+      problem: Type.Optional(Type.String({ description: 'The reason, with "failed".' })),
     }),
-    { description: 'Those that are being added, then the newest first.' },
+    { description: 'Those that are being added, those that have failed, then the newest first.' },
   ),
   bytes: Type.Integer({ description: 'Bytes that they take. What several have in common counts once.' }),
 })
@@ -64,14 +66,14 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
         operationId: 'publishEntry',
         summary: 'Publish a file or folder',
         description:
-          'Everybody can read it below the address in the answer until it is withdrawn. Later changes of the path do not change what is published. The answer comes when all of it is added. The work ends when the client leaves.',
+          'Everybody can read it below the address in the answer until it is withdrawn. Later changes of the path do not change what is published. The answer comes when all of it is added. If the client leaves, the work goes on, and the list tells how it ends.',
         body: Type.Object({ path: content.path }, { additionalProperties: false }),
         response: { 200: published },
       },
     },
-    async (request, reply) => {
+    async (request) => {
       const user = userOf(request)
-      const publication = await publisher.publish(user.uuid, request.body.path, clientSignal(reply))
+      const publication = await publisher.publish(user.uuid, request.body.path)
       const { id, path, cid } = publication
       request.log.info(
         {
@@ -144,7 +146,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
   )
 
   function listed(publication: ListedPublication) {
-    const { cid, publishedAt, state, addedBytes } = publication
+    const { cid, publishedAt, state, addedBytes, problem } = publication
     return {
       ...bodyOf(publication),
       cid,
@@ -152,6 +154,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
       url: cid && urlOf(cid),
       state,
       ...(addedBytes !== undefined && { addedBytes }),
+      ...(problem !== undefined && { problem }),
     }
   }
 }

@@ -17,9 +17,13 @@ const endless = {
   config: { storage: { mounts: { '/endless': 'endless' } }, server: { drainSeconds: 1 } },
 }
 
-async function startEndless(t: Test) {
+async function startEndless(t: Test, ipfs: object = {}) {
   const dataFolder = t.testdir()
-  const node = await createIpfsNode({ ...endless, dataFolder })
+  const node = await createIpfsNode({
+    config: { ...endless.config, ipfs },
+    plugins: endless.plugins,
+    dataFolder,
+  })
   let isStopped = false
   const stop = async () => {
     if (!isStopped) await node.stop()
@@ -40,15 +44,50 @@ async function until(user: TestUser, isSo: (list: Awaited<ReturnType<typeof publ
 const isInTheMiddle = ({ publications: [first] }: Awaited<ReturnType<typeof publications>>) =>
   (first?.addedBytes ?? 0) > 3 * 1024 * 1024
 
-t.test('nothing is published when the client leaves', async (t) => {
-  const { ada, dataFolder, stop } = await startEndless(t)
+/** Asks to publish `/endless/a` while `/endless/b` is being added, and leaves. Then `a` has its turn. */
+async function leaveBeforeItsTurn(user: TestUser) {
+  const first = post(user, '/api/ipfs/publish', { path: '/endless/b' })
+  const { publications: running } = await until(user, (list) => (list.publications[0]?.addedBytes ?? 0) > 0)
   const leave = new AbortController()
-  const answer = post(ada, '/api/ipfs/publish', { path: '/endless' }, { signal: leave.signal })
+  const answer = post(user, '/api/ipfs/publish', { path: '/endless/a' }, { signal: leave.signal })
+  await until(user, (list) => list.publications.length === 2)
+  leave.abort()
+  await answer.catch(() => {})
+  await withdraw(user, running[0]?.id ?? '')
+  await first
+}
+
+t.test('what a client has asked for is published though it leaves', async (t) => {
+  const { ada } = await startEndless(t)
+  await leaveBeforeItsTurn(ada)
+  await until(ada, ({ publications: [first] }) => first?.state === 'published')
+  t.same(await states(ada), { '/endless/a': 'published' })
+})
+
+t.test('a failure is in the list until it is withdrawn or tried again', async (t) => {
+  const { ada, node } = await startEndless(t, { publishing: { maxBytes: '2MB' } })
+  const bob = await node.signIn()
+  await leaveBeforeItsTurn(ada)
+  const { publications: failed } = await until(ada, ({ publications: [first] }) => first?.state === 'failed')
+  t.match(failed, [{ path: '/endless/a', state: 'failed', cid: null, problem: /bytes/ }])
+  t.same((await publications(bob)).publications, [])
+  t.equal((await withdraw(bob, failed[0]?.id ?? '')).status, 404, 'nobody else takes it away')
+  t.equal((await post(ada, '/api/ipfs/publish', { path: '/endless/a' })).status, 413)
+  const { publications: again } = await publications(ada)
+  t.equal(again.length, 1, 'the next try takes its place')
+  const id = again[0]?.id ?? ''
+  t.not(id, failed[0]?.id)
+  t.equal((await withdraw(ada, id)).status, 200)
+  t.same((await publications(ada)).publications, [])
+})
+
+t.test('nothing is left of what was withdrawn while it was added', async (t) => {
+  const { ada, dataFolder, stop } = await startEndless(t)
+  const answer = post(ada, '/api/ipfs/publish', { path: '/endless' })
   const list = await until(ada, isInTheMiddle)
   t.match(list, { publications: [{ path: '/endless', state: 'adding', cid: null, publishedAt: null }] })
-  leave.abort()
-  await t.rejects(answer)
-  await until(ada, (list) => list.publications.length === 0)
+  await withdraw(ada, list.publications[0]?.id ?? '')
+  t.equal((await answer).status, 409)
   await stop()
   t.same(rowsOf(dataFolder, 'publications', 'publication'), [])
   t.same(rowsOf(dataFolder, 'publications', 'block'), [])

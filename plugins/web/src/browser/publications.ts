@@ -8,19 +8,13 @@ export type Published = NodeAnswers['POST /api/ipfs/publish']
 type PublishedContent = Pick<Published, 'url' | 'cid' | 'path' | 'files'>
 
 /**
- * Publishes a file or folder, and resolves when all of it is published. The node stops if the connection ends, so the browser asks
- * before it closes the tab.
+ * Publishes a file or folder, and resolves when all of it is published. The node goes on if the connection ends: the list tells how
+ * that ended.
  *
  * @throws Refusal; TypeError if the node does not answer
  */
-export async function publish(page: PageContext, path: string): Promise<Published> {
-  const running = new AbortController()
-  addEventListener('beforeunload', (event) => event.preventDefault(), { signal: running.signal })
-  try {
-    return await request(page, 'POST /api/ipfs/publish', { body: { path } })
-  } finally {
-    running.abort()
-  }
+export function publish(page: PageContext, path: string): Promise<Published> {
+  return request(page, 'POST /api/ipfs/publish', { body: { path } })
 }
 
 /**

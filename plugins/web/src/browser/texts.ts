@@ -417,7 +417,7 @@ export const texts = {
     ],
     progress: 'Progress of the publication',
     added: (bytes: string) => `${bytes} are read.`,
-    goesOn: 'You can close this window. It goes on while this tab is open.',
+    goesOn: 'You can close this. The node goes on, and the page "Published" tells how far it is.',
     mark: 'Published, and not changed since',
     isPublished: 'It is published at this address:',
     done: (name: string) => `"${name}" is published.`,
@@ -433,6 +433,8 @@ export const texts = {
     sum: (bytes: string) => `Everything together takes ${bytes}.`,
     facts: (date: string, files: number, bytes: string) =>
       `Published on ${date}: ${files === 1 ? '1 file' : `${files.toLocaleString()} files`}, ${bytes}`,
+    failed: (problem: string) => `It could not be published: ${problem}`,
+    remove: 'Remove from the list',
     states: {
       changed:
         'It has changed since. What was published stays as it was. To publish it as it is now, publish it again.',

@@ -57,8 +57,9 @@ export function PublishedView({ page }: { page: PageContext }): VNode {
         (publication) => html`<li key=${publication.id}>
           <${Facts} publication=${publication}>
             ${publication.state === 'adding' && action(texts.cancel, publication, end)}
-            ${(publication.state === 'changed' || publication.state === 'missing') && action(words.again, publication, again)}
-            ${publication.state !== 'adding' && action(words.withdraw, publication, withdraw)}
+            ${isRepeatable(publication) && action(words.again, publication, again)}
+            ${publication.state === 'failed' && action(words.remove, publication, end)}
+            ${publication.cid !== null && action(words.withdraw, publication, withdraw)}
           <//>
         </li>`,
       )}
@@ -76,6 +77,13 @@ interface FactsProps {
 function Facts({ publication, children }: FactsProps): VNode {
   const { path, cid, state, publishedAt, files, size, url, addedBytes = 0 } = publication
   const name = html`<strong><bdi>${shownName(path)}</bdi></strong>`
+  if (state === 'failed') {
+    return html`
+      ${name}
+      <p class="fault">${words.failed(publication.problem ?? '')}</p>
+      <p class="choices">${children}</p>
+    `
+  }
   if (state === 'adding' || cid === null || publishedAt === null) {
     return html`
       ${name}
@@ -90,6 +98,10 @@ function Facts({ publication, children }: FactsProps): VNode {
     ${state !== 'published' && html`<p class="state">${words.states[state]}</p>`}
     <${AddressText} value=${publishedAddress({ url, cid, path, files })} opens label=${label}>${children}<//>
   `
+}
+
+function isRepeatable({ state }: Publication): boolean {
+  return state === 'changed' || state === 'missing' || state === 'failed'
 }
 
 function labelOf(action: string, { path }: Publication): string {
