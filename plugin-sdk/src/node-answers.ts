@@ -1172,7 +1172,9 @@ export interface NodeAnswers {
       problem: string | null
     } | null
   }
-  'POST /api/ipfs/withdraw': {}
+  'POST /api/ipfs/withdraw': {
+    id: string
+  }
   'POST /api/sync/hashes': {
     /**
      * The first files of the request, at least one. Ask again for the others.

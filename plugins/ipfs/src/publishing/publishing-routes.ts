@@ -122,7 +122,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
         description:
           'Nobody can read it at its address any more. Copies that others have made stay with them.',
         body: Type.Object({ id: Type.String({ maxLength: 100 }) }, { additionalProperties: false }),
-        response: { 200: Type.Object({}) },
+        response: { 200: Type.Object({ id: content.id }) },
       },
     },
     async (request) => {
@@ -141,7 +141,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
         },
         'A publication was withdrawn.',
       )
-      return {}
+      return { id }
     },
   )
 
