@@ -12,7 +12,8 @@ import { startTalkingModel } from './fixtures/talking-model.ts'
 import { workThrough } from './fixtures/work-through.ts'
 
 t.setTimeout(300_000)
-t.jobs = 3
+// One at a time: the tabs of a browser share its clipboard.
+t.jobs = 1
 
 const phone = { width: 360, height: 740 }
 const script = '<img src=x onerror="window.__xss = true">'

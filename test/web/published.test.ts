@@ -6,7 +6,8 @@ import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
 t.setTimeout(300_000)
-t.jobs = 3
+// One at a time: the tabs of a browser share its clipboard.
+t.jobs = 1
 
 const browser = needsChromium ? null : await startChromium(t)
 
