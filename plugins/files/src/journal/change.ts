@@ -31,6 +31,8 @@ export interface ChangeIntent {
   /** When the file that this change replaces was created: the new file keeps this date. Needs `revision`. */
   readonly created?: Date
   readonly staging?: StagingStep
+  /** When the content of a file was written, for a change that has happened already. */
+  readonly modified?: Date
 }
 
 /** An intent with its number in the journal. Its outcome is still open. */
@@ -60,7 +62,7 @@ export interface ChangeRow {
 /** The columns of a committed change that other rows depend on. */
 export type CommittedChange = Pick<
   ChangeRow,
-  'seq' | 'user' | 'op' | 'path' | 'source' | 'revision' | 'by' | 'created' | 'staging'
+  'seq' | 'user' | 'op' | 'path' | 'source' | 'size' | 'revision' | 'by' | 'created' | 'staging'
 >
 
 /** Whether readers see something new when the change is committed. */
