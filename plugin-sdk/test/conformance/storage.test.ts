@@ -646,10 +646,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     /aborted watch/,
     (backend) => ({ watch: (listener) => PaperBackend.prototype.watch.call(backend, listener, never) }),
   ],
-  [
-    /storage has a name/,
-    () => ({ storageId: async () => randomUUID() }),
-  ],
+  [/storage has a name/, () => ({ storageId: async () => randomUUID() })],
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,

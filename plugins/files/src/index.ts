@@ -6,6 +6,7 @@ import {
   definePlugin,
   FileChanged,
   FileHeaders,
+  FileIndex,
   Files,
   HealthChecks,
   restoredEntriesFile,
@@ -22,17 +23,19 @@ import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { createChangeLog } from './changes/change-log.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
-import { RunningChanges } from './changes/running-changes.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
 import { ExternalScans } from './external/external-scans.ts'
+import { createFileIndex } from './file-index.ts'
 import { createFilesService } from './files-service.ts'
+import { FileHashes } from './hashing/file-hashes.ts'
 import { addedHeaders } from './http/added-headers.ts'
 import { ChangeFollowers } from './http/change-followers.ts'
 import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
+import { RunningChanges } from './journal/running-changes.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { ignoreMissing } from './operations/path-errors.ts'
@@ -46,7 +49,7 @@ export default definePlugin({
   config: configuration,
   requires: { backends: StorageBackends, fileHeaders: FileHeaders, users: UserDirectory },
   contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },
-  provides: { files: Files, changes: Changes },
+  provides: { files: Files, changes: Changes, index: FileIndex },
   async setup({
     config,
     backends,
@@ -159,7 +162,8 @@ export default definePlugin({
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
+    const index = createFileIndex({ journal, mounts, hashes: new FileHashes({ journal, mounts }) })
     routes(fileRoutes({ files, spool, maxFileSize, changes, followers, headersOf }))
-    return { files, changes }
+    return { files, changes, index }
   },
 })

@@ -62,25 +62,22 @@ export function watchChecks(
     assert.deepEqual(hints, [], 'the aborted watch gives none')
   })
 
-  check(
-    'a storage has a name, which is the same after a close and a new start',
-    async (backend, skip) => {
-      if (backend.storageId === undefined) return skip('The backend does not name its storage.')
-      const { signal } = new AbortController()
-      const storageId = await backend.storageId(signal)
-      assert.ok(typeof storageId === 'string' && storageId.length > 0 && storageId.length <= 200)
-      assert.equal(await backend.storageId(signal), storageId)
-      await backend.watch?.(() => {}, signal)
-      await soon(backend.close(), 'the close ends the watch')
-      if (reopen === undefined) return skip('The harness has no "reopen".')
-      const reopened = await reopen(backend)
-      try {
-        assert.equal(await reopened.storageId?.(signal), storageId)
-      } finally {
-        await reopened.close()
-      }
-    },
-  )
+  check('a storage has a name, which is the same after a close and a new start', async (backend, skip) => {
+    if (backend.storageId === undefined) return skip('The backend does not name its storage.')
+    const { signal } = new AbortController()
+    const storageId = await backend.storageId(signal)
+    assert.ok(typeof storageId === 'string' && storageId.length > 0 && storageId.length <= 200)
+    assert.equal(await backend.storageId(signal), storageId)
+    await backend.watch?.(() => {}, signal)
+    await soon(backend.close(), 'the close ends the watch')
+    if (reopen === undefined) return skip('The harness has no "reopen".')
+    const reopened = await reopen(backend)
+    try {
+      assert.equal(await reopened.storageId?.(signal), storageId)
+    } finally {
+      await reopened.close()
+    }
+  })
 }
 
 function covers(hint: string, path: string): boolean {

@@ -1,7 +1,7 @@
-import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { ChangeFacts } from '../entries/entry-statements.ts'
+import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { Journal, PendingChange } from '../journal/journal.ts'
-import type { RunningChanges } from './running-changes.ts'
+import type { RunningChanges } from '../journal/running-changes.ts'
 
 interface RecorderServices {
   readonly journal: Journal

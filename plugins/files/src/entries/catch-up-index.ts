@@ -24,12 +24,16 @@ export function catchUpIndex(connection: DatabaseSync, entries: EntryStatements)
  * Takes the dates of creation from the table of the releases before the index. Their revisions are either those of files, or size and time of modification of a restored file.
  */
 function takeFormerDates(connection: DatabaseSync, entries: EntryStatements): void {
-  const select = connection.prepare(`SELECT user, folder, name, revision, created FROM created LIMIT ${stepRows}`)
+  const select = connection.prepare(
+    `SELECT user, folder, name, revision, created FROM created LIMIT ${stepRows}`,
+  )
   const remove = connection.prepare('DELETE FROM created WHERE user = ? AND folder = ? AND name = ?')
   for (let rows = select.all(); rows.length > 0; rows = select.all()) {
     inTransaction(connection, () => {
       for (const row of rows) {
-        const [user, folder, name, revision] = [row.user, row.folder, row.name, row.revision].map(String) as Texts
+        const [user, folder, name, revision] = [row.user, row.folder, row.name, row.revision].map(
+          String,
+        ) as Texts
         const path = `${folder === '/' ? '' : folder}/${name}`
         const [, size, modified] = /^"(\d+) (-?\d+)$/.exec(revision) ?? []
         const created = Number(row.created)

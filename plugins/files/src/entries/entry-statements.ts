@@ -1,11 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { CommittedChange } from '../journal/change.ts'
-import type { ListedFile, PlacedEntry } from '../journal/protocol.ts'
 import { areClose } from './created-date.ts'
 import { type IndexedMounts, indexPath, removed } from './entry-tables.ts'
-import type { FoundEntry } from './known-entry.ts'
+import type { FoundEntry, ListedFile, PlacedEntry } from './known-entry.ts'
 
-/** What the maker of a change knows of the new file. */
+/** Facts of a new file that the maker of a change knows. */
 export interface ChangeFacts {
   /** Milliseconds since 1970. */
   readonly modified?: number
@@ -23,10 +21,16 @@ export interface RestoredDate {
 }
 
 /** A change that the index takes. */
-export type IndexedChange = Pick<
-  CommittedChange,
-  'user' | 'op' | 'path' | 'source' | 'size' | 'revision' | 'created'
->
+interface IndexedChange {
+  readonly user: string
+  readonly op: 'write' | 'mkdir' | 'delete' | 'move'
+  readonly path: string
+  readonly source: string | null
+  readonly size: number | null
+  readonly revision: string | null
+  /** Milliseconds since 1970. */
+  readonly created: number | null
+}
 
 interface Row {
   readonly id: number

@@ -8,12 +8,13 @@
  * `entries`: a folder has as `size` and `below` the bytes and the number of all entries below it. `parent` is null for the root of a
  * tree, and 0 for an entry that is removed but still has entries below it. `revision`, `modified` and `sha256` are null for a folder, and
  * for a file where they are not known. `created` is set where the storage does not know when the file was created. `listed` is the state
- * of the file by a listing without revisions. `stamp` rises with each change of an entry; `index_state` has the highest one.
+ * of the file by a listing without revisions. `stamp` rises with each change of an entry; `index_state` has the highest one, and names
+ * the index.
  * Times are milliseconds since 1970. Ids are never used again, also not by a new index: they begin at a random number.
  */
 export const entryTables = `
-  CREATE TABLE index_state (stamp INTEGER NOT NULL) STRICT;
-  INSERT INTO index_state VALUES (0);
+  CREATE TABLE index_state (id TEXT NOT NULL, stamp INTEGER NOT NULL) STRICT;
+  INSERT INTO index_state VALUES (lower(hex(randomblob(8))), 0);
   CREATE TABLE storages (name TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE trees (
     id INTEGER PRIMARY KEY,
@@ -55,7 +56,7 @@ export const removed = 0
 export type IndexedMounts = readonly (readonly [point: string, storage: string])[]
 
 /** A path of a user, as the index has it. */
-export interface IndexPath {
+interface IndexPath {
   readonly storage: string
   /** The names from the root of the storage on. */
   readonly names: readonly string[]

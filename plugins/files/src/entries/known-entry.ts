@@ -32,6 +32,16 @@ export interface FoundEntry {
   readonly listed: string | null
 }
 
+/** An entry as a storage has it now, `null` for nothing, by its names from the root of the storage on. */
+export type PlacedEntry = readonly [names: readonly string[], entry: FoundEntry | null]
+
+/** The state of a file that has a revision, by a listing without revisions. */
+export interface ListedFile {
+  readonly id: number
+  readonly revision: string
+  readonly listed: string
+}
+
 /** The state of a file by a listing without revisions. `null` for an entry with a revision, and for a folder. */
 export function listedState({ type, revision, etag, size, modified }: StorageListEntry): string | null {
   return type === 'file' && revision === undefined ? `${size} ${modified.getTime()} ${etag ?? ''}` : null

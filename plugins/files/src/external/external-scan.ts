@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concurrently, type Mutex, type StorageEntry, type StorageListEntry } from '@nodekeep/plugin-sdk'
-import type { RunningChanges } from '../changes/running-changes.ts'
 import { foundEntry, type KnownEntry, listedState } from '../entries/known-entry.ts'
 import { byOtherPrograms, type ChangedPaths, type ChangeIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { RunningChanges } from '../journal/running-changes.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
 import {
@@ -347,7 +347,8 @@ export class ExternalScan implements Disposable {
     const { locks, mounts } = this.#services
     if (entry === null) return
     const revision = entry.type === 'file' ? { revision: entry.revision } : {}
-    const sources = entry.type === 'file' ? await this.#tree.pathsOf(entry.revision) : await this.#formerFolders(path)
+    const sources =
+      entry.type === 'file' ? await this.#tree.pathsOf(entry.revision) : await this.#formerFolders(path)
     for (const source of sources) {
       if (isWithin(source, path) || isWithin(path, source) || mounts.holdsMount(source)) continue
       const isLocked = locked.some((one) => isWithin(source, one))
@@ -426,7 +427,7 @@ export class ExternalScan implements Disposable {
   }
 }
 
-/** What is at a path, and what the index has there. */
+/** The entry at a path, and that of the index. */
 interface Found {
   readonly path: UserPath
   readonly entry: StorageEntry | null

@@ -6,7 +6,7 @@ import {
   type StorageBackend,
   type UserDirectory,
 } from '@nodekeep/plugin-sdk'
-import { withStorageLimit } from '../changes/verify-change.ts'
+import { withStorageLimit } from '../mounts/storage-limit.ts'
 import { type UserPath, userPath } from '../paths/user-path.ts'
 import { ExternalScan, type ExternalScanServices } from './external-scan.ts'
 import { IndexTree } from './index-tree.ts'

@@ -1,11 +1,10 @@
 import type { EntryReader, TreeState } from '../entries/entry-reader.ts'
-import type { FoundEntry, KnownEntry } from '../entries/known-entry.ts'
+import type { FoundEntry, KnownEntry, ListedFile } from '../entries/known-entry.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { ListedFile } from '../journal/protocol.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 
 /** A user's files on one mount, by the index. */
-export interface IndexTreeOptions {
+interface IndexTreeOptions {
   readonly userUuid: string
   readonly mount: UserPath
   /** The name of the backend. */

@@ -98,7 +98,16 @@ export class ChangeStatements {
    */
   add(changes: readonly ChangeIntent[]): number {
     let last = 0
-    for (const { userUuid, op, path, source = null, size = null, revision = null, by = null, modified } of changes) {
+    for (const {
+      userUuid,
+      op,
+      path,
+      source = null,
+      size = null,
+      revision = null,
+      by = null,
+      modified,
+    } of changes) {
       const facts = modified === undefined ? {} : { modified: modified.getTime() }
       last = this.#show({ user: userUuid, op, path, source, size, revision, by, created: null }, facts)
     }

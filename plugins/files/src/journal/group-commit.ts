@@ -13,7 +13,14 @@ const longestReadMs = 100
 const sweptRows = 300
 
 /** Requests without which a resolved promise of the journal would be broken. */
-const durable: ReadonlySet<WriteRequest['kind']> = new Set(['begin', 'add', 'renew', 'restore-created', 'keep', 'probe'])
+const durable: ReadonlySet<WriteRequest['kind']> = new Set([
+  'begin',
+  'add',
+  'renew',
+  'restore-created',
+  'keep',
+  'probe',
+])
 
 /** The number of a request whose answer nobody awaits. */
 const nobody = 0
@@ -143,7 +150,7 @@ export class GroupCommit {
   }
 
   #writeShort(batch: readonly NumberedRequest[]): WriteAnswer[] {
-    // What a power cut takes from these, the storage shows again: the next start asks it for outcomes, and compares entries.
+    // The storage shows again all that a power cut takes from these: the next start asks it for outcomes, and compares entries.
     const isDurable = batch.some(({ request }) => durable.has(request.kind))
     try {
       const answers = this.#transaction(isDurable, () => {

@@ -95,7 +95,7 @@ export function openJournalFile(file: string): DatabaseSync {
     makePrivateFile(file)
     connection = new DatabaseSync(file, { timeout: 5000 })
     connection.exec('PRAGMA journal_mode = WAL')
-    // What is deleted is overwritten: an erasure must leave nothing in free pages.
+    // Deleted rows are overwritten: an erasure must leave nothing in free pages.
     connection.exec('PRAGMA secure_delete = ON')
     // Only macOS knows these two. A plain sync there stops at the disk's own memory.
     connection.exec('PRAGMA fullfsync = ON')

@@ -36,9 +36,7 @@ export class JournalReader {
        UNION ALL SELECT id FROM pruned WHERE user = :user AND through = :seq`,
     )
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
-    this.#pendingPaths = connection.prepare(
-      'SELECT path, source FROM changes WHERE user = ? AND pending = 1',
-    )
+    this.#pendingPaths = connection.prepare('SELECT path, source FROM changes WHERE user = ? AND pending = 1')
   }
 
   epoch(): string {

@@ -91,7 +91,14 @@ export class JournalSnapshot {
         const names = this.#entries.namesOf(last)
         if (point === undefined || names === null) continue
         const path = `${point === '/' ? '' : point}/${names.join('/')}`
-        copy.run(user as string, path, revision as string | null, Number(size), modified ?? null, created ?? null)
+        copy.run(
+          user as string,
+          path,
+          revision as string | null,
+          Number(size),
+          modified ?? null,
+          created ?? null,
+        )
       }
       await setImmediate()
       signal.throwIfAborted()

@@ -245,12 +245,7 @@ class OpenJournal implements Journal {
     await this.#writer.close()
   }
 
-  #record(
-    userUuid: string,
-    seq: number,
-    outcome: 'commit' | 'discard',
-    facts?: ChangeFacts,
-  ): Promise<void> {
+  #record(userUuid: string, seq: number, outcome: 'commit' | 'discard', facts?: ChangeFacts): Promise<void> {
     const written = this.resolve(seq, outcome, facts)
     const before = this.#unwritten[userUuid]
     const all = before === undefined ? written : Promise.allSettled([before, written])

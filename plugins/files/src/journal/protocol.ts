@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
 import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
-import type { FoundEntry } from '../entries/known-entry.ts'
+import type { ListedFile, PlacedEntry } from '../entries/known-entry.ts'
 import type { ChangeIntent } from './change.ts'
 
 /** A request to the writer thread. */
@@ -39,16 +39,6 @@ export type IndexRequest =
       readonly sha256: string
     }
   | { readonly kind: 'complete'; readonly tree: number; readonly at: number }
-
-/** An entry as a storage has it now, `null` for nothing, by its names from the root of the storage on. */
-export type PlacedEntry = readonly [names: readonly string[], entry: FoundEntry | null]
-
-/** What a listing without revisions told of a file that has a revision. */
-export interface ListedFile {
-  readonly id: number
-  readonly revision: string
-  readonly listed: string
-}
 
 /** A request with the number that its answer will carry. */
 export interface NumberedRequest {

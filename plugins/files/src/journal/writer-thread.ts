@@ -68,7 +68,10 @@ function serve(settings: WriterSettings): void {
       port.close()
       return
     }
-    if (waiting.length > 0 || group.hasSteps) return schedule()
+    if (waiting.length > 0 || group.hasSteps) {
+      schedule()
+      return
+    }
     if (group.hasTraces && performance.now() >= removeTracesAfter) {
       group.removeTraces()
       removeTracesAfter = performance.now() + retryMs

@@ -1,4 +1,4 @@
-import type { ChangedPaths, ChangeIntent } from '../journal/change.ts'
+import type { ChangedPaths, ChangeIntent } from './change.ts'
 
 type Listener = (change: ChangeIntent) => void
 
@@ -29,7 +29,8 @@ export class RunningChanges {
     listeners.add(listener)
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0 && this.#listeners.get(userUuid) === listeners) this.#listeners.delete(userUuid)
+      if (listeners.size === 0 && this.#listeners.get(userUuid) === listeners)
+        this.#listeners.delete(userUuid)
     }
   }
 }
