@@ -4,10 +4,10 @@ import { lockFile } from '@nodekeep/plugin-sdk'
 import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
 import { BlockIndex } from './block-index.ts'
 import { cleanPacks } from './pack-folder.ts'
-import type { WriterSettings } from './protocol.ts'
+import type { SendFromWriter, WriterSettings } from './protocol.ts'
 import { rebuildIndex } from './rebuild.ts'
 import { openIndex } from './schema.ts'
-import { type SendFromWriter, StoreWriter } from './store-writer.ts'
+import { StoreWriter } from './store-writer.ts'
 
 /**
  * Opens the store for changes. A lost index is made again from the packs first, which may take long. The store stays usable without packs that are

@@ -50,6 +50,8 @@ export type FromWriter =
   | { readonly rebuilt: number; readonly of: number }
   | StoreNotice
 
+export type SendFromWriter = (message: FromWriter) => void
+
 /** Something that the owner should read in the log. */
 interface StoreNotice {
   readonly level: 'info' | 'warn'

@@ -1,0 +1,38 @@
+import { isNodekeepError, messageOf } from '@nodekeep/plugin-sdk'
+import { isDamage, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import type { StoreAnswer, StoreFailure } from './protocol.ts'
+
+export const fullDisk = 'The disk that holds the blocks is full. Remove what is not needed, and try again.'
+
+/** The disk may have lost what was appended. Only a new start knows what is there. */
+export class LostSync extends Error {}
+
+/** A transaction that must end, because the disk or the database has failed. */
+export class FailedTransaction extends Error {
+  constructor(cause: unknown) {
+    super('The transaction failed.', { cause })
+  }
+}
+
+/**
+ * Answers a request with the failure of its work, if that fails.
+ *
+ * @throws the cause of a failed transaction; the error if the store must be opened anew
+ */
+export function answerOf(id: number, work: () => void): StoreAnswer {
+  try {
+    work()
+    return { id }
+  } catch (error) {
+    if (error instanceof FailedTransaction) throw error.cause
+    return { id, failure: failureOf(error) }
+  }
+}
+
+/** @throws the error if the store must be opened anew */
+export function failureOf(error: unknown): StoreFailure {
+  if (error instanceof LostSync || isDamage(error)) throw error
+  if (isNodekeepError(error)) return { code: error.code, message: error.message }
+  if (isDiskFull(error)) return { code: 'INSUFFICIENT_STORAGE', message: fullDisk }
+  return { code: 'SERVICE_UNAVAILABLE', message: messageOf(error) }
+}
