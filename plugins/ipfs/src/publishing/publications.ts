@@ -27,6 +27,22 @@ export interface Publication {
   readonly publishedAt: Date
 }
 
+/** The state of a publication, for its user. */
+export type PublicationState = 'adding' | 'failed' | 'published' | 'changed' | 'gone' | 'missing'
+
+/** A publication as its user sees it. */
+export interface ListedPublication extends Pick<Publication, 'id' | 'path' | 'size' | 'files'> {
+  readonly state: PublicationState
+  /** Null before it is published. */
+  readonly cid: string | null
+  /** Null before it is published. */
+  readonly publishedAt: Date | null
+  /** Bytes of content that were read so far, with `adding`. */
+  readonly addedBytes?: number
+  /** The reason for its user, with `failed`. */
+  readonly problem?: string
+}
+
 /** A publication that is being added: nobody sees it yet. */
 export interface PublicationDraft {
   readonly number: number

@@ -1,6 +1,6 @@
 import { type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
-import type { Publication } from './publications.ts'
-import type { ListedPublication, Publisher } from './publisher.ts'
+import type { ListedPublication, Publication } from './publications.ts'
+import type { Publisher } from './publisher.ts'
 
 const time = Type.String({ format: 'date-time' })
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
