@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { type ChangePosition, inTransaction, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 
@@ -248,7 +249,7 @@ export class Publications {
     if (row === undefined) return
     const some = `DELETE FROM block WHERE publication = ?1 AND cid IN (
       SELECT cid FROM block WHERE publication = ?1 LIMIT ${rowsAtOnce})`
-    while (this.#database.prepare(some).run(Number(row.number)).changes > 0) await nextTurn()
+    while (this.#database.prepare(some).run(Number(row.number)).changes > 0) await setImmediate()
     this.#database.prepare('DELETE FROM publication WHERE id = ?').run(id)
   }
 
@@ -315,8 +316,4 @@ function publicationOf(row: Record<string, unknown>): Publication {
 
 function textOf(position: ChangePosition | null): string | null {
   return position && JSON.stringify(position)
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -48,15 +48,10 @@ export type FromWriter =
   | { readonly retired: number }
   /** Before the store is open: the bytes of packs of which a lost index has been made again. */
   | { readonly rebuilt: number; readonly of: number }
-  | StoreNotice
+  /** A sentence that the owner should read in the log. */
+  | { readonly warning: string }
 
 export type SendFromWriter = (message: FromWriter) => void
-
-/** Something that the owner should read in the log. */
-interface StoreNotice {
-  readonly level: 'info' | 'warn'
-  readonly notice: string
-}
 
 /** The worker data of the thread. */
 export interface WriterSettings {

@@ -103,7 +103,7 @@ export class StoreWriter {
       this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
       // All that anybody was promised is on the disk.
-      this.#send({ level: 'warn', notice: `The tree was not recorded at the end: ${messageOf(error)}` })
+      this.#send({ warning: `The tree was not recorded at the end: ${messageOf(error)}` })
     }
     this.#packs.end()
     this.#reader.close()

@@ -119,8 +119,8 @@ export class Store {
           if (Date.now() - toldAt < progressEveryMs) return
           toldAt = Date.now()
           log.info(message, 'The index of the store of blocks is being made again from the packs')
-        } else if ('notice' in message) {
-          log[message.level](message.notice)
+        } else if ('warning' in message) {
+          log.warn(message.warning)
         } else {
           thread.off('message', listen)
           if ('opened' in message && !message.opened) reject(new Error(message.message))
@@ -339,7 +339,7 @@ export class Store {
   }
 
   #receive(message: FromWriter): void {
-    if ('notice' in message) this.#log[message.level](message.notice)
+    if ('warning' in message) this.#log.warn(message.warning)
     if ('retired' in message) this.#delete(message.retired)
     if (!('answers' in message)) return
     for (const { id, failure } of message.answers) {

@@ -107,8 +107,8 @@ export class Upkeep {
       const failure = failureOf(error)
       this.#work = null
       this.#pausedUntil = Date.now() + retryMs
-      const notice = `The upkeep of the store of blocks has failed, and will be tried again: ${failure.message}`
-      send({ level: 'warn', notice })
+      const warning = `The upkeep of the store of blocks has failed, and will be tried again: ${failure.message}`
+      send({ warning })
       send({ answers: this.#compactions.splice(0).map(({ id }) => ({ id, failure })) })
       return retryMs
     }
@@ -160,8 +160,8 @@ export class Upkeep {
   }
 
   #tellDamage({ cid }: IndexedBlock): void {
-    const notice = `The block ${CID.decode(cid)} is damaged on the disk. Find the files that need it by "nodekeep ipfs verify".`
-    this.#services.send({ level: 'warn', notice })
+    const warning = `The block ${CID.decode(cid)} is damaged on the disk. Find the files that need it by "nodekeep ipfs verify".`
+    this.#services.send({ warning })
   }
 
   #mostlyDeadPack(): number | undefined {

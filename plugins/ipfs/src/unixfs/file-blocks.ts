@@ -55,6 +55,19 @@ export async function* fileBlocks(
   }
 }
 
+/**
+ * Yields the content of a file, or of a range of it, a block at a time.
+ *
+ * @throws as {@link fileBlocks}
+ */
+export async function* fileContent(
+  get: GetBlock,
+  root: CID,
+  range?: ContentRange,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const { content } of fileBlocks(get, root, range)) if (content.length > 0) yield content
+}
+
 /** `subarray` counts negative numbers from the end. */
 function within(offset: number): number {
   return Math.max(0, offset)
