@@ -4,7 +4,8 @@ import { inTransaction, NodekeepError } from '@nodekeep/plugin-sdk'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import type { BlockIndex, BlockPlace } from './block-index.ts'
-import { fullDisk, LostSync } from './failures.ts'
+import { fullDisk, usableBytes } from './disk-space.ts'
+import { LostSync } from './failures.ts'
 import { linksOf } from './links.ts'
 import type { PackWriter } from './pack-writer.ts'
 
@@ -13,13 +14,6 @@ const mostWaitingBytes = 64 * 1024 * 1024
 
 /** Blocks that wait for their rows, or for a note that a session holds them. */
 const mostWaiting = 10_000
-
-/**
- * Bytes of the disk that new blocks never use; on a small disk, an eighth of it. On a disk that is full to the last byte, nothing could
- * be removed.
- */
-const mostReservedBytes = 32 * 1024 * 1024
-const smallDiskShare = 8
 
 /** Bytes after which the space of the disk is looked at again. */
 const mostUncheckedBytes = 8 * 1024 * 1024
@@ -161,12 +155,9 @@ export class BlockSessions {
   #checkSpace(bytes: number): void {
     this.#bytesToCheck -= bytes
     if (this.#bytesToCheck > 0) return
-    const { bavail, blocks, bsize } = statfsSync(this.#folder)
-    const reserved = Math.min(mostReservedBytes, (blocks * bsize) / smallDiskShare)
-    const free = bavail * bsize - reserved - bytes
-    // File systems that cannot tell their space answer zero.
-    if (blocks > 0 && free < 0) throw new NodekeepError('INSUFFICIENT_STORAGE', fullDisk)
-    this.#bytesToCheck = Math.min(free / 2, mostUncheckedBytes)
+    const left = usableBytes(statfsSync(this.#folder)) - bytes
+    if (left < 0) throw fullDisk()
+    this.#bytesToCheck = Math.min(left / 2, mostUncheckedBytes)
   }
 }
 

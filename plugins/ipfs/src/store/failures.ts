@@ -1,8 +1,7 @@
 import { isNodekeepError, messageOf } from '@nodekeep/plugin-sdk'
 import { isDamage, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import { fullDisk } from './disk-space.ts'
 import type { StoreAnswer, StoreFailure } from './protocol.ts'
-
-export const fullDisk = 'The disk that holds the blocks is full. Remove what is not needed, and try again.'
 
 /** The disk may have lost what was appended. Only a new start knows what is there. */
 export class LostSync extends Error {}
@@ -32,7 +31,7 @@ export function answerOf(id: number, work: () => void): StoreAnswer {
 /** @throws the error if the store must be opened anew */
 export function failureOf(error: unknown): StoreFailure {
   if (error instanceof LostSync || isDamage(error)) throw error
-  if (isNodekeepError(error)) return { code: error.code, message: error.message }
-  if (isDiskFull(error)) return { code: 'INSUFFICIENT_STORAGE', message: fullDisk }
+  const told = isDiskFull(error) ? fullDisk() : error
+  if (isNodekeepError(told)) return { code: told.code, message: told.message }
   return { code: 'SERVICE_UNAVAILABLE', message: messageOf(error) }
 }
