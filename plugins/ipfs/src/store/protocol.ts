@@ -13,8 +13,6 @@ export type StoreRequest =
   | { readonly kind: 'put'; readonly session: number; readonly cid: Uint8Array; readonly bytes: Uint8Array }
   /** Holds a block that is there. Fails with NOT_FOUND if it is not. */
   | { readonly kind: 'hold'; readonly session: number; readonly cid: Uint8Array }
-  /** Lets readers see the blocks that were put. */
-  | { readonly kind: 'flush' }
   /** Makes all of these changes, or none. The blocks that they name must be there. When it is answered, they survive a power loss. */
   | { readonly kind: 'change'; readonly changes: readonly StoreChange[] }
   /** Holds nothing any more. */

@@ -119,7 +119,6 @@ export class StoreWriter {
   #request(request: Exclude<StoreRequest, { kind: 'change' | 'compact' }>): void {
     if (request.kind === 'put') this.#sessions.put(request.session, request.cid, request.bytes)
     if (request.kind === 'hold') this.#sessions.hold(request.session, request.cid)
-    if (request.kind === 'flush') this.#sessions.flush()
     if (request.kind === 'end') this.#sessions.end(request.session)
   }
 

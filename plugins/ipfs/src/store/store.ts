@@ -54,8 +54,6 @@ export interface StoreSession {
   put(cid: CID, bytes: Uint8Array): Promise<void>
   /** Holds a block that is there, and so all below it. @throws NodekeepError NOT_FOUND */
   hold(cid: CID): Promise<void>
-  /** Lets the view show the blocks that were put. */
-  flush(): Promise<void>
   /** Lets blocks go that nothing names. */
   end(): void
 }
@@ -152,7 +150,6 @@ export class Store {
         }
       },
       hold: (cid) => call({ kind: 'hold', session, cid: keyOf(cid) }),
-      flush: () => call({ kind: 'flush' }),
       end: () => {
         call({ kind: 'end', session }).catch(() => {})
         isEnded = true
