@@ -203,7 +203,7 @@ export class Additions {
         if (same === null) return publications.publish(draft, { ...imported, userUuid, path, cid })
         // It may be withdrawn by now.
         if (!publications.has(same.id)) continue
-        publications.compare(same, imported)
+        publications.recordComparison(same, imported)
         const { revision, unchangedUntil } = imported
         return { ...same, revision, unchangedUntil }
       }

@@ -36,7 +36,7 @@ export class PathComparison {
       const change = await changeIn(changes, userUuid, path, unchangedUntil)
       if (change === null) this.importAgain(publication)
       else if (change.isChanged || change.position.seq > unchangedUntil.seq)
-        publications.compare(publication, {
+        publications.recordComparison(publication, {
           revision: null,
           unchangedUntil: change.isChanged ? null : change.position,
         })
@@ -77,9 +77,9 @@ export class PathComparison {
       const isSame = String(imported.cid) === publication.cid
       if (publications.get(userUuid, id) === null) return
       if (isSame) await setPublicationRoot(store, id, imported.cid)
-      if (isSame) publications.compare(publication, imported)
+      if (isSame) publications.recordComparison(publication, imported)
       else if (publication.revision === null)
-        publications.compare(publication, { revision: null, unchangedUntil: null })
+        publications.recordComparison(publication, { revision: null, unchangedUntil: null })
       if (publications.get(userUuid, id) === null) await setPublicationRoot(store, id, null)
     })
   }

@@ -17,8 +17,8 @@ import type { ListedPublication, Publication, PublicationState, Publications } f
 const treesAtOnce = 2
 /** Paths of a list that are looked up at a time. */
 const lookupsAtOnce = 16
-/** Milliseconds after which it is tried again, such as while a lost index is made again. */
-const healAgainMs = 60_000
+/** Milliseconds after which publications and the store are compared again if that fails, such as while a lost index is made again. */
+const reconcileAgainMs = 60_000
 
 interface PublisherServices extends ImportServices {
   readonly publications: Publications
@@ -45,8 +45,7 @@ export class Publisher {
   }
 
   /**
-   * Publishes a file or folder as it is now. A call for a path that is being published waits for the same end. The list tells it to
-   * clients that have left.
+   * Publishes a file or folder as it is now. A call for a path that is being published waits for the same end.
    *
    * @throws NodekeepError of `UserFiles`; CONFLICT if it changes meanwhile, or is withdrawn; PAYLOAD_TOO_LARGE, VALIDATION_ERROR for
    *   the limits; INSUFFICIENT_STORAGE
@@ -76,7 +75,8 @@ export class Publisher {
   }
 
   /**
-   * Withdraws a publication, ends one that is being added, or forgets one that has failed. Nobody can begin to read it any more when this resolves.
+   * Withdraws a publication, ends one that is being added, or forgets one that has failed. When this resolves, nobody can begin to read
+   * it any more.
    *
    * @throws NodekeepError NOT_FOUND if the user has no such publication
    */
@@ -113,17 +113,17 @@ export class Publisher {
   }
 
   /**
-   * Makes publications and the store one again after a crash, or after a restore: removes what is in one of them only, and adds what
-   * the store lacks from the paths, in the background.
+   * Lets publications and the store agree after a crash or a restore, in the background: removes roots and rows that the other does not
+   * have, and imports again what the store lacks.
    */
-  heal(): void {
+  reconcile(): void {
     const { publications, store, log, signal } = this.#services
     if (publications.isUsed || store.isUsed)
       this.#background.run(() =>
-        this.#heal().catch((error) => {
+        this.#reconcile().catch((error) => {
           if (signal.aborted) return
           log.warn({ err: error }, 'Publications could not be compared with the store. The node tries again.')
-          setTimeout(() => signal.aborted || this.heal(), healAgainMs).unref()
+          setTimeout(() => signal.aborted || this.reconcile(), reconcileAgainMs).unref()
         }),
       )
   }
@@ -133,17 +133,15 @@ export class Publisher {
     await this.#background.ended()
   }
 
-  async #heal(): Promise<void> {
+  async #reconcile(): Promise<void> {
     const { publications, store, signal } = this.#services
-    if (publications.isUsed) {
-      const left = publications.hidden(null).filter((id) => !this.#additions.has(id))
-      for (const id of left) await removePublication(publications, store, id)
-    }
+    const left = publications.hidden(null).filter((id) => !this.#additions.has(id))
+    for (const id of left) await removePublication(publications, store, id)
     const roots = await publicationRoots(store)
     for (const id of roots.keys())
       if (!publications.has(id) && !this.#additions.has(id))
         await setPublicationRoot(await store.open(), id, null)
-    for (const publication of publications.isUsed ? publications.all() : []) {
+    for (const publication of publications.all()) {
       signal.throwIfAborted()
       if (roots.get(publication.id) === publication.cid || (await this.#keep(publication))) continue
       this.#comparison.importAgain(publication)

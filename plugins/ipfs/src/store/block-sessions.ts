@@ -40,8 +40,8 @@ interface BlockSessionsServices {
  * The blocks that sessions put and hold, and their way into the index. The order is: append, sync, commit. So the index never names bytes
  * that a power loss can take, and what a crash leaves behind the recorded length of a pack is cut at the next start.
  *
- * A session holds what it put or asked for, without a list of it: it has the epoch of its begin, and no block goes that was freed or
- * touched in this epoch or later.
+ * A session has no list of the blocks that it put or asked for. It has the epoch of its begin, and no block is removed that was freed or
+ * touched in that epoch or later.
  */
 export class BlockSessions {
   readonly #connection: DatabaseSync

@@ -215,7 +215,7 @@ export class Upkeep {
     send({ answers: [{ id }] })
   }
 
-  /** The names of what was removed go with the former record. */
+  /** The former record still has the names of what was removed, so a compaction begins with a new one. */
   *#recordFor(compaction: Compaction): Generator<void> {
     yield* this.#record()
     compaction.epoch = this.#services.blocks.nextEpoch()
