@@ -249,7 +249,7 @@ function notModified(
   return reply.code(304).headers({ etag, 'cache-control': caching }).send()
 }
 
-/** A block that is missing below a published one is not told apart from one that is not published. */
+/** A block that is missing below a published one has the same answer as one that is not published. */
 function failureOf(error: unknown): unknown {
   if (isNodekeepError(error) && error.code === 'NOT_FOUND') return nothingThere()
   if (error instanceof DamagedBlock)

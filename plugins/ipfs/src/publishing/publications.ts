@@ -58,8 +58,8 @@ export interface PublishedBlock {
 }
 
 /**
- * `published`: milliseconds since 1970; NULL before all of it is stored, and from when it is withdrawn. `unchanged_until`: JSON of a
- * position in the journal.
+ * `published`: milliseconds since 1970; NULL until all blocks are stored, and after the withdrawal. `unchanged_until`: JSON of a position
+ * in the journal.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS publication (

@@ -14,7 +14,7 @@ export class FailedTransaction extends Error {
 }
 
 /**
- * Answers a request with the failure of its work, if that fails.
+ * Does the work of a request, and returns the answer, with the failure if it fails.
  *
  * @throws the cause of a failed transaction; the error if the store must be opened anew
  */

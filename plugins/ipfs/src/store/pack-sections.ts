@@ -31,7 +31,7 @@ export function* partsOfPack(file: string): Generator<PackPart> {
   const descriptor = openSync(file, 'r')
   try {
     const pack = new PackWindow(descriptor)
-    // A search may end at a section in the bytes of a damaged block: a file of a user, who must not make blocks of the store.
+    // Behind a damaged section, the search may find a section that a user wrote into a file. It must not pass as a block of the store itself.
     let untrustedTo = 0
     for (let at = packHeader.length; at < pack.size; ) {
       const section = sectionAt(pack, at) ?? null

@@ -4,7 +4,7 @@ import type { EntryChange } from '../entries/entry-change.ts'
 /** A change of the index. CIDs are the bytes of version 1. */
 export type StoreChange =
   | EntryChange
-  /** Names a block that something needs beside the entries, or names none any more. */
+  /** Sets the block that a holder, such as a publication, needs; null for none. */
   | { readonly kind: 'root'; readonly holder: string; readonly cid: Uint8Array | null }
 
 /** A request to the writer thread. A session is a number; it begins with its first request. */
@@ -15,7 +15,7 @@ export type StoreRequest =
   | { readonly kind: 'hold'; readonly session: number; readonly cid: Uint8Array }
   /** Makes all of these changes, or none. The blocks that they name must be there. When it is answered, they survive a power loss. */
   | { readonly kind: 'change'; readonly changes: readonly StoreChange[] }
-  /** Holds nothing any more. */
+  /** Ends the session: it holds nothing any more. */
   | { readonly kind: 'end'; readonly session: number }
   /** Removes all bytes that nothing needs at the time of the request. */
   | { readonly kind: 'compact' }
@@ -57,7 +57,7 @@ export interface WriterSettings {
   readonly file: string
   /** The folder of the packs. */
   readonly folder: string
-  /** A pack of at least so many bytes gets no more blocks. */
+  /** Bytes from which on a pack gets no more blocks. */
   readonly packBytes: number
   /** Milliseconds between two records of the tree. */
   readonly recordEveryMs: number

@@ -37,13 +37,13 @@ interface Rebuilt {
   readonly recordedAt: number | null
   /** Files and folders in `/recovered`. */
   readonly recovered: number
-  /** Bytes of packs that are no blocks any more: `file` and the positions. */
+  /** Damaged bytes: the file of the pack, and positions in it. */
   readonly damaged: readonly { readonly file: string; readonly from: number; readonly to: number }[]
 }
 
 /**
- * Makes the index again from the packs: blocks, counts of references, the tree and roots of the newest record. What nothing names
- * then, gets an entry `/recovered/<cid>`. Blocks that the tree needs and no pack has, count as lost.
+ * Makes the index again from the packs: blocks, counts of references, the tree and roots of the newest record. Each block that nothing
+ * names then gets an entry `/recovered/<cid>`. Blocks that the tree needs and no pack has count as lost.
  *
  * @param file of the index; what is there is set aside
  * @param onProgress gets the bytes that were read, and all bytes of packs

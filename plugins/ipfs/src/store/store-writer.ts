@@ -71,7 +71,7 @@ export class StoreWriter {
         changes.push({ id, changes: request.changes })
         continue
       }
-      // A block that is put now may be one that a change before lets go.
+      // A change before may release the block that is put or held now.
       commit()
       if (request.kind === 'compact') this.#upkeep.compact(id)
       else answers.push(answerOf(id, () => this.#request(request)))

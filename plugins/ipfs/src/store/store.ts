@@ -42,7 +42,7 @@ export interface StoreSnapshot {
   release(): Promise<void>
 }
 
-/** Holds blocks that nothing in the index names yet, or any more. */
+/** Keeps blocks that nothing in the index names: new ones, and those of a reading whose file may be removed. */
 export interface StoreSession {
   /**
    * Stores a block, unless it is there. Blocks to which it links must be there. A CID of version 0 is the same block as that of version 1.
