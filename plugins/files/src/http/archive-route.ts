@@ -15,7 +15,7 @@ import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { outermost } from '../paths/user-path.ts'
-import { isGone } from './gone.ts'
+import { entriesBelow } from './entries-below.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
@@ -251,23 +251,5 @@ async function* allEntries(
   for (const entry of entries) {
     if (entry.path !== '/') yield entry
     if (entry.type === 'directory') yield* entriesBelow(files, entry.path)
-  }
-}
-
-/** Everything in a folder, a folder before what is in it. A folder that is gone has nothing in it. */
-async function* entriesBelow(
-  files: UserFiles,
-  folder: string,
-): AsyncGenerator<FileListEntry, void, undefined> {
-  const waiting = [folder]
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    try {
-      for await (const entry of files.list(path)) {
-        if (entry.type === 'directory') waiting.push(entry.path)
-        yield entry
-      }
-    } catch (error) {
-      if (path === folder || !isGone(error)) throw error
-    }
   }
 }

@@ -3,6 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 /** Names that are merged in one turn of the event loop. */
 const mergedPerTurn = 16_384
 
+/** Each part of a reader may be larger than the one before by this factor: a reader that goes on reads. */
+const growth = 8
+
 /** Bytes of names that are held. */
 interface Bounds {
   /** For all readers together, apart from `least`. */
@@ -22,7 +25,7 @@ interface Part {
 
 /**
  * Sorts the names of folders. A reader may take any time, so the bytes of names that all readers hold are bounded: of more names, a reader
- * gets the first ones, and the folder is read again for those that follow. While there is memory, a folder of any size is read once.
+ * gets the first ones, and the folder is read again for those that follow. While there is memory, a folder of any size is read a few times.
  */
 export class SortedNames {
   readonly #bounds: Bounds
@@ -42,10 +45,12 @@ export class SortedNames {
     after: string,
     read: (after: string) => AsyncIterable<string[]>,
   ): AsyncGenerator<readonly string[], void, undefined> {
-    for (let last: string | undefined = after; last !== undefined; ) {
+    const { least } = this.#bounds
+    let allowed = least
+    for (let last: string | undefined = after; last !== undefined; allowed *= growth) {
       let part: Part = { runs: [], bytes: 0, last: undefined }
       try {
-        for await (const portion of read(last)) part = await this.#add(part, portion)
+        for await (const portion of read(last)) part = await this.#add(part, portion, allowed)
         yield await merged(part.runs)
         last = part.last
       } finally {
@@ -55,13 +60,14 @@ export class SortedNames {
   }
 
   /** If a portion does not fit, about half of the names are left out: few of the next portions come before the last one then. */
-  async #add({ runs, bytes, last }: Part, portion: readonly string[]): Promise<Part> {
+  async #add({ runs, bytes, last }: Part, portion: readonly string[], allowed: number): Promise<Part> {
     const names = portion.filter((name) => last === undefined || name < last).sort()
     const added = bytesOf(names)
     const { most, least } = this.#bounds
-    if (bytes + added <= least || this.#held + added <= most) {
+    const sum = bytes + added
+    if (sum <= least || (sum <= allowed && this.#held + added <= most)) {
       this.#held += added
-      return { runs: [...runs, names], bytes: bytes + added, last }
+      return { runs: [...runs, names], bytes: sum, last }
     }
     const first = firstOf(await merged([...runs, names]), Math.max(bytes, least) / 2)
     const kept = bytesOf(first)

@@ -26,13 +26,12 @@ function bytesOf(part: readonly string[]): number {
 
 t.test('names from many portions are sorted by code units, and each is listed once', async (t) => {
   const folder = folderOf(names)
-  const parts = await Array.fromAsync(new SortedNames({ most: 2 ** 23, least: 1024 }).parts('', folder.read))
-  t.strictSame(parts, [[...new Set(names)].sort()])
-  t.equal(folder.reads, 1)
-  t.strictSame(
-    await Array.fromAsync(new SortedNames({ most: 2 ** 23, least: 1024 }).parts('', folderOf([]).read)),
-    [[]],
-  )
+  const sorted = new SortedNames({ most: 2 ** 23, least: 64 * 1024 })
+  const parts = await Array.fromAsync(sorted.parts('', folder.read))
+  t.strictSame(parts.flat(), [...new Set(names)].sort())
+  t.ok(bytesOf(parts[0] ?? []) <= 64 * 1024, 'a reader that has not gone on holds few')
+  t.equal(folder.reads, 3)
+  t.strictSame(await Array.fromAsync(sorted.parts('', folderOf([]).read)), [[]])
 })
 
 t.test('names beyond the memory for them come in parts, each once and in order', async (t) => {
@@ -60,14 +59,15 @@ t.test('readers share the memory, and the next ones have it when a reader has en
     return folder.reads
   }
   const first = sorted.parts('', folderOf(names).read)
-  await first.next()
-  t.ok((await readWhole()) > 1)
+  for (let part = 0; part < 3; part += 1) await first.next()
+  t.ok((await readWhole()) > 5)
   await first.return()
-  t.equal(await readWhole(), 1)
-  const failing = sorted.parts('', async function* () {
+  t.equal(await readWhole(), 3)
+  const failing = sorted.parts('', async function* (after) {
+    if (after !== '') throw new Error('gone')
     yield names
-    throw new Error('gone')
   })
+  await failing.next()
   await t.rejects(failing.next(), { message: 'gone' })
-  t.equal(await readWhole(), 1)
+  t.equal(await readWhole(), 3)
 })
