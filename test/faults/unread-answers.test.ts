@@ -109,15 +109,15 @@ test('200 archives that 25 users do not read cost at most 100 MiB, which go back
   skip,
 }, async (t) => {
   const node = await startUsed(t, 25)
-  // Files as large as an archive holds ahead, and more of them than the buffers of the system take. Their names have as many bytes as
-  // those of 15,000 files of a camera. Links are made fast.
+  // Files as large as an archive holds ahead, and more of them than the buffers of the system take. Their long names
+  // take as much memory as 10,000 usual ones. Links are made fast.
   for (const { uuid } of node.sessions) {
     const photos = join(node.dataFolder, 'files', uuid, 'photos')
     await mkdir(photos, { recursive: true })
     const file = join(photos, '0.jpg')
     await writeFile(file, '')
     await truncate(file, 500_000)
-    for (let i = 1; i < 4000; i++) linkSync(file, join(photos, `${'a day at the lake '.repeat(8)}${i}.jpg`))
+    for (let i = 1; i < 2000; i++) linkSync(file, join(photos, `${'a day at the lake '.repeat(13)}${i}.jpg`))
   }
   await testCost(t, node, () =>
     node.sessions.flatMap((session) =>
