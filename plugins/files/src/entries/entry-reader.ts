@@ -62,7 +62,7 @@ export class EntryReader {
       `SELECT ${columns} FROM entries WHERE parent = ? AND name > ? ORDER BY name LIMIT ?`,
     )
     this.#createdIn = connection.prepare(
-      'SELECT name, revision, size, modified, created FROM entries WHERE parent = ? AND created IS NOT NULL',
+      'SELECT name, revision, size, modified, created FROM entries WHERE parent = ? AND created IS NOT NULL LIMIT ?',
     )
     this.#ofRevision = connection.prepare('SELECT id FROM entries WHERE revision = ? AND tree = ? LIMIT 8')
     this.#above = connection.prepare(
@@ -132,11 +132,12 @@ export class EntryReader {
     return row === null || row.created === null ? null : createdIf(row as CreatedDate, file)
   }
 
-  /** Such dates for the entries of a folder, by name. */
-  createdIn(user: string, folder: string): ReadonlyMap<string, CreatedDate> {
+  /** Such dates for the entries of a folder, by name; null for more than a number. */
+  createdIn(user: string, folder: string, most: number): ReadonlyMap<string, CreatedDate> | null {
     const id = this.#idAt(user, folder)
     if (id === null) return new Map()
-    const rows = this.#createdIn.all(id) as unknown as (CreatedDate & { readonly name: string })[]
+    const rows = this.#createdIn.all(id, most + 1) as unknown as (CreatedDate & { readonly name: string })[]
+    if (rows.length > most) return null
     return new Map(rows.map(({ name, ...date }) => [name, date]))
   }
 

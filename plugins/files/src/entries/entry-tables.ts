@@ -45,7 +45,7 @@ export const entryTables = `
   CREATE INDEX changed_entries ON entries (tree, stamp);
   CREATE INDEX entry_revisions ON entries (revision) WHERE revision IS NOT NULL;
   CREATE INDEX entry_contents ON entries (sha256) WHERE sha256 IS NOT NULL;
-  CREATE INDEX created_entries ON entries (id) WHERE created IS NOT NULL;
+  CREATE INDEX created_entries ON entries (parent) WHERE created IS NOT NULL;
   INSERT INTO sqlite_sequence (name, seq) VALUES ('entries', abs(random() % 1000000000000000) + 1000000000);
 `
 

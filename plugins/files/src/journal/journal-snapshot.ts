@@ -78,17 +78,17 @@ export class JournalSnapshot {
       'CREATE TEMP TABLE dates (user, path, revision, size, modified, created, PRIMARY KEY (user, path)) WITHOUT ROWID',
     )
     const page = connection.prepare(
-      `SELECT entries.id, user, storage, revision, size, modified, created
+      `SELECT parent, entries.id, user, storage, revision, size, modified, created
        FROM entries JOIN trees ON trees.id = entries.tree
        JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
-       WHERE created IS NOT NULL AND entries.id > ? ORDER BY entries.id LIMIT ${pageSize}`,
+       WHERE created IS NOT NULL AND (parent, entries.id) > (?, ?) ORDER BY parent, entries.id LIMIT ${pageSize}`,
     )
     const copy = connection.prepare('INSERT OR REPLACE INTO dates VALUES (?, ?, ?, ?, ?, ?)')
-    for (let last = 0, rows = page.all(last); rows.length > 0; rows = page.all(last)) {
-      for (const { id, user, storage, revision, size, modified, created } of rows) {
-        last = Number(id)
+    for (let last = [0, 0], rows = page.all(...last); rows.length > 0; rows = page.all(...last)) {
+      for (const { parent, id, user, storage, revision, size, modified, created } of rows) {
+        last = [Number(parent), Number(id)]
         const point = this.#mounts.find(([, name]) => name === storage)?.[0]
-        const names = this.#entries.namesOf(last)
+        const names = this.#entries.namesOf(Number(id))
         if (point === undefined || names === null) continue
         const path = `${point === '/' ? '' : point}/${names.join('/')}`
         copy.run(

@@ -64,8 +64,8 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   index(request: IndexRequest): Promise<number>
   /** When a file was created that was overwritten or restored since; `null` where the backend's own date is right. */
   createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null>
-  /** Such dates for all entries of a folder, by name. `createdIf` tells whether a date is valid for a file. */
-  createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
+  /** Such dates for all entries of a folder, by name; `null` for more than `most`. `createdIf` tells whether a date is valid for a file. */
+  createdIn(userUuid: string, folder: string, most: number): Promise<ReadonlyMap<string, CreatedDate> | null>
   /** The paths of staged copies that were neither placed nor abandoned. */
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /**
@@ -202,8 +202,12 @@ class OpenJournal implements Journal {
     return (await this.entriesOf(userUuid)).createdOf(userUuid, path, file)
   }
 
-  async createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>> {
-    return (await this.entriesOf(userUuid)).createdIn(userUuid, folder)
+  async createdIn(
+    userUuid: string,
+    folder: string,
+    most: number,
+  ): Promise<ReadonlyMap<string, CreatedDate> | null> {
+    return (await this.entriesOf(userUuid)).createdIn(userUuid, folder, most)
   }
 
   async stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]> {
