@@ -242,7 +242,9 @@ export class ExternalScans {
   /** Asks a storage whose files it has, and lets the index follow it. */
   async #identify(mount: UserPath, signal: AbortSignal): Promise<string> {
     const { mounts, journal } = this.#services
-    const { backend } = mounts.locate('', mount)
+    // A storage that does not answer now is no outage that a user has met.
+    const backend = mounts.backends.find(({ point }) => point === mount)?.backend
+    if (!backend) throw new Error(`No plugin provides the storage of "${mount}".`)
     const storageId = (await backend.storageId?.(signal)) ?? ''
     if (storageId !== this.#storageIds.get(mount)) {
       await journal.index({ kind: 'set-storage', name: mounts.storageAt(mount), storageId })
