@@ -150,6 +150,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     }`)
     await page.getByText('(4/8)').waitFor()
     const failed = page.locator('.tasks li', { hasText: 'Your browser cannot read this.' })
+    await failed.nth(3).waitFor()
     const names = await failed.locator('.name').allTextContents()
     t.strictSame(names.sort(), ['gone.txt', 'locked', 'trip', 'trip/deep'])
     t.equal(await failed.getByRole('button').count(), 0, 'the page cannot try again')
@@ -188,7 +189,8 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.route('**/api/files/archive', (route) => route.abort(), { times: 1 })
     await button.click()
     await page.getByText('The node did not answer. Try again.').waitFor()
-    t.equal(await page.locator('iframe').count(), 0, 'the frames of failed downloads are gone')
+    // The frames of failed downloads are gone.
+    await page.locator('iframe').first().waitFor({ state: 'detached' })
     await row(page, 'alone.txt').waitFor()
   })
 
