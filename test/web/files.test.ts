@@ -408,6 +408,53 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await row(page, 'meanwhile.txt').waitFor()
   })
 
+  test('the newest changes tell who made them', async (t, { page, ada, chooser }) => {
+    const created = await ada.fetch('/api/account/tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'backup script', scopes: ['files:write'] }),
+    })
+    const { token } = (await created.json()) as { token: string }
+    const byToken = (path: string, device = {}) =>
+      node.fetch('/mkdir', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...device },
+        body: JSON.stringify({ path }),
+      })
+    await byToken('/from the script')
+    await byToken('/from the device', { 'x-nodekeep-device': '<img src=x onerror=window.__xss=1>' })
+    const lines = page.locator('.recent li')
+    const line = (what: string, who: string) =>
+      lines
+        .filter({ has: page.getByText(what, { exact: true }) })
+        .filter({ has: page.getByText(who, { exact: true }) })
+    await page.getByText('Recent changes').click()
+    await line('Made the folder from the script', 'token backup script').waitFor()
+    const device = 'device <img src=x onerror=window.__xss=1>, with the token backup script'
+    await line('Made the folder from the device', device).waitFor()
+
+    const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => ({
+      name,
+      mimeType: 'text/plain',
+      buffer: Buffer.from('x'),
+    }))
+    await chooser.setInputFiles(files)
+    await page.getByText('(3/3)').waitFor()
+    const uploaded = lines.filter({ hasText: /^Stored [abc]\.txt and 2 more/ })
+    await uploaded.filter({ has: page.getByText('you, from test', { exact: true }) }).waitFor()
+    await writeFile(join(node.dataFolder, 'files', ada.user.uuid, 'disk.txt'), 'x')
+    await line('Stored disk.txt', "another program on the node's disk").waitFor()
+    t.equal(await lines.count(), 4)
+
+    for (const name of ['a.txt', 'b.txt']) await row(page, name).getByRole('checkbox').click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await lines.filter({ hasText: /^Deleted [ab]\.txt and 1 more/ }).waitFor()
+    await page.goto(`${node.url.href}#/files/from the script`)
+    await page.getByText('Made the folder /from the script').waitFor()
+    t.equal(await lines.count(), 1, 'those of the folder that is shown')
+  })
+
   test('an upload that fails says why, and can be tried again', async (t, { page, ada, chooser }) => {
     const folder = t.testdir({ 'large.bin': '', 'full.txt': 'full', 'cut.txt': 'cut' })
     await truncate(join(folder, 'large.bin'), maxFileSize + 1)
@@ -529,6 +576,9 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put(ada, `/${'long '.repeat(48)}.txt`, 'x')
     await row(page, 'long').getByRole('checkbox').click()
     await page.getByText('1 of 1 selected').waitFor()
+    t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+    await page.getByText('Recent changes').click()
+    await page.locator('.recent li').getByText('Stored long').waitFor()
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
     await page.getByRole('button', { name: 'Delete' }).click()
     t.ok(
