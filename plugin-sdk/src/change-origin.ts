@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import type { FileChangeOptions } from './contracts/files.ts'
 import { userOf } from './user-of.ts'
 
-/** What the group of a change may be: see `group` of {@link FileChangeOptions}. */
+/** The pattern of the group of a change: see `group` of {@link FileChangeOptions}. */
 export const changeGroupPattern = '^[A-Za-z0-9._-]{1,64}$'
 
 /** The headers of a route that changes files. The schema of the route has them, so that a wrong group is refused. */

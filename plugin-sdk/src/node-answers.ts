@@ -309,7 +309,7 @@ export interface NodeAnswers {
        */
       by?: string
       /**
-       * Who made the change. Missing for other programs, and for changes of a former version.
+       * The maker of the change. Missing for other programs, and for changes of a former version.
        */
       maker?: {
         kind: 'session' | 'token' | 'program' | 'plugin'
@@ -375,7 +375,7 @@ export interface NodeAnswers {
        */
       by?: string
       /**
-       * Who made the change. Missing for other programs, and for changes of a former version.
+       * The maker of the change. Missing for other programs, and for changes of a former version.
        */
       maker?: {
         kind: 'session' | 'token' | 'program' | 'plugin'

@@ -15,7 +15,7 @@ export interface ChangePosition {
 }
 
 /**
- * Who made a change of files, as the node knows it: no client chooses this. The id is no secret, and means the same when what it
+ * The maker of a change of files, as the node knows it: no client chooses this. The id is no secret, and means the same when what it
  * names has ended. Names are those of the time of the change. They are untrusted text.
  */
 export interface ChangeMaker {

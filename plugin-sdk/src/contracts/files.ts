@@ -34,9 +34,9 @@ export interface FileReading {
 export interface FileChangeOptions {
   /** The name that the device or client gives itself, in 1 to 100 characters. Not `disk`, which stands for other programs. */
   readonly by?: string
-  /** Who makes the change. */
+  /** The session, API token, program or plugin that makes the change. */
   readonly maker?: ChangeMaker
-  /** What belongs together has the same group: 1 to 64 letters, digits, `-`, `_` and `.`. */
+  /** Changes that belong together have the same group: 1 to 64 letters, digits, `-`, `_` and `.`. */
   readonly group?: string
 }
 

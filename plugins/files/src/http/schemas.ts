@@ -164,7 +164,7 @@ const changeMaker = Type.Object(
       }),
     ),
   },
-  { description: 'Who made the change. Missing for other programs, and for changes of a former version.' },
+  { description: 'The maker of the change. Missing for other programs, and for changes of a former version.' },
 )
 
 const fileChange = Type.Object({
