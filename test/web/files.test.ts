@@ -415,10 +415,10 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       body: JSON.stringify({ name: 'backup script', scopes: ['files:write'] }),
     })
     const { token } = (await created.json()) as { token: string }
-    const byToken = (path: string, device = {}) =>
+    const byToken = (path: string, more = {}) =>
       node.fetch('/mkdir', {
         method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...device },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more },
         body: JSON.stringify({ path }),
       })
     await byToken('/from the script')
@@ -445,6 +445,11 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await writeFile(join(node.dataFolder, 'files', ada.user.uuid, 'disk.txt'), 'x')
     await line('Stored disk.txt', "another program on the node's disk").waitFor()
     t.equal(await lines.count(), 4)
+    const newest = await ada.fetch('/api/files/changes/newest?path=/a.txt')
+    const [upload] = ((await newest.json()) as { changes: { group: string }[] }).changes
+    await byToken('/hidden', { 'x-nodekeep-group': upload?.group })
+    await line('Made the folder hidden', 'token backup script').waitFor()
+    await uploaded.waitFor()
 
     for (const name of ['a.txt', 'b.txt']) await row(page, name).getByRole('checkbox').click()
     await page.getByRole('button', { name: 'Delete' }).click()

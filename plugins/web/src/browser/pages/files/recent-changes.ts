@@ -69,11 +69,14 @@ export function RecentChanges({ folder, page }: { folder: Folder; page: PageCont
   </details>`
 }
 
-/** The changes of a group, newest first. */
+/** The changes of a group by one maker, newest first. */
 type Line = readonly [Change, ...Change[]]
 
 function linesOf(changes: readonly Change[]): Line[] {
-  const groups = Map.groupBy(changes, ({ group }) => group ?? Symbol('a change without a group'))
+  // A program chooses its groups, and must not hide in that of another one.
+  const groups = Map.groupBy(changes, ({ group, by, maker }) =>
+    group === undefined ? Symbol('a change without a group') : JSON.stringify([group, by, maker]),
+  )
   return ([...groups.values()] as unknown as Line[]).slice(0, mostLines)
 }
 
