@@ -57,7 +57,7 @@ export default definePlugin({
     const limits = config.publishing
     const publisher = new Publisher({ publications, store, files, changes, limits, log, signal })
     onStop(() => publisher.close())
-    onServing(() => publisher.heal())
+    onServing(() => publisher.reconcile())
     userData.add(id, { erase: (userUuid, signal) => publisher.erase(userUuid, signal) })
     fileHeaders.add(id, cidHeaders(publications, store))
     routes((app) => publishingRoutes(app, publisher, address), { prefix: '/api/ipfs' })

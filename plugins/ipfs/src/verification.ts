@@ -1,4 +1,5 @@
 import { type Log, messageOf, type RoutesApp, type StateStore, Type } from '@nodekeep/plugin-sdk'
+import { publicationOfHolder } from './publishing/publication-roots.ts'
 import type { LazyStore } from './store/lazy-store.ts'
 
 /** The key in the state of the plugin. */
@@ -93,9 +94,7 @@ export class Verification {
     const named = damaged.slice(0, mostNamed).map(({ cid, paths, holders }) => ({
       cid: `${cid}`,
       paths: [...paths],
-      publications: holders
-        .filter((holder) => holder.startsWith('publication:'))
-        .map((holder) => holder.slice(12)),
+      publications: holders.map(publicationOfHolder).filter((id) => id !== null),
     }))
     if (named.length > 0)
       log.error({ damaged: named }, 'Blocks are damaged on the disk. Restore their files from a backup.')

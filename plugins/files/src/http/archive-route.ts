@@ -15,12 +15,12 @@ import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { outermost } from '../paths/user-path.ts'
-import { isGone } from './gone.ts'
+import { entriesBelow } from './entries-below.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
 
-/** Entries of an archive. Each takes some 200 bytes of memory until the archive ends, because its index is at the end. */
+/** Entries of an archive. Each takes some 500 bytes of memory until the archive ends, because its index is at the end. */
 const mostEntries = 100_000
 
 /** Paths of a selection. The node checks each before the answer begins. */
@@ -31,6 +31,15 @@ const mostBodyBytes = 8 * 1024 * 1024
 
 /** Archives of one user at a time. */
 const mostAtOnce = 8
+
+/** Bytes that a path of a selection takes until its archive ends, apart from its letters. */
+const pathBytes = 600
+
+/** Bytes of all selections at a time, apart from small ones. */
+const mostSelectedBytes = 32 * 1024 * 1024
+
+/** Bytes of a small selection. */
+const smallSelection = 64 * 1024
 
 const form = 'application/x-www-form-urlencoded'
 
@@ -62,6 +71,23 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
       const left = (openOf.get(uuid) ?? 1) - 1
       if (left > 0) openOf.set(uuid, left)
       else openOf.delete(uuid)
+    })
+  }
+
+  let selectedBytes = 0
+
+  /** @throws NodekeepError TOO_MANY_REQUESTS */
+  function countSelected(paths: readonly string[], reply: FastifyReply): void {
+    const bytes = paths.reduce((sum, path) => sum + 2 * path.length + pathBytes, 0)
+    if (bytes <= smallSelection) return
+    if (selectedBytes + bytes > mostSelectedBytes) {
+      const message =
+        'The node makes archives of too many selected files already. Wait until one of them has ended, or download the folder that contains the files.'
+      throw new NodekeepError('TOO_MANY_REQUESTS', message, { headers: { 'retry-after': '10' } })
+    }
+    selectedBytes += bytes
+    finished(reply.raw, () => {
+      selectedBytes -= bytes
     })
   }
 
@@ -114,8 +140,10 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
       { bodyLimit: mostBodyBytes, schema: ofSelection, config },
       async (request, reply) => {
         countOpen(request, reply)
+        const { paths } = request.body
+        countSelected(paths, reply)
         const userFiles = userFilesOf(files, request)
-        return send(reply, readAhead, userFiles, await selectionOf(userFiles, request.body.paths))
+        return send(reply, readAhead, userFiles, await selectionOf(userFiles, paths))
       },
     )
   })
@@ -170,7 +198,7 @@ async function selectionOf(files: UserFiles, paths: readonly string[]): Promise<
     )
   }
   const found = new Map<string, FileEntry>()
-  for (const path of paths) {
+  for (const path of new Set(paths)) {
     const entry = await files.stat(path)
     found.set(entry.path, entry)
   }
@@ -251,23 +279,5 @@ async function* allEntries(
   for (const entry of entries) {
     if (entry.path !== '/') yield entry
     if (entry.type === 'directory') yield* entriesBelow(files, entry.path)
-  }
-}
-
-/** Everything in a folder, a folder before what is in it. A folder that is gone has nothing in it. */
-async function* entriesBelow(
-  files: UserFiles,
-  folder: string,
-): AsyncGenerator<FileListEntry, void, undefined> {
-  const waiting = [folder]
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    try {
-      for await (const entry of files.list(path)) {
-        if (entry.type === 'directory') waiting.push(entry.path)
-        yield entry
-      }
-    } catch (error) {
-      if (path === folder || !isGone(error)) throw error
-    }
   }
 }

@@ -53,7 +53,7 @@ export class JournalReader {
       'SELECT revision, created FROM created WHERE user = ? AND folder = ? AND name = ?',
     )
     this.#createdIn = connection.prepare(
-      'SELECT name, revision, created FROM created WHERE user = ? AND folder = ?',
+      'SELECT name, revision, created FROM created WHERE user = ? AND folder = ? LIMIT ?',
     )
   }
 
@@ -125,9 +125,10 @@ export class JournalReader {
     return row === undefined ? null : createdIf(createdDateOf(row), file)
   }
 
-  createdIn(user: string, folder: string): ReadonlyMap<string, CreatedDate> {
+  createdIn(user: string, folder: string, most: number): ReadonlyMap<string, CreatedDate> | null {
     this.#checkOpen()
-    const rows = this.#createdIn.all(user, folder)
+    const rows = this.#createdIn.all(user, folder, most + 1)
+    if (rows.length > most) return null
     return new Map(rows.map((row) => [String(row.name), createdDateOf(row)]))
   }
 

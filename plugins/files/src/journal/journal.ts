@@ -61,8 +61,8 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   resolve(seq: number, outcome: 'commit' | 'discard'): Promise<void>
   /** When a file was created that was overwritten or restored since; `null` where the backend's own date is right. */
   createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null>
-  /** Such dates for all entries of a folder, by name. `createdIf` tells whether a date is valid for a file. */
-  createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>>
+  /** Such dates for all entries of a folder, by name; `null` for more than `most`. `createdIf` tells whether a date is valid for a file. */
+  createdIn(userUuid: string, folder: string, most: number): Promise<ReadonlyMap<string, CreatedDate> | null>
   /** The paths of staged copies that were neither placed nor abandoned. */
   stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]>
   /**
@@ -186,9 +186,13 @@ class OpenJournal implements Journal {
     return this.#reader.createdOf(userUuid, path, file)
   }
 
-  async createdIn(userUuid: string, folder: string): Promise<ReadonlyMap<string, CreatedDate>> {
+  async createdIn(
+    userUuid: string,
+    folder: string,
+    most: number,
+  ): Promise<ReadonlyMap<string, CreatedDate> | null> {
     await this.#outcomesWritten(userUuid)
-    return this.#reader.createdIn(userUuid, folder)
+    return this.#reader.createdIn(userUuid, folder, most)
   }
 
   async stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]> {

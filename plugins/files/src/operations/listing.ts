@@ -10,6 +10,9 @@ import { explain } from './path-errors.ts'
 import { mountEntry } from './reading.ts'
 import type { Scope } from './scope.ts'
 
+/** Dates that a listing holds. Its reader may take any time. */
+const mostDates = 250
+
 /** The entries of a folder, sorted by name, with the mounts that are in it. */
 export async function* list(
   scope: Scope,
@@ -20,8 +23,9 @@ export async function* list(
   // Sorted, to be merged with the backend's entries, which are sorted too.
   const { after } = options
   const names = [...mounts.namesIn(folder)].filter((name) => after === undefined || name > after).sort()
-  // A page needs few of the dates, which may be many. A whole listing gets all of them at once.
-  const created = after === undefined ? await scope.journal.createdIn(scope.userUuid, folder) : null
+  // A page needs few of the dates. A whole listing gets them at once, unless they are many.
+  const created =
+    after === undefined ? await scope.journal.createdIn(scope.userUuid, folder, mostDates) : null
   for await (const entry of listBackend(scope, folder, options)) {
     while (names[0] !== undefined && names[0] < entry.name) yield mounted(names.shift() as string)
     const path = childOf(folder, entry.name)

@@ -245,3 +245,22 @@ t.test('a user has eight archives at a time', async (t) => {
   t.same(rest, [], 'one that ends makes room')
   for (const archive of archives.slice(1)) await archive.body?.cancel()
 })
+
+t.test('large selections share a bound of memory, and small ones are taken beside them', async (t) => {
+  const node = await createFilesNode()
+  t.teardown(() => node.stop())
+  const [ada, bob] = [await node.signIn(), await node.signIn()]
+  const path = `/${`${'a'.repeat(250)}/`.repeat(3)}large`
+  for (const user of [ada, bob]) await put(user, path, Buffer.alloc(8 * 1024 * 1024))
+  const select = (user: TestUser, count: number) =>
+    post(user, 'api/files/archive', { paths: Array.from({ length: count }, () => path) })
+  const unread = await select(ada, 10_000)
+  t.equal(unread.status, 200)
+  const refused = await select(bob, 10_000)
+  t.equal(refused.headers.get('retry-after'), '10')
+  t.match(await refused.json(), { code: 'TOO_MANY_REQUESTS', message: /too many selected files/ })
+  t.equal((await select(bob, 25)).status, 200)
+  await unread.body?.cancel()
+  const taken = await untilEmpty(async () => ((await select(bob, 10_000)).status === 200 ? [] : ['refused']))
+  t.strictSame(taken, [])
+})

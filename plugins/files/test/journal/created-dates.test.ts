@@ -48,7 +48,7 @@ test('readers see every outcome that was recorded before, even without waiting f
     if (round % 3 === 2) t.equal((await journal.read(ada, 0)).at(-1)?.seq, seq)
     await ended
   }
-  t.equal((await journal.createdIn(ada, '/')).size, 20)
+  t.equal((await journal.createdIn(ada, '/', 20))?.size, 20)
 })
 
 test('a new file at an old path gets a new creation date', async (t) => {
@@ -109,12 +109,13 @@ test('the dates of a folder are read together', async (t) => {
   const [ada, bob] = [randomUUID(), randomUUID()]
   for (const path of ['/a', '/folder/b', '/folder/c', '/folder/inner/d']) await overwrite(ada, path)
   const dates = async (user: string, folder: string) =>
-    Object.fromEntries(await journal.createdIn(user, folder))
+    Object.fromEntries((await journal.createdIn(user, folder, 2)) ?? [])
   t.strictSame(await dates(ada, '/'), { a: { revision: 'of /a', created: born } })
   t.strictSame(await dates(ada, '/folder'), {
     b: { revision: 'of /folder/b', created: born },
     c: { revision: 'of /folder/c', created: born },
   })
+  t.equal(await journal.createdIn(ada, '/folder', 1), null, 'more dates than are wanted')
   t.strictSame(await dates(ada, '/none'), {})
   t.strictSame(await dates(bob, '/folder'), {})
 })

@@ -7,7 +7,7 @@ import {
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import { CID } from 'multiformats/cid'
-import { fileBlocks } from '../unixfs/file-blocks.ts'
+import { fileContent } from '../unixfs/file-blocks.ts'
 import { NotUnixFs } from '../unixfs/unixfs-node.ts'
 import { CarSpool } from './car-spool.ts'
 import { childPath, type ImportCounts, type PlannedEntry, planImport } from './import-plan.ts'
@@ -118,9 +118,9 @@ async function* contentOf(
   root: CID,
   failed: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const { content } of fileBlocks((cid) => spool.get(cid), root)) {
+  for await (const content of fileContent((cid) => spool.get(cid), root)) {
     failed.throwIfAborted()
-    if (content.length > 0) yield content
+    yield content
   }
 }
 

@@ -42,7 +42,7 @@ export class Entries {
     return found
   }
 
-  /** Yields pages of the entries of a folder whose names come after a name, sorted by name. None of what is no folder. */
+  /** Yields pages of the entries of a folder whose names come after a name, sorted by name. A path that is no folder has none. */
   *list(path: string, after = ''): Generator<readonly StorageEntry[]> {
     const folder = this.#row(path)
     if (folder === undefined || folder.root !== null) return

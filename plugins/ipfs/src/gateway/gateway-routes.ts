@@ -2,17 +2,16 @@ import { type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import { refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LazyStore } from '../store/lazy-store.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway, PublishedBlocks } from './gateway.ts'
 import { nothingThere } from './nothing-there.ts'
-import type { Published } from './published.ts'
 
 /** Registers `GET` and `HEAD /ipfs/…`. */
-export function gatewayRoutes(app: RoutesApp, store: LazyStore, published: Published): void {
+export function gatewayRoutes(app: RoutesApp, store: LazyStore, publications: PublishedBlocks): void {
   let gateway: Promise<Gateway> | null = null
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     refuseAsCode(request)
     if (!store.isUsed) throw nothingThere()
-    gateway ??= import('./gateway.ts').then((module) => new module.Gateway(() => store.open(), published))
+    gateway ??= import('./gateway.ts').then((module) => new module.Gateway(() => store.open(), publications))
     return (await gateway).answer(request, reply)
   }
   const config = {

@@ -5,10 +5,11 @@ import { byteRange, contentHeaders, namesTag, sendContent } from '@nodekeep/plug
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
+import type { Publications } from '../publishing/publications.ts'
 import { sectionHead } from '../store/pack-format.ts'
 import type { Store } from '../store/store.ts'
 import { DamagedBlock } from '../store/store-view.ts'
-import { fileBlocks, type GetBlock } from '../unixfs/file-blocks.ts'
+import { fileContent, type GetBlock } from '../unixfs/file-blocks.ts'
 import { folderBlocks } from '../unixfs/folder-blocks.ts'
 import { type FolderEntry, NotUnixFs, unixFsNode } from '../unixfs/unixfs-node.ts'
 import { WorkAtOnce } from '../work-at-once.ts'
@@ -16,7 +17,6 @@ import { type CarBlock, carBlocks } from './car-blocks.ts'
 import { type ContentPath, contentPath, sameBlock } from './content-path.ts'
 import { folderPage, folderPageSecurity, mostShown } from './folder-page.ts'
 import { nothingThere } from './nothing-there.ts'
-import type { Published } from './published.ts'
 import { RememberedBlocks } from './remembered-blocks.ts'
 import { type CarRepresentation, representation } from './representation.ts'
 import { type ResolvedPath, resolvePath } from './resolve-path.ts'
@@ -46,10 +46,13 @@ interface Content {
   chunks(range: { readonly start: number; readonly end: number } | null): AsyncIterable<Uint8Array>
 }
 
+/** Tells which blocks are public. */
+export type PublishedBlocks = Pick<Publications, 'isPublished'>
+
 /** Answers requests for what is published. */
 export class Gateway {
   readonly #openStore: () => Promise<Store>
-  readonly #published: Published
+  readonly #publications: PublishedBlocks
   readonly #answers = new WorkAtOnce({
     most: mostAnswers,
     mostPerKey: mostPerAddress,
@@ -57,16 +60,16 @@ export class Gateway {
   })
   readonly #remembered = new RememberedBlocks()
 
-  constructor(openStore: () => Promise<Store>, published: Published) {
+  constructor(openStore: () => Promise<Store>, publications: PublishedBlocks) {
     this.#openStore = openStore
-    this.#published = published
+    this.#publications = publications
   }
 
   /** @throws NodekeepError NOT_FOUND for everything that is not published, whether the node has it or not */
   async answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const [target = '', search = ''] = (request.raw.url ?? '').split(/\?(.*)/s, 2)
     const path = contentPath(target)
-    const root = path && sameBlock(path.cid).find(({ bytes }) => this.#published.isPublished(bytes))
+    const root = path && sameBlock(path.cid).find(({ bytes }) => this.#publications.isPublished(bytes))
     if (!path || !root) throw nothingThere()
     const query = new URLSearchParams(search)
     return this.#answers.run(addressGroup(request.ip), async () => {
@@ -168,10 +171,7 @@ async function sendPlain(content: ContentRequest): Promise<FastifyReply> {
   return sendRange(content, {
     headers,
     size: node.size,
-    async *chunks(range) {
-      for await (const { content: chunk } of fileBlocks(get, target, range ?? undefined))
-        if (chunk.length > 0) yield chunk
-    },
+    chunks: (range) => fileContent(get, target, range ?? undefined),
   })
 }
 
@@ -249,7 +249,7 @@ function notModified(
   return reply.code(304).headers({ etag, 'cache-control': caching }).send()
 }
 
-/** A block that is missing below a published one is not told apart from one that is not published. */
+/** A block that is missing below a published one has the same answer as one that is not published. */
 function failureOf(error: unknown): unknown {
   if (isNodekeepError(error) && error.code === 'NOT_FOUND') return nothingThere()
   if (error instanceof DamagedBlock)

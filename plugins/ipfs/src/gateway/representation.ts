@@ -8,7 +8,7 @@ export interface EntityBytes {
   readonly to: number | null
 }
 
-/** How much of what a path leads to a CAR has: its first block, the file or the list of the folder, or everything. */
+/** The blocks that a CAR has of the target of a path: the first one, those of the file or of the list of the folder, or all. */
 type DagScope = 'block' | 'entity' | 'all'
 
 export interface CarRepresentation {

@@ -117,7 +117,7 @@ class TreeImport {
     const options = {
       profile: 'unixfs-v1-2025' as const,
       wrapWithDirectory: true,
-      // The children are stored already, so the importer has not to keep the tree of all folders.
+      // The children are stored already, so the importer need not keep the tree of all folders in memory.
       async *dagBuilder() {
         for (const { name, cid, size } of children) yield async () => ({ path: name, cid, size })
       },

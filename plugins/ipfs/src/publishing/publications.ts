@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { type ChangePosition, inTransaction, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 
@@ -27,6 +28,22 @@ export interface Publication {
   readonly publishedAt: Date
 }
 
+/** The state of a publication, for its user. */
+export type PublicationState = 'adding' | 'failed' | 'published' | 'changed' | 'gone' | 'missing'
+
+/** A publication as its user sees it. */
+export interface ListedPublication extends Pick<Publication, 'id' | 'path' | 'size' | 'files'> {
+  readonly state: PublicationState
+  /** Null before it is published. */
+  readonly cid: string | null
+  /** Null before it is published. */
+  readonly publishedAt: Date | null
+  /** Bytes of content that were read so far, with `adding`. */
+  readonly addedBytes?: number
+  /** The reason for its user, with `failed`. */
+  readonly problem?: string
+}
+
 /** A publication that is being added: nobody sees it yet. */
 export interface PublicationDraft {
   readonly number: number
@@ -41,8 +58,8 @@ export interface PublishedBlock {
 }
 
 /**
- * `published`: milliseconds since 1970; NULL before all of it is stored, and from when it is withdrawn. `unchanged_until`: JSON of a
- * position in the journal.
+ * `published`: milliseconds since 1970; NULL until all blocks are stored, and after the withdrawal. `unchanged_until`: JSON of a position
+ * in the journal.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS publication (
@@ -96,50 +113,44 @@ export class Publications {
 
   /** The publications of a user, the newest first. */
   list(userUuid: string): Publication[] {
-    if (!this.isUsed) return []
     const select =
       'SELECT * FROM publication WHERE user = ? AND published IS NOT NULL ORDER BY published DESC, number DESC'
-    return this.#database.prepare(select).all(userUuid).map(publicationOf)
+    return this.#rows(select, userUuid).map(publicationOf)
   }
 
   /** All publications of all users. */
   all(): Publication[] {
     const select = 'SELECT * FROM publication WHERE published IS NOT NULL ORDER BY number'
-    return this.#database.prepare(select).all().map(publicationOf)
+    return this.#rows(select).map(publicationOf)
   }
 
   get(userUuid: string, id: string): Publication | null {
-    if (!this.isUsed) return null
     const select = 'SELECT * FROM publication WHERE id = ? AND user = ? AND published IS NOT NULL'
-    const row = this.#database.prepare(select).get(id, userUuid)
-    return row === undefined ? null : publicationOf(row)
+    return this.#rows(select, id, userUuid).map(publicationOf)[0] ?? null
   }
 
   /** The CID of a file that is published as it is now; `null` if it is not. */
   cidOf(userUuid: string, path: string, revision: string): string | null {
-    if (!this.isUsed) return null
     const select =
       'SELECT cid FROM publication WHERE user = ? AND path = ? AND revision = ? AND published IS NOT NULL'
-    return (this.#database.prepare(select).get(userUuid, path, revision)?.cid as string | undefined) ?? null
+    return (this.#rows(select, userUuid, path, revision)[0]?.cid as string | undefined) ?? null
   }
 
   /** Whether a block is reachable from the root of a publication. */
   isPublished(cid: Uint8Array): boolean {
-    if (!this.isUsed) return false
     const select = `SELECT 1 FROM block JOIN publication ON number = publication
       WHERE block.cid = ? AND published IS NOT NULL LIMIT 1`
-    return this.#database.prepare(select).get(cid) !== undefined
+    return this.#rows(select, cid).length > 0
   }
 
   /** The bytes that the publications of a user take. Each block counts once. */
   bytesOf(userUuid: string): number {
-    if (!this.isUsed) return 0
     const known = this.#bytes.get(userUuid)
     if (known !== undefined) return known
     const select = `SELECT coalesce(sum(length), 0) AS bytes FROM (
       SELECT block.cid, length FROM block JOIN publication ON number = publication
       WHERE user = ? AND published IS NOT NULL GROUP BY block.cid)`
-    const bytes = Number(this.#database.prepare(select).get(userUuid)?.bytes)
+    const bytes = Number(this.#rows(select, userUuid)[0]?.bytes ?? 0)
     this.#bytes.set(userUuid, bytes)
     return bytes
   }
@@ -166,8 +177,7 @@ export class Publications {
   same(userUuid: string, path: string, cid: string): Publication | null {
     const select =
       'SELECT * FROM publication WHERE user = ? AND path = ? AND cid = ? AND published IS NOT NULL'
-    const row = this.#database.prepare(select).get(userUuid, path, cid)
-    return row === undefined ? null : publicationOf(row)
+    return this.#rows(select, userUuid, path, cid).map(publicationOf)[0] ?? null
   }
 
   /** Makes a draft visible. */
@@ -189,11 +199,11 @@ export class Publications {
   /** Whether a publication is visible. */
   has(id: string): boolean {
     const select = 'SELECT 1 FROM publication WHERE id = ? AND published IS NOT NULL'
-    return this.isUsed && this.#database.prepare(select).get(id) !== undefined
+    return this.#rows(select, id).length > 0
   }
 
   /** Records whether a publication is what its path has now. */
-  compare(
+  recordComparison(
     { id }: Publication,
     { revision, unchangedUntil }: Pick<Publication, 'revision' | 'unchangedUntil'>,
   ): void {
@@ -220,10 +230,7 @@ export class Publications {
   /** The ids of publications that are not visible: those that are being added, and those to remove. */
   hidden(userUuid: string | null): string[] {
     const select = 'SELECT id FROM publication WHERE published IS NULL AND user = coalesce(?, user)'
-    return this.#database
-      .prepare(select)
-      .all(userUuid)
-      .map((row) => String(row.id))
+    return this.#rows(select, userUuid).map((row) => String(row.id))
   }
 
   /** Removes the rows of a publication that is not visible, some at a time. */
@@ -232,13 +239,18 @@ export class Publications {
     if (row === undefined) return
     const some = `DELETE FROM block WHERE publication = ?1 AND cid IN (
       SELECT cid FROM block WHERE publication = ?1 LIMIT ${rowsAtOnce})`
-    while (this.#database.prepare(some).run(Number(row.number)).changes > 0) await nextTurn()
+    while (this.#database.prepare(some).run(Number(row.number)).changes > 0) await setImmediate()
     this.#database.prepare('DELETE FROM publication WHERE id = ?').run(id)
   }
 
   close(): void {
     this.#opened?.close()
     this.#opened = null
+  }
+
+  /** The rows that a query finds: none before anything was published. */
+  #rows(select: string, ...parameters: SQLInputValue[]): Record<string, SQLOutputValue>[] {
+    return this.isUsed ? this.#database.prepare(select).all(...parameters) : []
   }
 
   get #database(): DatabaseSync {
@@ -283,7 +295,7 @@ function change<T>(work: () => T): T {
   }
 }
 
-function publicationOf(row: Record<string, unknown>): Publication {
+function publicationOf(row: Record<string, SQLOutputValue>): Publication {
   return {
     id: String(row.id),
     userUuid: String(row.user),
@@ -299,8 +311,4 @@ function publicationOf(row: Record<string, unknown>): Publication {
 
 function textOf(position: ChangePosition | null): string | null {
   return position && JSON.stringify(position)
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,6 +1,7 @@
 import { type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
-import type { Publication } from './publications.ts'
-import type { ListedPublication, Publisher } from './publisher.ts'
+import type { FastifyRequest } from 'fastify'
+import type { ListedPublication, Publication } from './publications.ts'
+import type { Publisher } from './publisher.ts'
 
 const time = Type.String({ format: 'date-time' })
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
@@ -72,21 +73,9 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
       },
     },
     async (request) => {
-      const user = userOf(request)
-      const publication = await publisher.publish(user.uuid, request.body.path)
-      const { id, path, cid } = publication
-      request.log.info(
-        {
-          event: 'published',
-          ip: request.ip,
-          user: user.username,
-          userUuid: user.uuid,
-          publication: id,
-          path,
-          cid,
-        },
-        'A file or folder was published.',
-      )
+      const publication = await publisher.publish(userOf(request).uuid, request.body.path)
+      const { cid } = publication
+      request.log.info(eventOf('published', request, publication), 'A file or folder was published.')
       return {
         ...bodyOf(publication),
         cid,
@@ -126,21 +115,9 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
       },
     },
     async (request) => {
-      const user = userOf(request)
       const { id } = request.body
-      const { path, cid } = await publisher.withdraw(user.uuid, id)
-      request.log.info(
-        {
-          event: 'withdrawn',
-          ip: request.ip,
-          user: user.username,
-          userUuid: user.uuid,
-          publication: id,
-          path,
-          cid,
-        },
-        'A publication was withdrawn.',
-      )
+      const withdrawn = await publisher.withdraw(userOf(request).uuid, id)
+      request.log.info(eventOf('withdrawn', request, { ...withdrawn, id }), 'A publication was withdrawn.')
       return { id }
     },
   )
@@ -161,4 +138,14 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
 
 function bodyOf({ id, path, size, files }: Pick<Publication, 'id' | 'path' | 'size' | 'files'>) {
   return { id, path, size, files }
+}
+
+/** Returns the fields of a line in the log. */
+function eventOf(
+  event: 'published' | 'withdrawn',
+  request: FastifyRequest,
+  { id, path, cid }: Pick<ListedPublication, 'id' | 'path' | 'cid'>,
+) {
+  const { username, uuid } = userOf(request)
+  return { event, ip: request.ip, user: username, userUuid: uuid, publication: id, path, cid }
 }

@@ -69,7 +69,7 @@ export class BlockIndex {
     return this.#statements.epoch.get(cid)?.freed as number | undefined
   }
 
-  /** Lets all sessions that are open hold a block, though it may lose its last reference with a block that was freed before. */
+  /** Keeps a block for all open sessions, also if it loses its last reference with a block that was freed in an earlier epoch. */
   touch(cid: Uint8Array): void {
     this.#statements.touch.run(this.#epoch, cid)
   }
@@ -122,8 +122,8 @@ export class BlockIndex {
   }
 
   /**
-   * Removes a block, and counts its links no more: what only it named was freed with it. Its bytes stay in the pack until that is
-   * rewritten.
+   * Removes a block and its references. A block that loses its last reference counts as freed in the same epoch as this one. The bytes
+   * stay in the pack until that is rewritten.
    */
   remove({ cid, pack, length, freed }: UnusedBlock, links: readonly Uint8Array[]): void {
     this.#statements.delete.run(cid)

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import * as dagPb from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
 import { nameFrom, rootId } from '../entries/entry-names.ts'
-import { keyOf } from './links.ts'
+import { linksOf } from './links.ts'
 import { DamagedBlock, type StoreView } from './store-view.ts'
 
 /** Rows that are read at once. */
@@ -77,7 +77,7 @@ async function blocksAbove(
       const below = within.get(`${node}`) ?? new Set()
       const before = below.size
       for (const link of await linksOfNode(view, node))
-        for (const one of within.get(`${link}`) ?? []) below.add(one)
+        for (const one of within.get(`${CID.decode(link)}`) ?? []) below.add(one)
       if (below.size === before) continue
       within.set(`${node}`, below)
       isGrowing = true
@@ -86,9 +86,9 @@ async function blocksAbove(
   return within
 }
 
-async function linksOfNode(view: StoreView, cid: CID): Promise<CID[]> {
+async function linksOfNode(view: StoreView, cid: CID): Promise<Uint8Array[]> {
   try {
-    return dagPb.decode(await view.get(cid)).Links.map(({ Hash }) => CID.decode(keyOf(Hash)))
+    return linksOf(cid.bytes, await view.get(cid))
   } catch (error) {
     if (error instanceof DamagedBlock) return []
     throw error

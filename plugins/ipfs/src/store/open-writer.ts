@@ -4,10 +4,10 @@ import { lockFile } from '@nodekeep/plugin-sdk'
 import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
 import { BlockIndex } from './block-index.ts'
 import { cleanPacks } from './pack-folder.ts'
-import type { WriterSettings } from './protocol.ts'
+import type { SendFromWriter, WriterSettings } from './protocol.ts'
 import { rebuildIndex } from './rebuild.ts'
 import { openIndex } from './schema.ts'
-import { type SendFromWriter, StoreWriter } from './store-writer.ts'
+import { StoreWriter } from './store-writer.ts'
 
 /**
  * Opens the store for changes. A lost index is made again from the packs first, which may take long. The store stays usable without packs that are
@@ -49,7 +49,7 @@ function withCleanPacks(
 ): StoreWriter {
   for (const { file, length, found } of cleanPacks(settings.folder, new BlockIndex(connection))) {
     const state = found === null ? 'is missing' : `has only ${found} of its ${length} bytes`
-    send({ level: 'warn', notice: `${file} ${state}. Files with blocks in it cannot be read.` })
+    send({ warning: `${file} ${state}. Files with blocks in it cannot be read.` })
   }
   return new StoreWriter(connection, settings, send)
 }
@@ -59,12 +59,12 @@ function rebuilt({ file, folder }: WriterSettings, send: SendFromWriter): Databa
   const { connection, blocks, recordedAt, recovered, damaged } = rebuildIndex(file, folder, onProgress)
   if (blocks === 0 && damaged.length === 0) return connection
   for (const { file, from, to } of damaged)
-    send({ level: 'warn', notice: `Bytes ${from} to ${to} of ${file} are damaged.` })
+    send({ warning: `Bytes ${from} to ${to} of ${file} are damaged.` })
   const tree =
     recordedAt === null
       ? 'There is no record of the tree'
       : `The tree is that of ${new Date(recordedAt).toISOString()}`
-  const notice = `The index of the store of blocks was lost, and has been made again from ${blocks} blocks. ${tree}. Files and folders that it does not name are in /recovered: ${recovered}.`
-  send({ level: 'warn', notice })
+  const warning = `The index of the store of blocks was lost, and has been made again from ${blocks} blocks. ${tree}. Files and folders that it does not name are in /recovered: ${recovered}.`
+  send({ warning })
   return connection
 }

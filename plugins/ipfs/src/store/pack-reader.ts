@@ -17,12 +17,7 @@ export class PackReader {
   read({ cid, pack, position, length }: IndexedBlock): Uint8Array | null {
     const bytes = new Uint8Array(length)
     try {
-      const descriptor = this.#descriptor(pack)
-      for (let filled = 0; filled < length; ) {
-        const read = readSync(descriptor, bytes, filled, length - filled, position + filled)
-        if (read === 0) return null
-        filled += read
-      }
+      if (readInto(bytes, this.#descriptor(pack), position) < length) return null
     } catch (error) {
       if (['ENOENT', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
       throw error
@@ -42,4 +37,20 @@ export class PackReader {
     }
     return this.#open.descriptor
   }
+}
+
+/**
+ * Fills memory with the bytes of a file from a position on.
+ *
+ * @returns the number of bytes that it has read: fewer where the file ends
+ * @throws the error of the disk
+ */
+export function readInto(bytes: Uint8Array, descriptor: number, position: number): number {
+  let filled = 0
+  while (filled < bytes.length) {
+    const read = readSync(descriptor, bytes, filled, bytes.length - filled, position + filled)
+    if (read === 0) break
+    filled += read
+  }
+  return filled
 }

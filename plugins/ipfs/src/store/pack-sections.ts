@@ -1,7 +1,8 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync } from 'node:fs'
 import * as dagCbor from '@ipld/dag-cbor'
 import { isBlockOf } from './block-hash.ts'
 import { mostBlockBytes, packHeader } from './pack-format.ts'
+import { readInto } from './pack-reader.ts'
 
 /** A part of a pack: a block that is whole, or bytes that are damaged. */
 export type PackPart =
@@ -31,7 +32,7 @@ export function* partsOfPack(file: string): Generator<PackPart> {
   const descriptor = openSync(file, 'r')
   try {
     const pack = new PackWindow(descriptor)
-    // A search may end at a section in the bytes of a damaged block: a file of a user, who must not make blocks of the store.
+    // Behind a damaged section, the search may find a section that a user wrote into a file. It must not pass as a block of the store itself.
     let untrustedTo = 0
     for (let at = packHeader.length; at < pack.size; ) {
       const section = sectionAt(pack, at) ?? null
@@ -110,13 +111,7 @@ class PackWindow {
 
   #read(position: number): void {
     const bytes = new Uint8Array(Math.min(4 * mostSectionBytes, this.size - position))
-    let filled = 0
-    while (filled < bytes.length) {
-      const read = readSync(this.#descriptor, bytes, filled, bytes.length - filled, position + filled)
-      if (read === 0) break
-      filled += read
-    }
+    this.#bytes = bytes.subarray(0, readInto(bytes, this.#descriptor, position))
     this.#start = position
-    this.#bytes = bytes.subarray(0, filled)
   }
 }

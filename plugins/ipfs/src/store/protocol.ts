@@ -4,7 +4,7 @@ import type { EntryChange } from '../entries/entry-change.ts'
 /** A change of the index. CIDs are the bytes of version 1. */
 export type StoreChange =
   | EntryChange
-  /** Names a block that something needs beside the entries, or names none any more. */
+  /** Sets the block that a holder, such as a publication, needs; null for none. */
   | { readonly kind: 'root'; readonly holder: string; readonly cid: Uint8Array | null }
 
 /** A request to the writer thread. A session is a number; it begins with its first request. */
@@ -13,11 +13,9 @@ export type StoreRequest =
   | { readonly kind: 'put'; readonly session: number; readonly cid: Uint8Array; readonly bytes: Uint8Array }
   /** Holds a block that is there. Fails with NOT_FOUND if it is not. */
   | { readonly kind: 'hold'; readonly session: number; readonly cid: Uint8Array }
-  /** Lets readers see the blocks that were put. */
-  | { readonly kind: 'flush' }
   /** Makes all of these changes, or none. The blocks that they name must be there. When it is answered, they survive a power loss. */
   | { readonly kind: 'change'; readonly changes: readonly StoreChange[] }
-  /** Holds nothing any more. */
+  /** Ends the session: it holds nothing any more. */
   | { readonly kind: 'end'; readonly session: number }
   /** Removes all bytes that nothing needs at the time of the request. */
   | { readonly kind: 'compact' }
@@ -48,13 +46,10 @@ export type FromWriter =
   | { readonly retired: number }
   /** Before the store is open: the bytes of packs of which a lost index has been made again. */
   | { readonly rebuilt: number; readonly of: number }
-  | StoreNotice
+  /** A sentence that the owner should read in the log. */
+  | { readonly warning: string }
 
-/** Something that the owner should read in the log. */
-interface StoreNotice {
-  readonly level: 'info' | 'warn'
-  readonly notice: string
-}
+export type SendFromWriter = (message: FromWriter) => void
 
 /** The worker data of the thread. */
 export interface WriterSettings {
@@ -62,7 +57,7 @@ export interface WriterSettings {
   readonly file: string
   /** The folder of the packs. */
   readonly folder: string
-  /** A pack of at least so many bytes gets no more blocks. */
+  /** Bytes from which on a pack gets no more blocks. */
   readonly packBytes: number
   /** Milliseconds between two records of the tree. */
   readonly recordEveryMs: number

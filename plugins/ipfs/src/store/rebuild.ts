@@ -3,13 +3,12 @@ import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import * as dagCbor from '@ipld/dag-cbor'
-import * as dagPb from '@ipld/dag-pb'
 import { inTransaction, isNodekeepError } from '@nodekeep/plugin-sdk'
-import { UnixFS } from 'ipfs-unixfs'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import type { EntryChange } from '../entries/entry-change.ts'
 import { EntryChanges } from '../entries/entry-changes.ts'
+import { NotUnixFs, type UnixFsNode, unixFsNode } from '../unixfs/unixfs-node.ts'
 import { BlockIndex } from './block-index.ts'
 import { keyOf, linksOf } from './links.ts'
 import { packsIn } from './pack-folder.ts'
@@ -38,13 +37,13 @@ interface Rebuilt {
   readonly recordedAt: number | null
   /** Files and folders in `/recovered`. */
   readonly recovered: number
-  /** Bytes of packs that are no blocks any more: `file` and the positions. */
+  /** Damaged bytes: the file of the pack, and positions in it. */
   readonly damaged: readonly { readonly file: string; readonly from: number; readonly to: number }[]
 }
 
 /**
- * Makes the index again from the packs: blocks, counts of references, the tree and roots of the newest record. What nothing names
- * then, gets an entry `/recovered/<cid>`. Blocks that the tree needs and no pack has, count as lost.
+ * Makes the index again from the packs: blocks, counts of references, the tree and roots of the newest record. Each block that nothing
+ * names then gets an entry `/recovered/<cid>`. Blocks that the tree needs and no pack has count as lost.
  *
  * @param file of the index; what is there is set aside
  * @param onProgress gets the bytes that were read, and all bytes of packs
@@ -205,19 +204,14 @@ class Rebuild {
   #recoverAt(path: string, cid: CID, levels: number): boolean {
     const found = this.#blocks.find(keyOf(cid))
     if (cid.code === raw.code) return found !== undefined && this.#addFile(path, cid, found.length)
-    const node = cid.code === dagPb.code ? nodeOf(this.#read(keyOf(cid))) : null
-    if (node === null || levels === 0) return false
-    if (!node.unixfs.isDirectory()) {
-      const isFile = node.unixfs.type === 'file' || node.unixfs.type === 'raw'
-      return isFile && this.#addFile(path, cid, Number(node.unixfs.fileSize()))
-    }
+    const node = this.#nodeOf(cid)
+    if (node === null || node.kind === 'symlink' || levels === 0) return false
+    if (node.kind === 'file') return this.#addFile(path, cid, node.size)
     if (!this.#apply({ kind: 'folder', path })) return false
-    for (const { Name = '', Hash } of node.links) {
-      // A shard of a large folder has two digits before each name, and no name for a shard below it.
-      const name = node.unixfs.type === 'directory' ? Name : Name.slice(2)
-      if (name.includes('/')) continue
-      this.#recoverAt(name === '' ? path : `${path}/${name}`, Hash, levels - 1)
-    }
+    for (const { name, cid: entry } of node.entries)
+      if (name !== '' && !name.includes('/')) this.#recoverAt(`${path}/${name}`, entry, levels - 1)
+    if (node.kind === 'shard')
+      for (const shard of node.shards.values()) this.#recoverAt(path, shard, levels - 1)
     return true
   }
 
@@ -238,6 +232,17 @@ class Rebuild {
     }
   }
 
+  /** Returns a block of a file or folder; null if it is none, or is lost or damaged. */
+  #nodeOf(cid: CID): UnixFsNode | null {
+    const bytes = this.#read(keyOf(cid))
+    try {
+      return bytes && unixFsNode(cid, bytes)
+    } catch (error) {
+      if (error instanceof NotUnixFs) return null
+      throw error
+    }
+  }
+
   /** Returns the bytes of a block; null if it is lost or damaged. */
   #read(cid: Uint8Array): Uint8Array | null {
     const found = this.#blocks.find(cid)
@@ -246,16 +251,5 @@ class Rebuild {
 
   #file(pack: number): string {
     return join(this.#folder, packName(pack))
-  }
-}
-
-/** Returns what a block is in UnixFS; null if it is nothing. */
-function nodeOf(bytes: Uint8Array | null) {
-  if (bytes === null) return null
-  try {
-    const { Data, Links } = dagPb.decode(bytes)
-    return { unixfs: UnixFS.unmarshal(Data ?? new Uint8Array(0)), links: Links }
-  } catch {
-    return null
   }
 }

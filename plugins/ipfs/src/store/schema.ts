@@ -9,12 +9,13 @@ import { isDamage, openFailure } from '@nodekeep/plugin-sdk/data-folder'
 const schemaVersion = 1
 
 /**
- * `pack`: `length` are the bytes of a pack that are on the disk for sure. `live` are those of its sections whose blocks are in `block`.
+ * `pack`: `length` are the bytes of a pack that are on the disk for sure. `live` are the bytes of the sections that must stay: those of
+ * blocks in `block`, and damaged ones.
  *
  * `block`: `position` and `length` are those of the bytes of the block in its pack. `refs` counts the links of blocks in the table to the
- * block, and the rows of `entry` and `root` that name it. A block without any is removed, unless a session that is not newer than
- * `freed` may hold it. `freed` is the newest epoch in which the block was added, put or held again, or let go by an entry or a root. A block of
- * pack 0 is lost, and counts references only.
+ * block, and the rows of `entry` and `root` that name it. `freed` is the newest epoch in which the block was added, put or held again, or
+ * lost a reference. A block without references is removed when all open sessions began in a later epoch. A block of pack 0 is lost, and
+ * counts references only.
  *
  * `entry`: the tree of the backend. The root has the id 1, and is its own parent. A name is UTF-16BE, so that the order of bytes is
  * JavaScript's order of strings. Folders have no `root`. Entries whose parent is 0 were removed with their folder; their rows go in steps.

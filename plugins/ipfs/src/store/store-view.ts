@@ -20,10 +20,6 @@ export class StoreView {
     this.#find = connection.prepare('SELECT pack, position, length FROM block WHERE cid = ?')
   }
 
-  has(cid: CID): boolean {
-    return cid.multihash.code === identity.code || (this.#place(cid)?.pack ?? 0) > 0
-  }
-
   /**
    * Reads a block, and checks that its bytes are those that its CID names.
    *
@@ -33,7 +29,7 @@ export class StoreView {
   async get(cid: CID, memory?: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
     if (cid.multihash.code === identity.code) return cid.multihash.digest
     for (let before = -1; ; ) {
-      const place = this.#place(cid)
+      const place = this.#find.get(keyOf(cid)) as BlockPlace | undefined
       if (place === undefined) throw new NodekeepError('NOT_FOUND', 'The node does not have this block.')
       const { pack, position, length } = place
       if (pack === 0) throw new DamagedBlock(cid)
@@ -50,10 +46,6 @@ export class StoreView {
         before = pack
       }
     }
-  }
-
-  #place(cid: CID): BlockPlace | undefined {
-    return this.#find.get(keyOf(cid)) as BlockPlace | undefined
   }
 }
 

@@ -1,18 +1,15 @@
-import { mkdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { mkdir } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import * as dagPb from '@ipld/dag-pb'
-import { isNodekeepError, type Log, messageOf, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type Log, NodekeepError } from '@nodekeep/plugin-sdk'
 import { lastingThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { BlockBuffers } from './block-buffers.ts'
-import type { IndexedBlock } from './block-index.ts'
-import { type DamagedContent, pathsOfDamage } from './damaged-content.ts'
+import { BlockVerification, type VerifyOptions, type VerifyResult } from './block-verification.ts'
 import { isStoredCid, keyOf } from './links.ts'
 import { PackFiles } from './pack-files.ts'
-import { mostBlockBytes, packName } from './pack-format.ts'
+import { mostBlockBytes } from './pack-format.ts'
 import type {
   FromWriter,
   NumberedRequest,
@@ -23,7 +20,7 @@ import type {
   WriterSettings,
 } from './protocol.ts'
 import { openIndexForReading } from './schema.ts'
-import { DamagedBlock, StoreView } from './store-view.ts'
+import { StoreView } from './store-view.ts'
 
 interface Call {
   resolve(): void
@@ -33,25 +30,10 @@ interface Call {
 /** Milliseconds between two messages about the progress of a rebuild. */
 const progressEveryMs = 5000
 
-/** Blocks of which a verification reads the rows at once. */
-const listedAtOnce = 100
-
 export interface StoreOptions extends WriterSettings {
   readonly log: Pick<Log, 'info' | 'warn'>
   /** Gets the progress of making a lost index again, as a part of 1. The opening ends after it. */
   readonly onRebuild?: (progress: number) => void
-}
-
-export interface VerifyOptions {
-  readonly signal?: AbortSignal
-  /** Gets the bytes of blocks that were read, and all bytes of blocks at the begin. */
-  readonly onProgress?: (bytes: number, of: number) => void
-}
-
-export interface VerifyResult {
-  readonly blocks: number
-  readonly bytes: number
-  readonly damaged: readonly DamagedContent[]
 }
 
 /** A view of one moment. Packs stay as they were until its release. */
@@ -60,7 +42,7 @@ export interface StoreSnapshot {
   release(): Promise<void>
 }
 
-/** Holds blocks that nothing in the index names yet, or any more. */
+/** Keeps blocks that nothing in the index names: new ones, and those of a reading whose file may be removed. */
 export interface StoreSession {
   /**
    * Stores a block, unless it is there. Blocks to which it links must be there. A CID of version 0 is the same block as that of version 1.
@@ -72,8 +54,6 @@ export interface StoreSession {
   put(cid: CID, bytes: Uint8Array): Promise<void>
   /** Holds a block that is there, and so all below it. @throws NodekeepError NOT_FOUND */
   hold(cid: CID): Promise<void>
-  /** Lets the view show the blocks that were put. */
-  flush(): Promise<void>
   /** Lets blocks go that nothing names. */
   end(): void
 }
@@ -93,18 +73,13 @@ export class Store {
   readonly #snapshots = new Set<Promise<void>>()
   readonly #deletions = new Set<Promise<void>>()
   readonly #log: StoreOptions['log']
+  readonly #buffers = new BlockBuffers()
+  readonly #verification: BlockVerification
   #batch: NumberedRequest[] = []
   #lastCall = 0
   #lastSession = 0
-  readonly #buffers = new BlockBuffers()
   #closedBy: NodekeepError | null = null
   #closed: Promise<void> | null = null
-  /** How far the newest pack was verified, and the damage that was found. */
-  #checked: { readonly pack: number; readonly position: number; readonly damage: string | null } = {
-    pack: 0,
-    position: 0,
-    damage: null,
-  }
 
   /** @throws Error with one line for a person if the store cannot be opened */
   static async open({ log, onRebuild, ...settings }: StoreOptions): Promise<Store> {
@@ -119,8 +94,8 @@ export class Store {
           if (Date.now() - toldAt < progressEveryMs) return
           toldAt = Date.now()
           log.info(message, 'The index of the store of blocks is being made again from the packs')
-        } else if ('notice' in message) {
-          log[message.level](message.notice)
+        } else if ('warning' in message) {
+          log.warn(message.warning)
         } else {
           thread.off('message', listen)
           if ('opened' in message && !message.opened) reject(new Error(message.message))
@@ -139,6 +114,7 @@ export class Store {
     this.#log = log
     this.#packs = new PackFiles(settings.folder)
     this.view = new StoreView(openIndexForReading(settings.file), this.#packs)
+    this.#verification = new BlockVerification(this.view, settings.folder)
     this.#exit = new Promise((resolve) => thread.once('exit', () => resolve()))
     thread.on('message', (message: FromWriter) => this.#receive(message))
     thread.on('error', (error) => {
@@ -174,7 +150,6 @@ export class Store {
         }
       },
       hold: (cid) => call({ kind: 'hold', session, cid: keyOf(cid) }),
-      flush: () => call({ kind: 'flush' }),
       end: () => {
         call({ kind: 'end', session }).catch(() => {})
         isEnded = true
@@ -224,21 +199,8 @@ export class Store {
    *
    * @throws the reason of the signal
    */
-  async verify({ signal, onProgress }: VerifyOptions = {}): Promise<VerifyResult> {
-    const { of } = this.view.connection.prepare('SELECT coalesce(sum(length), 0) AS of FROM block').get() as {
-      of: number
-    }
-    let blocks = 0
-    let bytes = 0
-    const damaged: CID[] = []
-    for await (const { cid, length, isDamaged } of this.#verified({ pack: 0, position: 0 })) {
-      signal?.throwIfAborted()
-      blocks += 1
-      bytes += length
-      if (isDamaged) damaged.push(cid)
-      onProgress?.(bytes, Math.max(of, bytes))
-    }
-    return { blocks, bytes, damaged: await pathsOfDamage(this.view, damaged, signal) }
+  verify(options: VerifyOptions = {}): Promise<VerifyResult> {
+    return this.#verification.verify(options)
   }
 
   /**
@@ -248,26 +210,7 @@ export class Store {
    * @returns the first fault, as a sentence; null if there is none
    */
   async check(): Promise<string | null> {
-    if (this.#closedBy !== null) return this.#closedBy.message
-    try {
-      const packs = this.view.connection.prepare('SELECT number, length FROM pack ORDER BY number').all()
-      for (const { number, length } of packs) {
-        const file = join(this.#settings.folder, packName(Number(number)))
-        const size = (await stat(file).catch(() => null))?.size ?? 0
-        // The pack may have been rewritten since the look at the index.
-        if (size < Number(length) && this.#hasPack(number))
-          return `${file} has only ${size} of its ${length} bytes.`
-      }
-      const newest = Number(packs.at(-1)?.number ?? 0)
-      if (newest > this.#checked.pack) this.#checked = { pack: newest, position: 0, damage: null }
-      for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked)) {
-        const damage = isDamaged ? `The block ${cid} is damaged.` : this.#checked.damage
-        this.#checked = { pack, position, damage }
-      }
-      return this.#checked.damage
-    } catch (error) {
-      return `The index cannot be read: ${messageOf(error)}.`
-    }
+    return this.#closedBy === null ? this.#verification.check() : this.#closedBy.message
   }
 
   /**
@@ -289,38 +232,6 @@ export class Store {
     await this.#packs.close()
   }
 
-  /** Yields the blocks behind a place, in the order of the packs. */
-  async *#verified({ pack, position }: { readonly pack: number; readonly position: number }) {
-    const listed = this.view.connection.prepare(
-      'SELECT cid, pack, position, length FROM block WHERE (pack, position) > (?, ?) ORDER BY pack, position LIMIT ?',
-    )
-    for (let last = { pack, position }; ; ) {
-      const blocks = listed.all(last.pack, last.position, listedAtOnce) as unknown as IndexedBlock[]
-      for (const { cid: key, ...place } of blocks) {
-        const cid = CID.decode(key)
-        const isDamaged = await this.view.get(cid).then(
-          () => false,
-          (error) => {
-            if (error instanceof DamagedBlock) return true
-            // The block was removed after it was listed.
-            if (isNodekeepError(error)) return false
-            throw error
-          },
-        )
-        yield { cid, ...place, isDamaged }
-        last = place
-      }
-      if (blocks.length < listedAtOnce) return
-      await setImmediate()
-    }
-  }
-
-  #hasPack(number: unknown): boolean {
-    return (
-      this.view.connection.prepare('SELECT 1 FROM pack WHERE number = ?').get(Number(number)) !== undefined
-    )
-  }
-
   #call(request: StoreRequest): Promise<void> {
     if (this.#closedBy !== null) return Promise.reject(this.#closedBy)
     return new Promise((resolve, reject) => {
@@ -339,7 +250,7 @@ export class Store {
   }
 
   #receive(message: FromWriter): void {
-    if ('notice' in message) this.#log[message.level](message.notice)
+    if ('warning' in message) this.#log.warn(message.warning)
     if ('retired' in message) this.#delete(message.retired)
     if (!('answers' in message)) return
     for (const { id, failure } of message.answers) {

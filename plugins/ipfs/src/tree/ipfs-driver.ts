@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { statfs } from 'node:fs/promises'
 import {
   createStorageBackend,
   nameOf,
@@ -13,10 +14,10 @@ import {
   type StorageEntry,
 } from '@nodekeep/plugin-sdk'
 import type { CID } from 'multiformats/cid'
+import { fullDisk, usableBytes } from '../store/disk-space.ts'
 import type { LazyStore } from '../store/lazy-store.ts'
 import type { Store } from '../store/store.ts'
 import { BlockBacklog } from './block-backlog.ts'
-import { FreeSpace } from './free-space.ts'
 import type { StoredFiles } from './stored-files.ts'
 
 /** The store, and its files as they are. */
@@ -45,12 +46,12 @@ export function createIpfsBackend(store: LazyStore, folder: string): StorageBack
 class IpfsDriver implements StorageDriver {
   readonly supports = { atomicFolders: true, durable: true, modified: true }
   readonly #store: LazyStore
-  readonly #space: FreeSpace
+  readonly #folder: string
   #opened: OpenedFiles | undefined
 
   constructor(store: LazyStore, folder: string) {
     this.#store = store
-    this.#space = new FreeSpace(folder)
+    this.#folder = folder
   }
 
   async stat(path: string): Promise<StorageEntry> {
@@ -72,14 +73,12 @@ class IpfsDriver implements StorageDriver {
   ): Promise<StorageEntry> {
     const { addFile } = await import('../unixfs/add-file.ts')
     const opened = await this.#open()
-    await this.#space.check(announced)
+    // The store refuses blocks itself, but a large file should not be sent for nothing.
+    if (announced > usableBytes(await statfs(this.#folder))) throw fullDisk()
     const session = opened.store.session()
     try {
       const backlog = new BlockBacklog(session)
-      const { root, size } = await addFile(content, async (cid, bytes) => {
-        await this.#space.take(bytes.length)
-        await backlog.put(cid, bytes)
-      })
+      const { root, size } = await addFile(content, (cid, bytes) => backlog.put(cid, bytes))
       await backlog.end()
       return await this.#commit(opened, path, { root, size, modified, beforeCommit })
     } finally {

@@ -14,7 +14,7 @@ import * as raw from 'multiformats/codecs/raw'
 import { Entries } from '../entries/entries.ts'
 import type { StoreSession } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
-import { fileBlocks } from '../unixfs/file-blocks.ts'
+import { fileContent } from '../unixfs/file-blocks.ts'
 
 const mebibyte = 1024 * 1024
 
@@ -86,9 +86,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     { start, end = size - 1 }: StorageDriverReadOptions,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     try {
-      const range = { start, end: Math.min(end, size - 1) }
-      const blocks = fileBlocks(this.#reader(), root, range)
-      for await (const { content } of blocks) if (content.length > 0) yield content
+      yield* fileContent(this.#reader(), root, { start, end: Math.min(end, size - 1) })
     } catch (error) {
       throw damageOf(path, error)
     } finally {

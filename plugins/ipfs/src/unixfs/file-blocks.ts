@@ -26,7 +26,7 @@ export const mostLevels = 64
  * block when it is asked for it, so that memory stays flat. The exporter of UnixFS reads as fast as it can.
  *
  * @param range the whole file by default; it is within the file
- * @throws NotUnixFs if a block is no file, or has not the bytes that the block above claims; errors of `get`
+ * @throws NotUnixFs if a block is no file, or does not have the bytes that the block above claims; errors of `get`
  */
 export async function* fileBlocks(
   get: GetBlock,
@@ -53,6 +53,19 @@ export async function* fileBlocks(
     }
     waiting.push(...below.reverse())
   }
+}
+
+/**
+ * Yields the content of a file, or of a range of it, a block at a time.
+ *
+ * @throws as {@link fileBlocks}
+ */
+export async function* fileContent(
+  get: GetBlock,
+  root: CID,
+  range?: ContentRange,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const { content } of fileBlocks(get, root, range)) if (content.length > 0) yield content
 }
 
 /** `subarray` counts negative numbers from the end. */

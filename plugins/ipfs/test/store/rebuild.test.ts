@@ -4,11 +4,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import * as dagCbor from '@ipld/dag-cbor'
+import * as dagPb from '@ipld/dag-pb'
+import { UnixFS } from 'ipfs-unixfs'
 import t from 'tap'
 import { Entries } from '../../src/entries/entries.ts'
 import { sectionHead } from '../../src/store/pack-format.ts'
 import {
   addFile,
+  type Block,
   blockOf,
   contentOf,
   fileAt,
@@ -79,6 +82,29 @@ t.test(
     t.equal(left?.left, 0, 'the counts of references were right: nothing stays')
   },
 )
+
+t.test('a large folder that nothing names is recovered with its names, whatever its width is', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open()
+  const shard = (links: Readonly<Record<string, Block>>) => {
+    const Links = Object.entries(links).map(([Name, { cid, bytes }]) => ({
+      Name,
+      Hash: cid,
+      Tsize: bytes.length,
+    }))
+    const Data = new UnixFS({ type: 'hamt-sharded-directory', fanout: 16n, hashType: 0x22n }).marshal()
+    return blockOf(dagPb.encode(dagPb.prepare({ Data, Links })), dagPb.code)
+  }
+  const [one, other] = [leaf('one'), leaf('other')]
+  const below = shard({ '3other': other })
+  const folder = shard({ '0one': one, '1': below })
+  await putAll(store.session(), [one, other, below, folder])
+  await store.close()
+  loseIndex(stand)
+  const { view } = await stand.open()
+  t.equal(await fileAt(view, `/recovered/${folder.cid}/one`), 'one')
+  t.equal(await fileAt(view, `/recovered/${folder.cid}/other`), 'other')
+})
 
 t.test('an index that is no database, or one of another version, is made again and set aside', async (t) => {
   const stand = storeStand(t)

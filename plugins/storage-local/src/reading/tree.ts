@@ -13,18 +13,23 @@ import { storedForms } from '../folders/stored-names.ts'
 import { namesOf, openFolder } from '../folders/walk.ts'
 import { entryOf } from './entry.ts'
 import { chunksOf, type OpenFile, readWhole } from './file-chunks.ts'
-import { listing } from './listing.ts'
+import { listing, shownNames } from './listing.ts'
 import { maxSmallBytes, SmallReads } from './small-reads.ts'
+import { SortedNames } from './sorted-names.ts'
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 /** Without O_NONBLOCK, opening a named pipe would wait for a writer. */
 const fileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+
+/** Bytes of names that listings hold: all of them together, and each in any case. */
+const heldNames = { most: 8 * 1024 * 1024, least: 128 * 1024 }
 
 /** A tree of files below a folder, for reading: that of the backend, or of a snapshot. */
 export class Tree {
   readonly #disk: Disk
   readonly #root: Folder
   readonly #smallReads: SmallReads | null
+  readonly #sortedNames = new SortedNames(heldNames)
   readonly #onChanged: ((path: string) => void) | undefined
   /** The memory of readings that have ended, for the next ones. The garbage collector would free it late. */
   readonly #buffers: Buffer[] | undefined
@@ -59,15 +64,18 @@ export class Tree {
   }
 
   /** Yields nothing if there is no such folder. */
-  async *list(path: string, options?: StorageListOptions): AsyncIterable<StorageEntry> {
+  async *list(path: string, { after = '' }: StorageListOptions = {}): AsyncIterable<StorageEntry> {
+    const disk = this.#disk
     const names = namesOf(path)
-    const folder = await openFolder(this.#disk, this.#root, names).catch((error: unknown) => {
+    const folder = await openFolder(disk, this.#root, names).catch((error: unknown) => {
       if (isDiskError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return null
       throw error
     })
     if (folder === null) return
     try {
-      yield* listing(this.#disk, folder, names.length === 0, options)
+      const isRoot = names.length === 0
+      const parts = this.#sortedNames.parts(after, (last) => shownNames(disk, folder, isRoot, last))
+      yield* listing(disk, folder, parts)
     } finally {
       folder.close()
     }

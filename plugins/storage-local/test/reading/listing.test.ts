@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Disk, localDisk } from '../../src/disk/disk.ts'
 import { openLocalBackend } from '../../src/open-local-backend.ts'
-import { sortedNames } from '../../src/reading/listing.ts'
 import { folderInMemory, temporaryFolder } from '../fixtures/storage-folder.ts'
 
 t.test('thirty thousand entries are listed in order while other work continues', async (t) => {
@@ -56,21 +55,6 @@ t.test('threads look up the entries that the system must read from the disk', as
   const entries = await Array.fromAsync(backend.list('/user'))
   t.equal(entries.length, 500)
   t.ok(slow < 20 && aside > 450, `${slow} looked up by the main thread, ${aside} by others`)
-})
-
-t.test('names from many portions are sorted by code units, and each is listed once', async (t) => {
-  const names = Array.from(
-    { length: 50_000 },
-    (_, index) => `${(index * 31_337) % 49_999} ${'ab😀～é'[index % 5]}`,
-  )
-  async function* portions() {
-    for (let start = 0; start < names.length; start += 777) yield names.slice(start, start + 777)
-    yield []
-    yield names.slice(0, 10)
-  }
-  t.strictSame(await sortedNames(portions()), [...new Set(names)].sort())
-  t.strictSame(await sortedNames(portionsOf()), [])
-  async function* portionsOf(): AsyncIterable<string[]> {}
 })
 
 t.test('a folder that is removed while it is listed ends the listing', async (t) => {
