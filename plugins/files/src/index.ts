@@ -148,7 +148,7 @@ export default definePlugin({
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
-    routes(fileRoutes({ files, spool, maxFileSize, changes, followers, headersOf }))
+    routes(fileRoutes({ files, spool, maxFileSize, journal, changes, followers, headersOf }))
     return { files, changes }
   },
 })

@@ -28,32 +28,36 @@ export class ChangeStatements {
   constructor(connection: DatabaseSync) {
     this.#created = new CreatedDates(connection)
     this.#insert = connection.prepare(
-      `INSERT INTO changes (user, op, path, source, size, revision, by, created, at, staging)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO changes (user, op, path, source, size, revision, by, maker, change_group, created, at, staging)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertCommitted = connection.prepare(
       'INSERT INTO changes (user, pending, op, path, size, revision, by, at) VALUES (?, 0, ?, ?, ?, ?, ?, ?)',
     )
     this.#commit = connection.prepare(
       `UPDATE changes SET pending = 0 WHERE seq = ? AND pending = 1
-       RETURNING seq, user, op, path, source, revision, by, created, staging`,
+       RETURNING seq, user, op, path, source, revision, by, maker, change_group, created, staging`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
     this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
     this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
     this.#showDeletion = connection.prepare(
-      `INSERT INTO changes (user, pending, op, path, by, at) VALUES (?, 0, 'delete', ?, ?, ?)`,
+      `INSERT INTO changes (user, pending, op, path, by, maker, change_group, at)
+       VALUES (?, 0, 'delete', ?, ?, ?, ?, ?)`,
     )
     this.#showStaged = connection.prepare(
-      `INSERT INTO changes (user, pending, op, path, size, revision, by, at)
-       SELECT user, 0, op, :destination || substr(path, length(:path) + 1), size, revision, by, :at
+      `INSERT INTO changes (user, pending, op, path, size, revision, by, maker, change_group, at)
+       SELECT user, 0, op, :destination || substr(path, length(:path) + 1), size, revision, by, maker, change_group, :at
        FROM changes WHERE ${staged} AND pending = 0 ORDER BY seq`,
     )
     this.#dropStaged = connection.prepare(`DELETE FROM changes WHERE ${staged}`)
     this.#drop = connection.prepare('DELETE FROM changes WHERE seq = ?')
-    this.#erasing = ['changes', 'created', 'pruned', 'staged_moves', 'kept'].map((table) =>
-      connection.prepare(`DELETE FROM ${table} WHERE user = ?`),
-    )
+    this.#erasing = [
+      ...['changes', 'created', 'pruned', 'staged_moves', 'kept'].map(
+        (table) => `DELETE FROM ${table} WHERE user = ?`,
+      ),
+      "UPDATE changes SET maker = NULL WHERE maker ->> 'user' = ?",
+    ].map((statement) => connection.prepare(statement))
     this.#retain = connection.prepare(
       'INSERT OR REPLACE INTO kept (user, reader, after, at) VALUES (?, ?, ?, ?)',
     )
@@ -68,7 +72,7 @@ export class ChangeStatements {
 
   /** @returns the number of the change */
   begin(intent: ChangeIntent): number {
-    const { userUuid, op, path, source, size, revision, by, created, staging } = intent
+    const { userUuid, op, path, source, size, revision, by, maker, group, created, staging } = intent
     if (staging === 'begin') this.#insertStaged.run(userUuid, path)
     const { lastInsertRowid } = this.#insert.run(
       userUuid,
@@ -78,6 +82,8 @@ export class ChangeStatements {
       size ?? null,
       revision ?? null,
       by ?? null,
+      maker === undefined ? null : JSON.stringify(maker),
+      group ?? null,
       created?.getTime() ?? null,
       Date.now(),
       staging ?? null,
@@ -142,12 +148,12 @@ export class ChangeStatements {
    * Ends a staged copy when it is placed or abandoned. The changes that made a placed copy appear as new changes at its
    * destination: readers may be past the numbers that they have.
    */
-  #endStaging({ seq, user, path, source, by, staging }: CommittedChange): void {
+  #endStaging({ seq, user, path, source, by, maker, change_group: group, staging }: CommittedChange): void {
     if (staging === null || staging === 'begin' || staging === 'fill') return
     const at = Date.now()
     const copy = staging === 'abandon' ? path : (source as string)
     this.#deleteStaged.run(user, copy)
-    if (staging === 'replace') this.#showDeletion.run(user, path, by, at)
+    if (staging === 'replace') this.#showDeletion.run(user, path, by, maker, group, at)
     if (staging !== 'abandon') this.#showStaged.run({ user, path: copy, destination: path, at })
     this.#dropStaged.run({ user, path: copy })
     this.#drop.run(seq)

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 /** The version of the tables. It rises with every step. */
-const schemaVersion = 8
+const schemaVersion = 9
 /**
  * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
  * an update the node can go back to the version before. A step that raises it comes with a migration of the plugin that declares
@@ -72,6 +72,15 @@ const addIds = `
 `
 
 /**
+ * Version 9 adds who made a change: `maker` is the JSON of a `ChangeMaker`, and `change_group` the group of the change. Rows of a former
+ * release have none.
+ */
+const addMakers = `
+  ALTER TABLE changes ADD COLUMN maker TEXT;
+  ALTER TABLE changes ADD COLUMN change_group TEXT;
+`
+
+/**
  * Opens the one connection that writes. Only the node's own account can read a new file.
  *
  * @throws Error with one line for a person
@@ -133,7 +142,8 @@ function applySchema(connection: DatabaseSync): void {
       .prepare('INSERT INTO journal (epoch, oldest_usable) VALUES (?, ?)')
       .run(randomUUID(), oldestUsable)
   }
-  connection.exec(`${addIds} PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  if (found < 8) connection.exec(addIds)
+  connection.exec(`${addMakers} PRAGMA user_version = ${schemaVersion}; COMMIT`)
 }
 
 /** Tables of a newer version without this column are not usable. */
