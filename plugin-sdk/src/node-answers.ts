@@ -305,9 +305,31 @@ export interface NodeAnswers {
        */
       hash?: string
       /**
-       * The device that made the change, if it gave a name.
+       * The device that made the change, if it gave a name; "disk" for another program.
        */
       by?: string
+      /**
+       * The maker of the change. Missing for other programs, and for changes of a former version.
+       */
+      maker?: {
+        kind: 'session' | 'token' | 'program' | 'plugin'
+        /**
+         * Of the session, the API token or the plugin; the SHA-256 of a WebAssembly program.
+         */
+        id: string
+        /**
+         * The program that signed in, the name of the API token, or the file of the program.
+         */
+        name?: string
+        /**
+         * The UUID of the user who asked for it. Missing if a plugin did it by itself.
+         */
+        user?: string
+      }
+      /**
+       * Changes with the same group belong together, such as those of one upload.
+       */
+      group?: string
       at: string
     }[]
     /**
@@ -321,6 +343,61 @@ export interface NodeAnswers {
       mount: string
       since: string
     }
+  }
+  'GET /api/files/changes/newest': {
+    /**
+     * Newest first. Only the newest 10,000 changes of your files are looked through.
+     */
+    changes: {
+      op: 'write' | 'mkdir' | 'delete' | 'move'
+      /**
+       * Absolute path, such as "/photos/cat.jpg".
+       */
+      path: string
+      /**
+       * The former path of a move.
+       */
+      source?: string
+      /**
+       * Bytes of a written file.
+       */
+      size?: number
+      /**
+       * The entity tag without its quotes.
+       */
+      revision?: string
+      /**
+       * SHA-256 of the content, if it is known.
+       */
+      hash?: string
+      /**
+       * The device that made the change, if it gave a name; "disk" for another program.
+       */
+      by?: string
+      /**
+       * The maker of the change. Missing for other programs, and for changes of a former version.
+       */
+      maker?: {
+        kind: 'session' | 'token' | 'program' | 'plugin'
+        /**
+         * Of the session, the API token or the plugin; the SHA-256 of a WebAssembly program.
+         */
+        id: string
+        /**
+         * The program that signed in, the name of the API token, or the file of the program.
+         */
+        name?: string
+        /**
+         * The UUID of the user who asked for it. Missing if a plugin did it by itself.
+         */
+        user?: string
+      }
+      /**
+       * Changes with the same group belong together, such as those of one upload.
+       */
+      group?: string
+      at: string
+    }[]
   }
   'GET /api/files/list': {
     /**

@@ -10,14 +10,17 @@ export type TestGroup = readonly [string, ...string[]]
 /** The variable with the files of a group, as JSON. */
 export const filesVariable = 'TEST_FILES'
 
-/** The CPU seconds that a group should take, if each file of a part takes as much as any other. */
-const groupSeconds = 15
+/**
+ * The CPU seconds that a group should take, if each file of a part takes as much as any other. A process spends one to two of them on
+ * loading and compiling what it runs, and the last groups to begin, which are of small parts, should not take long.
+ */
+const groupSeconds = 30
 
 /** The CPU seconds of a file of a part without a record. */
 const unknownSeconds = 1
 
-/** Files whose tests start processes and watch them, or change their own process. */
-const unsharedFolders = /^(?:test|examples)\//
+/** Files whose tests start processes and watch them, or change their own process: those of examples, and most across packages. */
+const unsharedFolders = /^(?:examples|test\/(?!(?:ai|contract|loader|overlay)\/))/
 
 /** Text in a file that cannot share its process: it runs with another runner, or says so in a comment. */
 const unshared = /^(?:import .*\btest\b.* from 'node:test'|\/\/ In a process of its own:)/m

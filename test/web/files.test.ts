@@ -150,6 +150,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     }`)
     await page.getByText('(4/8)').waitFor()
     const failed = page.locator('.tasks li', { hasText: 'Your browser cannot read this.' })
+    await failed.nth(3).waitFor()
     const names = await failed.locator('.name').allTextContents()
     t.strictSame(names.sort(), ['gone.txt', 'locked', 'trip', 'trip/deep'])
     t.equal(await failed.getByRole('button').count(), 0, 'the page cannot try again')
@@ -188,7 +189,8 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.route('**/api/files/archive', (route) => route.abort(), { times: 1 })
     await button.click()
     await page.getByText('The node did not answer. Try again.').waitFor()
-    t.equal(await page.locator('iframe').count(), 0, 'the frames of failed downloads are gone')
+    // The frames of failed downloads are gone.
+    await page.locator('iframe').first().waitFor({ state: 'detached' })
     await row(page, 'alone.txt').waitFor()
   })
 
@@ -408,6 +410,58 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await row(page, 'meanwhile.txt').waitFor()
   })
 
+  test('the newest changes tell who made them', async (t, { page, ada, chooser }) => {
+    const created = await ada.fetch('/api/account/tokens', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'backup script', scopes: ['files:write'] }),
+    })
+    const { token } = (await created.json()) as { token: string }
+    const byToken = (path: string, more = {}) =>
+      node.fetch('/mkdir', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more },
+        body: JSON.stringify({ path }),
+      })
+    await byToken('/from the script')
+    await byToken('/from the device', { 'x-nodekeep-device': '<img src=x onerror=window.__xss=1>' })
+    const lines = page.locator('.recent li')
+    const line = (what: string, who: string) =>
+      lines
+        .filter({ has: page.getByText(what, { exact: true }) })
+        .filter({ has: page.getByText(who, { exact: true }) })
+    await page.getByText('Recent changes').click()
+    await line('Made the folder from the script', 'token backup script').waitFor()
+    const device = 'device <img src=x onerror=window.__xss=1>, with the token backup script'
+    await line('Made the folder from the device', device).waitFor()
+
+    const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => ({
+      name,
+      mimeType: 'text/plain',
+      buffer: Buffer.from('x'),
+    }))
+    await chooser.setInputFiles(files)
+    await page.getByText('(3/3)').waitFor()
+    const uploaded = lines.filter({ hasText: /^Stored [abc]\.txt and 2 more/ })
+    await uploaded.filter({ has: page.getByText('you, from test', { exact: true }) }).waitFor()
+    await writeFile(join(node.dataFolder, 'files', ada.user.uuid, 'disk.txt'), 'x')
+    await line('Stored disk.txt', "another program on the node's disk").waitFor()
+    t.equal(await lines.count(), 4)
+    const newest = await ada.fetch('/api/files/changes/newest?path=/a.txt')
+    const [upload] = ((await newest.json()) as { changes: { group: string }[] }).changes
+    await byToken('/hidden', { 'x-nodekeep-group': upload?.group })
+    await line('Made the folder hidden', 'token backup script').waitFor()
+    await uploaded.waitFor()
+
+    for (const name of ['a.txt', 'b.txt']) await row(page, name).getByRole('checkbox').click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await lines.filter({ hasText: /^Deleted [ab]\.txt and 1 more/ }).waitFor()
+    await page.goto(`${node.url.href}#/files/from the script`)
+    await page.getByText('Made the folder /from the script').waitFor()
+    t.equal(await lines.count(), 1, 'those of the folder that is shown')
+  })
+
   test('an upload that fails says why, and can be tried again', async (t, { page, ada, chooser }) => {
     const folder = t.testdir({ 'large.bin': '', 'full.txt': 'full', 'cut.txt': 'cut' })
     await truncate(join(folder, 'large.bin'), maxFileSize + 1)
@@ -529,6 +583,9 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put(ada, `/${'long '.repeat(48)}.txt`, 'x')
     await row(page, 'long').getByRole('checkbox').click()
     await page.getByText('1 of 1 selected').waitFor()
+    t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+    await page.getByText('Recent changes').click()
+    await page.locator('.recent li').getByText('Stored long').waitFor()
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
     await page.getByRole('button', { name: 'Delete' }).click()
     t.ok(

@@ -8,6 +8,7 @@ import { definePlugin, Type, UpdateSource, userOf, WebPages } from '@nodekeep/pl
 import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { hasFocus, untilTrue } from '../browser/until-true.ts'
 
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
@@ -68,11 +69,6 @@ async function openNodePage(t: Test, node: TestNode, user: TestUser): Promise<Sc
 }
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-
-/** Reads a property of the element that has the focus. */
-function focused(page: Page, property: string): Promise<unknown> {
-  return page.evaluate(`document.activeElement.${property}`)
-}
 
 /** @param recipients public keys to which backups are encrypted */
 async function startNode(t: Test, recipients: readonly string[] = []): Promise<TestNode> {
@@ -148,7 +144,8 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     t.equal((await owner.fetch('/readdir?path=/')).status, 404)
     const enable = button(page, 'Enable: files')
     await enable.waitFor()
-    t.equal(await focused(page, 'ariaLabel'), 'Enable: files', 'the focus stays')
+    // The focus stays.
+    await untilTrue(page, "document.activeElement.ariaLabel === 'Enable: files'")
     await enable.click()
     await page.getByRole('link', { name: 'Devices' }).waitFor()
     await navigation.getByText('Files').waitFor()
@@ -195,7 +192,8 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await button(page, 'Delete: grace').click()
     await agree('Delete')
     await row.getByText('All data is removed on').waitFor()
-    t.equal(await focused(page, 'textContent'), 'Users', 'the focus goes to the heading')
+    // The focus goes to the heading.
+    await hasFocus(page, 'Users')
     await button(page, 'Undo the deletion: grace').click()
     await button(page, 'Delete: grace').waitFor()
     const { users } = (await (await owner.fetch('/api/users')).json()) as { users: object[] }

@@ -4,6 +4,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
 import { addWallet } from './wallet.ts'
 
@@ -54,7 +55,7 @@ t.test(
     await page.getByText('The claim code is wrong.').waitFor()
     const code = page.getByLabel('Claim code')
     t.equal(await code.getAttribute('aria-invalid'), 'true')
-    t.equal(await page.evaluate("document.activeElement.closest('label').textContent.trim()"), 'Claim code')
+    await untilTrue(page, "document.activeElement.closest('label')?.textContent.trim() === 'Claim code'")
     await code.fill(link.slice(link.indexOf('=') + 1))
     await signIn(page)
     await page.getByLabel('Your name').fill('Papa')

@@ -3,6 +3,7 @@ import { definePlugin, Type, WebPages } from '@nodekeep/plugin-sdk'
 import type { Browser } from 'playwright-core'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { untilTrue } from '../browser/until-true.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { addWallet } from './wallet.ts'
 
@@ -72,7 +73,8 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.strictSame(await page.evaluate('window.heard'), [])
     await page.evaluate("location.hash = '#/files'")
     await page.getByRole('link', { name: 'deep' }).waitFor()
-    t.equal(await page.getByRole('dialog').count(), 0, 'the question of a page ends with it')
+    // The question of a page ends with it.
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
     await context.close()
   })
 
@@ -110,7 +112,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await dialog.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
     await page.locator('header .user', { hasText: address.slice(0, 10).toLowerCase() }).waitFor()
     await page.getByText('This folder is empty').waitFor()
-    t.equal(await page.getByRole('dialog').count(), 0)
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'New folder' }).click()
     await page.getByLabel('Name of the folder').fill('of bob')
     await page.getByRole('button', { name: 'Create' }).click()
@@ -135,7 +137,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await context.close()
   })
 
-  t.test('a wallet that does not answer, and a failure below the way that failed', async (t) => {
+  t.test('a wallet that does not answer, and a failure below the way that failed', async () => {
     const context = await browser.newContext({ viewport: { width: 360, height: 500 } })
     context.setDefaultTimeout(60_000)
     await context.addInitScript('window.ethereum = { request: () => new Promise(() => {}) }')
@@ -148,8 +150,11 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByRole('button', { name: 'Sign in with this code' }).click()
     const fault = page.getByText('The code is wrong, used or too old.')
     await fault.waitFor()
-    const { y = -1, height = 0 } = (await fault.boundingBox()) ?? {}
-    t.ok(y > 0 && y + height <= 500, `the reason is in view: ${y}`)
+    // The reason comes into view.
+    await untilTrue(
+      page,
+      `(({ top, bottom }) => top > 0 && bottom <= innerHeight)(document.querySelector('.fault:not(:empty)').getBoundingClientRect())`,
+    )
     await context.close()
   })
 })
@@ -273,7 +278,7 @@ t.test(
     await context.unroute('**/part.js')
     await page.getByRole('button', { name: 'Reload' }).click()
     await page.getByRole('main', { name: 'note' }).getByRole('paragraph').waitFor()
-    t.equal(await page.getByRole('alert').count(), 0)
+    await page.getByRole('alert').first().waitFor({ state: 'detached' })
   },
 )
 

@@ -70,8 +70,8 @@ export class Authenticator implements UserCache {
     if (account === null || !this.#mayUse(account)) return null
     if (now - session.lastUsedAt.getTime() >= touchIntervalMs) await this.#touch(hash, now)
     const { uuid, username, wallet, owner } = account
-    const { id: sessionId, scopes } = session
-    const authenticated = Object.freeze({ uuid, username, wallet, owner, sessionId, scopes })
+    const { id: sessionId, label: sessionName, scopes } = session
+    const authenticated = Object.freeze({ uuid, username, wallet, owner, sessionId, sessionName, scopes })
     // If anything was invalidated while we were looking up, do not cache: the result may be stale.
     if (invalidations === this.#invalidations) {
       this.#users.set(token, authenticated, { ttl: this.#ttlOf(session, now) })

@@ -14,6 +14,29 @@ export interface ChangePosition {
   readonly id: string
 }
 
+/**
+ * The maker of a change of files, as the node knows it: no client chooses this. The id is no secret, and means the same when what it
+ * names has ended. Names are those of the time of the change. They are untrusted text.
+ */
+export interface ChangeMaker {
+  /**
+   * - `session`, `token`: a program with a session or an API token of the user, such as a browser or a device
+   * - `program`: a WebAssembly program that the user ran
+   * - `plugin`: a plugin, by itself or because a user asked
+   */
+  readonly kind: 'session' | 'token' | 'program' | 'plugin'
+  /**
+   * The id of the session or API token in the user's list, the SHA-256 of the module in hexadecimal digits, or the id of the plugin.
+   * 1 to 100 characters.
+   */
+  readonly id: string
+  /** The program that signed in, the name of the API token, or the name of the module's file, if it was known. 1 to 255
+   * characters. */
+  readonly name?: string
+  /** The UUID of the user who asked for the change. Absent if a plugin made it by itself. */
+  readonly user?: string
+}
+
 /** One change of a user's files. */
 export interface FileChange {
   /** Position in the journal: a positive integer that only grows. Numbers may be missing. */
@@ -36,6 +59,10 @@ export interface FileChange {
   readonly hash?: string
   /** The name of the device or client that made the change, if it gave one. `disk` for a change of another program. */
   readonly by?: string
+  /** Absent for changes of other programs, and for those that a former version of the node recorded. */
+  readonly maker?: ChangeMaker
+  /** The changes of one upload, one restore or one run of a program have the same group. */
+  readonly group?: string
   readonly at: Date
 }
 

@@ -1,4 +1,5 @@
 import { defineService } from '../service.ts'
+import type { ChangeMaker } from './change-log.ts'
 import type {
   StorageConditions,
   StorageEntry,
@@ -29,10 +30,14 @@ export interface FileReading {
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** The origin of a change, for the journal. */
+/** The origin of a change, for the journal. `changeOrigin` makes it from a request. */
 export interface FileChangeOptions {
-  /** The name of the device or client, in 1 to 100 characters. Not `disk`, which stands for other programs. */
+  /** The name that the device or client gives itself, in 1 to 100 characters. Not `disk`, which stands for other programs. */
   readonly by?: string
+  /** The session, API token, program or plugin that makes the change. */
+  readonly maker?: ChangeMaker
+  /** Changes that belong together have the same group: 1 to 64 letters, digits, `-`, `_` and `.`. */
+  readonly group?: string
 }
 
 /** Options of a write. */
@@ -107,7 +112,13 @@ export interface UserFiles {
 export interface FilesService {
   /** Bytes of the largest file that a user may store. */
   readonly maxFileSize: number
-  for(user: Pick<User, 'uuid'>): UserFiles
+  /**
+   * The files of a user.
+   *
+   * @param origin the origin of the changes, as far as a change does not name its own. A change without one has no maker
+   * @throws NodekeepError VALIDATION_ERROR if the origin has another form
+   */
+  for(user: Pick<User, 'uuid'>, origin?: FileChangeOptions): UserFiles
 }
 
 /** The `files` feature. */

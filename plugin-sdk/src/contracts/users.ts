@@ -16,6 +16,8 @@ export interface User {
 export interface AuthenticatedUser extends User {
   /** The id of the session or API token, as in the user's list. It is not a secret. */
   readonly sessionId: string
+  /** The name of the API token, or the program that signed in, as it called itself: untrusted text. At most 200 characters. */
+  readonly sessionName: string
   /** The scopes of an API token, or `null` for a full session, which has all rights of the user. */
   readonly scopes: readonly string[] | null
 }

@@ -1,8 +1,10 @@
 import {
+  type ChangeMaker,
+  changeGroupPattern,
   FairSlots,
   type FileChangeOptions,
   type FilesService,
-  NodekeepError,
+  invalid,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import type { ChangeRecorder } from './changes/change-recorder.ts'
@@ -11,6 +13,7 @@ import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
 import { copy } from './operations/copying.ts'
 import type { CrossMountMoves } from './operations/cross-mount-moves.ts'
+import { definedOnly } from './operations/defined-only.ts'
 import { list } from './operations/listing.ts'
 import { makeDirectory } from './operations/make-directory.ts'
 import { move } from './operations/moving.ts'
@@ -23,6 +26,10 @@ import { userPath } from './paths/user-path.ts'
 
 /** Characters in the name of a device. */
 const longestDeviceName = 100
+/** Characters in the id and in the name of a maker. */
+const longestMakerId = 100
+const longestMakerName = 255
+const groupPattern = new RegExp(changeGroupPattern)
 
 interface FilesServices {
   readonly mounts: Mounts
@@ -47,12 +54,13 @@ export function createFilesService(services: FilesServices): FilesService {
   const since = new Date()
   return {
     maxFileSize: services.maxFileSize,
-    for: ({ uuid }) =>
+    for: ({ uuid }, origin = {}) =>
       userFiles({
         ...services,
         since,
         copySlots,
         userUuid: uuid,
+        origin: originOf(origin),
         locate: (path) => services.mounts.locate(uuid, path),
         lock: (paths, signal) => locks.acquire(uuid, paths, signal),
         tryLock: (paths) => locks.tryAcquire(uuid, paths),
@@ -61,49 +69,71 @@ export function createFilesService(services: FilesServices): FilesService {
 }
 
 function userFiles(scope: Scope): UserFiles {
+  /** The scope of a change that may name its own origin. */
+  const withOrigin = (options?: FileChangeOptions): Scope =>
+    options === undefined ? scope : { ...scope, origin: { ...scope.origin, ...originOf(options) } }
   return {
     stat: async (path) => stat(scope, userPath(path)),
     async *list(path, options) {
       yield* list(scope, userPath(path), options)
     },
     read: async (path, options) => read(scope, userPath(path), options),
-    write: async (path, content, options) => write(scope, userPath(path), content, checkDeviceName(options)),
-    makeDirectory: async (path, options) => makeDirectory(scope, userPath(path), checkDeviceName(options)),
-    remove: async (path, options) => remove(scope, userPath(path), checkDeviceName(options)),
+    write: async (path, content, options) => write(withOrigin(options), userPath(path), content, options),
+    makeDirectory: async (path, options) => makeDirectory(withOrigin(options), userPath(path)),
+    remove: async (path, options) => remove(withOrigin(options), userPath(path), options),
     move: async (source, destination, options) =>
       move(
-        scope,
+        withOrigin(options),
         userPath(source, 'The source'),
         userPath(destination, 'The destination'),
-        checkDeviceName(options),
+        options,
       ),
     copy: async (source, destination, options) =>
       copy(
-        scope,
+        withOrigin(options),
         userPath(source, 'The source'),
         userPath(destination, 'The destination'),
-        checkDeviceName(options),
+        options,
       ),
   }
 }
 
+const makerKinds: readonly unknown[] = [
+  'session',
+  'token',
+  'program',
+  'plugin',
+] satisfies ChangeMaker['kind'][]
+
 /**
- * @throws NodekeepError VALIDATION_ERROR when the name of the device is empty, too long, not a string, or the one that stands for
- *   other programs
+ * The origin of changes, of all options.
+ *
+ * @throws NodekeepError VALIDATION_ERROR for a name of a device that stands for other programs, and for parts of another form: a plugin in
+ *   JavaScript may pass anything
  */
-function checkDeviceName<T extends FileChangeOptions>(options: T | undefined): T | undefined {
-  const by = options?.by
-  if (by !== undefined && (typeof by !== 'string' || by === '' || by.length > longestDeviceName)) {
-    throw new NodekeepError(
-      'VALIDATION_ERROR',
-      `The name of the device must be text of 1 to ${longestDeviceName} characters.`,
-    )
-  }
-  if (by === byOtherPrograms) {
-    throw new NodekeepError(
-      'VALIDATION_ERROR',
+function originOf({ by, maker, group }: FileChangeOptions): FileChangeOptions {
+  if (by !== undefined && !isText(by, longestDeviceName))
+    throw invalid(`The name of the device must be text of 1 to ${longestDeviceName} characters.`)
+  if (by === byOtherPrograms)
+    throw invalid(
       `"${byOtherPrograms}" stands for the changes of other programs. Give the device another name.`,
     )
-  }
-  return options
+  if (group !== undefined && !(typeof group === 'string' && groupPattern.test(group)))
+    throw invalid('The group of a change must be 1 to 64 letters, digits, "-", "_" and ".".')
+  return definedOnly({ by, maker: maker === undefined ? undefined : makerOf(maker), group })
+}
+
+/** The parts of a maker, and nothing else: the journal keeps it as JSON. */
+function makerOf({ kind, id, name, user }: ChangeMaker): ChangeMaker {
+  const isValid =
+    makerKinds.includes(kind) &&
+    isText(id, longestMakerId) &&
+    (name === undefined || isText(name, longestMakerName)) &&
+    (user === undefined || isText(user, longestMakerId))
+  if (!isValid) throw invalid('The maker of a change has no valid kind, id, name or user.')
+  return { kind, id, ...definedOnly({ name, user }) }
+}
+
+function isText(text: unknown, longest: number): boolean {
+  return typeof text === 'string' && text !== '' && text.length <= longest
 }

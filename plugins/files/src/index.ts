@@ -163,7 +163,7 @@ export default definePlugin({
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
     const index = createFileIndex({ journal, mounts, hashes: new FileHashes({ journal, mounts }) })
-    routes(fileRoutes({ files, spool, maxFileSize, changes, followers, headersOf }))
+    routes(fileRoutes({ files, spool, maxFileSize, journal, changes, followers, headersOf }))
     return { files, changes, index }
   },
 })

@@ -11,10 +11,13 @@ t.test(
     const node = await createFilesNode({ mounts: { '/memory': 'memory' } }, { plugins: [services.plugin] })
     t.teardown(() => node.stop())
     const [ada, bob] = [await node.signIn(), await node.signIn()]
+    const maker = { kind: 'plugin', id: 'backup', user: ada.user.uuid } as const
     for (const user of [ada, bob]) {
       await put(user, '/docs/a', 'x')
       await put(user, '/memory/b', 'x')
     }
+    await services.files.for(bob.user, { maker }).makeDirectory('/restored by ada')
+    t.match((await services.recorded(bob.user.uuid)).at(-1), { maker })
     const { signal } = new AbortController()
     await services.userData.get('files')?.erase(ada.user.uuid, signal)
     await services.userData.get('files')?.erase(ada.user.uuid, signal)
@@ -23,7 +26,16 @@ t.test(
     t.equal((await get(ada, 'stat', '/memory/b')).status, 404)
     t.equal(await (await get(bob, 'read', '/docs/a')).text(), 'x')
     t.equal(await (await get(bob, 'read', '/memory/b')).text(), 'x')
-    t.equal((await services.recorded(bob.user.uuid)).length, 2)
+    const ofBob = await services.recorded(bob.user.uuid)
+    t.match(
+      ofBob.map(({ path, maker }) => [path, maker?.user]),
+      [
+        ['/docs/a', bob.user.uuid],
+        ['/memory/b', bob.user.uuid],
+        ['/restored by ada', undefined],
+      ],
+    )
+    t.notOk(ofBob.at(-1)?.maker, 'nothing names the erased user')
   },
 )
 

@@ -30,6 +30,25 @@ t.test('the changes of a program in a writable folder are stored, and nothing el
   t.equal(await ada.read('/secret.txt'), 'secret')
 })
 
+t.test('the changes of a program name it, and those of a run are one group', async (t) => {
+  const ada = await signIn()
+  await ada.store(notes)
+  await ada.run(editor(), { folders: writable })
+  await ada.run(creator('made'), { folders: writable })
+  const runs = Map.groupBy(await ada.newestChanges(), ({ group }) => group)
+  const [ofCreator = [], ofEditor = []] = [...runs.values()].filter(([first]) => first?.by === 'wasm')
+  t.equal(runs.size, 3, 'the uploads have no group')
+  t.ok(ofEditor.length > 1)
+  const ids = [ofEditor, ofCreator].map((changes) => {
+    const [id, ...others] = new Set(changes.map(({ maker }) => maker?.id))
+    t.strictSame(others, [])
+    for (const { maker } of changes) t.match(maker, { kind: 'program', user: ada.uuid })
+    return id
+  })
+  t.match(ids, [/^[0-9a-f]{64}$/, /^[0-9a-f]{64}$/])
+  t.not(ids[0], ids[1])
+})
+
 t.test('a program gets an error if it changes a folder that it may only read', async (t) => {
   const ada = await signIn()
   await ada.store(notes)

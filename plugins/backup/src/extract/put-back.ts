@@ -1,6 +1,7 @@
 import { createReadStream, type Dirent, fstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  type FileChangeOptions,
   type FilesService,
   isNodekeepError,
   NodekeepError,
@@ -10,9 +11,6 @@ import {
 } from '@nodekeep/plugin-sdk'
 import { withShortPath } from '@nodekeep/plugin-sdk/archive'
 import type { ExtractedUserFile } from '../archive/user-files.ts'
-
-/** The client of the changes, in the journal. */
-const by = 'backup'
 
 /** Bytes of a name that every storage takes. */
 const maxNameBytes = 255
@@ -26,6 +24,8 @@ interface PutBack {
   readonly path: string
   /** The moment of the backup. */
   readonly moment: Date
+  /** The origin of the changes, in the journal. */
+  readonly origin: FileChangeOptions
   readonly signal: AbortSignal
 }
 
@@ -36,8 +36,16 @@ interface PutBack {
  * @returns the path
  * @throws errors of the files
  */
-export async function putBack({ files, folder, extracted, path, moment, signal }: PutBack): Promise<string> {
-  const of = files.for({ uuid: extracted.userUuid })
+export async function putBack({
+  files,
+  folder,
+  extracted,
+  path,
+  moment,
+  origin,
+  signal,
+}: PutBack): Promise<string> {
+  const of = files.for({ uuid: extracted.userUuid }, origin)
   const target = await freePath(of, path, moment)
   const source = join(folder, extracted.name)
   if (extracted.type === 'file') {
@@ -60,7 +68,7 @@ async function writeFile(of: UserFiles, source: string, target: string, signal: 
   const { size, mtime } = fstatSync(descriptor)
   const content = createReadStream('', { fd: descriptor })
   try {
-    await of.write(target, content, { size, modified: mtime, ifAbsent: true, by, signal })
+    await of.write(target, content, { size, modified: mtime, ifAbsent: true, signal })
   } finally {
     content.destroy()
   }
@@ -72,7 +80,7 @@ async function writeFolder(
   target: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await of.makeDirectory(target, { by })
+  await of.makeDirectory(target)
   const entries: Dirent[] = withShortPath(source, (short) => readdirSync(short, { withFileTypes: true }))
   for (const entry of entries) {
     signal.throwIfAborted()

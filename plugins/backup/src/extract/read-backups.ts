@@ -1,6 +1,11 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type FilesService, NodekeepError, type UserDirectory } from '@nodekeep/plugin-sdk'
+import {
+  type FileChangeOptions,
+  type FilesService,
+  NodekeepError,
+  type UserDirectory,
+} from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
 import { extractUserFile, findUserFiles, readHeader } from '../archive/read-archive.ts'
 import type { UserFilesResult } from '../archive/user-files.ts'
@@ -29,6 +34,14 @@ interface ReadRequest {
   readonly signal: AbortSignal
 }
 
+interface PutBackRequest extends ReadRequest {
+  /** A user of the backup, who must still be one of the node. */
+  readonly userUuid: string
+  readonly path: string
+  /** The origin of the changes, in the journal. */
+  readonly origin: FileChangeOptions
+}
+
 /** Finds files of users in the backups of the node, and puts them back. A backup is read whole each time, and one at a time. */
 export class ReadBackups {
   readonly #services: ReadBackupsServices
@@ -49,12 +62,11 @@ export class ReadBackups {
   }
 
   /**
-   * @param userUuid of a user of the backup, who must still be one of the node
    * @returns the path at which the file or folder is now
    * @throws NodekeepError NOT_FOUND also for a user or a path, CONFLICT while another one is read, SERVICE_UNAVAILABLE without
    *   files, INSUFFICIENT_STORAGE, and those of {@link extractUserFile}
    */
-  async putBack(userUuid: string, path: string, request: ReadRequest): Promise<string> {
+  async putBack({ userUuid, path, origin, ...request }: PutBackRequest): Promise<string> {
     const { files, users, folder, command } = this.#services
     if (files === undefined)
       throw new NodekeepError('SERVICE_UNAVAILABLE', 'This node has no files of users now.')
@@ -74,7 +86,8 @@ export class ReadBackups {
         const extracted = await extractUserFile(file, own, wanted).catch((error) => {
           throw explained(error)
         })
-        return await putBack({ files, folder: own, extracted, path, moment, signal: this.#services.signal })
+        const { signal } = this.#services
+        return await putBack({ files, folder: own, extracted, path, moment, origin, signal })
       } finally {
         await emptyFolder(own)
         await rm(own, { recursive: true, force: true })

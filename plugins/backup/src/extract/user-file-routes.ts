@@ -1,4 +1,5 @@
-import { clientSignal, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import { randomUUID } from 'node:crypto'
+import { changeHeaders, changeOrigin, clientSignal, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import { maxFound } from '../archive/user-files.ts'
 import { logSecurityEvent } from '../security-event.ts'
 import type { ReadBackups } from './read-backups.ts'
@@ -63,6 +64,7 @@ export function userFileRoutes(app: RoutesApp, reads: ReadBackups): void {
     summary: 'Put a file or a folder of a backup back into the files of its user',
     description:
       'It gets its path again, or a name with the date of the backup beside what is there now. Nothing is replaced. The whole backup is read and verified before.',
+    headers: changeHeaders,
     body: Type.Object(
       {
         ...backup,
@@ -75,7 +77,10 @@ export function userFileRoutes(app: RoutesApp, reads: ReadBackups): void {
   }
   app.post('/put-back', { schema: putBack, config }, async (request, reply) => {
     const { userUuid, path, ...rest } = request.body
-    const now = await reads.putBack(userUuid, path, { ...rest, signal: clientSignal(reply) })
+    // The files may be those of another user, who must not learn the owner's session.
+    const maker = { kind: 'plugin', id: 'backup', user: userOf(request).uuid } as const
+    const origin = { group: randomUUID(), ...changeOrigin(request), by: 'backup', maker }
+    const now = await reads.putBack({ ...rest, userUuid, path, origin, signal: clientSignal(reply) })
     logSecurityEvent(request, 'file-put-back', 'A file of a backup was put back.', {
       filename: rest.filename,
       ofUserUuid: userUuid,

@@ -79,6 +79,14 @@ test('what a user lost is found by its name and put back, beside what is there n
   })
   t.equal(await read(ada, `/notes (backup ${day})/2026/plan.txt`), 'plan')
   t.equal(await read(ada, `/notes (backup ${day})/Letter to Ben.txt`), 'as it was')
+  const { changes } = (await (await ada.fetch('/api/files/changes/newest?limit=4')).json()) as {
+    changes: { path: string; by: string; group: string; maker: object }[]
+  }
+  const [group, ...others] = new Set(changes.map((change) => change.group))
+  t.match(group, /^[\w-]{36}$/)
+  t.strictSame(others, [], 'what was put back at once is one group')
+  const maker = { kind: 'plugin', id: 'backup', user: owner.user.uuid }
+  for (const change of changes) t.match(change, { by: 'backup', maker })
   const memory = `/memory/letter (backup ${day}).odt`
   t.strictSame(await (await post(owner, 'put-back', { ...of, path: paths[1] })).json(), { path: memory })
   t.equal(await read(ada, memory), 'in memory')

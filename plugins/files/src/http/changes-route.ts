@@ -11,9 +11,11 @@ import {
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Journal } from '../journal/journal.ts'
+import { root, userPath } from '../paths/user-path.ts'
 import { cursorOf, positionOf } from './change-cursor.ts'
 import type { ChangeFollower, ChangeFollowers } from './change-followers.ts'
-import { changesPage, changesQuery, mostChanges } from './schemas.ts'
+import { changesPage, changesQuery, mostChanges, newestChanges, newestChangesQuery } from './schemas.ts'
 
 /** Milliseconds between two heartbeats of a stream. */
 const heartbeatMs = 15_000
@@ -25,6 +27,7 @@ const heartbeatMs = 15_000
 const recheckMs = 15_000
 
 export interface ChangesRouteServices {
+  readonly journal: Pick<Journal, 'newest'>
   readonly changes: ChangeLog
   readonly followers: ChangeFollowers
 }
@@ -36,8 +39,8 @@ interface Page {
   readonly isNew: boolean
 }
 
-/** Registers `GET /api/files/changes`. */
-export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRouteServices): void {
+/** Registers `GET /api/files/changes` and `GET /api/files/changes/newest`. */
+export function changesRoutes(app: RoutesApp, { journal, changes, followers }: ChangesRouteServices): void {
   const schema = {
     operationId: 'listChanges',
     summary: 'List or follow the changes of your files',
@@ -75,6 +78,22 @@ export function changesRoute(app: RoutesApp, { changes, followers }: ChangesRout
       return followers.follow(uuid, left, (one) => awaited(one, { ...feed, waitMs: wait * 1000 }))
     return followers.follow(uuid, left, (one) => streamed(one, { ...feed, request, reply }))
   })
+
+  const newest = {
+    operationId: 'listNewestChanges',
+    summary: 'List the newest changes of your files',
+    querystring: newestChangesQuery,
+    response: { 200: newestChanges },
+  }
+  app.get(
+    '/api/files/changes/newest',
+    { schema: newest, config: { scope: 'files:read' } },
+    async (request) => {
+      const { path = root, limit = 20 } = request.query
+      const rows = await journal.newest(userOf(request).uuid, userPath(path), limit)
+      return { changes: rows.map(changeBody) }
+    },
+  )
 
   /** Waits for a page with changes. */
   async function awaited(

@@ -1,4 +1,5 @@
 import {
+  changeHeaders,
   clientSignal,
   type FileEntry,
   type FilesService,
@@ -8,7 +9,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AddedHeaders } from './added-headers.ts'
 import { refuseConditions, removeConditions, transferConditions } from './conditional-requests.ts'
-import { deviceOf, userFilesOf } from './request.ts'
+import { changedFilesOf, userFilesOf } from './request.ts'
 import {
   changedPath,
   deleteBody,
@@ -46,26 +47,27 @@ export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: Adde
   const mkdir = {
     operationId: 'makeFolder',
     summary: 'Make a folder',
+    headers: changeHeaders,
     body: pathBody,
     response: { 200: changedPath },
   }
   app.post('/mkdir', { schema: mkdir, config: writing }, async (request) => {
     refuseConditions(request.headers)
-    const { path } = await userFilesOf(files, request).makeDirectory(request.body.path, deviceOf(request))
+    const { path } = await changedFilesOf(files, request).makeDirectory(request.body.path)
     return { success: true, path }
   })
 
   const remove = {
     operationId: 'deleteEntry',
     summary: 'Delete a file or folder',
+    headers: changeHeaders,
     body: deleteBody,
     response: { 200: success },
   }
   app.post('/delete', { schema: remove, config: writingLate }, async (request) => {
-    const view = userFilesOf(files, request)
+    const view = changedFilesOf(files, request)
     const { path, onlyIfEmpty = false } = request.body
     await view.remove(path, {
-      ...deviceOf(request),
       onlyIfEmpty,
       ...(await removeConditions(view, path, request.headers)),
     })
@@ -75,12 +77,14 @@ export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: Adde
   const move = {
     operationId: 'moveEntry',
     summary: 'Move or rename a file or folder',
+    headers: changeHeaders,
     body: transferBody,
     response: { 200: transferredPath },
   }
   const copy = {
     operationId: 'copyEntry',
     summary: 'Copy a file or folder',
+    headers: changeHeaders,
     body: transferBody,
     response: { 200: transferredPath },
   }
@@ -96,10 +100,10 @@ export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: Adde
     request: FastifyRequest<{ Body: Static<typeof transferBody> }>,
     reply: FastifyReply,
   ) {
-    const view = userFilesOf(files, request)
+    const view = changedFilesOf(files, request)
     const { source, destination, overwrite = false } = request.body
     const conditions = await transferConditions(view, source, request.headers)
-    const options = { ...deviceOf(request), ...conditions, overwrite, signal: clientSignal(reply) }
+    const options = { ...conditions, overwrite, signal: clientSignal(reply) }
     const entry = await view[method](source, destination, options)
     nameVersion(reply, entry)
     return { success: true, path: entry.path }

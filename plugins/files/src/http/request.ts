@@ -1,18 +1,21 @@
-import { type FilesService, invalid, type RoutesApp, type UserFiles, userOf } from '@nodekeep/plugin-sdk'
+import {
+  changeOrigin,
+  type FilesService,
+  invalid,
+  type RoutesApp,
+  type UserFiles,
+  userOf,
+} from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
-
-/** The header in which a client names its device, for the journal. */
-const deviceHeader = 'x-nodekeep-device'
 
 /** The files of the user who makes a request. */
 export function userFilesOf(files: FilesService, request: FastifyRequest): UserFiles {
   return files.for(userOf(request))
 }
 
-/** The device that makes a change, if the request names it. */
-export function deviceOf({ headers }: FastifyRequest): { readonly by?: string } {
-  const by = headers[deviceHeader]
-  return typeof by === 'string' ? { by } : {}
+/** The files of the user who makes a request that changes them. The route has `changeHeaders` in its schema. */
+export function changedFilesOf(files: FilesService, request: FastifyRequest): UserFiles {
+  return files.for(userOf(request), changeOrigin(request))
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { RoutesApp } from '@nodekeep/plugin-sdk'
 import type { AddedHeaders } from './added-headers.ts'
 import { archiveRoutes } from './archive-route.ts'
-import { type ChangesRouteServices, changesRoute } from './changes-route.ts'
+import { type ChangesRouteServices, changesRoutes } from './changes-route.ts'
 import { entryRoutes } from './entry-routes.ts'
 import { listRoute } from './list-route.ts'
 import { readRoutes } from './read-route.ts'
@@ -20,7 +20,7 @@ export function fileRoutes(
     listRoute(app, services.files)
     archiveRoutes(app, services.files)
     entryRoutes(app, services.files, services.headersOf)
-    changesRoute(app, services)
+    changesRoutes(app, services)
     // Nested, so that only uploads get their bodies unparsed.
     await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, services))
   }

@@ -1,4 +1,4 @@
-import { Type } from '@nodekeep/plugin-sdk'
+import { changeHeaders, Type } from '@nodekeep/plugin-sdk'
 
 /** Changes in one answer or event. */
 export const mostChanges = 1000
@@ -78,6 +78,7 @@ export const changedPath = Type.Object({ success: Type.Boolean(), path })
 
 /** The headers of a write. */
 export const uploadHeaders = Type.Object({
+  ...changeHeaders.properties,
   'x-oc-mtime': Type.Optional(
     Type.String({ description: 'The time of the file, in seconds since 1970, such as "1700000000".' }),
   ),
@@ -141,6 +142,33 @@ export const changesQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: mostChanges, description: 'The most changes.' })),
 })
 
+const changeMaker = Type.Object(
+  {
+    kind: Type.Union([
+      Type.Literal('session'),
+      Type.Literal('token'),
+      Type.Literal('program'),
+      Type.Literal('plugin'),
+    ]),
+    id: Type.String({
+      description: 'Of the session, the API token or the plugin; the SHA-256 of a WebAssembly program.',
+    }),
+    name: Type.Optional(
+      Type.String({
+        description: 'The program that signed in, the name of the API token, or the file of the program.',
+      }),
+    ),
+    user: Type.Optional(
+      Type.String({
+        description: 'The UUID of the user who asked for it. Missing if a plugin did it by itself.',
+      }),
+    ),
+  },
+  {
+    description: 'The maker of the change. Missing for other programs, and for changes of a former version.',
+  },
+)
+
 const fileChange = Type.Object({
   op: Type.Union([
     Type.Literal('write'),
@@ -153,8 +181,33 @@ const fileChange = Type.Object({
   size: Type.Optional(Type.Integer({ description: 'Bytes of a written file.' })),
   revision: Type.Optional(Type.String({ description: 'The entity tag without its quotes.' })),
   hash: Type.Optional(Type.String({ description: 'SHA-256 of the content, if it is known.' })),
-  by: Type.Optional(Type.String({ description: 'The device that made the change, if it gave a name.' })),
+  by: Type.Optional(
+    Type.String({
+      description: 'The device that made the change, if it gave a name; "disk" for another program.',
+    }),
+  ),
+  maker: Type.Optional(changeMaker),
+  group: Type.Optional(
+    Type.String({ description: 'Changes with the same group belong together, such as those of one upload.' }),
+  ),
   at: time,
+})
+
+/** `?path=…&limit=…` */
+export const newestChangesQuery = Type.Object({
+  path: Type.Optional(
+    Type.String({ description: 'A file, or a folder with what is in it. Without it, all files.' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: mostChanges, description: 'The most changes, 20 by default.' }),
+  ),
+})
+
+/** The newest changes. */
+export const newestChanges = Type.Object({
+  changes: Type.Array(fileChange, {
+    description: 'Newest first. Only the newest 10,000 changes of your files are looked through.',
+  }),
 })
 
 /** The changes after a cursor, or the end of a cursor that is no longer valid. */

@@ -9,7 +9,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../operations/writing.ts'
 import { writeConditions } from './conditional-requests.ts'
-import { deviceOf, userFilesOf } from './request.ts'
+import { changedFilesOf } from './request.ts'
 import { fileBytes, formOverhead, pathQuery, transferredPath, uploadForm, uploadHeaders } from './schemas.ts'
 import type { Spool } from './spool.ts'
 import { entityTag } from './version-headers.ts'
@@ -92,10 +92,9 @@ async function store(
   reply: FastifyReply,
   known: Pick<FileWriteOptions, 'size'> = {},
 ): Promise<{ success: boolean; path: string }> {
-  const view = userFilesOf(files, request)
+  const view = changedFilesOf(files, request)
   const modified = timeOf(request)
   const entry: FileEntry = await view.write(path, content, {
-    ...deviceOf(request),
     ...(modified !== null && { modified }),
     ...(await writeConditions(view, path, request.headers)),
     ...known,

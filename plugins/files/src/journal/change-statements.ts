@@ -31,22 +31,22 @@ export class ChangeStatements {
   constructor(connection: DatabaseSync, entries: EntryStatements) {
     this.#entries = entries
     this.#insert = connection.prepare(
-      `INSERT INTO changes (user, op, path, source, size, revision, by, created, at, staging)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO changes (user, op, path, source, size, revision, by, maker, change_group, created, at, staging)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertCommitted = connection.prepare(
-      `INSERT INTO changes (user, pending, indexed, op, path, source, size, revision, by, at)
-       VALUES (?, 0, 1, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO changes (user, pending, indexed, op, path, source, size, revision, by, maker, change_group, at)
+       VALUES (?, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#commit = connection.prepare(
       `UPDATE changes SET pending = 0, indexed = 1 WHERE seq = ? AND pending = 1
-       RETURNING seq, user, op, path, source, size, revision, by, created, staging`,
+       RETURNING seq, user, op, path, source, size, revision, by, maker, change_group, created, staging`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
     this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
     this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
     this.#placed = connection.prepare(
-      `SELECT seq, user, path, source, by, staging FROM changes
+      `SELECT seq, user, path, source, by, maker, change_group, staging FROM changes
        WHERE seq = ? AND pending = 1 AND staging IN ('place', 'replace', 'abandon')`,
     )
     this.#begunPlacing = connection.prepare("UPDATE changes SET staging = 'place' WHERE seq = ?")
@@ -59,6 +59,7 @@ export class ChangeStatements {
       'DELETE FROM pruned WHERE user = ?',
       'DELETE FROM staged_moves WHERE user = ?',
       'DELETE FROM kept WHERE user = ?',
+      `UPDATE changes SET maker = NULL WHERE seq IN (SELECT seq FROM changes WHERE maker ->> 'user' = ? LIMIT ${stepRows})`,
     ].map((statement) => connection.prepare(statement))
     this.#retain = connection.prepare(
       'INSERT OR REPLACE INTO kept (user, reader, after, at) VALUES (?, ?, ?, ?)',
@@ -74,7 +75,7 @@ export class ChangeStatements {
 
   /** @returns the number of the change */
   begin(intent: ChangeIntent): number {
-    const { userUuid, op, path, source, size, revision, by, created, staging } = intent
+    const { userUuid, op, path, source, size, revision, by, maker, group, created, staging } = intent
     if (staging === 'begin') this.#insertStaged.run(userUuid, path)
     const { lastInsertRowid } = this.#insert.run(
       userUuid,
@@ -84,6 +85,8 @@ export class ChangeStatements {
       size ?? null,
       revision ?? null,
       by ?? null,
+      maker === undefined ? null : JSON.stringify(maker),
+      group ?? null,
       created?.getTime() ?? null,
       Date.now(),
       staging ?? null,
@@ -98,18 +101,11 @@ export class ChangeStatements {
    */
   add(changes: readonly ChangeIntent[]): number {
     let last = 0
-    for (const {
-      userUuid,
-      op,
-      path,
-      source = null,
-      size = null,
-      revision = null,
-      by = null,
-      modified,
-    } of changes) {
+    for (const { userUuid: user, maker, group, modified, ...change } of changes) {
+      const { op, path, source = null, size = null, revision = null, by = null } = change
+      const made = { maker: maker === undefined ? null : JSON.stringify(maker), change_group: group ?? null }
       const facts = modified === undefined ? {} : { modified: modified.getTime() }
-      last = this.#show({ user: userUuid, op, path, source, size, revision, by, created: null }, facts)
+      last = this.#show({ user, op, path, source, size, revision, by, ...made, created: null }, facts)
     }
     return last
   }
@@ -138,10 +134,10 @@ export class ChangeStatements {
   endStaging(seq: number): boolean {
     const change = this.#placed.get(seq) as CommittedChange | undefined
     if (change === undefined) return true
-    const { user, path, source, by, staging } = change
+    const { user, path, source, by, maker, change_group, staging } = change
     const copy = staging === 'abandon' ? path : (source as string)
     if (staging === 'replace') {
-      this.#show({ ...nothing, user, op: 'delete', path, by })
+      this.#show({ ...nothing, user, op: 'delete', path, by, maker, change_group })
       this.#begunPlacing.run(seq)
     }
     const rows = this.#stagedRows.all({ user, path: copy }) as unknown as (ChangeRow & { pending: number })[]
@@ -179,8 +175,8 @@ export class ChangeStatements {
 
   /** Writes a change that has happened, and its entries. */
   #show(change: Omit<CommittedChange, 'seq' | 'staging'>, facts?: ChangeFacts): number {
-    const { user, op, path, source, size, revision, by } = change
-    const values = [user, op, path, source, size, revision, by, Date.now()] as const
+    const { user, op, path, source, size, revision, by, maker, change_group: group } = change
+    const values = [user, op, path, source, size, revision, by, maker, group, Date.now()] as const
     const { lastInsertRowid } = this.#insertCommitted.run(...values)
     this.#entries.apply(change, facts)
     return Number(lastInsertRowid)

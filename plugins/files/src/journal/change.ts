@@ -1,4 +1,4 @@
-import type { FileChange } from '@nodekeep/plugin-sdk'
+import type { ChangeMaker, FileChange, FileChangeOptions } from '@nodekeep/plugin-sdk'
 
 /** `by` of changes of other programs. No device has this name: readers skip the changes of their own device. */
 export const byOtherPrograms = 'disk'
@@ -15,7 +15,7 @@ export const byOtherPrograms = 'disk'
 export type StagingStep = 'begin' | 'fill' | 'place' | 'replace' | 'abandon'
 
 /** A change that is about to happen. */
-export interface ChangeIntent {
+export interface ChangeIntent extends FileChangeOptions {
   readonly userUuid: string
   readonly op: FileChange['op']
   /** Absolute path within the user's files; for `move` the new one. */
@@ -26,8 +26,6 @@ export interface ChangeIntent {
   readonly size?: number
   /** The revision that the change makes; for a `move` of a file, the revision that it keeps. */
   readonly revision?: string
-  /** The device or client that makes the change. */
-  readonly by?: string
   /** When the file that this change replaces was created: the new file keeps this date. Needs `revision`. */
   readonly created?: Date
   readonly staging?: StagingStep
@@ -53,6 +51,9 @@ export interface ChangeRow {
   readonly size: number | null
   readonly revision: string | null
   readonly by: string | null
+  /** JSON. */
+  readonly maker: string | null
+  readonly change_group: string | null
   readonly created: number | null
   readonly at: number
   readonly staging: StagingStep | null
@@ -62,7 +63,18 @@ export interface ChangeRow {
 /** The columns of a committed change that other rows depend on. */
 export type CommittedChange = Pick<
   ChangeRow,
-  'seq' | 'user' | 'op' | 'path' | 'source' | 'size' | 'revision' | 'by' | 'created' | 'staging'
+  | 'seq'
+  | 'user'
+  | 'op'
+  | 'path'
+  | 'source'
+  | 'size'
+  | 'revision'
+  | 'by'
+  | 'maker'
+  | 'change_group'
+  | 'created'
+  | 'staging'
 >
 
 /** Whether readers see something new when the change is committed. */
@@ -80,7 +92,7 @@ export function intentOf(row: ChangeRow): PendingIntent {
   return { seq: row.seq, userUuid: row.user, ...commonFields(row), ...created, ...staging }
 }
 
-function commonFields({ op, path, source, size, revision, by }: ChangeRow) {
+function commonFields({ op, path, source, size, revision, by, maker, change_group: group }: ChangeRow) {
   return {
     op,
     path,
@@ -88,5 +100,7 @@ function commonFields({ op, path, source, size, revision, by }: ChangeRow) {
     ...(size !== null && { size }),
     ...(revision !== null && { revision }),
     ...(by !== null && { by }),
+    ...(maker !== null && { maker: JSON.parse(maker) as ChangeMaker }),
+    ...(group !== null && { group }),
   }
 }

@@ -85,6 +85,15 @@ const addIndex = `
 `
 
 /**
+ * Version 9 also adds who made a change: `maker` is the JSON of a `ChangeMaker`, and `change_group` the group of the change. Rows of a
+ * former release have none.
+ */
+const addMakers = `
+  ALTER TABLE changes ADD COLUMN maker TEXT;
+  ALTER TABLE changes ADD COLUMN change_group TEXT;
+`
+
+/**
  * Opens the one connection that writes. Only the node's own account can read a new file.
  *
  * @throws Error with one line for a person
@@ -149,7 +158,7 @@ function applySchema(connection: DatabaseSync): void {
       .run(randomUUID(), oldestUsable)
   }
   if (found < 8) connection.exec(addIds)
-  connection.exec(`${addIndex} PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  connection.exec(`${addIndex} ${addMakers} PRAGMA user_version = ${schemaVersion}; COMMIT`)
   // A release before did not overwrite what it deleted.
   if (found > 0) connection.exec('VACUUM')
 }

@@ -11,11 +11,15 @@ import { type ChangedPaths, type ChangeRow, changeOf, intentOf, type PendingInte
 const resolved = `user = :user AND staging IS NULL AND seq < ifnull(
   (SELECT min(seq) FROM changes WHERE user = :user AND pending = 1 AND staging IS NULL), 9223372036854775807)`
 
+/** Changes that {@link JournalReader.newest} looks through. It takes some milliseconds. */
+const mostLookedThrough = 10_000
+
 /** Reads the journal on its own connection, which never waits for syncs of the disk. */
 export class JournalReader {
   readonly #connection: DatabaseSync
   readonly #head: StatementSync
   readonly #read: StatementSync
+  readonly #newest: StatementSync
   readonly #pruned: StatementSync
   readonly #idOf: StatementSync
   readonly #pending: StatementSync
@@ -29,6 +33,12 @@ export class JournalReader {
     this.#head = connection.prepare(`SELECT seq FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT 1`)
     this.#read = connection.prepare(
       `SELECT * FROM changes WHERE ${resolved} AND seq > :after ORDER BY seq LIMIT :limit`,
+    )
+    const isWithin = (column: string) =>
+      `${column} = :path OR substr(${column}, 1, length(:inside)) = :inside`
+    this.#newest = connection.prepare(
+      `SELECT * FROM (SELECT * FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT ${mostLookedThrough})
+       WHERE ${isWithin('path')} OR ${isWithin('source')} ORDER BY seq DESC LIMIT :limit`,
     )
     this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
     this.#idOf = connection.prepare(
@@ -79,6 +89,12 @@ export class JournalReader {
       )
     }
     return rows.map(changeOf)
+  }
+
+  newest(user: string, path: string, limit: number): FileChange[] {
+    this.#checkOpen()
+    const inside = path === '/' ? path : `${path}/`
+    return (this.#newest.all({ user, path, inside, limit }) as unknown as ChangeRow[]).map(changeOf)
   }
 
   pending(): PendingIntent[] {

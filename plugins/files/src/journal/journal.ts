@@ -42,6 +42,11 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
    * @throws NodekeepError CONFLICT if changes after the number are already deleted, or if the number is above the head
    */
   read(userUuid: string, after: number, limit?: number): Promise<FileChange[]>
+  /**
+   * The newest changes of a file, or of a folder and what is in it, newest first, among the user's newest 10,000. Readers see them
+   * already.
+   */
+  newest(userUuid: string, path: string, limit: number): Promise<FileChange[]>
   /** The id of a change of a user that readers have, or may have had; empty for 0. `null` if no such change has the number. */
   idOf(userUuid: string, seq: number): string | null
   /** Gives the change its number. The intent is on the disk when this resolves. */
@@ -156,6 +161,11 @@ class OpenJournal implements Journal {
     // Reading is synchronous. A caller that reads many pages must not hold up the event loop.
     await setImmediate()
     return changes
+  }
+
+  async newest(userUuid: string, path: string, limit: number): Promise<FileChange[]> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.newest(userUuid, path, limit)
   }
 
   idOf(userUuid: string, seq: number): string | null {

@@ -18,7 +18,7 @@ import type { Scope } from './scope.ts'
 import { checkPathLengthsOf, type Tree, treeAt } from './walk.ts'
 import { storeLocked, writeLocked } from './writing.ts'
 
-interface CopyOptions extends Pick<FileMoveOptions, 'by' | 'signal'> {
+interface CopyOptions extends Pick<FileMoveOptions, 'signal'> {
   /** Whether each copy gets the date of creation of its file. */
   readonly keepCreated: boolean
   /** Whether readers of the journal see nothing of the copy before it is placed. */
@@ -63,7 +63,7 @@ export async function copyTree(
   copied: Copied,
   options: CopyOptions,
 ): Promise<void> {
-  const { by, signal, isStaged } = options
+  const { signal, isStaged } = options
   const copyOf = (path: UserPath) => `${copy}${path.slice(source.length)}` as UserPath
   const stepFor = (path: UserPath): StagingStep | undefined =>
     isStaged ? (path === source ? 'begin' : 'fill') : undefined
@@ -74,7 +74,7 @@ export async function copyTree(
     const isMissing = path !== source || replaced === null
     await makeDirectoryLocked(scope, copyOf(path), {
       isMissing,
-      ...definedOnly({ by, staging: stepFor(path) }),
+      ...definedOnly({ staging: stepFor(path) }),
     })
     copied.source.folders.push(path)
     copied.copy.folders.push(copyOf(path))
@@ -129,12 +129,12 @@ async function copyByBackend(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal, keepCreated, staging, known }: CopyFileOptions,
+  { signal, keepCreated, staging, known }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const entry = known.source ?? (await forChange(source, () => backend.stat(backendPath, { signal })))
   const { created, modified, revision } = await fileEntry(scope, source, entry)
-  const details = { by, staging, ...(keepCreated && { created }) }
+  const details = { staging, ...(keepCreated && { created }) }
   const { revision: to } = await storeLocked(scope, copy, details, (beforeCommit) =>
     (backend as Required<typeof backend>).copy(backendPath, scope.locate(copy).backendPath, {
       ifSourceRevision: revision,
@@ -156,14 +156,14 @@ async function copyBytes(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { by, signal, keepCreated, staging, known }: CopyFileOptions,
+  { signal, keepCreated, staging, known }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, { signal }))
   const { size, created, modified, revision }: FileEntry = await fileEntry(scope, source, reading.entry)
   const hash = createHash('sha256')
   // The chunks of the reading are hashed, and belong to nobody else.
-  const options = definedOnly({ by, signal, size, modified, freeChunks: true })
+  const options = definedOnly({ signal, size, modified, freeChunks: true })
   const written = await writeLocked(scope, copy, hashing(reading.content, hash), options, {
     staging,
     known,

@@ -7,7 +7,6 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
-import { definedOnly } from './defined-only.ts'
 import { lockedTransfer } from './locked-transfer.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
 import { ignoreMissing } from './path-errors.ts'
@@ -33,11 +32,10 @@ export function move(
 
 async function moveLocked(scope: Scope, transfer: Transfer, options: FileMoveOptions): Promise<void> {
   const { source, destination, entry } = transfer
-  const by = definedOnly({ by: options.by })
   const isWithinMount = scope.mounts.pointOf(source) === scope.mounts.pointOf(destination)
   if (isWithinMount && movesInOneStep(scope, source, entry)) {
     if (entry.type === 'directory') await checkPathLengths(scope, source, destination, entry, options.signal)
-    await makeRoom(scope, transfer, by)
+    await makeRoom(scope, transfer)
     await moveInOneStep(scope, source, destination, entry, { ...options, known: { source: entry } })
   } else if (isWithinMount && scope.locate(source).backend.move !== undefined) {
     await moveFileByFile(scope, transfer, options)
@@ -55,7 +53,7 @@ async function copyAndRemove(scope: Scope, transfer: Transfer, options: FileMove
   try {
     const copied = await copyIntoPlace(scope, transfer, { ...options, keepCreated: true, beforePlacing })
     const endpoints = { source, destination, verb: 'copied' } as const
-    await removeSource(scope, copied.source, endpoints, definedOnly({ by: options.by }))
+    await removeSource(scope, copied.source, endpoints)
   } finally {
     endCrossing?.()
   }
@@ -67,15 +65,13 @@ async function copyAndRemove(scope: Scope, transfer: Transfer, options: FileMove
  */
 async function moveFileByFile(scope: Scope, transfer: Transfer, options: FileMoveOptions): Promise<void> {
   const { source, destination, entry } = transfer
-  const by = definedOnly({ by: options.by })
   const { files, folders } = await treeAt(scope, source, entry, options.signal)
   checkPathLengthsOf({ files, folders }, source, destination)
   const movedTo = (path: UserPath) => `${destination}${path.slice(source.length)}` as UserPath
-  await makeRoom(scope, transfer, by)
-  await makeDirectoryLocked(scope, destination, by)
+  await makeRoom(scope, transfer)
+  await makeDirectoryLocked(scope, destination)
   try {
-    for (const path of folders.slice(1))
-      await makeDirectoryLocked(scope, movedTo(path), { ...by, isMissing: true })
+    for (const path of folders.slice(1)) await makeDirectoryLocked(scope, movedTo(path), { isMissing: true })
     await concurrently(files, movesAtOnce, async ({ path, revision }) => {
       // The journal records the revision.
       const file =
@@ -85,12 +81,12 @@ async function moveFileByFile(scope: Scope, transfer: Transfer, options: FileMov
       // Another program removed the file meanwhile.
       if (file === null) return
       const known = { destination: null, ...('name' in file && { source: file }) }
-      await moveInOneStep(scope, path, movedTo(path), file, { ...by, known }).catch(ignoreMissing)
+      await moveInOneStep(scope, path, movedTo(path), file, { known }).catch(ignoreMissing)
     })
   } catch (error) {
     throw isNodekeepError(error) ? movedInPart(transfer, error) : error
   }
-  await removeSource(scope, { files: [], folders }, { source, destination, verb: 'moved' }, by)
+  await removeSource(scope, { files: [], folders }, { source, destination, verb: 'moved' })
 }
 
 function movedInPart({ source, destination }: Transfer, cause: NodekeepError): NodekeepError {

@@ -1,6 +1,5 @@
 import {
   concurrently,
-  type FileChangeOptions,
   isNodekeepError,
   NodekeepError,
   type StorageEntry,
@@ -13,13 +12,15 @@ import { forChange, ignoreMissing, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 import { deepestFirst, treeAt } from './walk.ts'
 
-type RemoveOptions = FileChangeOptions & StorageRemoveOptions
-
 /** Entries that are removed at a time. */
 export const removalsAtOnce = 16
 
 /** Removes a file, or a folder with everything in it. */
-export async function remove(scope: Scope, path: UserPath, options: RemoveOptions = {}): Promise<void> {
+export async function remove(
+  scope: Scope,
+  path: UserPath,
+  options: StorageRemoveOptions = {},
+): Promise<void> {
   if (path === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder cannot be removed.')
   if (scope.mounts.holdsMount(path)) throw mountError(path)
   const release = await scope.lock([path])
@@ -42,13 +43,13 @@ function notEmpty(path: UserPath, error: unknown): unknown {
 export async function removeLocked(
   scope: Scope,
   path: UserPath,
-  options: RemoveOptions & Pick<ChangeIntent, 'staging'>,
+  options: StorageRemoveOptions & Pick<ChangeIntent, 'staging'> = {},
 ): Promise<void> {
   const entry = await scope.mounts.entryAt(scope.userUuid, path)
   const { atomicFolders } = scope.locate(path).backend.supports
   const isConditional = options.onlyIfEmpty === true || options.ifRevision !== undefined
   if (entry?.type === 'directory' && !atomicFolders && !isConditional) {
-    await removeContent(scope, path, entry, definedOnly({ by: options.by }))
+    await removeContent(scope, path, entry)
   }
   // The journal records only entries that it knows. A symbolic link of another program has no entry, but is removed when
   // it is named.
@@ -57,17 +58,12 @@ export async function removeLocked(
 }
 
 /** Removes everything in a folder one by one, so that the journal knows of each entry whether it is gone. */
-async function removeContent(
-  scope: Scope,
-  folder: UserPath,
-  entry: StorageEntry,
-  options: FileChangeOptions,
-): Promise<void> {
+async function removeContent(scope: Scope, folder: UserPath, entry: StorageEntry): Promise<void> {
   const { files, folders } = await treeAt(scope, folder, entry)
   const inner = folders.filter((path) => path !== folder)
   for (const paths of [files.map(({ path }) => path), ...deepestFirst(inner)]) {
     // Another program may remove one meanwhile.
-    await concurrently(paths, removalsAtOnce, (path) => record(scope, path, options).catch(ignoreMissing))
+    await concurrently(paths, removalsAtOnce, (path) => record(scope, path, {}).catch(ignoreMissing))
   }
 }
 
@@ -75,17 +71,18 @@ async function removeContent(
 async function record(
   scope: Scope,
   path: UserPath,
-  options: RemoveOptions & Pick<ChangeIntent, 'staging'>,
+  options: StorageRemoveOptions & Pick<ChangeIntent, 'staging'>,
 ): Promise<void> {
-  const { by, staging } = options
-  const intent = { userUuid: scope.userUuid, op: 'delete' as const, path, ...definedOnly({ by, staging }) }
+  const { userUuid, origin } = scope
+  const { staging } = options
+  const intent = { userUuid, op: 'delete' as const, path, ...origin, ...definedOnly({ staging }) }
   await forChange(path, () => scope.recorder.record(intent, () => removeNow(scope, path, options)))
 }
 
 function removeNow(
   scope: Scope,
   path: UserPath,
-  { ifRevision, onlyIfEmpty, known }: RemoveOptions,
+  { ifRevision, onlyIfEmpty, known }: StorageRemoveOptions,
 ): Promise<void> {
   const { backend, backendPath } = scope.locate(path)
   return backend.remove(backendPath, definedOnly({ ifRevision, onlyIfEmpty, known }))

@@ -1,4 +1,4 @@
-import { concurrently, type FileChangeOptions, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { concurrently, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
 import { foldersAbove, type UserPath } from '../paths/user-path.ts'
 import { removalsAtOnce, removeLocked } from './removal.ts'
 import type { Scope } from './scope.ts'
@@ -21,15 +21,11 @@ interface Endpoints {
  *
  * @returns the entries that stayed
  */
-export async function removeExactly(
-  scope: Scope,
-  { files, folders }: Tree,
-  options: FileChangeOptions,
-): Promise<UserPath[]> {
+export async function removeExactly(scope: Scope, { files, folders }: Tree): Promise<UserPath[]> {
   const stayed: UserPath[] = []
   const inUse = new Set<UserPath>()
   const remove = async (path: UserPath, condition: { ifRevision: string } | { onlyIfEmpty: true }) => {
-    if (await isRemoved(scope, path, { ...options, ...condition })) return
+    if (await isRemoved(scope, path, condition)) return
     stayed.push(path)
     for (const folder of foldersAbove(path)) inUse.add(folder)
   }
@@ -47,13 +43,8 @@ export async function removeExactly(
  * @param moved the entries whose content is there, for a move of single files only the folders
  * @throws NodekeepError CONFLICT that names what stayed; the code of another failure, such as SERVICE_UNAVAILABLE
  */
-export async function removeSource(
-  scope: Scope,
-  moved: Tree,
-  endpoints: Endpoints,
-  options: FileChangeOptions,
-): Promise<void> {
-  const stayed = await removeExactly(scope, moved, options).catch((error) => {
+export async function removeSource(scope: Scope, moved: Tree, endpoints: Endpoints): Promise<void> {
+  const stayed = await removeExactly(scope, moved).catch((error) => {
     throw isNodekeepError(error) ? removalFailed(endpoints, error) : error
   })
   if (stayed.length > 0) throw entriesStayed(endpoints, stayed)

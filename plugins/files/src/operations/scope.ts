@@ -1,4 +1,4 @@
-import type { FairSlots } from '@nodekeep/plugin-sdk'
+import type { FairSlots, FileChangeOptions } from '@nodekeep/plugin-sdk'
 import type { ChangeRecorder } from '../changes/change-recorder.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Location, Mounts } from '../mounts/mounts.ts'
@@ -9,6 +9,8 @@ import type { CrossMountMoves } from './cross-mount-moves.ts'
 /** The parts that every operation on the files of one user works with. */
 export interface Scope {
   readonly userUuid: string
+  /** The origin of the changes that the operation makes. */
+  readonly origin: FileChangeOptions
   readonly mounts: Mounts
   readonly journal: Journal
   readonly recorder: ChangeRecorder

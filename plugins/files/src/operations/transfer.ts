@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import {
-  type FileChangeOptions,
   type FileMoveOptions,
   isNodekeepError,
   NodekeepError,
@@ -52,7 +51,6 @@ export async function moveInOneStep(
   destination: UserPath,
   { type, revision }: Pick<StorageEntry, 'type' | 'revision'>,
   {
-    by,
     overwrite = false,
     staging,
     known,
@@ -65,7 +63,8 @@ export async function moveInOneStep(
     op: 'move',
     path: destination,
     source,
-    ...definedOnly({ by, staging, revision: type === 'file' ? revision : undefined }),
+    ...scope.origin,
+    ...definedOnly({ staging, revision: type === 'file' ? revision : undefined }),
   }
   await forChange(destination, () =>
     scope.recorder.record(intent, () =>
@@ -87,11 +86,10 @@ export async function moveInOneStep(
 export async function makeRoom(
   scope: Scope,
   { entry, replaced, destination }: Omit<Transfer, 'staging'>,
-  options: FileChangeOptions,
 ): Promise<StorageEntry | null> {
   if (replaced === null || scope.locate(destination).backend.supports.atomicFolders) return replaced
   if (entry.type === 'file' && replaced.type === 'file') return replaced
-  await removeLocked(scope, destination, options)
+  await removeLocked(scope, destination)
   return null
 }
 
@@ -101,7 +99,7 @@ export async function copyIntoPlace(
   transfer: Transfer,
   options: CopyIntoPlaceOptions,
 ): Promise<Copied> {
-  await makeParent(scope, transfer.destination, options)
+  await makeParent(scope, transfer.destination)
   const isStaged = movesInOneStep(scope, transfer.destination, transfer.entry)
   return isStaged ? copyAside(scope, transfer, options) : copyInPlace(scope, transfer, options)
 }
@@ -109,14 +107,13 @@ export async function copyIntoPlace(
 /** Copies to the staging path, then renames in one step. */
 async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
   const { source, staging, destination, entry, replaced } = transfer
-  const by = definedOnly({ by: options.by })
   const copied = nothingCopied()
   try {
     const paths = { source, entry, copy: staging, destination, replaced: null }
     await copyTree(scope, paths, copied, { ...options, isStaged: true })
     checkCopied(copied, options)
     await options.beforePlacing?.()
-    await makeRoom(scope, transfer, by)
+    await makeRoom(scope, transfer)
     const staged = await existingEntry(scope, staging)
     const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
     const step = replaces ? 'replace' : 'place'
@@ -124,7 +121,7 @@ async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlac
     await moveInOneStep(scope, staging, destination, staged, { ...options, staging: step, known })
     return copied
   } catch (error) {
-    await removeLocked(scope, staging, { staging: 'abandon', ...by }).catch(() => {})
+    await removeLocked(scope, staging, { staging: 'abandon' }).catch(() => {})
     throw withoutStagingPath(error, staging, destination)
   }
 }
@@ -132,9 +129,8 @@ async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlac
 /** Copies entry by entry to the destination, where the storage cannot move the copy there in one step. */
 async function copyInPlace(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
   const { source, entry, destination } = transfer
-  const by = definedOnly({ by: options.by })
   const copied = nothingCopied()
-  const replaced = await makeRoom(scope, transfer, by)
+  const replaced = await makeRoom(scope, transfer)
   try {
     const paths = { source, entry, copy: destination, destination, replaced }
     await copyTree(scope, paths, copied, { ...options, isStaged: false })
@@ -142,7 +138,7 @@ async function copyInPlace(scope: Scope, transfer: Transfer, options: CopyIntoPl
     await options.beforePlacing?.()
     return copied
   } catch (error) {
-    await removeExactly(scope, copied.copy, by).catch(() => {})
+    await removeExactly(scope, copied.copy).catch(() => {})
     throw error
   }
 }
@@ -153,14 +149,10 @@ function checkCopied({ source }: Copied, { ifRevision }: FileMoveOptions): void 
 }
 
 /** The folder stays when the copy fails, so it is a change of its own. */
-async function makeParent(
-  scope: Scope,
-  destination: UserPath,
-  { by }: Pick<FileMoveOptions, 'by'>,
-): Promise<void> {
+async function makeParent(scope: Scope, destination: UserPath): Promise<void> {
   const parent = parentOf(destination)
   if (scope.mounts.holdsMount(parent)) return
-  await forChange(destination, () => makeDirectoryLocked(scope, parent, definedOnly({ by })))
+  await forChange(destination, () => makeDirectoryLocked(scope, parent))
 }
 
 /** Users do not know the staging path, so errors name the destination instead. */

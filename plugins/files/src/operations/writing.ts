@@ -1,6 +1,5 @@
 import { isDate, isUint8Array } from 'node:util/types'
 import {
-  type FileChangeOptions,
   type FileEntry,
   type FileWriteOptions,
   NodekeepError,
@@ -71,12 +70,12 @@ export function writeLocked(
   scope: Scope,
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
-  { by, size, modified, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
+  { size, modified, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   { known, ...copy }: Partial<CopyDetails> = {},
 ): Promise<FileEntry> {
   const { backend, backendPath } = scope.locate(path)
   const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
-  return storeLocked(scope, path, { by, ...copy }, (beforeCommit) =>
+  return storeLocked(scope, path, copy, (beforeCommit) =>
     backend.write(backendPath, content, { ...options, beforeCommit }),
   )
 }
@@ -85,20 +84,16 @@ export function writeLocked(
 export async function storeLocked(
   scope: Scope,
   path: UserPath,
-  {
-    by,
-    staging,
-    ...copy
-  }: Partial<Omit<CopyDetails, 'known'>> & { readonly by: FileChangeOptions['by'] | undefined },
+  { staging, ...copy }: Partial<Omit<CopyDetails, 'known'>>,
   store: (beforeCommit: (staged: StorageStaged) => Promise<void>) => Promise<StorageEntry>,
 ): Promise<FileEntry> {
-  const { userUuid, recorder } = scope
+  const { userUuid, origin, recorder } = scope
   let change: BegunChange | undefined
   let { created } = copy
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
-    const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision }
-    change = await recorder.begin({ ...intent, ...definedOnly({ by, created, staging }) })
+    const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision, ...origin }
+    change = await recorder.begin({ ...intent, ...definedOnly({ created, staging }) })
   }
   const entry = await forChange(path, () => store(beforeCommit)).catch(async (error) => {
     await change?.resolveByStorage(error)

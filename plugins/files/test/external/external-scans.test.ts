@@ -113,6 +113,7 @@ t.test('the feed tells what other programs create, edit, rename and delete', asy
   const [row] = (await page(ada, `?after=${cursor}`)).changes
   const etag = (await ada.fetch('/stat?path=/new')).headers.get('etag')
   t.match(row, { op: 'write', path: '/new', size: 4, revision: etag?.slice(1, -1), by: 'disk' })
+  t.notOk(row && 'maker' in row, 'nobody knows which program it was')
 
   await writeFile(join(folder, 'own'), 'edited in place')
   await untilChanges(ada, cursor, 'write /own by disk')

@@ -1,11 +1,11 @@
 import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { TestUser } from '@nodekeep/kernel/testing'
+import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
 import { openJournal } from '../../src/journal/journal.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
-import { createFilesNode, journalOf, post, put } from '../fixtures/files-node.ts'
+import { createFilesNode, journalOf, post, put, upload } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 interface Page {
@@ -22,6 +22,14 @@ async function page(user: TestUser, query = ''): Promise<Page> {
   if (answer.status !== 200) throw new Error(await answer.text())
   return (await answer.json()) as Page
 }
+
+/** Like a user, with another token or on another node. */
+const bearer = (user: TestUser, node: TestNode, token: string): TestUser => ({
+  ...user,
+  token,
+  fetch: (of, init = {}) =>
+    node.fetch(of, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${token}` } }),
+})
 
 const pathsOf = ({ changes }: Page) => changes?.map((change) => change.path)
 
@@ -105,6 +113,87 @@ t.test('a client lists the changes after a cursor, page by page', async (t) => {
   t.strictSame((await page(grace)).changes, [], 'nobody sees the changes of others')
 })
 
+t.test('each change names its session or API token by an id that outlives it, and its group', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createFilesNode({}, { dataFolder })
+  const ada = await first.signIn()
+  const { user } = ada
+  const created = await ada.fetch('/api/account/tokens', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'backup script', scopes: ['files:read', 'files:write'] }),
+  })
+  const { token, details } = (await created.json()) as { token: string; details: { id: string } }
+  const { sessions } = (await (await ada.fetch('/api/account/sessions')).json()) as {
+    sessions: { id: string; label: string }[]
+  }
+  const script = bearer(ada, first, token)
+  const { cursor } = await page(ada)
+  const group = { 'x-nodekeep-group': 'run-1.a_B' }
+  await put(ada, '/a', 'x')
+  await upload(ada, '/b', 'x', group)
+  await post(script, 'mkdir', { path: '/d' }, { ...group, 'x-nodekeep-device': 'laptop' })
+  await post(script, 'move', { source: '/a', destination: '/d/a' }, group)
+  await post(ada, 'delete', { path: '/b' })
+  const session = { kind: 'session', id: sessions[0]?.id, name: sessions[0]?.label, user: user.uuid }
+  const byToken = { kind: 'token', id: details.id, name: 'backup script', user: user.uuid }
+  const run = 'run-1.a_B'
+  const expected = [
+    { op: 'write', path: '/a', maker: session },
+    { op: 'write', path: '/b', maker: session, group: run },
+    { op: 'mkdir', path: '/d', by: 'laptop', maker: byToken, group: run },
+    { op: 'move', path: '/d/a', source: '/a', maker: byToken, group: run },
+    { op: 'delete', path: '/b', maker: session },
+  ]
+  const facts = ({ changes = [] }: Pick<Page, 'changes'>) =>
+    changes.map((change) => {
+      const { size, revision, at, ...rest } = change as Record<string, unknown>
+      return rest
+    })
+  t.strictSame(facts(await page(ada, `?after=${cursor}`)), expected)
+
+  for (const wrong of ['', 'x'.repeat(65), 'two words', '../a', 'a, b']) {
+    const headers = { 'x-nodekeep-group': wrong }
+    const answers = [
+      await put(ada, '/refused', 'x', headers),
+      await upload(ada, '/refused', 'x', headers),
+      await post(ada, 'mkdir', { path: '/refused' }, headers),
+      await post(ada, 'delete', { path: '/d' }, headers),
+      await post(ada, 'move', { source: '/d', destination: '/refused' }, headers),
+      await post(ada, 'api/files/copy', { source: '/d', destination: '/refused' }, headers),
+    ]
+    for (const answer of answers)
+      t.match([answer.status, await answer.json()], [400, { code: 'VALIDATION_ERROR' }], wrong)
+  }
+
+  await ada.fetch(`/api/account/tokens/${details.id}`, { method: 'DELETE' })
+  await first.stop()
+  const second = await createFilesNode({}, { dataFolder })
+  t.teardown(() => second.stop())
+  const again = bearer(ada, second, ada.token)
+  t.strictSame(facts(await page(again, `?after=${cursor}`)), expected, 'after the token has ended, too')
+  const newest = async (query: string) =>
+    facts((await (await again.fetch(`${path}/newest${query}`)).json()) as Page)
+  t.strictSame(await newest(''), expected.toReversed())
+  t.strictSame(await newest('?limit=2'), expected.toReversed().slice(0, 2))
+  t.strictSame(await newest('?path=/d'), [expected[3], expected[2]], 'of a folder, with what is in it')
+  t.strictSame(await newest('?path=/a'), [expected[3], expected[0]], 'of a former path, too')
+  t.strictSame(await newest('?path=/none'), [])
+  t.equal((await again.fetch(`${path}/newest?path=../a`)).status, 400)
+  await post(again, 'api/files/copy', { source: '/d', destination: '/e' }, group)
+  const copied = [
+    { op: 'mkdir', path: '/e', maker: session, group: run },
+    { op: 'write', path: '/e/a', maker: session, group: run },
+  ]
+  t.strictSame(await newest('?path=/e'), copied.toReversed(), 'a copy of a folder')
+  const grace = await second.signIn()
+  t.strictSame(
+    facts((await (await grace.fetch(`${path}/newest`)).json()) as Page),
+    [],
+    'nobody sees those of others',
+  )
+})
+
 t.test('a poll waits for a change', async (t) => {
   const { ada, node } = await createNode(t)
   const { cursor } = await page(ada)
@@ -180,14 +269,7 @@ t.test('a cursor of another epoch, or one that is too old, is answered with a re
 
   const second = await createFilesNode({}, { dataFolder })
   t.teardown(() => second.stop())
-  const user = {
-    ...ada,
-    fetch: (path: string, init: RequestInit = {}) =>
-      second.fetch(path, {
-        ...init,
-        headers: { ...(init.headers as object), authorization: `Bearer ${ada.token}` },
-      }),
-  }
+  const user = bearer(ada, second, ada.token)
   const reset = await page(user, `?after=${old}&wait=50`)
   t.strictSame(reset, { reset: true, cursor: reset.cursor })
   t.not(reset.cursor, old)

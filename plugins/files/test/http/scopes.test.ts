@@ -9,6 +9,7 @@ const reading = [
   'GET /api/files/list',
   'GET /api/files/archive',
   'GET /api/files/changes',
+  'GET /api/files/changes/newest',
 ]
 const writing = [
   'POST /write',

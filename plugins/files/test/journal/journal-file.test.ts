@@ -37,6 +37,42 @@ test('a journal of the first release is only expanded, and then has the tables o
   ])
 })
 
+test('a journal of the release before is only expanded, and its changes have no maker', async (t) => {
+  const file = `${t.testdir()}/journal.sqlite`
+  openJournalFile(file).close()
+  const former = new DatabaseSync(file)
+  former.exec('ALTER TABLE changes DROP COLUMN maker; ALTER TABLE changes DROP COLUMN change_group')
+  former.exec('PRAGMA user_version = 8')
+  const insert =
+    "INSERT INTO changes (user, pending, op, path, by, at) VALUES ('ada', 0, 'mkdir', ?, 'laptop', 1)"
+  former.prepare(insert).run('/before')
+  former.close()
+  t.same(
+    expansionProblems(file, () => openJournalFile(file).close()),
+    [],
+  )
+  const origin = { maker: { kind: 'plugin', id: 'backup' }, group: 'restore' } as const
+  const record = async (path: string) => {
+    const journal = await openJournal(file)
+    await (await journal.begin({ userUuid: 'ada', op: 'mkdir', path, ...origin })).commit()
+    await journal.close()
+  }
+  await record('/first')
+  const again = new DatabaseSync(file)
+  again.prepare(insert).run('/former runs again')
+  again.close()
+  await record('/second')
+  const journal = await openJournal(file)
+  t.teardown(() => journal.close())
+  const rows = (await journal.read('ada', 0)).map(({ seq, id, at, op, ...rest }) => rest)
+  t.strictSame(rows, [
+    { path: '/before', by: 'laptop' },
+    { path: '/first', ...origin },
+    { path: '/former runs again', by: 'laptop' },
+    { path: '/second', ...origin },
+  ])
+})
+
 test('changes of a former release that runs on the same journal have ids too', async (t) => {
   const file = `${t.testdir()}/journal.sqlite`
   openJournalFile(file).close()

@@ -6,16 +6,22 @@ import { temporaryJournal } from './fixtures/temporary-journal.ts'
 
 const userUuid = 'ada'
 
+const origin = {
+  by: 'laptop',
+  maker: { kind: 'token', id: 'id of the token', name: 'sync', user: userUuid },
+  group: 'one',
+} as const
+
 async function record(journal: Journal, intent: Omit<ChangeIntent, 'userUuid'>): Promise<void> {
   await (await journal.begin({ userUuid, ...intent })).commit()
 }
 
 /** Stages a folder with a file and an inner folder. */
 async function stage(journal: Journal, path: string): Promise<void> {
-  await record(journal, { op: 'mkdir', path, staging: 'begin', by: 'laptop' })
-  await record(journal, { op: 'mkdir', path: `${path}/inner`, staging: 'fill', by: 'laptop' })
+  await record(journal, { op: 'mkdir', path, staging: 'begin', ...origin })
+  await record(journal, { op: 'mkdir', path: `${path}/inner`, staging: 'fill', ...origin })
   const file = { op: 'write', path: `${path}/inner/file`, size: 4, revision: 'r1' } as const
-  await record(journal, { ...file, staging: 'fill', by: 'laptop' })
+  await record(journal, { ...file, staging: 'fill', ...origin })
 }
 
 const facts = (changes: readonly FileChange[]) => changes.map(({ seq, id, at, ...rest }) => rest)
@@ -26,19 +32,18 @@ test('readers see a staged copy when it is placed, as changes at its destination
   t.strictSame([await journal.head(userUuid), await journal.read(userUuid, 0)], [0, []])
   await record(journal, { op: 'mkdir', path: '/meanwhile' })
   const seen = await journal.head(userUuid)
-  const place = { op: 'move', source: '/.moving-1', path: '/copy', staging: 'place', by: 'laptop' } as const
+  const place = { op: 'move', source: '/.moving-1', path: '/copy', staging: 'place', ...origin } as const
   const placing = await journal.begin({ userUuid, ...place })
   await record(journal, { op: 'mkdir', path: '/.moving-1-is-mine' })
   t.match(await journal.read(userUuid, seen), [{ path: '/.moving-1-is-mine' }], 'it holds nothing back')
   const later = await journal.head(userUuid)
   await placing.commit()
-  const by = 'laptop'
   t.strictSame(
     facts(await journal.read(userUuid, later)),
     [
-      { op: 'mkdir', path: '/copy', by },
-      { op: 'mkdir', path: '/copy/inner', by },
-      { op: 'write', path: '/copy/inner/file', size: 4, revision: 'r1', by },
+      { op: 'mkdir', path: '/copy', ...origin },
+      { op: 'mkdir', path: '/copy/inner', ...origin },
+      { op: 'write', path: '/copy/inner/file', size: 4, revision: 'r1', ...origin },
     ],
     'a reader that is past the copying gets all of it',
   )
@@ -49,14 +54,13 @@ test('readers see a staged copy when it is placed, as changes at its destination
 test('a copy that replaces a folder deletes it first', async (t) => {
   const journal = await temporaryJournal(t)
   await stage(journal, '/.moving-1')
-  const place = { op: 'move', source: '/.moving-1', path: '/copy', staging: 'replace' } as const
+  const place = { op: 'move', source: '/.moving-1', path: '/copy', staging: 'replace', ...origin } as const
   await record(journal, place)
-  const by = 'laptop'
   t.strictSame(facts(await journal.read(userUuid, 0)), [
-    { op: 'delete', path: '/copy' },
-    { op: 'mkdir', path: '/copy', by },
-    { op: 'mkdir', path: '/copy/inner', by },
-    { op: 'write', path: '/copy/inner/file', size: 4, revision: 'r1', by },
+    { op: 'delete', path: '/copy', ...origin },
+    { op: 'mkdir', path: '/copy', ...origin },
+    { op: 'mkdir', path: '/copy/inner', ...origin },
+    { op: 'write', path: '/copy/inner/file', size: 4, revision: 'r1', ...origin },
   ])
 })
 

@@ -1,4 +1,4 @@
-import type { UserFiles } from '@nodekeep/plugin-sdk'
+import type { ChangeMaker, UserFiles } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, put } from '../fixtures/files-node.ts'
@@ -39,13 +39,27 @@ t.test('values of wrong types from plugins in JavaScript are refused', async (t)
     })
   }
 
-  t.test('device names and paths that are not strings are refused', async (t) => {
+  t.test('origins and paths of another form are refused', async (t) => {
     await put(ada, '/kept', 'kept')
     const wrong = { code: 'VALIDATION_ERROR' }
     for (const by of [{}, 7, null, ['phone']] as unknown as string[]) {
       await t.rejects(files.remove('/kept', { by }), { ...wrong, message: /name of the device/ })
       await t.rejects(files.makeDirectory('/new', { by }), wrong)
     }
+    const makers = [
+      {},
+      { kind: 'nobody', id: 'x' },
+      { kind: 'plugin', id: '' },
+      { kind: 'plugin', id: 'x'.repeat(101) },
+      { kind: 'plugin', id: 'x', name: 'x'.repeat(256) },
+      { kind: 'plugin', id: 'x', user: 7 },
+    ] as unknown as ChangeMaker[]
+    for (const maker of makers) {
+      await t.rejects(files.remove('/kept', { maker }), { ...wrong, message: /maker of a change/ })
+      t.throws(() => services.files.for({ uuid }, { maker }), wrong)
+    }
+    for (const group of ['', 'a b', 7, null] as unknown as string[])
+      await t.rejects(files.remove('/kept', { group }), { ...wrong, message: /group of a change/ })
     for (const path of [undefined, null, 7, {}, ['/kept']] as unknown as string[]) {
       const calls: ((files: UserFiles) => Promise<unknown>)[] = [
         (files) => files.stat(path),

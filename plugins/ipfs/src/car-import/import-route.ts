@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import {
+  changeHeaders,
+  changeOrigin,
   clientSignal,
   type FilesService,
   type Log,
@@ -54,6 +57,7 @@ export function importRoute(app: RoutesApp, { files, spoolFolder, maxBytes, log 
         schema: {
           operationId: 'importCar',
           summary: 'Write the file or folder of a CAR into a folder',
+          headers: changeHeaders,
           querystring: Type.Object({
             path: Type.String({ description: 'The folder, such as "/Documents".' }),
             name: Type.Optional(
@@ -82,7 +86,7 @@ export function importRoute(app: RoutesApp, { files, spoolFolder, maxBytes, log 
           // Leaving the loop must not end the connection, because an error is still to be sent on it.
           const content = request.raw.iterator({ destroyOnReturn: false })
           return importCar(content, {
-            files: files.for(user),
+            files: files.for(user, { group: randomUUID(), ...changeOrigin(request) }),
             into: path,
             name,
             spoolFolder,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   type FilesService,
@@ -49,7 +50,7 @@ async function giveAll(services: RecoveredFilesServices): Promise<void> {
   if (names.length === 0) return
   const owner = await users.owner()
   if (owner === null) return
-  const home = files.for(owner)
+  const home = files.for(owner, { maker: { kind: 'plugin', id: 'ipfs' }, group: randomUUID() })
   for (const name of names) {
     const path = `${recoveredFolder}/${name}`
     await give(backend, home, path, signal)

@@ -32,6 +32,11 @@ t.test('the files of CARs that Kubo made are written as they are', async (t) => 
     ].map((path) => `/${cid}/${path}`),
   )
 
+  const newest = await ada.fetch('/api/files/changes/newest?limit=9')
+  const { changes } = (await newest.json()) as { changes: { group: string; maker: object }[] }
+  t.equal(new Set(changes.map(({ group }) => group)).size, 1, 'an import is one group of changes')
+  t.match(changes[0], { group: /^[\w-]{36}$/, maker: { kind: 'session', user: ada.user.uuid } })
+
   const large = await importCar(
     ada,
     await fixture('single-layer-hamt-with-multi-block-files.car'),

@@ -72,26 +72,26 @@ async function whoami(origin: string, signal: AbortSignal): Promise<void> {
 }
 
 const canaryName = '.nodekeep-update-check'
-const options = { by: 'update' } as const
+const origin = { by: 'update', maker: { kind: 'plugin', id: 'update' } } as const
 const canaryText = 'Nodekeep writes this file to check an update. You may delete it. '
 
 /** Writes, reads and removes a hidden file of the owner. One that a crash has left is removed as well. */
 async function canary(files: FilesService, users: Pick<UserDirectory, 'owner'>): Promise<void> {
   const owner = await users.owner()
   if (owner === null) return
-  const own = files.for(owner)
+  const own = files.for(owner, origin)
   const text = `${canaryText}${randomUUID()}`
   const path = `/${canaryName}-${randomUUID().slice(0, 8)}`
   let found: string
   try {
     for await (const left of own.list('/', { after: canaryName })) {
       if (!left.name.startsWith(`${canaryName}-`)) break
-      await own.remove(left.path, options)
+      await own.remove(left.path)
     }
-    await own.write(path, Readable.from([Buffer.from(text)]), { ...options, ifAbsent: true })
+    await own.write(path, Readable.from([Buffer.from(text)]), { ifAbsent: true })
     const { content } = await own.read(path)
     found = String(await buffer(content))
-    await own.remove(path, options)
+    await own.remove(path)
   } catch (cause) {
     // A full disk is no fault of a version.
     if (isNodekeepError(cause) && cause.code === 'INSUFFICIENT_STORAGE') return

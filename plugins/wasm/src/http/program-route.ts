@@ -1,13 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import {
+  type AuthenticatedUser,
+  type ChangeMaker,
+  changeHeaders,
+  changeOrigin,
   clientSignal,
   errorBodyOf,
   type FilesService,
   isWasmProgramError,
   NodekeepError,
+  nameOf,
   type RoutesApp,
   type Static,
   userOf,
   type WasmLimits,
+  type WasmModule,
   type WasmProgramError,
   type WasmProgramOutput,
 } from '@nodekeep/plugin-sdk'
@@ -18,6 +25,9 @@ import { programInput } from '../programs/program-input.ts'
 import type { Runtimes } from '../runtimes.ts'
 import { type ModuleUploads, uploadedModule } from './module-uploads.ts'
 import { failedRunAnswer, runAnswer, runBody } from './schemas.ts'
+
+/** Characters of the name of a maker. */
+const longestName = 255
 
 /** The parts of the plugin that the route uses. */
 interface ProgramRouteServices {
@@ -36,6 +46,7 @@ export function programRoute(app: RoutesApp, services: ProgramRouteServices): vo
   const schema = {
     operationId: 'runProgram',
     summary: 'Run a WASI program',
+    headers: changeHeaders,
     body: runBody,
     response: { 200: runAnswer, 422: failedRunAnswer },
   }
@@ -48,12 +59,18 @@ export function programRoute(app: RoutesApp, services: ProgramRouteServices): vo
     const input = programInput({ ...body, encoding })
     checkSource(body)
     const run = runtimes.forPrograms(user.uuid, signal, async (runtime) => {
-      const preopens = await preopensOf(folders, user, files.for(user))
+      const checked = await preopensOf(folders, user, files.for(user))
       const module =
         body.wasmBytes === undefined
           ? await stored.find(user, body.filepath ?? '', arrived, signal)
           : uploadedModule(body.wasmBytes, moduleBytes)
       signal.throwIfAborted()
+      const own = files.for(user, {
+        group: randomUUID(),
+        ...changeOrigin(request),
+        maker: makerOf(module, user, body.filepath),
+      })
+      const preopens = checked.map((preopen) => ({ ...preopen, files: own }))
       return runtime.run(module, { ...input, preopens }, limits, signal)
     })
     try {
@@ -65,6 +82,12 @@ export function programRoute(app: RoutesApp, services: ProgramRouteServices): vo
       return sendFailure(reply, error, asTexts(error, encoding))
     }
   })
+}
+
+/** The program as the maker of its changes. */
+function makerOf({ hash: id }: WasmModule, { uuid: user }: AuthenticatedUser, filepath = ''): ChangeMaker {
+  const name = nameOf(filepath).slice(0, longestName)
+  return { kind: 'program', id, ...(name !== '' && { name }), user }
 }
 
 /** Sends an error with the output of the program, which tells its author more than the error. */

@@ -14,6 +14,7 @@ interface Sent {
   readonly query?: Readonly<Record<string, string>>
   /** It is sent as JSON. */
   readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
 }
 
@@ -40,14 +41,21 @@ export async function request<R extends PlainRoute>(
 export async function request<R extends Route>(
   page: PageContext,
   route: R,
-  { query, body, signal, names = {} }: Sent & { readonly names?: Readonly<Record<string, string>> } = {},
+  {
+    query,
+    body,
+    headers,
+    signal,
+    names = {},
+  }: Sent & { readonly names?: Readonly<Record<string, string>> } = {},
 ): Promise<NodeAnswers[R]> {
   const [method = '', template = ''] = route.split(' ')
   const path = template.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(names[name] ?? ''))
   const answer = await page.fetch(query === undefined ? path : `${path}?${new URLSearchParams(query)}`, {
     method,
     ...(signal && { signal }),
-    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
   })
   return (await accepted(answer)).json()
 }

@@ -301,7 +301,8 @@ function page(rows: readonly FileChange[]): readonly [FileChange | null, readonl
   let last: FileChange | null = null
   let size = 0
   for (const row of rows) {
-    const { seq, id, at, ...change } = row
+    // Clients follow what has changed; who did it is in `GET /api/files/changes`.
+    const { seq, id, maker, group, at, ...change } = row
     const text = JSON.stringify({ ...change, at: at.toISOString() })
     size += Buffer.byteLength(text)
     if (size > largestChanges && texts.length > 0) break

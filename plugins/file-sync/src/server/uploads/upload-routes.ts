@@ -1,5 +1,7 @@
 import {
   type AuthenticatedUser,
+  changeHeaders,
+  changeOrigin,
   clientSignal,
   type FilesService,
   invalid,
@@ -126,6 +128,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
       schema: {
         operationId: 'commitUpload',
         summary: 'Store the file of an upload whose blocks are all there',
+        headers: changeHeaders,
         params,
         response: { 200: committedUpload },
       },
@@ -227,10 +230,9 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     const content = { sha256: upload.sha256, size, blocks: unpackBlocks(upload.packed) }
     const found = await sources.find(user, content.blocks)
     if (content.blocks.some((block) => !found.has(block.sha256))) throw missingBlocks()
-    const own = files.for({ uuid })
+    const own = files.for({ uuid }, changeOrigin(request))
     const entry = await own
       .write(path, assemble(own, content, found, signal), {
-        ...deviceOf(request),
         ...(modified !== null && { modified }),
         ...(ifRevision === null ? { ifAbsent: true } : { ifRevision }),
         size,
@@ -286,12 +288,6 @@ function checkBlocks({ size, blocks, ifRevision, ifAbsent }: NewUpload): void {
   if (blocks.reduce((sum, block) => sum + block.size, 0) !== size) {
     throw invalid('The sizes of the blocks must add up to the size of the file.')
   }
-}
-
-/** The device that makes the change, for the journal. */
-function deviceOf({ headers }: FastifyRequest): { readonly by?: string } {
-  const by = headers['x-nodekeep-device']
-  return typeof by === 'string' ? { by } : {}
 }
 
 /** The type of a raw body does not matter, and need not be valid. Fastify would demand a valid one. */

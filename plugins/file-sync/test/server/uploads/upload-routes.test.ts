@@ -46,6 +46,22 @@ test('a file is uploaded by blocks, and only what changed is sent again', async 
   t.match(await upload(ada, '/empty', new Uint8Array(0)), { status: 200, body: { size: 0 } })
 })
 
+test('an upload names its device and the token of it', async (t) => {
+  const ada = await node.signIn()
+  const token = await withToken(node, ada, ['files:read', 'files:write'])
+  const device: Pick<TestUser, 'fetch'> = {
+    fetch: (path, init = {}) => {
+      const headers = new Headers(init.headers)
+      headers.set('x-nodekeep-device', 'laptop')
+      return token.fetch(path, { ...init, headers })
+    },
+  }
+  t.match(await upload(device, '/report', randomBytes(1000)), { status: 200 })
+  const { body } = await send(ada, 'GET', '/api/files/changes/newest')
+  const maker = { kind: 'token', id: token.id, name: 'test', user: ada.user.uuid }
+  t.match(body.changes, [{ op: 'write', path: '/report', by: 'laptop', maker }])
+})
+
 test('content of others is not told apart from content that nobody has', async (t) => {
   const [ada, grace] = [await node.signIn(), await node.signIn()]
   const bytes = randomBytes(mebibyte)

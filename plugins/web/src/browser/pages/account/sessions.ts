@@ -3,12 +3,12 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { deviceName } from '../../device-name.ts'
 import { html } from '../../html.ts'
 import { ask } from '../../questions.ts'
 import { request } from '../../request.ts'
 import { texts } from '../../texts.ts'
 import { attempt } from './attempt.ts'
-import { deviceName } from './device-name.ts'
 
 type Session = NodeAnswers['GET /api/account/sessions']['sessions'][number]
 

@@ -38,7 +38,7 @@ export class BlockUpload {
    * @returns `unavailable` if the node does not take the file in blocks
    */
   async attempt(
-    { path, signal, progress }: Attempt,
+    { path, headers, signal, progress }: Attempt,
     revision: string | null,
   ): Promise<Refusal | null | 'unavailable'> {
     let upload = ''
@@ -58,7 +58,7 @@ export class BlockUpload {
         const block = this.#file.slice(number * blockSize, (number + 1) * blockSize)
         await accepted(await this.#page.fetch(address, { method: 'PUT', body: block, signal }))
       }
-      await request(this.#page, 'POST /api/sync/uploads/{id}/commit', { names: { id }, signal })
+      await request(this.#page, 'POST /api/sync/uploads/{id}/commit', { names: { id }, headers, signal })
       return null
     } catch (error) {
       if (!(error instanceof Refusal) && !signal.aborted) return new Refusal(0, '')

@@ -14,13 +14,12 @@ export function carImport(page: PageContext, folder: string, file: File): Work {
     path: folder,
     ifExists: 'ask',
     isQuiet: false,
-    async attempt({ signal, progress }) {
+    async attempt({ headers, signal, progress }) {
       const query = new URLSearchParams({ path: folder, name: file.name.replace(/\.car$/i, '') || file.name })
-      const headers = { 'content-type': 'application/vnd.ipld.car' }
       const answer = await sendFile(file, {
         method: 'POST',
         address: `/api/ipfs/import?${query}`,
-        headers,
+        headers: { ...headers, 'content-type': 'application/vnd.ipld.car' },
         signal,
         progress,
       })

@@ -3,7 +3,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, Refusal, refusalOf } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
 import { folderOf, nameOf, pathIn } from './paths.ts'
-import type { Work } from './tasks.ts'
+import type { Attempt, Work } from './tasks.ts'
 
 /** Moves a file or folder into a folder. */
 export function move(page: PageContext, source: string, folder: string): Work {
@@ -12,7 +12,7 @@ export function move(page: PageContext, source: string, folder: string): Work {
     path: pathIn(folder, nameOf(source)),
     ifExists: 'ask',
     isQuiet: true,
-    attempt: ({ path, replaces, signal }) => transfer(page, '/move', source, path, replaces, signal),
+    attempt: (attempt) => transfer(page, '/move', source, attempt),
     isDone: async () => (await statOf(page, source)) === null,
   }
 }
@@ -24,9 +24,9 @@ export function copy(page: PageContext, source: string, folder: string): Work {
     path: pathIn(folder, nameOf(source)),
     ifExists: folderOf(source) === folder ? 'keepBoth' : 'ask',
     isQuiet: true,
-    async attempt({ path, replaces, signal }) {
-      if (path === source) return new Refusal(412, '')
-      return transfer(page, '/api/files/copy', source, path, replaces, signal)
+    async attempt(attempt) {
+      if (attempt.path === source) return new Refusal(412, '')
+      return transfer(page, '/api/files/copy', source, attempt)
     },
     isDone: async () => false,
   }
@@ -39,8 +39,8 @@ export function removal(page: PageContext, path: string): Work {
     path,
     ifExists: 'ask',
     isQuiet: true,
-    async attempt({ signal }) {
-      const refusal = await post(page, '/delete', { path }, {}, signal)
+    async attempt({ headers, signal }) {
+      const refusal = await post(page, '/delete', { path }, headers, signal)
       return refusal?.status === 404 ? null : refusal
     },
     isDone: async () => (await statOf(page, path)) === null,
@@ -66,7 +66,7 @@ export function newFolder(page: PageContext, path: string): Work {
     path,
     ifExists: 'ask',
     isQuiet: true,
-    attempt: ({ signal }) => post(page, '/mkdir', { path }, {}, signal),
+    attempt: ({ headers, signal }) => post(page, '/mkdir', { path }, headers, signal),
     isDone: async () => false,
   }
 }
@@ -93,12 +93,11 @@ function transfer(
   page: PageContext,
   route: string,
   source: string,
-  destination: string,
-  replaces: boolean,
-  signal: AbortSignal,
+  { path: destination, replaces, headers, signal }: Attempt,
 ): Promise<Refusal | null> {
-  const headers = replaces ? {} : { 'if-none-match': '*' }
-  return post(page, route, { source, destination, overwrite: replaces }, headers, signal)
+  const conditions = replaces ? {} : { 'if-none-match': '*' }
+  const body = { source, destination, overwrite: replaces }
+  return post(page, route, body, { ...headers, ...conditions }, signal)
 }
 
 async function post(

@@ -12,6 +12,7 @@ import { EntryGrid } from './entry-grid.ts'
 import type { Folder } from './folder.ts'
 import { folderAddress } from './paths.ts'
 import type { PublishedEntries } from './published-entries.ts'
+import { RecentChanges } from './recent-changes.ts'
 import { TaskList } from './task-list.ts'
 import type { Tasks } from './tasks.ts'
 
@@ -48,6 +49,7 @@ export function FolderView({ folder, tasks, actions, published, page }: FolderVi
     <p class="fault" role="alert">${folder.fault.value}</p>
     <${EntryGrid} folder=${folder} actions=${actions} published=${published} />
     <p class="hint" role="status">${statusText(folder)}</p>
+    <${RecentChanges} folder=${folder} page=${page} />
     <${TaskList} tasks=${tasks} />
     ${isOver.value && html`<p class="drop">${texts.files.dropHere}</p>`}
   </section>`

@@ -19,6 +19,8 @@ export class Folder {
   readonly fault = signal('')
   /** Bytes of the largest file that the node takes; unlimited until the node has told. */
   maxFileSize = Number.POSITIVE_INFINITY
+  /** Rises when files have changed anywhere. */
+  readonly changes = signal(0)
   readonly #page: PageContext
   readonly #feed: ChangesFeed
   /** Ends the listing that runs. */
@@ -33,6 +35,7 @@ export class Folder {
   constructor(page: PageContext) {
     this.#page = page
     this.#feed = new ChangesFeed(page, (changes) => {
+      this.changes.value += 1
       if (changes === 'unknown' || changes.some((change) => this.#shows(change))) this.refreshSoon()
     })
     page.signal.addEventListener('abort', () => {

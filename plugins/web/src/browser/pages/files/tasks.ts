@@ -1,3 +1,4 @@
+import { bytesToHex, randomBytes } from '@noble/hashes/utils.js'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, signal } from '@preact/signals'
 import { Refusal } from '../../refusal.ts'
@@ -14,6 +15,8 @@ export interface Attempt {
   readonly path: string
   /** Whether it replaces what is there. Otherwise nothing may be there. */
   readonly replaces: boolean
+  /** Headers that tell the node which works were begun together. */
+  readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   /** Tells how far it is. */
   progress(percent: number): void
@@ -46,6 +49,8 @@ type TaskState =
 /** A work that waits, runs or has ended. */
 export interface Task {
   readonly work: Work
+  /** Headers of its requests. */
+  readonly headers: Readonly<Record<string, string>>
   readonly state: Signal<TaskState>
   ifExists: IfExists
   /** Ends the attempt that runs. */
@@ -85,9 +90,12 @@ export class Tasks {
     addEventListener('beforeunload', stay, { signal: page.signedOut })
   }
 
+  /** Adds works that a person has begun together: the node keeps their changes as one group. */
   add(works: readonly Work[]): void {
+    const headers = { 'x-nodekeep-group': bytesToHex(randomBytes(16)) }
     const tasks = works.map((work) => ({
       work,
+      headers,
       state: signal<TaskState>({ is: 'waiting' }),
       ifExists: work.ifExists,
       running: null,
@@ -187,7 +195,7 @@ export class Tasks {
   }
 
   async #attempts(task: Task, signal: AbortSignal): Promise<TaskState> {
-    const { state, work } = task
+    const { state, work, headers } = task
     let path = work.path
     let number = 1
     let furthest = 0
@@ -196,6 +204,7 @@ export class Tasks {
       const refusal = await work.attempt({
         path,
         replaces: task.ifExists === 'replace',
+        headers,
         signal,
         progress: (percent) => {
           if (percent > furthest) losses = 0

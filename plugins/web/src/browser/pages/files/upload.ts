@@ -47,9 +47,11 @@ export function upload(page: PageContext, path: string, file: File, maxFileSize:
   }
 }
 
-async function send(file: File, { path, replaces, signal, progress }: Attempt): Promise<Refusal | null> {
+async function send(file: File, attempt: Attempt): Promise<Refusal | null> {
+  const { path, replaces, signal, progress } = attempt
   const time = timeOf(file)
   const headers = {
+    ...attempt.headers,
     'content-type': 'application/octet-stream',
     ...(time !== null && { 'x-oc-mtime': (time.getTime() / 1000).toFixed(3) }),
     ...(!replaces && { 'if-none-match': '*' }),

@@ -1,0 +1,37 @@
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { FileChangeOptions } from './contracts/files.ts'
+import { userOf } from './user-of.ts'
+
+/** The pattern of the group of a change: see `group` of {@link FileChangeOptions}. */
+export const changeGroupPattern = '^[A-Za-z0-9._-]{1,64}$'
+
+/** The headers of a route that changes files. The schema of the route has them, so that a wrong group is refused. */
+export const changeHeaders = Type.Object({
+  'x-nodekeep-device': Type.Optional(
+    Type.String({ description: 'The name of the device that makes the change, in 1 to 100 characters.' }),
+  ),
+  'x-nodekeep-group': Type.Optional(
+    Type.String({
+      pattern: changeGroupPattern,
+      description:
+        'Changes with the same group belong together, such as the files of one upload or one run of a program. 1 to 64 letters, digits, "-", "_" and ".".',
+    }),
+  ),
+})
+
+/**
+ * The origin of the changes of a request: the session or API token that the node has checked, and the device and the group that its
+ * headers name. Routes that use it have {@link changeHeaders} in their schema.
+ *
+ * @throws NodekeepError UNAUTHORIZED on a public route that nobody is signed in to
+ */
+export function changeOrigin({ user, headers }: Pick<FastifyRequest, 'user' | 'headers'>): FileChangeOptions {
+  const { uuid, sessionId: id, sessionName: name, scopes } = userOf({ user })
+  const { 'x-nodekeep-device': by, 'x-nodekeep-group': group } = headers as Static<typeof changeHeaders>
+  return {
+    ...(by !== undefined && { by }),
+    ...(group !== undefined && { group }),
+    maker: { kind: scopes === null ? 'session' : 'token', id, ...(name !== '' && { name }), user: uuid },
+  }
+}

@@ -1,0 +1,107 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { deviceName } from '../../device-name.ts'
+import { html } from '../../html.ts'
+import { reasonOf, request } from '../../request.ts'
+import { shownName } from '../../shown-name.ts'
+import { texts } from '../../texts.ts'
+import { dateText } from '../../times.ts'
+import type { Change } from './changes-feed.ts'
+import type { Folder } from './folder.ts'
+import { pathIn } from './paths.ts'
+
+/** Changes that the node is asked for, and lines that are shown. A line has the changes of a group. */
+const mostChanges = 200
+const mostLines = 20
+
+/** Milliseconds without a change after which the changes are read again: an upload of many files makes many. */
+const pauseMs = 300
+
+const words = texts.files.recent
+
+/** The newest changes of the folder that is shown, and who made them. */
+export function RecentChanges({ folder, page }: { folder: Folder; page: PageContext }): VNode {
+  const isOpen = useSignal(false)
+  const shown = useSignal<{ readonly path: string; readonly changes: readonly Change[] } | null>(null)
+  const fault = useSignal('')
+  const path = folder.path.value
+  useEffect(() => {
+    if (!isOpen.value) return
+    const ended = new AbortController()
+    const load = async () => {
+      try {
+        const query = { path, limit: String(mostChanges) }
+        const { signal } = ended
+        const { changes } = await request(page, 'GET /api/files/changes/newest', { query, signal })
+        shown.value = { path, changes }
+        fault.value = ''
+      } catch (error) {
+        if (!ended.signal.aborted) fault.value = reasonOf(error)
+      }
+    }
+    const timer = setTimeout(load, shown.value?.path === path ? pauseMs : 0)
+    return () => {
+      clearTimeout(timer)
+      ended.abort()
+    }
+  }, [isOpen.value, path, folder.changes.value])
+  const changes = shown.value?.path === path ? shown.value.changes : null
+  const toggle = ({ currentTarget }: Event) => {
+    isOpen.value = (currentTarget as HTMLDetailsElement).open
+  }
+  return html`<details class="recent" onToggle=${toggle}>
+    <summary>${words.title}</summary>
+    ${fault.value !== '' && html`<p class="fault" role="alert">${fault.value}</p>`}
+    ${changes === null && fault.value === '' && html`<p class="hint">${texts.shell.loading}</p>`}
+    ${changes?.length === 0 && html`<p class="hint">${words.none}</p>`}
+    <ul>
+      ${linesOf(changes ?? []).map((line) => {
+        const what = whatText(line, path, changes ?? [])
+        return html`<li key=${`${line[0].at} ${line[0].path}`}>
+          <span class="what" title=${what}><bdi>${what}</bdi></span>
+          <span class="who"><bdi>${whoText(line[0])}</bdi></span>
+          <time dateTime=${line[0].at}>${dateText(line[0].at)}</time>
+        </li>`
+      })}
+    </ul>
+  </details>`
+}
+
+/** The changes of a group by one maker, newest first. */
+type Line = readonly [Change, ...Change[]]
+
+function linesOf(changes: readonly Change[]): Line[] {
+  // A program chooses its groups, and must not hide in that of another one.
+  const groups = Map.groupBy(changes, ({ group, by, maker }) =>
+    group === undefined ? Symbol('a change without a group') : JSON.stringify([group, by, maker]),
+  )
+  return ([...groups.values()] as unknown as Line[]).slice(0, mostLines)
+}
+
+function whatText(line: Line, folder: string, all: readonly Change[]): string {
+  const [{ op, path, source = '' }] = line
+  const inside = pathIn(folder, '')
+  const short = (of: string) => shownName(of.startsWith(inside) ? of.slice(inside.length) : of)
+  if (line.length === 1)
+    return op === 'move' ? words.moved(short(source), short(path)) : words.one(words.done[op], short(path))
+  const isSame = line.every((change) => change.op === op)
+  const others = line.length - 1
+  // Older changes of the group may be missing in the answer.
+  const isWhole = all.length < mostChanges || line.at(-1) !== all.at(-1)
+  const count = isWhole ? others.toLocaleString() : words.atLeast(others)
+  return words.several(words.done[isSame ? op : 'mixed'], short(path), count)
+}
+
+/** Names are texts of programs: they show no character that hides another one. */
+function whoText({ by, maker }: Change): string {
+  if (by === 'disk') return words.disk
+  if (maker?.kind === 'plugin') return words.plugin(shownName(maker.id))
+  if (maker?.kind === 'program') return words.program(shownName(maker.name ?? maker.id.slice(0, 12)))
+  const name = shownName(maker?.name ?? '')
+  if (by !== undefined)
+    return maker?.kind === 'token' ? words.deviceWithToken(shownName(by), name) : words.device(shownName(by))
+  if (maker === undefined) return words.unknown
+  return maker.kind === 'token' ? words.token(name) : words.session(deviceName(name))
+}
