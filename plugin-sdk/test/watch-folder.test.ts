@@ -17,7 +17,7 @@ async function watched(t: Test) {
     onChange: (paths) => {
       for (const path of paths) seen.add(path)
     },
-    onUsedUp: t.fail,
+    onFailure: t.fail,
     signal: ending.signal,
   })
   /** Waits until a path was told. */
@@ -117,7 +117,7 @@ t.test('nothing is told after the end', async (t) => {
   const other = new AbortController()
   t.teardown(() => other.abort())
   const onChange = (paths: readonly string[]) => paths.includes('photos/b') && later.resolve()
-  await watchFolder({ root, onChange, onUsedUp: t.fail, signal: other.signal })
+  await watchFolder({ root, onChange, onFailure: t.fail, signal: other.signal })
   writeFileSync(at('photos/b'), 'b')
   await later.promise
   t.strictSame([...seen], [])

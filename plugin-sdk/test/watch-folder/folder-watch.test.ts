@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { watchFolder } from '../src/watch-folder.ts'
+import { FolderWatch } from '../../src/watch-folder/folder-watch.ts'
 
 const { lstat } = fsPromises
 
@@ -42,16 +42,15 @@ t.test('a folder that comes and goes while it is looked through leaves no watch 
   const below = join(folder, 'below')
   const away = join(base, 'away')
   const seen = new Set<string>()
-  const ending = new AbortController()
-  t.teardown(() => ending.abort())
-  await watchFolder({
+  const watch = new FolderWatch({
     root,
     onChange: (paths) => {
       for (const path of paths) seen.add(path)
     },
     onUsedUp: t.fail,
-    signal: ending.signal,
   })
+  t.teardown(() => watch.end())
+  await watch.begin()
   hold(below)
   renameSync(away, folder)
   await isHeld(below)
