@@ -93,8 +93,14 @@ export class FolderWatch {
   }
 
   #watch(path: string): WatchedFolder {
-    // In a path to watch, chokidar takes a backslash for a slash, but not in its `cwd`.
-    const watcher = new EntriesWatcher({ cwd: path, followSymlinks: false, ignorePermissionErrors: true })
+    const watcher = new EntriesWatcher({
+      // In a path to watch, chokidar takes a backslash for a slash.
+      cwd: path,
+      // It would leave out folders whose names end with "~", like copies of editors.
+      atomic: false,
+      followSymlinks: false,
+      ignorePermissionErrors: true,
+    })
     const begun = Promise.withResolvers<void>()
     watcher.on('raw', (event, name: string | null) =>
       this.#take(event, name === null ? path : join(path, name)),
