@@ -216,7 +216,10 @@ export class StoreWriter {
 
   #put(session: number, cid: Uint8Array, bytes: Uint8Array): void {
     const epoch = this.#epochOf(session)
-    if (this.#hold(epoch, cid)) return
+    if (this.#hold(epoch, cid)) {
+      this.#repair(cid, bytes)
+      return
+    }
     const links = validLinksOf(cid, bytes)
     if (!links.every((link) => this.#hold(epoch, link)))
       throw new NodekeepError('VALIDATION_ERROR', 'A block links to one that is not in the store.')
@@ -225,6 +228,15 @@ export class StoreWriter {
     this.#waitingBytes += bytes.length
     if (this.#waitingBytes >= mostWaitingBytes || this.#waiting.size >= mostWaiting)
       this.#transaction(() => {})
+  }
+
+  /** Replaces the bytes of a block if the disk has lost or changed them: whoever puts a block can read it afterwards. */
+  #repair(cid: Uint8Array, bytes: Uint8Array): void {
+    const block = this.#blocks.find(cid)
+    if (block === undefined || this.#reader.read(block) !== null) return
+    this.#checkSpace(bytes.length)
+    const place = this.#packs.append(cid, bytes)
+    this.#transaction(() => this.#blocks.move(block, place))
   }
 
   /** @throws NodekeepError INSUFFICIENT_STORAGE if a block would use space that removals and rewritten packs need */
