@@ -6,13 +6,19 @@ import type { Gateway } from './gateway.ts'
 import { nothingThere } from './nothing-there.ts'
 import type { Published } from './published.ts'
 
-/** Registers `GET` and `HEAD /ipfs/…`. */
-export function gatewayRoutes(app: RoutesApp, store: LazyStore, published: Published): void {
+/**
+ * Registers `GET` and `HEAD /ipfs/…`.
+ *
+ * @param holdMs milliseconds after which an answer goes on only if its root is still published
+ */
+export function gatewayRoutes(app: RoutesApp, store: LazyStore, published: Published, holdMs?: number): void {
   let gateway: Promise<Gateway> | null = null
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     refuseAsCode(request)
     if (!store.isUsed) throw nothingThere()
-    gateway ??= import('./gateway.ts').then((module) => new module.Gateway(() => store.open(), published))
+    gateway ??= import('./gateway.ts').then(
+      (module) => new module.Gateway({ openStore: () => store.open(), published, holdMs }),
+    )
     return (await gateway).answer(request, reply)
   }
   const config = {

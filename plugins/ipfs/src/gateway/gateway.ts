@@ -5,6 +5,7 @@ import { byteRange, contentHeaders, namesTag, sendContent } from '@nodekeep/plug
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
+import { type HeldBlock, holdBlock } from '../store/held-block.ts'
 import { sectionHead } from '../store/pack-format.ts'
 import type { Store } from '../store/store.ts'
 import { DamagedBlock } from '../store/store-view.ts'
@@ -40,6 +41,13 @@ interface ContentRequest {
   readonly get: GetBlock
 }
 
+interface GatewayOptions {
+  readonly openStore: () => Promise<Store>
+  readonly published: Published
+  /** Milliseconds after which an answer goes on only if its root is still published. Default: five minutes. */
+  readonly holdMs: number | undefined
+}
+
 interface Content {
   readonly headers: Record<string, string>
   readonly size: number
@@ -50,6 +58,7 @@ interface Content {
 export class Gateway {
   readonly #openStore: () => Promise<Store>
   readonly #published: Published
+  readonly #holdMs: number | undefined
   readonly #answers = new WorkAtOnce({
     most: mostAnswers,
     mostPerKey: mostPerAddress,
@@ -57,9 +66,10 @@ export class Gateway {
   })
   readonly #remembered = new RememberedBlocks()
 
-  constructor(openStore: () => Promise<Store>, published: Published) {
+  constructor({ openStore, published, holdMs }: GatewayOptions) {
     this.#openStore = openStore
     this.#published = published
+    this.#holdMs = holdMs
   }
 
   /** @throws NodekeepError NOT_FOUND for everything that is not published, whether the node has it or not */
@@ -71,10 +81,12 @@ export class Gateway {
     const query = new URLSearchParams(search)
     return this.#answers.run(addressGroup(request.ip), async () => {
       const store = await this.#openStore()
-      // If it is withdrawn meanwhile, this reading goes on.
-      const reading = store.session()
+      let reading: HeldBlock | undefined
       try {
-        await reading.hold(root)
+        reading = await holdBlock(store, root, {
+          holdMs: this.#holdMs,
+          isWanted: () => this.#mayGoOn(root, reply),
+        })
         const get: GetBlock = (cid) => store.view.get(cid)
         const resolved = await resolvePath(get, root, path.names)
         if (resolved === null) throw nothingThere()
@@ -82,9 +94,16 @@ export class Gateway {
       } catch (error) {
         throw failureOf(error)
       } finally {
-        reading.end()
+        reading?.end()
       }
     })
+  }
+
+  /** Breaks an answer off if it still goes on some minutes after the withdrawal: its blocks could not go, else. */
+  #mayGoOn(root: CID, reply: FastifyReply): boolean {
+    if (this.#published.isPublished(root.bytes)) return true
+    reply.raw.destroy()
+    return false
   }
 
   async #send(content: ContentRequest): Promise<FastifyReply> {

@@ -14,8 +14,8 @@ import { type Block, carBlocks, fixture, type PublishedNode, publishedNode } fro
 
 t.jobs = 3
 
-async function startedNode(t: Test): Promise<PublishedNode> {
-  const node = await publishedNode()
+async function startedNode(t: Test, holdMs?: number): Promise<PublishedNode> {
+  const node = await publishedNode(holdMs)
   t.teardown(() => node.stop())
   return node
 }
@@ -477,6 +477,23 @@ t.test('an address gets a number of answers at a time, also if it reads none', a
   t.ok(answer.subarray(answer.indexOf('\r\n\r\n') + 4).equals(content), 'the reading that had begun went on')
   const store = await node.store()
   await until(async () => !store.view.has(root))
+})
+
+t.test('a reader that never ends keeps neither what is withdrawn nor what others remove', async (t) => {
+  const node = await startedNode(t, 20)
+  const { root } = await publishFile(node, 24 * 1024 * 1024)
+  const other = await publishFile(node, 1000)
+  const slow = await reader(node, `/ipfs/${root}`)
+  t.teardown(() => slow.destroy())
+  const store = await node.store()
+  await node.withdraw(other.root)
+  await until(async () => !store.view.has(other.root))
+  t.ok(store.view.has(root))
+  await node.withdraw(root)
+  await store.compact()
+  t.notOk(store.view.has(root))
+  slow.resume()
+  await once(slow, 'close')
 })
 
 t.test('a flipped bit ends the answer, and the log names it', async (t) => {
