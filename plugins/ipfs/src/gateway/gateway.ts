@@ -214,7 +214,13 @@ async function sendFolder({ request, reply, path, resolved, get }: ContentReques
   }
   const isCut = entries.length > mostShown
   const { text, names } = path
-  return reply.headers(headers).send(folderPage({ text, names, entries: entries.slice(0, mostShown), isCut }))
+  const page = folderPage({ text, names, entries: entries.slice(0, mostShown), isCut })
+  await sendContent(reply, { status: 200, headers, length: null, content: eachInTurn(page) })
+  return reply
+}
+
+async function* eachInTurn<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
 }
 
 /** Sends content, or one range of it. */

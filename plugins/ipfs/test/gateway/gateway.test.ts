@@ -63,6 +63,16 @@ async function publishFolder(node: PublishedNode, names: readonly string[]): Pro
   throw new Error('The importer made no folder.')
 }
 
+/** The paths to which a page leads, as a browser resolves them. */
+function linksOf(page: string): string[] {
+  const text = (attribute = '') => attribute.replaceAll('&amp;', '&').replaceAll('&#39;', "'")
+  const base = new URL(text(/<base href="([^"]*)"/.exec(page)?.[1]), 'http://node')
+  return Array.from(page.matchAll(/<a href="([^"]*)"/g), ([, link]) => {
+    const { pathname, search } = new URL(text(link), base)
+    return pathname + search
+  })
+}
+
 const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer())
 
 t.test('files and folders are read by their path, as other gateways read them', async (t) => {
@@ -252,8 +262,10 @@ t.test('a folder is a list without scripts, and no page of its own', async (t) =
   const list = await node.fetch(`/ipfs/${root}/root2/root3/root4/`)
   t.equal(list.status, 200)
   const text = await list.text()
-  t.match(text, `href="/ipfs/${root}/root2/root3/root4/index.html"`)
-  t.match(text, `href="/ipfs/${root}/root2/root3"`)
+  t.strictSame(linksOf(text).slice(0, 2), [
+    `/ipfs/${root}/root2/root3`,
+    `/ipfs/${root}/root2/root3/root4/index.html`,
+  ])
   t.match(list.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
   const tag = list.headers.get('etag') ?? ''
   t.match(tag, /^"DirIndex-.*_CID-bafybeifq2rzpqnqrsdupncmkmhs3ckxxjhuvdcbvydkgvch3ms24k5lo7q"$/)
@@ -277,11 +289,22 @@ t.test('a folder is a list without scripts, and no page of its own', async (t) =
   const top = await publishFolder(node, hostile)
   const shown = await (await node.fetch(`/ipfs/${top}`)).text()
   t.notMatch(shown, /<script|<img|href="javascript/)
-  for (const [, link = ''] of shown.matchAll(/<a href="([^"]*)"/g)) {
-    const answer = await node.fetch(link.replaceAll('&amp;', '&').replaceAll('&#39;', "'"))
+  const links = linksOf(shown)
+  t.equal(links.length, hostile.length + 1)
+  for (const link of links) {
+    const answer = await node.fetch(link)
     t.equal(answer.status, 200, link)
     await answer.body?.cancel()
   }
+
+  const deep = Array.from({ length: 15 }, () => 'folder'.repeat(40)).join('/')
+  const deepTop = await publishFolder(
+    node,
+    Array.from({ length: 100 }, (_, index) => `${deep}/${index}`),
+  )
+  const small = await (await node.fetch(`/ipfs/${deepTop}/${deep}`)).text()
+  t.equal(linksOf(small).length, 102)
+  t.ok(small.length < 50_000, 'a page has its long path a few times only')
 })
 
 t.test('a block is sent as it is', async (t) => {
@@ -485,6 +508,7 @@ t.test('a reader that never ends keeps neither what is withdrawn nor what others
   const other = await publishFile(node, 1000)
   const slow = await reader(node, `/ipfs/${root}`)
   t.teardown(() => slow.destroy())
+  const closed = new Promise((resolve) => slow.once('close', resolve))
   const store = await node.store()
   await node.withdraw(other.root)
   await until(async () => !store.view.has(other.root))
@@ -493,7 +517,7 @@ t.test('a reader that never ends keeps neither what is withdrawn nor what others
   await store.compact()
   t.notOk(store.view.has(root))
   slow.resume()
-  await once(slow, 'close')
+  await closed
 })
 
 t.test('a flipped bit ends the answer, and the log names it', async (t) => {
