@@ -75,6 +75,8 @@ class Rebuild {
   readonly #reader: PackReader
   readonly #records: { readonly cid: Uint8Array; readonly record: TreeRecord }[] = []
   readonly #damaged: { file: string; from: number; to: number }[] = []
+  /** Folders, and nodes of large ones, that are recovered. */
+  readonly #folders = new Set<string>()
   #added = 0
   #recovered = 0
 
@@ -211,11 +213,13 @@ class Rebuild {
       const isFile = node.unixfs.type === 'file' || node.unixfs.type === 'raw'
       return isFile && this.#addFile(path, cid, Number(node.unixfs.fileSize()))
     }
-    if (!this.#apply({ kind: 'folder', path })) return false
+    // Folders can be within each other more often than anybody can count.
+    if (this.#folders.has(`${cid}`) || !this.#apply({ kind: 'folder', path })) return false
+    this.#folders.add(`${cid}`)
     for (const { Name = '', Hash } of node.links) {
       // A shard of a large folder has two digits before each name, and no name for a shard below it.
       const name = node.unixfs.type === 'directory' ? Name : Name.slice(2)
-      if (name.includes('/')) continue
+      if (/[/\0]/.test(name) || name === '.' || name === '..') continue
       this.#recoverAt(name === '' ? path : `${path}/${name}`, Hash, levels - 1)
     }
     return true
