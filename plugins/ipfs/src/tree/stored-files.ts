@@ -12,7 +12,8 @@ import {
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { Entries } from '../entries/entries.ts'
-import type { StoreSession } from '../store/store.ts'
+import { type HeldBlock, holdBlock } from '../store/held-block.ts'
+import type { Store } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
 import { fileContent } from '../unixfs/file-blocks.ts'
 
@@ -25,13 +26,13 @@ const turnMs = 5
 export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   readonly entries: Entries
   readonly #view: StoreView
-  readonly #session: (() => StoreSession) | null
+  readonly #store: Store | null
   #turnEndsAt = 0
 
-  /** @param session begins a session that holds what is read; null if nothing that the view shows is ever removed */
-  constructor(view: StoreView, session: (() => StoreSession) | null) {
+  /** @param store holds what is read; null if nothing that the view shows is ever removed */
+  constructor(view: StoreView, store: Store | null) {
     this.#view = view
-    this.#session = session
+    this.#store = store
     this.entries = new Entries(view.connection)
   }
 
@@ -81,7 +82,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
   async *#content(
     path: string,
     root: CID,
-    session: StoreSession | undefined,
+    held: HeldBlock | undefined,
     size: number,
     { start, end = size - 1 }: StorageDriverReadOptions,
   ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -90,7 +91,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     } catch (error) {
       throw damageOf(path, error)
     } finally {
-      session?.end()
+      held?.end()
     }
   }
 
@@ -109,16 +110,12 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
   }
 
   /** Holds a content of several blocks until the end of its reading: its file may be removed meanwhile. */
-  async #held(root: CID, { signal }: StorageDriverReadOptions): Promise<StoreSession | undefined> {
-    const session = this.#session?.()
-    try {
-      await session?.hold(root)
-      signal.throwIfAborted()
-      return session
-    } catch (error) {
-      session?.end()
-      throw error
-    }
+  async #held(root: CID, { signal }: StorageDriverReadOptions): Promise<HeldBlock | undefined> {
+    if (this.#store === null) return undefined
+    const held = await holdBlock(this.#store, root)
+    if (!signal.aborted) return held
+    held.end()
+    throw signal.reason
   }
 }
 

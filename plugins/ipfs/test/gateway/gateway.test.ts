@@ -10,12 +10,13 @@ import { base36 } from 'multiformats/bases/base36'
 import { base58btc } from 'multiformats/bases/base58'
 import { CID } from 'multiformats/cid'
 import t, { type Test } from 'tap'
+import { isStored } from '../store/fixtures/store-stand.ts'
 import { type Block, carBlocks, fixture, type PublishedNode, publishedNode } from './published-node.ts'
 
 t.jobs = 3
 
-async function startedNode(t: Test): Promise<PublishedNode> {
-  const node = await publishedNode()
+async function startedNode(t: Test, holdMs?: number): Promise<PublishedNode> {
+  const node = await publishedNode(holdMs)
   t.teardown(() => node.stop())
   return node
 }
@@ -61,6 +62,16 @@ async function publishFolder(node: PublishedNode, names: readonly string[]): Pro
     return cid
   }
   throw new Error('The importer made no folder.')
+}
+
+/** The paths to which a page leads, as a browser resolves them. */
+function linksOf(page: string): string[] {
+  const text = (attribute = '') => attribute.replaceAll('&amp;', '&').replaceAll('&#39;', "'")
+  const base = new URL(text(/<base href="([^"]*)"/.exec(page)?.[1]), 'http://node')
+  return Array.from(page.matchAll(/<a href="([^"]*)"/g), ([, link]) => {
+    const { pathname, search } = new URL(text(link), base)
+    return pathname + search
+  })
 }
 
 const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer())
@@ -252,8 +263,10 @@ t.test('a folder is a list without scripts, and no page of its own', async (t) =
   const list = await node.fetch(`/ipfs/${root}/root2/root3/root4/`)
   t.equal(list.status, 200)
   const text = await list.text()
-  t.match(text, `href="/ipfs/${root}/root2/root3/root4/index.html"`)
-  t.match(text, `href="/ipfs/${root}/root2/root3"`)
+  t.strictSame(linksOf(text).slice(0, 2), [
+    `/ipfs/${root}/root2/root3`,
+    `/ipfs/${root}/root2/root3/root4/index.html`,
+  ])
   t.match(list.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
   const tag = list.headers.get('etag') ?? ''
   t.match(tag, /^"DirIndex-.*_CID-bafybeifq2rzpqnqrsdupncmkmhs3ckxxjhuvdcbvydkgvch3ms24k5lo7q"$/)
@@ -277,11 +290,22 @@ t.test('a folder is a list without scripts, and no page of its own', async (t) =
   const top = await publishFolder(node, hostile)
   const shown = await (await node.fetch(`/ipfs/${top}`)).text()
   t.notMatch(shown, /<script|<img|href="javascript/)
-  for (const [, link = ''] of shown.matchAll(/<a href="([^"]*)"/g)) {
-    const answer = await node.fetch(link.replaceAll('&amp;', '&').replaceAll('&#39;', "'"))
+  const links = linksOf(shown)
+  t.equal(links.length, hostile.length + 1)
+  for (const link of links) {
+    const answer = await node.fetch(link)
     t.equal(answer.status, 200, link)
     await answer.body?.cancel()
   }
+
+  const deep = Array.from({ length: 15 }, () => 'folder'.repeat(40)).join('/')
+  const deepTop = await publishFolder(
+    node,
+    Array.from({ length: 100 }, (_, index) => `${deep}/${index}`),
+  )
+  const small = await (await node.fetch(`/ipfs/${deepTop}/${deep}`)).text()
+  t.equal(linksOf(small).length, 102)
+  t.ok(small.length < 50_000, 'a page has its long path a few times only')
 })
 
 t.test('a block is sent as it is', async (t) => {
@@ -476,12 +500,25 @@ t.test('an address gets a number of answers at a time, also if it reads none', a
   const answer = Buffer.concat(received)
   t.ok(answer.subarray(answer.indexOf('\r\n\r\n') + 4).equals(content), 'the reading that had begun went on')
   const store = await node.store()
-  await until(() =>
-    store.view.get(root).then(
-      () => false,
-      () => true,
-    ),
-  )
+  await until(async () => !(await isStored(store.view, root)))
+})
+
+t.test('a reader that never ends keeps neither what is withdrawn nor what others remove', async (t) => {
+  const node = await startedNode(t, 20)
+  const { root } = await publishFile(node, 24 * 1024 * 1024)
+  const other = await publishFile(node, 1000)
+  const slow = await reader(node, `/ipfs/${root}`)
+  t.teardown(() => slow.destroy())
+  const closed = new Promise((resolve) => slow.once('close', resolve))
+  const store = await node.store()
+  await node.withdraw(other.root)
+  await until(async () => !(await isStored(store.view, other.root)))
+  t.ok(await isStored(store.view, root))
+  await node.withdraw(root)
+  await store.compact()
+  t.notOk(await isStored(store.view, root))
+  slow.resume()
+  await closed
 })
 
 t.test('a flipped bit ends the answer, and the log names it', async (t) => {

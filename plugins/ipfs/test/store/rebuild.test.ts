@@ -211,3 +211,25 @@ t.test(
     t.equal(await contentOf(again.view, target.cid), 'content of somebody else')
   },
 )
+
+t.test('no folder that is recovered leads out, or is larger than its blocks', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open(1_000_000)
+  const good = leaf('good')
+  const session = store.session()
+  await putAll(session, [good])
+  let top = folderNode({ '.': good, '..': good, 'a\0b': good, 'a/b': good, good })
+  await putAll(session, [top])
+  for (let level = 0; level < 40; level += 1) {
+    top = folderNode({ a: top, b: top })
+    await putAll(session, [top])
+  }
+  session.end()
+  await store.close()
+  loseIndex(stand)
+  const paths = pathsIn((await stand.open()).view)
+  t.strictSame(
+    paths.filter((path) => !/^\/recovered(\/\w+)?(\/[ab])*$/.test(path)),
+    [`/recovered/${top.cid}${'/a'.repeat(40)}/good`],
+  )
+})
