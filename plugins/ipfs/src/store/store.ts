@@ -33,6 +33,8 @@ interface Call {
 /** Milliseconds between two messages about the progress of a rebuild. */
 const progressEveryMs = 5000
 
+const remedy = '"nodekeep ipfs verify" names the files. Restore them from a backup.'
+
 /** Blocks of which a verification reads the rows at once. */
 const listedAtOnce = 100
 
@@ -99,12 +101,8 @@ export class Store {
   readonly #buffers = new BlockBuffers()
   #closedBy: NodekeepError | null = null
   #closed: Promise<void> | null = null
-  /** How far the newest pack was verified, and the damage that was found. */
-  #checked: { readonly pack: number; readonly position: number; readonly damage: string | null } = {
-    pack: 0,
-    position: 0,
-    damage: null,
-  }
+  /** How far the newest pack was verified. */
+  #checked = { pack: 0, position: 0 }
 
   /** @throws Error with one line for a person if the store cannot be opened */
   static async open({ log, onRebuild, ...settings }: StoreOptions): Promise<Store> {
@@ -220,7 +218,7 @@ export class Store {
   }
 
   /**
-   * Reads and verifies all blocks, one at a time. What is added meanwhile may be left out.
+   * Reads and verifies all blocks, one at a time. Those that were lost count as damaged. What is added meanwhile may be left out.
    *
    * @throws the reason of the signal
    */
@@ -230,7 +228,9 @@ export class Store {
     }
     let blocks = 0
     let bytes = 0
-    const damaged: CID[] = []
+    // Rows that a lost index could not get back have no bytes.
+    const lost = this.view.connection.prepare('SELECT cid FROM block WHERE pack = 0').all()
+    const damaged = lost.map(({ cid }) => CID.decode(cid as Uint8Array))
     for await (const { cid, length, isDamaged } of this.#verified({ pack: 0, position: 0 })) {
       signal?.throwIfAborted()
       blocks += 1
@@ -256,15 +256,15 @@ export class Store {
         const size = (await stat(file).catch(() => null))?.size ?? 0
         // The pack may have been rewritten since the look at the index.
         if (size < Number(length) && this.#hasPack(number))
-          return `${file} has only ${size} of its ${length} bytes.`
+          return `${file} has only ${size} of its ${length} bytes. ${remedy}`
       }
       const newest = Number(packs.at(-1)?.number ?? 0)
-      if (newest > this.#checked.pack) this.#checked = { pack: newest, position: 0, damage: null }
+      if (newest > this.#checked.pack) this.#checked = { pack: newest, position: 0 }
       for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked)) {
-        const damage = isDamaged ? `The block ${cid} is damaged.` : this.#checked.damage
-        this.#checked = { pack, position, damage }
+        if (isDamaged) return `The block ${cid} is damaged. ${remedy}`
+        this.#checked = { pack, position }
       }
-      return this.#checked.damage
+      return null
     } catch (error) {
       return `The index cannot be read: ${messageOf(error)}.`
     }

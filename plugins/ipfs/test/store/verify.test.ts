@@ -1,11 +1,20 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import t from 'tap'
-import { addFile, fileNode, folderNode, leaf, packFiles, putAll, storeStand } from './fixtures/store-stand.ts'
+import {
+  addFile,
+  fileAt,
+  fileNode,
+  folderNode,
+  leaf,
+  packFiles,
+  putAll,
+  storeStand,
+} from './fixtures/store-stand.ts'
 
 /** Changes a byte of a text in a file. */
 function damage(file: string, text: string): void {
   const bytes = readFileSync(file)
-  const at = bytes.indexOf(text)
+  const at = bytes.indexOf(text, 'latin1')
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
   writeFileSync(file, bytes)
 }
@@ -55,4 +64,40 @@ t.test('a check of the newest pack reads each block once after a start', async (
   t.equal(await store.check(), 'The store of blocks is closed.')
   const again = await stand.open(1_000_000)
   t.match(await again.check(), /The block \S+ is damaged/)
+})
+
+t.test('a damaged block that is put again is whole, and goes with its last file', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open(1_000_000)
+  const parts = ['the first block', 'the second block']
+  const node = await addFile(store, '/a', parts)
+  const [pack] = packFiles(stand) as [string]
+  damage(pack, 'the first block')
+  damage(pack, Buffer.from(node.bytes).toString('latin1'))
+  t.match(await store.check(), /is damaged/)
+  t.equal((await store.verify()).damaged.length, 2)
+
+  await addFile(store, '/a', parts)
+  t.equal(await fileAt(store.view, '/a'), parts.join(''))
+  t.equal(await store.check(), null)
+  t.match(await store.verify(), { blocks: 3, damaged: [] })
+  await store.change([{ kind: 'remove', path: '/a' }])
+  await store.compact()
+  t.equal((await store.verify()).blocks, 2, 'only the record of the tree stays')
+  t.equal(packFiles(stand).includes(pack), false, 'nothing keeps the pack with the damaged bytes')
+})
+
+t.test('a verification names the files whose blocks no pack has any more', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open(1_000_000)
+  await addFile(store, '/whole', ['one'])
+  await addFile(store, '/lost', ['a block that is lost'])
+  await store.close()
+  damage(packFiles(stand)[0] as string, 'a block that is lost')
+  rmSync(stand.index)
+  const again = await stand.open(1_000_000)
+  t.match(
+    (await again.verify()).damaged.map(({ cid, paths }) => ({ cid: `${cid}`, paths })),
+    [{ cid: `${leaf('a block that is lost').cid}`, paths: ['/lost'] }],
+  )
 })
