@@ -1134,7 +1134,10 @@ export interface NodeAnswers {
      */
     cid: string
     publishedAt: string
-    url: string | null
+    /**
+     * Where everybody can read it, with the name of a file. If the node has no public address, it begins with "/ipfs/": put the address at which you use the node in front of it.
+     */
+    url: string
   }
   'POST /api/ipfs/verify': {
     /**

@@ -36,6 +36,6 @@ async function available(verification: Verification) {
   const last = await verification.last()
   const finding = { ok: true, state: 'available' }
   if (last === null || last.damagedBlocks === 0) return finding
-  const message = `The verification of ${last.at} found ${last.damagedBlocks} damaged blocks: "nodekeep ipfs verify" names their files. Restore these from a backup.`
+  const message = `Damaged blocks were found on ${last.at}: ${last.damagedBlocks}. Restore the files that "nodekeep ipfs verify" names, and verify again.`
   return { ...finding, message }
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path/posix'
 import { type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import type { Publication } from './publications.ts'
 import type { ListedPublication, Publisher } from './publisher.ts'
@@ -13,9 +14,10 @@ const content = {
   files: Type.Integer({ description: 'Files in it.' }),
 }
 const cid = Type.String({ description: 'The address of the content, which proves it.' })
-const url = orNull(
-  Type.String({ description: 'Where everybody can read it. Null if the node has no public address.' }),
-)
+const url = Type.String({
+  description:
+    'Where everybody can read it, with the name of a file. If the node has no public address, it begins with "/ipfs/": put the address at which you use the node in front of it.',
+})
 
 const published = Type.Object({ ...content, cid, publishedAt: time, url })
 
@@ -25,7 +27,7 @@ const list = Type.Object({
       ...content,
       cid: orNull(cid),
       publishedAt: orNull(time),
-      url,
+      url: orNull(url),
       state: Type.Union(
         [
           Type.Literal('adding'),
@@ -53,9 +55,12 @@ const list = Type.Object({
 /** Registers `POST /publish`, `GET /publications` and `POST /withdraw` below the prefix. */
 export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: NodeAddress): void {
   const config = { scope: 'ipfs' }
-  const urlOf = (cid: string): string | null => {
+  const urlOf = ({ path, files }: Pick<Publication, 'path' | 'files'>, cid: string): string => {
+    // Browsers show a file by the type of its name, and save it under this name. To a folder with one file, it means nothing.
+    const query = files === 1 ? `?filename=${encodeURIComponent(basename(path))}` : ''
+    const reference = `/ipfs/${cid}${query}`
     const origin = address.publicOrigins()[0]
-    return origin === undefined ? null : String(new URL(`/ipfs/${cid}`, origin))
+    return origin === undefined ? reference : String(new URL(reference, origin))
   }
 
   app.post(
@@ -91,7 +96,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
         ...bodyOf(publication),
         cid,
         publishedAt: publication.publishedAt.toISOString(),
-        url: urlOf(cid),
+        url: urlOf(publication, cid),
       }
     },
   )
@@ -151,7 +156,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
       ...bodyOf(publication),
       cid,
       publishedAt: publishedAt?.toISOString() ?? null,
-      url: cid && urlOf(cid),
+      url: cid && urlOf(publication, cid),
       state,
       ...(addedBytes !== undefined && { addedBytes }),
       ...(problem !== undefined && { problem }),

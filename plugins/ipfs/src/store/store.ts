@@ -33,7 +33,7 @@ interface Call {
 /** Milliseconds between two messages about the progress of a rebuild. */
 const progressEveryMs = 5000
 
-const remedy = '"nodekeep ipfs verify" names the files. Restore them from a backup.'
+const remedy = 'Restore the files that "nodekeep ipfs verify" names.'
 
 /** Blocks of which a verification reads the rows at once. */
 const listedAtOnce = 100

@@ -14,10 +14,10 @@ t.test('a file and a folder are published, listed and withdrawn', async (t) => {
     cid: 'bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e',
     size: 11,
     files: 1,
-    url: null,
+    url: '/ipfs/bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e?filename=a.txt',
   })
   const folder = await publish(ada, '/notes')
-  t.match(folder, { path: '/notes', size: 16, files: 2 })
+  t.match(folder, { path: '/notes', size: 16, files: 2, url: `/ipfs/${folder.cid}` })
   t.same((await publish(ada, '/notes')).id, folder.id, 'the same content is the same publication')
   const read = async (path: string) => (await node.fetch(path)).text()
   t.equal(await read(`/ipfs/${file.cid}`), 'hello world')

@@ -423,6 +423,8 @@ export const texts = {
     done: (name: string) => `"${name}" is published.`,
     thisOrigin:
       'This is the address at which you use the node. If others reach the node at another one, put that in front of "/ipfs/".',
+    thisMachine:
+      'This address works on this computer only. For others, put the address at which they reach the node in front of "/ipfs/".',
     qr: 'The address as a QR code',
     cid: 'CID, which proves the content:',
     all: 'All published',
