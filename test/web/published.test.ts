@@ -82,7 +82,7 @@ test('a file is published, and its address is copied', async (t, scene) => {
   const address = await publish(scene, 'letter.txt')
   const [, cid = ''] = /^http:\/\/127\.0\.0\.1:\d+\/ipfs\/(b\w+)\?filename=letter\.txt$/.exec(address) ?? []
   await dialog.getByText(cid, { exact: true }).waitFor()
-  await dialog.getByText('This address works on this computer only.').waitFor()
+  await dialog.getByText('Only this computer reaches the node here.').waitFor()
   t.equal(await page.evaluate('document.activeElement.textContent'), 'Copy the address')
   await page.keyboard.press('Enter')
   await dialog.getByText('Copied.').waitFor()
@@ -124,7 +124,7 @@ test('what is published is listed, opened, published again and withdrawn', async
   await item('/gone.txt').getByText('It is not among your files any more.').waitFor()
   await item('/letter.txt').getByText('What was published stays as it was.').waitFor()
   t.equal(await item('/trip').locator('.state').count(), 0)
-  await page.getByText('This address works on this computer only.').waitFor()
+  await page.getByText('Only this computer reaches the node here.').waitFor()
   await page.getByText(/^Everything together takes \d+ B\.$/).waitFor()
 
   await button(page, 'Copy the address: /trip').click()
