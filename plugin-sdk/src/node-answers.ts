@@ -1135,7 +1135,7 @@ export interface NodeAnswers {
     cid: string
     publishedAt: string
     /**
-     * Where everybody can read it, with the name of a file. If the node has no public address, it begins with "/ipfs/": put the address at which you use the node in front of it.
+     * Where everybody can read it: a URL with the name of a file as "filename"; if the node has no public address, its path at the node.
      */
     url: string
   }

@@ -1,5 +1,4 @@
-import { basename } from 'node:path/posix'
-import { type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import { type NodeAddress, nameOf, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import type { Publication } from './publications.ts'
 import type { ListedPublication, Publisher } from './publisher.ts'
 
@@ -16,7 +15,7 @@ const content = {
 const cid = Type.String({ description: 'The address of the content, which proves it.' })
 const url = Type.String({
   description:
-    'Where everybody can read it, with the name of a file. If the node has no public address, it begins with "/ipfs/": put the address at which you use the node in front of it.',
+    'Where everybody can read it: a URL with the name of a file as "filename"; if the node has no public address, its path at the node.',
 })
 
 const published = Type.Object({ ...content, cid, publishedAt: time, url })
@@ -55,12 +54,11 @@ const list = Type.Object({
 /** Registers `POST /publish`, `GET /publications` and `POST /withdraw` below the prefix. */
 export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: NodeAddress): void {
   const config = { scope: 'ipfs' }
-  const urlOf = ({ path, files }: Pick<Publication, 'path' | 'files'>, cid: string): string => {
-    // Browsers show a file by the type of its name, and save it under this name. To a folder with one file, it means nothing.
-    const query = files === 1 ? `?filename=${encodeURIComponent(basename(path))}` : ''
-    const reference = `/ipfs/${cid}${query}`
-    const origin = address.publicOrigins()[0]
-    return origin === undefined ? reference : String(new URL(reference, origin))
+  const urlOf = (cid: string, { path, revision }: Pick<Publication, 'path' | 'revision'>): string => {
+    // Only a file has a revision. By its name, browsers show it by its type, and save it.
+    const name = revision === null ? '' : `?filename=${encodeURIComponent(nameOf(path))}`
+    const [origin = ''] = address.publicOrigins()
+    return `${origin}/ipfs/${cid}${name}`
   }
 
   app.post(
@@ -96,7 +94,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
         ...bodyOf(publication),
         cid,
         publishedAt: publication.publishedAt.toISOString(),
-        url: urlOf(publication, cid),
+        url: urlOf(cid, publication),
       }
     },
   )
@@ -156,7 +154,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
       ...bodyOf(publication),
       cid,
       publishedAt: publishedAt?.toISOString() ?? null,
-      url: cid && urlOf(publication, cid),
+      url: cid && urlOf(cid, publication),
       state,
       ...(addedBytes !== undefined && { addedBytes }),
       ...(problem !== undefined && { problem }),

@@ -16,7 +16,7 @@ export function publish(page: PageContext, path: string): Promise<Published> {
   return request(page, 'POST /api/ipfs/publish', { body: { path } })
 }
 
-/** Returns the address of what is published: that of the node for others, or the one of these pages if the node knows none. */
+/** Returns the address of what is published: that of the node for others, or one of the origin of these pages if the node knows none. */
 export function publishedAddress(url: string): string {
   return new URL(url, location.origin).href
 }

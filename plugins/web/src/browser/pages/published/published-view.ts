@@ -86,7 +86,7 @@ function Facts({ publication, children }: FactsProps): VNode {
       <p class="choices">${children}</p>
     `
   }
-  if (url === null || publishedAt === null) {
+  if (state === 'adding' || url === null || publishedAt === null) {
     return html`
       ${name}
       <p><progress aria-label=${words.progress}></progress> ${words.added(bytesText(addedBytes))}</p>
