@@ -58,7 +58,9 @@ t.test('the commands publish, list, export, import, verify and withdraw', async 
   const found = await run('verify')
   t.match(found, { code: 1, stdout: new RegExp(`publication ${id} of /docs`), stderr: /damaged/ })
   const health = await (await owner.fetch('/api/system/health')).json()
-  t.match(health, { checks: { ipfs: { message: /Restore the files that "nodekeep ipfs verify" names/ } } })
+  t.match(health, {
+    checks: { ipfs: { message: /^The block \S+ is damaged\. "\S.* ipfs verify" names what is damaged\.$/ } },
+  })
   t.match(await run('publish', '/docs'), { code: 0 })
   t.match(await run('verify'), { code: 0, stdout: /damaged +0/ }, 'what is published again is whole')
 

@@ -33,8 +33,6 @@ interface Call {
 /** Milliseconds between two messages about the progress of a rebuild. */
 const progressEveryMs = 5000
 
-const remedy = 'Restore the files that "nodekeep ipfs verify" names.'
-
 /** Blocks of which a verification reads the rows at once. */
 const listedAtOnce = 100
 
@@ -256,12 +254,12 @@ export class Store {
         const size = (await stat(file).catch(() => null))?.size ?? 0
         // The pack may have been rewritten since the look at the index.
         if (size < Number(length) && this.#hasPack(number))
-          return `${file} has only ${size} of its ${length} bytes. ${remedy}`
+          return `${file} has only ${size} of its ${length} bytes.`
       }
       const newest = Number(packs.at(-1)?.number ?? 0)
       if (newest > this.#checked.pack) this.#checked = { pack: newest, position: 0 }
       for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked)) {
-        if (isDamaged) return `The block ${cid} is damaged. ${remedy}`
+        if (isDamaged) return `The block ${cid} is damaged.`
         this.#checked = { pack, position }
       }
       return null
