@@ -216,7 +216,10 @@ export class StoreWriter {
 
   #put(session: number, cid: Uint8Array, bytes: Uint8Array): void {
     const epoch = this.#epochOf(session)
-    if (this.#hold(epoch, cid) && this.#isWhole(cid)) return
+    if (this.#hold(epoch, cid)) {
+      this.#repair(cid, bytes)
+      return
+    }
     const links = validLinksOf(cid, bytes)
     if (!links.every((link) => this.#hold(epoch, link)))
       throw new NodekeepError('VALIDATION_ERROR', 'A block links to one that is not in the store.')
@@ -227,10 +230,13 @@ export class StoreWriter {
       this.#transaction(() => {})
   }
 
-  /** A block whose bytes the disk has changed is stored again: so a restored file is whole. */
-  #isWhole(cid: Uint8Array): boolean {
-    const block = this.#waiting.has(textOf(cid)) ? undefined : this.#blocks.find(cid)
-    return block === undefined || this.#reader.read(block) !== null
+  /** Replaces the bytes of a block if the disk has lost or changed them: whoever puts a block can read it afterwards. */
+  #repair(cid: Uint8Array, bytes: Uint8Array): void {
+    const block = this.#blocks.find(cid)
+    if (block === undefined || this.#reader.read(block) !== null) return
+    this.#checkSpace(bytes.length)
+    const place = this.#packs.append(cid, bytes)
+    this.#transaction(() => this.#blocks.move(block, place))
   }
 
   /** @throws NodekeepError INSUFFICIENT_STORAGE if a block would use space that removals and rewritten packs need */
@@ -314,9 +320,8 @@ export class StoreWriter {
       for (const [pack, length] of this.#syncedLengths) this.#blocks.setLength(pack, length)
       for (const cid of this.#touched.values()) this.#blocks.touch(cid)
       for (const { cid, place, links } of this.#waiting.values()) {
-        const damaged = this.#blocks.find(cid)
-        if (damaged !== undefined) this.#blocks.move(damaged, place)
-        else this.#add(cid, place, links)
+        this.#blocks.add(cid, place)
+        for (const link of links) this.#blocks.retain(link)
       }
       return work()
     })
@@ -325,11 +330,6 @@ export class StoreWriter {
     this.#waiting.clear()
     this.#waitingBytes = 0
     return result
-  }
-
-  #add(cid: Uint8Array, place: BlockPlace, links: readonly Uint8Array[]): void {
-    this.#blocks.add(cid, place)
-    for (const link of links) this.#blocks.retain(link)
   }
 
   #sync(): void {

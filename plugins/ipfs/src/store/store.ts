@@ -25,6 +25,12 @@ import type {
 import { openIndexForReading } from './schema.ts'
 import { DamagedBlock, StoreView } from './store-view.ts'
 
+interface Checked {
+  readonly pack: number
+  readonly position: number
+  readonly damaged: CID | null
+}
+
 interface Call {
   resolve(): void
   reject(error: unknown): void
@@ -63,7 +69,7 @@ export interface StoreSnapshot {
 /** Holds blocks that nothing in the index names yet, or any more. */
 export interface StoreSession {
   /**
-   * Stores a block, unless it is there. Blocks to which it links must be there. A CID of version 0 is the same block as that of version 1.
+   * Stores a block, unless it is there and whole. Blocks to which it links must be there. A CID of version 0 is the same block as that of version 1.
    *
    * @param cid with the codec raw or DAG-PB, and SHA-256
    * @param bytes at most 2 MiB, with the hash that the CID names
@@ -99,8 +105,8 @@ export class Store {
   readonly #buffers = new BlockBuffers()
   #closedBy: NodekeepError | null = null
   #closed: Promise<void> | null = null
-  /** How far the newest pack was verified. */
-  #checked = { pack: 0, position: 0 }
+  /** How far the newest pack was verified, and a damaged block that was found. */
+  #checked: Checked = { pack: 0, position: 0, damaged: null }
 
   /** @throws Error with one line for a person if the store cannot be opened */
   static async open({ log, onRebuild, ...settings }: StoreOptions): Promise<Store> {
@@ -257,12 +263,14 @@ export class Store {
           return `${file} has only ${size} of its ${length} bytes.`
       }
       const newest = Number(packs.at(-1)?.number ?? 0)
-      if (newest > this.#checked.pack) this.#checked = { pack: newest, position: 0 }
-      for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked)) {
-        if (isDamaged) return `The block ${cid} is damaged.`
-        this.#checked = { pack, position }
-      }
-      return null
+      const { damaged } = this.#checked
+      // A block that was put again is whole.
+      const isRepaired = damaged !== null && !(await this.#isDamaged(damaged))
+      if (newest > this.#checked.pack || isRepaired)
+        this.#checked = { pack: newest, position: 0, damaged: null }
+      for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked))
+        this.#checked = { pack, position, damaged: isDamaged ? cid : this.#checked.damaged }
+      return this.#checked.damaged && `The block ${this.#checked.damaged} is damaged.`
     } catch (error) {
       return `The index cannot be read: ${messageOf(error)}.`
     }
@@ -296,20 +304,23 @@ export class Store {
       const blocks = listed.all(last.pack, last.position, listedAtOnce) as unknown as IndexedBlock[]
       for (const { cid: key, ...place } of blocks) {
         const cid = CID.decode(key)
-        const isDamaged = await this.view.get(cid).then(
-          () => false,
-          (error) => {
-            if (error instanceof DamagedBlock) return true
-            // The block was removed after it was listed.
-            if (isNodekeepError(error)) return false
-            throw error
-          },
-        )
-        yield { cid, ...place, isDamaged }
+        yield { cid, ...place, isDamaged: await this.#isDamaged(cid) }
         last = place
       }
       if (blocks.length < listedAtOnce) return
       await setImmediate()
+    }
+  }
+
+  async #isDamaged(cid: CID): Promise<boolean> {
+    try {
+      await this.view.get(cid)
+      return false
+    } catch (error) {
+      if (error instanceof DamagedBlock) return true
+      // The block was removed.
+      if (isNodekeepError(error)) return false
+      throw error
     }
   }
 

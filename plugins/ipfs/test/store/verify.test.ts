@@ -66,25 +66,32 @@ t.test('a check of the newest pack reads each block once after a start', async (
   t.match(await again.check(), /The block \S+ is damaged/)
 })
 
-t.test('a damaged block that is put again is whole, and goes with its last file', async (t) => {
+t.test('what is stored again is whole again, for everybody who has it', async (t) => {
   const stand = storeStand(t)
   const store = await stand.open(1_000_000)
-  const parts = ['the first block', 'the second block']
-  const node = await addFile(store, '/a', parts)
-  const [pack] = packFiles(stand) as [string]
-  damage(pack, 'the first block')
-  damage(pack, Buffer.from(node.bytes).toString('latin1'))
+  const texts = ['a block that is damaged', 'another one']
+  const node = await addFile(store, '/a', texts)
+  await addFile(store, '/b', texts)
+  const [file] = packFiles(stand) as [string]
+  for (const text of texts) damage(file, text)
+  damage(file, Buffer.from(node.bytes).toString('latin1'))
   t.match(await store.check(), /is damaged/)
-  t.equal((await store.verify()).damaged.length, 2)
-
-  await addFile(store, '/a', parts)
-  t.equal(await fileAt(store.view, '/a'), parts.join(''))
+  await addFile(store, '/c', texts)
   t.equal(await store.check(), null)
-  t.match(await store.verify(), { blocks: 3, damaged: [] })
-  await store.change([{ kind: 'remove', path: '/a' }])
+  for (const path of ['/a', '/b', '/c']) t.equal(await fileAt(store.view, path), texts.join(''))
+  t.strictSame((await store.verify()).damaged, [])
+  await store.change(['/a', '/b', '/c'].map((path) => ({ kind: 'remove', path })))
   await store.compact()
-  t.equal((await store.verify()).blocks, 2, 'only the record of the tree stays')
-  t.equal(packFiles(stand).includes(pack), false, 'nothing keeps the pack with the damaged bytes')
+  t.equal(store.view.has(node.cid), false)
+  for (const text of texts) t.equal(store.view.has(leaf(text).cid), false, 'nothing counts twice')
+
+  await addFile(store, '/d', texts)
+  await store.close()
+  for (const pack of packFiles(stand)) rmSync(pack)
+  const again = await stand.open(1_000_000)
+  await t.rejects(fileAt(again.view, '/d'), /damaged on the disk/)
+  await addFile(again, '/e', texts)
+  t.equal(await fileAt(again.view, '/d'), texts.join(''))
 })
 
 t.test('a verification names the files whose blocks no pack has any more', async (t) => {
