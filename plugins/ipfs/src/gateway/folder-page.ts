@@ -21,7 +21,8 @@ interface FolderPageOptions {
 export const folderPageSecurity = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-downloads"
 
 const style = `
-  body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color-scheme: light dark }
+  :root { color-scheme: light dark }
+  body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
   h1 { font-size: 1.2rem; overflow-wrap: anywhere }
   table { border-collapse: collapse; width: 100% }
   td { padding: .2rem .5rem; overflow-wrap: anywhere }

@@ -49,7 +49,9 @@ export class BlockVerification {
       .get() as { of: number }
     let blocks = 0
     let bytes = 0
-    const damaged: CID[] = []
+    // Rows that a lost index could not get back have no bytes.
+    const lost = this.#view.connection.prepare('SELECT cid FROM block WHERE pack = 0').all()
+    const damaged = lost.map(({ cid }) => CID.decode(cid as Uint8Array))
     for await (const { cid, length, isDamaged } of this.#verified({ pack: 0, position: 0 })) {
       signal?.throwIfAborted()
       blocks += 1

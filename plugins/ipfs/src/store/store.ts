@@ -195,7 +195,7 @@ export class Store {
   }
 
   /**
-   * Reads and verifies all blocks, one at a time. What is added meanwhile may be left out.
+   * Reads and verifies all blocks, one at a time. Those that were lost count as damaged. What is added meanwhile may be left out.
    *
    * @throws the reason of the signal
    */

@@ -94,3 +94,18 @@ t.test('what is stored again is whole again, for everybody who has it', async (t
   await addFile(again, '/e', texts)
   t.equal(await fileAt(again.view, '/d'), texts.join(''))
 })
+
+t.test('a verification names the files whose blocks no pack has any more', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open(1_000_000)
+  await addFile(store, '/whole', ['one'])
+  await addFile(store, '/lost', ['a block that is lost'])
+  await store.close()
+  damage(packFiles(stand)[0] as string, 'a block that is lost')
+  rmSync(stand.index)
+  const again = await stand.open(1_000_000)
+  t.match(
+    (await again.verify()).damaged.map(({ cid, paths }) => ({ cid: `${cid}`, paths })),
+    [{ cid: `${leaf('a block that is lost').cid}`, paths: ['/lost'] }],
+  )
+})
