@@ -17,7 +17,7 @@ const clientCount = 6
 const kills = 3
 
 function start(dataFolder: string, session?: Session): Promise<FilesProcess> {
-  return startFiles(dataFolder, session, { environment: { FILES_IPFS: 'yes' } })
+  return startFiles(dataFolder, session, { environment: { FILES_IPFS: '/' } })
 }
 
 /** Returns the user's files, as the node shows them. */
