@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   isNodekeepError,
   NodekeepError,
@@ -14,19 +13,18 @@ import * as raw from 'multiformats/codecs/raw'
 import { Entries } from '../entries/entries.ts'
 import type { StoreSession } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
+import { Turns } from '../turns.ts'
 import { fileContent } from '../unixfs/file-blocks.ts'
 
 const mebibyte = 1024 * 1024
-
-/** Milliseconds in which looks at the index may follow each other without a turn of the event loop. */
-const turnMs = 5
 
 /** The files of the backend for reading, as they are or as they were at one moment. */
 export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   readonly entries: Entries
   readonly #view: StoreView
   readonly #session: (() => StoreSession) | null
-  #turnEndsAt = 0
+  /** Looks at the index are synchronous. */
+  readonly #turns = new Turns()
 
   /** @param session begins a session that holds what is read; null if nothing that the view shows is ever removed */
   constructor(view: StoreView, session: (() => StoreSession) | null) {
@@ -36,7 +34,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
   }
 
   async stat(path: string): Promise<StorageEntry> {
-    await this.#giveTurn()
+    await this.#turns.give()
     return this.entries.get(path).entry
   }
 
@@ -45,14 +43,14 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     { after }: Pick<StorageDriverListOptions, 'after'>,
   ): AsyncGenerator<StorageEntry, void, undefined> {
     for (const page of this.entries.list(path, after)) {
-      await this.#giveTurn()
+      await this.#turns.give()
       yield* page
     }
   }
 
   async open(path: string, range: StorageDriverReadOptions): Promise<StorageDriverReading> {
     for (;;) {
-      await this.#giveTurn()
+      await this.#turns.give()
       const { entry, root } = this.entries.get(path)
       if (root === null) return { entry, content: new Uint8Array(0), start: 0 }
       const cid = CID.decode(root)
@@ -66,16 +64,6 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
         throw damageOf(path, error)
       }
     }
-  }
-
-  /**
-   * Looks at the index are synchronous: without a turn of the event loop now and then, nothing else would run while somebody walks a tree, not
-   * even the change for which a caller looks again and again.
-   */
-  async #giveTurn(): Promise<void> {
-    if (performance.now() < this.#turnEndsAt) return
-    await setImmediate()
-    this.#turnEndsAt = performance.now() + turnMs
   }
 
   async *#content(
