@@ -28,7 +28,7 @@ export default defineCommands({
     try {
       const { id, cid, size, files, url } = await publishInTime(node, path, signal)
       line.end()
-      output.state({ id, cid, bytes: size, files, address: url ?? new URL(`/ipfs/${cid}`, node.url) })
+      output.state({ id, cid, bytes: size, files, address: new URL(url, node.url) })
     } finally {
       end.abort()
       await following

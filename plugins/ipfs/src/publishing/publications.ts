@@ -33,7 +33,7 @@ export interface Publication {
 export type PublicationState = 'adding' | 'failed' | 'published' | 'changed' | 'gone' | 'missing'
 
 /** A publication as its user sees it. */
-export interface ListedPublication extends Pick<Publication, 'id' | 'path' | 'size' | 'files'> {
+export interface ListedPublication extends Pick<Publication, 'id' | 'path' | 'revision' | 'size' | 'files'> {
   readonly state: PublicationState
   /** Null before it is published. */
   readonly cid: string | null

@@ -75,7 +75,7 @@ interface FactsProps {
 }
 
 function Facts({ publication, children }: FactsProps): VNode {
-  const { path, cid, state, publishedAt, files, size, url, addedBytes = 0 } = publication
+  const { path, state, publishedAt, files, size, url, addedBytes = 0 } = publication
   const name = html`<strong><bdi>${shownName(path)}</bdi></strong>`
   if (state === 'failed') {
     return html`
@@ -84,7 +84,7 @@ function Facts({ publication, children }: FactsProps): VNode {
       <p class="choices">${children}</p>
     `
   }
-  if (state === 'adding' || cid === null || publishedAt === null) {
+  if (state === 'adding' || url === null || publishedAt === null) {
     return html`
       ${name}
       <p><progress aria-label=${words.progress}></progress> ${words.added(bytesText(addedBytes))}</p>
@@ -96,7 +96,7 @@ function Facts({ publication, children }: FactsProps): VNode {
     ${name}
     <p class="hint">${words.facts(dateText(publishedAt), files, bytesText(size))}</p>
     ${state !== 'published' && html`<p class="state">${words.states[state]}</p>`}
-    <${AddressText} value=${publishedAddress({ url, cid, path, files })} opens label=${label}>${children}<//>
+    <${AddressText} value=${publishedAddress(url)} opens label=${label}>${children}<//>
   `
 }
 
