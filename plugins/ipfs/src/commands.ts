@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { answerOf, defineCommands, messageOf, type NodeClient, runningNode } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
+import { publishInTime } from './publish-in-time.ts'
 
-type Published = NodeAnswers['POST /api/ipfs/publish']
 type List = NodeAnswers['GET /api/ipfs/publications']
 type Verified = NodeAnswers['GET /api/ipfs/verify']
 type Result = NonNullable<Verified['last']>
@@ -16,7 +16,7 @@ type Result = NonNullable<Verified['last']>
 /** How often progress is asked for, in milliseconds. */
 const pollMs = 500
 
-/** Milliseconds after which a call that waits is made again. Node's `fetch` gives up after 300,000. */
+/** Milliseconds after which a call that waits is made again. */
 const callMs = 240_000
 
 /** The commands `nodekeep ipfs …`. They ask the running node, as its owner. */
@@ -31,7 +31,7 @@ export default defineCommands({
       line.update(0, `${(bytes / 1e6).toFixed(1)} MB are read`),
     )
     try {
-      const { id, cid, size, files, url } = await publishInTime(node, path, signal)
+      const { id, cid, size, files, url } = await publishInTime(node, path, { signal, callMs })
       line.end()
       output.state({ id, cid, bytes: size, files, address: new URL(url, node.url) })
     } finally {
@@ -152,19 +152,6 @@ async function damageLines(node: NodeClient, { damaged }: Result): Promise<strin
     return found.length > 0 ? found : [`block ${cid}`]
   })
   return [...new Set(lines)].map((line) => `Damaged: ${line}`)
-}
-
-/** Publishes, however long it takes: a call for a path that is being published waits for the same end. */
-async function publishInTime(node: NodeClient, path: string, signal: AbortSignal): Promise<Published> {
-  for (;;) {
-    const answer = answerOf<Published>(node.fetch('/api/ipfs/publish', { ...json({ path }), signal }))
-    const timer = new AbortController()
-    const late = delay(callMs, null, { signal: timer.signal }).catch(() => null)
-    const published = await Promise.race([answer, late]).finally(() => timer.abort())
-    if (published !== null) return published
-    // It waits until the next call has long arrived.
-    answer.catch(() => {})
-  }
 }
 
 /** Tells how far a path is, until the signal aborts. */

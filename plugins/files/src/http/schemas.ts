@@ -164,7 +164,9 @@ const changeMaker = Type.Object(
       }),
     ),
   },
-  { description: 'The maker of the change. Missing for other programs, and for changes of a former version.' },
+  {
+    description: 'The maker of the change. Missing for other programs, and for changes of a former version.',
+  },
 )
 
 const fileChange = Type.Object({

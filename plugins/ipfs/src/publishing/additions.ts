@@ -70,7 +70,7 @@ export class Additions {
 
   /** Those of a user that are being added, then those that have failed. */
   list(userUuid: string): ListedPublication[] {
-    const none = { cid: null, publishedAt: null, size: 0, files: 0 }
+    const none = { revision: null, cid: null, publishedAt: null, size: 0, files: 0 }
     return [
       ...this.#addingOf(userUuid).map(({ id, path, bytes }) => ({
         ...none,

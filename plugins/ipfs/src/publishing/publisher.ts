@@ -70,7 +70,7 @@ export class Publisher {
         ...this.#additions.list(userUuid),
         ...published.map((each) => ({ ...each, state: states.get(each.id) ?? 'published' })),
       ],
-      bytes: publications.bytesOf(userUuid),
+      bytes: await publications.bytesOf(userUuid),
     }
   }
 

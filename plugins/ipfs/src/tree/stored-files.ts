@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   isNodekeepError,
   NodekeepError,
@@ -15,19 +14,18 @@ import { Entries } from '../entries/entries.ts'
 import { type HeldBlock, holdBlock } from '../store/held-block.ts'
 import type { Store } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
+import { Turns } from '../turns.ts'
 import { fileContent } from '../unixfs/file-blocks.ts'
 
 const mebibyte = 1024 * 1024
-
-/** Milliseconds in which looks at the index may follow each other without a turn of the event loop. */
-const turnMs = 5
 
 /** The files of the backend for reading, as they are or as they were at one moment. */
 export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   readonly entries: Entries
   readonly #view: StoreView
   readonly #store: Store | null
-  #turnEndsAt = 0
+  /** Looks at the index are synchronous. */
+  readonly #turns = new Turns()
 
   /** @param store holds what is read; null if nothing that the view shows is ever removed */
   constructor(view: StoreView, store: Store | null) {
@@ -37,7 +35,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
   }
 
   async stat(path: string): Promise<StorageEntry> {
-    await this.#giveTurn()
+    await this.#turns.give()
     return this.entries.get(path).entry
   }
 
@@ -46,14 +44,14 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     { after }: Pick<StorageDriverListOptions, 'after'>,
   ): AsyncGenerator<StorageEntry, void, undefined> {
     for (const page of this.entries.list(path, after)) {
-      await this.#giveTurn()
+      await this.#turns.give()
       yield* page
     }
   }
 
   async open(path: string, range: StorageDriverReadOptions): Promise<StorageDriverReading> {
     for (;;) {
-      await this.#giveTurn()
+      await this.#turns.give()
       const { entry, root } = this.entries.get(path)
       if (root === null) return { entry, content: new Uint8Array(0), start: 0 }
       const cid = CID.decode(root)
@@ -67,16 +65,6 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
         throw damageOf(path, error)
       }
     }
-  }
-
-  /**
-   * Looks at the index are synchronous: without a turn of the event loop now and then, nothing else would run while somebody walks a tree, not
-   * even the change for which a caller looks again and again.
-   */
-  async #giveTurn(): Promise<void> {
-    if (performance.now() < this.#turnEndsAt) return
-    await setImmediate()
-    this.#turnEndsAt = performance.now() + turnMs
   }
 
   async *#content(

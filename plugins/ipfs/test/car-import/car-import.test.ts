@@ -10,6 +10,8 @@ import { type Block, block, carOf, file, folder, rawBlock, node as unixFs, varin
 import { fixture, importCar, listed, spools, startedNode, textOf } from './import-node.ts'
 
 t.jobs = 3
+// Nodes start and stop, also on a busy machine.
+t.setTimeout(120_000)
 
 t.test('the files of CARs that Kubo made are written as they are', async (t) => {
   const node = await startedNode(t)
@@ -61,6 +63,24 @@ t.test('the files of CARs that Kubo made are written as they are', async (t) => 
   t.match(await missing.json(), { message: /does not have the block Qm\w+tv8h1W\.$/ })
   t.equal((await ada.fetch('/stat?path=/3k')).status, 404)
   t.strictSame(await spools(node), [])
+})
+
+t.test('CARs of others whose names lead out, or with codecs that are no files, write nothing', async (t) => {
+  const node = await startedNode(t)
+  const ada = await node.signIn()
+  const refused = async (name: string) => {
+    const answer = await importCar(ada, await fixture(name))
+    t.equal(answer.status, 400, name)
+    return ((await answer.json()) as { message: string }).message
+  }
+  for (const name of ['outside-root.car', 'inside-root.car']) t.match(await refused(name), /\.\.\//)
+  for (const name of ['dag-cbor-traversal.car', 'dir-with-dag-cbor-with-links.car'])
+    t.match(await refused(name), /bafyrei/)
+  t.strictSame(await listed(ada), [])
+  t.strictSame(await spools(node), [])
+  const taken = await importCar(ada, await fixture('dag-pb.car'), 'path=/&name=taken')
+  t.match(await taken.json(), { path: '/taken', files: 2, bytes: 27 })
+  t.equal(await textOf(ada, '/taken/foo/bar.txt'), 'Hello, world!\n')
 })
 
 t.test('a file gets a name, and nothing is replaced', async (t) => {

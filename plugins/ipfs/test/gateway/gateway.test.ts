@@ -14,6 +14,8 @@ import { isStored } from '../store/fixtures/store-stand.ts'
 import { type Block, carBlocks, fixture, type PublishedNode, publishedNode } from './published-node.ts'
 
 t.jobs = 3
+// Nodes start and stop, also on a busy machine.
+t.setTimeout(120_000)
 
 async function startedNode(t: Test, holdMs?: number): Promise<PublishedNode> {
   const node = await publishedNode(holdMs)
@@ -308,6 +310,18 @@ t.test('a folder is a list without scripts, and no page of its own', async (t) =
   t.ok(small.length < 50_000, 'a page has its long path a few times only')
 })
 
+t.test('names of others that lead out are names', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFixture(node, 'outside-root.car')
+  const list = await (await node.fetch(`/ipfs/${root}`)).text()
+  t.match(list, `href="/ipfs/${root}/..%2Ffoo"`)
+  t.equal(await (await node.fetch(`/ipfs/${root}/..%2Ffoo`)).text(), 'Hello, world!\n')
+  t.equal((await node.fetch(`/ipfs/${root}/foo`)).status, 404)
+  const { root: inside } = await publishFixture(node, 'inside-root.car')
+  t.equal((await node.fetch(`/ipfs/${inside}/foobar/file`)).status, 404)
+  t.equal((await node.fetch(`/ipfs/${inside}/foobar/directory/..%2Ffile`)).status, 200)
+})
+
 t.test('a block is sent as it is', async (t) => {
   const node = await startedNode(t)
   const { root, blocks } = await publishFixture(node, 'gateway-raw-block.car')
@@ -352,6 +366,9 @@ t.test('a CAR has the blocks that the path and the scope need, bit for bit as Ku
     'symlink.car',
     'single-layer-hamt-with-multi-block-files.car',
     'subdir-with-mixed-block-files.car',
+    'subdir-with-two-single-block-files.car',
+    'dag-pb.car',
+    'outside-root.car',
   ]
   for (const name of whole) {
     const { root } = await publishFixture(node, name)
