@@ -1,4 +1,4 @@
-import type { StorageCapabilities, StorageWatch } from './storage.ts'
+import type { StorageCapabilities } from './storage.ts'
 import type { StorageDriverCallOptions, StorageDriverReadOptions } from './storage-driver.ts'
 
 /** Bytes under a key. */
@@ -111,7 +111,9 @@ export interface FlatStore {
   /** Copies an object within the store, as `put` stores one. Leave it out if the store has no such copy. */
   copy?(source: string, key: string, options: FlatCopyOptions): Promise<FlatObject>
   /** As `watch` of a driver. Its hints are paths of files and folders. Leave it out if no other program changes the objects. */
-  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<void>
+  /** As `storageId` of a driver. */
+  storageId?(signal: AbortSignal): Promise<string>
   /** Removes objects, at most as many as a page has. Keys without an object are not an error. */
   delete(keys: readonly string[], options: StorageDriverCallOptions): Promise<void>
   /** Throws if the store cannot work now. */

@@ -9,7 +9,6 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
-  StorageWatch,
 } from './storage.ts'
 
 /** The abilities of a driver. Those that are left out are false. */
@@ -214,7 +213,9 @@ export interface StorageDriver {
    */
   prepareSnapshot?(signal: AbortSignal): Promise<PreparedSnapshot<StorageDriverSnapshot>>
   /** As `watch` of {@link StorageBackend}. The signal aborts when the backend closes, too. No hint arrives after that. */
-  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<void>
+  /** As `storageId` of {@link StorageBackend}. */
+  storageId?(signal: AbortSignal): Promise<string>
   /** Releases what the driver holds. All calls, readings and snapshots have ended. */
   close(): Promise<void>
 }

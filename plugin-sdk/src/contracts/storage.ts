@@ -223,15 +223,6 @@ export interface StorageSnapshot {
   release(): Promise<void>
 }
 
-/** A watch that has begun. */
-export interface StorageWatch {
-  /**
-   * Names the stored files. It stays the same over restarts, and differs if other files are in the same place, such as an
-   * empty folder where a disk is not mounted. Its reader keeps what it knows of one storage apart from the others.
-   */
-  readonly storageId: string
-}
-
 /**
  * Stores files, for features. The author of a storage writes a {@link StorageDriver} and makes a backend of it with
  * {@link createStorageBackend}.
@@ -330,17 +321,27 @@ export interface StorageBackend {
    * lost. A backend that cannot watch its storage gives this hint at intervals. Hints promise nothing more: the path may be as
    * it was, hints may come twice and late, and the changes of the node itself may be among them.
    *
+   * A backend with this method has `storageId`, too.
+   *
    * @param listener must not throw
    * @throws NodekeepError SERVICE_UNAVAILABLE if the storage does not work now
    */
-  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch>
+  watch?(listener: (path: string) => void, signal: AbortSignal): Promise<void>
+  /**
+   * Names the stored files, in 1 to 200 characters. The name stays the same as long as they do, also over restarts, and differs if other
+   * files are in the same place, such as an empty folder where a disk is not mounted. A reader keeps what it knows of one storage apart from the others.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE if the storage does not work now
+   */
+  storageId?(signal: AbortSignal): Promise<string>
   /** Ends the running calls and readings, then the backend. A second call does the same as the first. */
   close(): Promise<void>
 }
 
 /** Storage backends, by the name that `storage.mounts` uses. */
-export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 2, (backend) => {
+export const StorageBackends = defineRegistry<StorageBackend>('storage-backends', 3, (backend) => {
   if ('open' in backend && !('read' in backend)) return 'is a driver: pass it to "createStorageBackend"'
   const calls = ['stat', 'list', 'read', 'write', 'makeDirectory', 'remove', 'probe', 'close'] as const
-  return lackingAbility(backend) ?? lackingMethod(backend, ...calls)
+  const named = backend.watch === undefined ? calls : ([...calls, 'storageId'] as const)
+  return lackingAbility(backend) ?? lackingMethod(backend, ...named)
 })

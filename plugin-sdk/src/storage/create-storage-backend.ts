@@ -16,7 +16,6 @@ import type {
   StorageReadOptions,
   StorageRemoveOptions,
   StorageStatOptions,
-  StorageWatch,
   StorageWriteOptions,
 } from '../contracts/storage.ts'
 import type {
@@ -100,6 +99,7 @@ class DriverBackend implements StorageBackend {
   readonly plainFolder?: string
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
   readonly watch?: Required<StorageBackend>['watch']
+  readonly storageId?: Required<StorageBackend>['storageId']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
   /** The end of calls whose callers give no signal. */
@@ -138,6 +138,13 @@ class DriverBackend implements StorageBackend {
       this.prepareSnapshot = (signal) => this.#call(() => this.#snapshots.prepare(signal), signal)
     if (driver.watch)
       this.watch = (listener, signal) => this.#call(() => this.#watch(listener, signal), signal)
+    const { storageId } = driver
+    if (storageId)
+      this.storageId = (signal) =>
+        this.#call(async () => {
+          using end = this.#endOf(signal)
+          return storageId.call(driver, end.signal)
+        }, signal)
   }
 
   /** A driver may learn what its storage can. */
@@ -461,14 +468,13 @@ class DriverBackend implements StorageBackend {
     signal.throwIfAborted()
   }
 
-  async #watch(listener: (path: string) => void, callersSignal: AbortSignal): Promise<StorageWatch> {
+  async #watch(listener: (path: string) => void, callersSignal: AbortSignal): Promise<void> {
     const signal = this.#endsWith(callersSignal)
     const hint = (path: string) => {
       if (!signal.aborted) listener(path)
     }
-    const watch = await (this.#driver as Required<StorageDriver>).watch(hint, signal)
+    await (this.#driver as Required<StorageDriver>).watch(hint, signal)
     signal.throwIfAborted()
-    return watch
   }
 
   /** The calls of the driver that tell whether a change is possible. */

@@ -75,12 +75,14 @@ interface Surroundings {
 class FlatDriver implements StorageDriver {
   readonly copy?: Required<StorageDriver>['copy']
   readonly watch?: Required<StorageDriver>['watch']
+  readonly storageId?: Required<StorageDriver>['storageId']
   readonly #store: FlatStore
 
   constructor(store: FlatStore) {
     this.#store = store
     if (store.copy) this.copy = (source, destination, options) => this.#copy(source, destination, options)
     if (store.watch) this.watch = store.watch.bind(store)
+    if (store.storageId) this.storageId = store.storageId.bind(store)
   }
 
   get supports(): FlatStore['supports'] {

@@ -62,6 +62,7 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
   readonly snapshot?: Required<StorageDriver>['snapshot']
   readonly prepareSnapshot?: Required<StorageDriver>['prepareSnapshot']
   readonly watch?: Required<StorageDriver>['watch']
+  readonly storageId?: Required<StorageDriver>['storageId']
   readonly #driver: StorageDriver
   readonly #limitMs: number
 
@@ -76,6 +77,13 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
     if (driver.snapshot) this.snapshot = driver.snapshot.bind(driver)
     if (driver.prepareSnapshot) this.prepareSnapshot = driver.prepareSnapshot.bind(driver)
     if (driver.watch) this.watch = driver.watch.bind(driver)
+    const { storageId } = driver
+    if (storageId) {
+      this.storageId = async (signal) => {
+        using call = new DriverCall(signal, limitMs)
+        return await call.wait(storageId.call(driver, call.signal))
+      }
+    }
   }
 
   get supports(): StorageDriver['supports'] {

@@ -21,8 +21,8 @@ function harnessOf(create: () => PaperBackend): StorageHarness {
     create: async () => create(),
     createSmall: async () => Object.assign(create(), { limit: 1024 * 1024 }),
     async reopen(closed) {
-      const { nodes, storageId } = closed as PaperBackend
-      return Object.assign(create(), { nodes, storageId })
+      const { nodes, id } = closed as PaperBackend
+      return Object.assign(create(), { nodes, id })
     },
     otherProgram(watched) {
       const backend = watched as PaperBackend
@@ -646,15 +646,7 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     /aborted watch/,
     (backend) => ({ watch: (listener) => PaperBackend.prototype.watch.call(backend, listener, never) }),
   ],
-  [
-    /watch names the storage/,
-    (backend) => ({
-      async watch(listener, signal) {
-        await PaperBackend.prototype.watch.call(backend, listener, signal)
-        return { storageId: randomUUID() }
-      },
-    }),
-  ],
+  [/storage has a name/, () => ({ storageId: async () => randomUUID() })],
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,

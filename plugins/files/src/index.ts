@@ -6,12 +6,14 @@ import {
   definePlugin,
   FileChanged,
   FileHeaders,
+  FileIndex,
   Files,
   HealthChecks,
   restoredEntriesFile,
   SessionsEnded,
   StorageBackends,
   UserData,
+  UserDirectory,
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import { filesInBackups } from './backup/backup-participant.ts'
@@ -24,14 +26,16 @@ import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
 import { ExternalScans } from './external/external-scans.ts'
-import { TreeIndex } from './external/tree-index.ts'
+import { createFileIndex } from './file-index.ts'
 import { createFilesService } from './files-service.ts'
+import { FileHashes } from './hashing/file-hashes.ts'
 import { addedHeaders } from './http/added-headers.ts'
 import { ChangeFollowers } from './http/change-followers.ts'
 import { fileRoutes } from './http/routes.ts'
 import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
+import { RunningChanges } from './journal/running-changes.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { ignoreMissing } from './operations/path-errors.ts'
@@ -43,13 +47,14 @@ export default definePlugin({
   id: 'files',
   description: "Stores each user's files on storage backends, with a journal of every change.",
   config: configuration,
-  requires: { backends: StorageBackends, fileHeaders: FileHeaders },
+  requires: { backends: StorageBackends, fileHeaders: FileHeaders, users: UserDirectory },
   contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },
-  provides: { files: Files, changes: Changes },
+  provides: { files: Files, changes: Changes, index: FileIndex },
   async setup({
     config,
     backends,
     fileHeaders,
+    users,
     health,
     userData,
     participants,
@@ -69,7 +74,7 @@ export default definePlugin({
       newIfDamaged:
         'Devices, and programs that follow changes, list all files once. Some dates of creation are lost. Unfinished copies of moves may stay on storages.',
     })
-    const journal = await openJournal(journalFile, config.journal)
+    const journal = await openJournal(journalFile, { ...config.journal, mounts: mounts.toJSON() })
     context.onStop(() => journal.close())
     const pending = await journal.pending()
 
@@ -78,8 +83,10 @@ export default definePlugin({
     const announce = (userUuid: string, seq: number) => events.emit(FileChanged, { userUuid, seq })
     const reconciliation = new Reconciliation({ journal, wasApplied: storageShows, mountOf, announce, log })
     const { postpone, resolveBefore } = reconciliation
+    const running = new RunningChanges()
     const recorder = new ChangeRecorder({
       journal,
+      running,
       wasApplied: storageShows,
       resolveBefore,
       announce,
@@ -91,16 +98,22 @@ export default definePlugin({
     const files = createFilesService({ mounts, journal, recorder, locks, crossMountMoves, maxFileSize })
     participants.add('files', filesInBackups(mounts, journal, crossMountMoves))
     const { signal } = context
-    const openIndex = () => {
-      const newIfDamaged =
-        'All folders are scanned again. Devices do not get the changes that other programs made since the last scan.'
-      return new TreeIndex(context.sqliteFile('index', { inBackups: false, newIfDamaged }))
-    }
-    const external = new ExternalScans({ journal, mounts, locks, announce, signal, state, openIndex, log })
+    const external = new ExternalScans({
+      journal,
+      mounts,
+      locks,
+      running,
+      announce,
+      signal,
+      users,
+      state,
+      log,
+    })
     context.onStop(() => external.stop())
 
     context.onStart(async () => {
       mounts.warnOfMissingBackends()
+      await external.identify()
       const before = (await state.get<Record<string, string>>('mounts')) ?? mounts.toJSON()
       mounts.warnOfMovedBackends(before)
       // The journal is about other files, so its readers must list the files again.
@@ -146,10 +159,12 @@ export default definePlugin({
     const changes = createChangeLog(journal, external, reconciliation)
     const followers = new ChangeFollowers()
     events.on(FileChanged, ({ userUuid }) => followers.notice(userUuid))
+    events.on(FileChanged, ({ userUuid }) => external.notice(userUuid))
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
+    const index = createFileIndex({ journal, mounts, hashes: new FileHashes({ journal, mounts }) })
     routes(fileRoutes({ files, spool, maxFileSize, journal, changes, followers, headersOf }))
-    return { files, changes }
+    return { files, changes, index }
   },
 })

@@ -10,7 +10,6 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
-  StorageWatch,
 } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
 import { move } from './changes/move.ts'
@@ -108,9 +107,12 @@ export class LocalDriver implements StorageDriver {
     )
   }
 
-  async watch(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch> {
+  storageId(): Promise<string> {
+    return this.#run(() => storageIdOf(this.#store.staging))
+  }
+
+  async watch(listener: (path: string) => void, signal: AbortSignal): Promise<void> {
     const { root, staging } = this.#store
-    const storageId = await this.#run(() => storageIdOf(staging))
     await watchRoot({
       root: root.path,
       staging: staging.path,
@@ -118,7 +120,6 @@ export class LocalDriver implements StorageDriver {
       signal,
       onFailure: this.#onWatchFailure,
     })
-    return { storageId }
   }
 
   #change(paths: readonly string[][], change: (onApplied: () => void) => Promise<void>): Promise<void> {

@@ -53,6 +53,11 @@ class MemoryDriver implements StorageDriver {
     this.#freeSpace = new FreeSpace(maxBytes, section)
   }
 
+  /** The files of a process are gone with it. */
+  async storageId(): Promise<string> {
+    return this.#process
+  }
+
   async stat(path: string): Promise<StorageEntry> {
     return entryOf(path, get(this.#root, path))
   }

@@ -11,7 +11,6 @@ import {
   NodekeepError,
   type StorageDriverCallOptions,
   type StorageDriverReadOptions,
-  type StorageWatch,
 } from '@nodekeep/plugin-sdk'
 import { type Bucket, ownFolder } from './bucket.ts'
 import { copyObject } from './objects/copy.ts'
@@ -132,11 +131,9 @@ export class S3Store implements FlatStore {
     await this.page('', { isDeep: false, limit: 1, signal })
   }
 
-  async watch(listener: (path: string) => void, signal: AbortSignal): Promise<StorageWatch> {
-    const storageId = await this.#storageId(signal)
+  async watch(listener: (path: string) => void, signal: AbortSignal): Promise<void> {
     const timer = setInterval(() => listener('/'), this.#scanEveryMs).unref()
     signal.addEventListener('abort', () => clearInterval(timer), { once: true })
-    return { storageId }
   }
 
   close(): Promise<void> {
@@ -144,7 +141,7 @@ export class S3Store implements FlatStore {
   }
 
   /** Returns the id of what is stored in this place of the bucket. The first call stores it. */
-  async #storageId(signal: AbortSignal): Promise<string> {
+  async storageId(signal: AbortSignal): Promise<string> {
     const s3 = await this.#bucket.client()
     const place = this.#placeOf(`${ownFolder}storage-id`)
     for (;;) {

@@ -2,7 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { Log, RestoredEntry } from '@nodekeep/plugin-sdk'
-import type { RestoredDate } from '../journal/created-dates.ts'
+import type { RestoredDate } from '../entries/entry-statements.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 
@@ -13,7 +13,7 @@ interface RestoredDatesServices {
 }
 
 /** Lines that the journal takes in one transaction. */
-const batchSize = 5000
+const batchSize = 300
 
 /**
  * Takes the dates of creation of restored files into the journal, since their storage has the dates of the restore. If that

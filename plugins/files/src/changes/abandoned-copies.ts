@@ -1,9 +1,9 @@
 import type { Log } from '@nodekeep/plugin-sdk'
 import type { Journal } from '../journal/journal.ts'
 import type { Mounts } from '../mounts/mounts.ts'
+import { withStorageLimit } from '../mounts/storage-limit.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { ChangeRecorder } from './change-recorder.ts'
-import { withStorageLimit } from './verify-change.ts'
 
 /**
  * Removes the staged copies that the last run did not finish. Their sources are whole. A copy that

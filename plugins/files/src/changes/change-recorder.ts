@@ -1,8 +1,11 @@
+import type { ChangeFacts } from '../entries/entry-statements.ts'
 import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { Journal, PendingChange } from '../journal/journal.ts'
+import type { RunningChanges } from '../journal/running-changes.ts'
 
 interface RecorderServices {
   readonly journal: Journal
+  readonly running: RunningChanges
   /** Asks the storage whether a change was applied. */
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
   /** Resolves open changes at the paths of a change that is about to begin. */
@@ -16,7 +19,7 @@ interface RecorderServices {
 /** A change whose intent is in the journal. */
 export interface BegunChange {
   /** Records that the change was applied. Readers of the journal see it from now on. */
-  commit(): void
+  commit(facts?: ChangeFacts): void
   /** Asks the storage for the outcome after a failed step, which may have failed after it took effect. */
   resolveByStorage(failure: unknown): Promise<void>
 }
@@ -31,10 +34,18 @@ export class ChangeRecorder {
 
   /** Records an intent durably. */
   async begin(intent: ChangeIntent): Promise<BegunChange> {
-    await this.#services.resolveBefore(intent)
-    const change = await this.#services.journal.begin(intent)
+    const { running } = this.#services
+    running.begin(intent)
+    let change: PendingChange
+    try {
+      await this.#services.resolveBefore(intent)
+      change = await this.#services.journal.begin(intent)
+    } catch (error) {
+      running.end(intent)
+      throw error
+    }
     return {
-      commit: () => this.#commit(intent, change),
+      commit: (facts) => this.#commit(intent, change, facts),
       resolveByStorage: (failure) => this.#resolveByStorage(intent, change, failure),
     }
   }
@@ -53,8 +64,10 @@ export class ChangeRecorder {
     return result
   }
 
-  #commit(intent: ChangeIntent, change: PendingChange): void {
-    change.commit().then(
+  #commit(intent: ChangeIntent, change: PendingChange, facts?: ChangeFacts): void {
+    const written = change.commit(facts)
+    this.#services.running.end(intent)
+    written.then(
       () => {
         if (isShown(intent)) this.#services.announce(intent.userUuid, change.seq)
       },
@@ -63,17 +76,24 @@ export class ChangeRecorder {
   }
 
   async #resolveByStorage(intent: ChangeIntent, change: PendingChange, failure: unknown): Promise<void> {
-    if (wasGivenUp(failure)) return this.#services.postpone({ ...intent, seq: change.seq }, failure)
+    if (wasGivenUp(failure)) return this.#postpone(intent, change, failure)
     try {
       if (await this.#services.wasApplied(intent)) this.#commit(intent, change)
       else {
         await change.discard()
+        this.#services.running.end(intent)
         // Readers may see later changes now.
         if (isShown(intent)) this.#services.announce(intent.userUuid, change.seq)
       }
     } catch (error) {
-      this.#services.postpone({ ...intent, seq: change.seq }, error)
+      this.#postpone(intent, change, error)
     }
+  }
+
+  /** The change is pending in the journal from then on. */
+  #postpone(intent: ChangeIntent, { seq }: PendingChange, cause: unknown): void {
+    this.#services.running.end(intent)
+    this.#services.postpone({ ...intent, seq }, cause)
   }
 }
 

@@ -1,28 +1,31 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  concurrently,
-  type FileChange,
-  isNodekeepError,
-  type Mutex,
-  type StorageEntry,
-  type StorageListEntry,
-} from '@nodekeep/plugin-sdk'
+import { concurrently, type Mutex, type StorageEntry, type StorageListEntry } from '@nodekeep/plugin-sdk'
+import { foundEntry, type KnownEntry, listedState } from '../entries/known-entry.ts'
 import { byOtherPrograms, type ChangedPaths, type ChangeIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { RunningChanges } from '../journal/running-changes.ts'
 import { isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
-import { childOf, foldersAbove, isWithin, longestPath, outermost, type UserPath } from '../paths/user-path.ts'
+import {
+  childOf,
+  foldersAbove,
+  isWithin,
+  longestPath,
+  outermost,
+  parentOf,
+  type UserPath,
+} from '../paths/user-path.ts'
 import { ChangeThrottle } from './change-throttle.ts'
-import { type IndexedEntry, type KnownEntry, listedState, type Tree } from './tree-index.ts'
+import type { IndexTree } from './index-tree.ts'
 
 /** Paths that are checked under one lock, and recorded with one sync of the disk. */
-const batchSize = 256
+const batchSize = 128
 
 /** Entries that a storage is asked for at a time. */
 const statsAtOnce = 16
 
-/** Entries of a folder or of the index, and changes of the journal, that are handled at a time. */
-const pageSize = 500
+/** Entries of a folder or of the index that are handled at a time. */
+const pageSize = 300
 
 /** More hints than this are replaced by one scan of the whole mount. */
 const maxHints = 20_000
@@ -35,6 +38,7 @@ export interface ExternalScanServices {
   readonly journal: Journal
   readonly mounts: Mounts
   readonly locks: PathLocks
+  readonly running: RunningChanges
   /** Called when readers of the journal may see something new. */
   readonly announce: (userUuid: string, seq: number) => void
   /** Ends the scan. */
@@ -42,29 +46,33 @@ export interface ExternalScanServices {
 }
 
 /**
- * Compares the files of a user on one mount with the index, and records differences as changes of other programs.
+ * Compares the files of a user on one mount with the index, and records differences as changes of other programs. While the index is
+ * not complete, it takes what the storage has, without changes.
  *
  * The index follows the journal, so the node's own changes do not differ. A difference counts only under the lock of its path,
- * and when all changes of the path are readable in the journal. Other paths are left for the next run.
+ * and when no change of the path is open. Other paths are left for the next run.
  */
-export class ExternalScan {
+export class ExternalScan implements Disposable {
   readonly #services: ExternalScanServices
   readonly #userUuid: string
   readonly #mount: UserPath
-  readonly #tree: Tree
+  readonly #tree: IndexTree
   readonly #turn: Mutex
   readonly #throttle = new ChangeThrottle()
-  /** When the index followed each removal of the node itself, in milliseconds of `performance.now()`, oldest first. */
+  /** When the node itself removed something, in milliseconds of `performance.now()`, oldest first. */
   readonly #removals = new Map<UserPath, number>()
   #hints = new Set<UserPath>()
   /** Paths for the next run. While the index is incomplete, it may lack them. */
   #left: Set<UserPath>
+  /** Paths of the index where nothing is now. They come last: an entry that was renamed keeps its row. */
+  #gone = new Set<UserPath>()
+  readonly #unfollow: () => void
 
   /** @param turn is held for one page of a folder or one batch of paths, so that users share the disk */
   constructor(
     services: ExternalScanServices,
     { userUuid, mount }: { readonly userUuid: string; readonly mount: UserPath },
-    tree: Tree,
+    tree: IndexTree,
     turn: Mutex,
   ) {
     this.#services = services
@@ -73,11 +81,21 @@ export class ExternalScan {
     this.#tree = tree
     this.#turn = turn
     this.#left = new Set([mount])
+    this.#unfollow = services.running.follow(userUuid, (change) => this.#notice(change))
+  }
+
+  [Symbol.dispose](): void {
+    this.#unfollow()
   }
 
   /** Milliseconds until the next run has paths to scan; `null` if it has none. */
   get dueInMs(): number | null {
     return this.#hints.size + this.#left.size > 0 ? 0 : this.#throttle.dueInMs
+  }
+
+  /** Whether the index has all entries. */
+  get hasAll(): boolean {
+    return this.#tree.isComplete
   }
 
   /**
@@ -95,10 +113,22 @@ export class ExternalScan {
     return true
   }
 
-  /** Whether the index has all entries that the journal has now. */
-  async hasAll(): Promise<boolean> {
-    await this.#catchUp()
-    return this.#tree.isComplete
+  /** Takes note of a change that the node itself makes. */
+  #notice({ op, path, source }: ChangeIntent): void {
+    const { mounts } = this.#services
+    if (mounts.pointOf(path as UserPath) !== this.#mount) return
+    // Its former place may not be scanned yet, and its new one may be.
+    if (op === 'move' && !this.#tree.isComplete) this.#left.add(path as UserPath)
+    // Hints for what the node removes are expected, and are no changes of other programs.
+    const removed = op === 'delete' ? path : source
+    if (removed === undefined) return
+    const now = performance.now()
+    this.#removals.delete(removed as UserPath)
+    this.#removals.set(removed as UserPath, now)
+    for (const [path, since] of this.#removals) {
+      if (this.#removals.size <= maxRemovals && now - since < expectHintMs) break
+      this.#removals.delete(path)
+    }
   }
 
   /**
@@ -107,17 +137,19 @@ export class ExternalScan {
    * @throws the error of a storage that does not answer. The next run then scans the whole mount
    */
   async run(): Promise<void> {
+    // A folder comes before what is in it.
+    const scanned = outermost([...this.#left, ...this.#hints, ...this.#throttle.takeDue()])
+    this.#left = new Set()
+    this.#hints = new Set()
+    this.#gone = new Set()
     try {
-      await this.#catchUp()
-      // A folder comes before what is in it.
-      const scanned = outermost([...this.#left, ...this.#hints, ...this.#throttle.takeDue()])
-      this.#left = new Set()
-      this.#hints = new Set()
       if (scanned[0] === this.#mount) await this.#walk(this.#mount)
       else {
         for (const folder of await this.#check(scanned, { areHinted: true })) await this.#walk(folder)
       }
-      if (this.#left.size === 0 && !this.#tree.isComplete) this.#tree.complete()
+      for (const folder of await this.#check([...this.#gone], { areGone: true })) await this.#walk(folder)
+      if (this.#left.size === 0 && (scanned[0] === this.#mount || !this.#tree.isComplete))
+        await this.#tree.complete()
     } catch (error) {
       this.#left.add(this.#mount)
       throw error
@@ -128,7 +160,6 @@ export class ExternalScan {
   async #walk(from: UserPath): Promise<void> {
     const folders = [from]
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-      await this.#catchUp()
       for (const inner of await this.#compareFolder(folder)) folders.push(inner)
     }
   }
@@ -136,20 +167,21 @@ export class ExternalScan {
   /** @returns the folders in the folder that must be scanned */
   async #compareFolder(folder: UserPath): Promise<UserPath[]> {
     const { mounts } = this.#services
+    using open = await this.#openChanges()
     const known = await this.#entriesIn(folder)
     const subfolders: UserPath[] = []
     try {
       for await (const page of this.#pagesOf(folder)) {
-        const differing = new Map<UserPath, string | null>()
+        const differing = new Map<UserPath, StorageListEntry>()
         for (const entry of page) {
           const path = childOf(folder, entry.name)
           const before = known.get(entry.name)
           known.delete(entry.name)
           if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
-          if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.set(path, listedState(entry))
+          if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.set(path, entry)
           else if (entry.type === 'directory') subfolders.push(path)
         }
-        subfolders.push(...(await this.#check([...differing.keys()], { listed: differing })))
+        subfolders.push(...(await this.#takeListed(differing, open)))
       }
     } catch (error) {
       // A user without files has no folder. Other folders are checked themselves.
@@ -157,7 +189,43 @@ export class ExternalScan {
       if (folder !== this.#mount) return this.#check([folder])
     }
     const gone = [...known.keys()].map((name) => childOf(folder, name))
-    return [...subfolders, ...(await this.#check(gone))]
+    if (!this.#tree.isComplete) return [...subfolders, ...(await this.#check(gone))]
+    for (const path of gone) this.#gone.add(path)
+    return subfolders
+  }
+
+  /**
+   * Takes the entries of a page of a folder that differ from the index.
+   *
+   * @returns the folders among them that must be scanned
+   */
+  async #takeListed(
+    differing: ReadonlyMap<UserPath, StorageListEntry>,
+    open: OpenChanges,
+  ): Promise<UserPath[]> {
+    if (this.#tree.isComplete) return this.#check([...differing.keys()], { listed: differing })
+    // A complete index has other readers, and differences are changes. Until then, a listing is enough where nothing changes beside it.
+    const isNew = new Map<UserPath, StorageListEntry>()
+    const checked: UserPath[] = []
+    for (const [path, entry] of differing) {
+      if (open.touches(path) || (await this.#tree.get(path)) !== null) checked.push(path)
+      else isNew.set(path, entry)
+    }
+    await this.#tree.put([...isNew].map(([path, entry]) => [path, foundEntry(entry)]))
+    const folders = [...isNew].filter(([, { type }]) => type === 'directory').map(([path]) => path)
+    return [...folders, ...(await this.#check(checked, { listed: differing }))]
+  }
+
+  /** The changes of the user that are open now, or begin until the disposal. */
+  async #openChanges(): Promise<OpenChanges> {
+    const { running, journal } = this.#services
+    const changes: ChangedPaths[] = running.pathsOf(this.#userUuid)
+    const end = running.follow(this.#userUuid, (change) => changes.push(change))
+    changes.push(...(await journal.pendingPaths(this.#userUuid)))
+    return {
+      touches: (path) => changes.some((change) => overlaps(change, path)),
+      [Symbol.dispose]: end,
+    }
   }
 
   /** Lists a folder. The turn of the storage is held for one page. */
@@ -179,38 +247,29 @@ export class ExternalScan {
 
   async #entriesIn(folder: UserPath): Promise<Map<string, KnownEntry>> {
     const known = new Map<string, KnownEntry>()
-    let after = ''
-    for (;;) {
-      const page = this.#tree.page(folder, after, pageSize)
-      for (const [name, entry] of page) known.set(name, entry)
-      const last = page.at(-1)
-      if (last === undefined || page.length < pageSize) return known
-      after = last[0]
-      await nextTurn()
+    for (let after = ''; ; await nextTurn()) {
+      const page = await this.#tree.page(folder, after, pageSize)
+      for (const entry of page) known.set(entry.name, entry)
+      if (page.length < pageSize) return known
+      after = page.at(-1)?.name ?? ''
     }
   }
 
   /**
    * Records the paths that differ from the index.
    *
-   * @param areHinted whether the paths come from hints of the storage. If nothing is at such a path now, an entry was there for a
-   *   short time, and a reader of the journal may have seen it
-   * @param listed the states of files by a listing
    * @returns the folders among the paths that must be scanned
    */
-  async #check(
-    paths: readonly UserPath[],
-    { areHinted = false, listed = nothingListed }: CheckOptions = {},
-  ): Promise<UserPath[]> {
+  async #check(paths: readonly UserPath[], options: CheckOptions = {}): Promise<UserPath[]> {
     const folders: UserPath[] = []
     for (let start = 0; start < paths.length; start += batchSize) {
       const batch = paths.slice(start, start + batchSize)
-      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch, { areHinted, listed }))))
+      folders.push(...(await this.#turn.run(() => this.#checkBatch(batch, options))))
     }
     return folders
   }
 
-  async #checkBatch(paths: readonly UserPath[], options: Required<CheckOptions>): Promise<UserPath[]> {
+  async #checkBatch(paths: readonly UserPath[], options: CheckOptions): Promise<UserPath[]> {
     const { locks, mounts, signal } = this.#services
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
@@ -228,125 +287,170 @@ export class ExternalScan {
 
   async #checkLocked(
     locked: readonly UserPath[],
-    { areHinted, listed }: Required<CheckOptions>,
+    { areHinted = false, areGone = false, listed = nothingListed }: CheckOptions,
     release: Release,
   ): Promise<UserPath[]> {
-    const { journal, mounts, announce } = this.#services
+    const { mounts } = this.#services
     const userUuid = this.#userUuid
     try {
-      await this.#catchUp()
       const paths = await this.#readable(locked)
-      const entries = new Map<UserPath, StorageEntry | null>()
+      const found = new Map<UserPath, Found>()
       await concurrently(paths, statsAtOnce, async (path) => {
-        entries.set(path, await mounts.entryAt(userUuid, path))
+        const entry = await mounts.entryAt(userUuid, path)
+        found.set(path, { path, entry, before: await this.#tree.get(path) })
       })
-      const found = paths.map((path) => [path, entries.get(path) ?? null] as const)
-      const differing = found.filter(([path, entry]) => {
-        const before = this.#tree.get(path)
+      const inOrder = paths.flatMap((path) => found.get(path) ?? [])
+      const differing = inOrder.filter(({ path, before, entry }) => {
         if (before === null && entry === null) return areHinted && !this.#wasRemovedByNode(path)
         return !isSame(before ?? undefined, entry)
       })
-      if (!this.#tree.isComplete) this.#tree.put(differing)
-      else {
-        const isUnknown = ([path, entry]: (typeof found)[number]) => {
-          const before = this.#tree.get(path)
-          return entry?.type === 'file' && before?.type === 'file' && before.revision === null
-        }
-        this.#tree.put(differing.filter(isUnknown))
-        const allowed = differing.filter((each) => !isUnknown(each) && this.#throttle.allows(each[0]))
-        if (allowed.length > 0) {
-          const changes = allowed.flatMap(([path, entry]) =>
-            changesOf(userUuid, path, this.#tree.get(path), entry),
-          )
-          announce(userUuid, await journal.add(changes))
-          for (const [path] of allowed) this.#throttle.recorded(path)
-          await this.#catchUp()
-        }
-      }
-      this.#tree.putListed(
-        found.flatMap(([path, entry]) => {
-          const state = listed.get(path) ?? null
-          return state === null || entry?.type !== 'file'
-            ? []
-            : [{ path, revision: entry.revision, listed: state }]
-        }),
-      )
-      return found
-        .filter(([path, entry]) => entry?.type === 'directory' && !this.#throttle.isWaiting(path))
-        .map(([path]) => path)
+      if (!this.#tree.isComplete) await this.#put(differing)
+      else await this.#recordAll(differing, { areGone, locked })
+      await this.#rememberListed(inOrder, listed)
+      return inOrder
+        .filter(({ path, entry }) => entry?.type === 'directory' && !this.#throttle.isWaiting(path))
+        .map(({ path }) => path)
     } finally {
       release()
     }
   }
 
-  /** Leaves out the paths of unfinished copies, and for the next run those with changes that cannot be read yet. */
+  async #put(found: readonly Found[]): Promise<void> {
+    await this.#tree.put(found.map(({ path, entry }) => [path, entry === null ? null : foundEntry(entry)]))
+  }
+
+  /** Records differences as changes, but those that only add to what the index knows. */
+  async #recordAll(
+    differing: readonly Found[],
+    { areGone, locked }: { readonly areGone: boolean; readonly locked: readonly UserPath[] },
+  ): Promise<void> {
+    const isUnknown = ({ before, entry }: Found) =>
+      entry?.type === 'file' && before?.type === 'file' && isPartlyKnown(before, entry.revision)
+    await this.#put(differing.filter(isUnknown))
+    const changed = differing.filter((each) => !isUnknown(each))
+    const later = changed.filter(({ before, entry }) => before !== null && entry === null && !areGone)
+    for (const { path } of later) this.#gone.add(path)
+    const allowed = changed.filter((each) => !later.includes(each) && this.#throttle.allows(each.path))
+    for (const one of allowed.filter(({ before }) => before === null)) await this.#recordRename(one, locked)
+    const left: ChangeIntent[] = []
+    for (const { path, entry } of allowed) {
+      const now = await this.#tree.get(path)
+      if (!isSame(now ?? undefined, entry) || (now === null && entry === null))
+        left.push(...changesOf(this.#userUuid, path, now, entry))
+    }
+    await this.#record(left)
+    for (const { path } of allowed) this.#throttle.recorded(path)
+  }
+
+  /** Records a move if the entry is one that had another path before: a file with this revision, or a folder with such a file. */
+  async #recordRename({ path, entry }: Found, locked: readonly UserPath[]): Promise<void> {
+    const { locks, mounts } = this.#services
+    if (entry === null) return
+    const revision = entry.type === 'file' ? { revision: entry.revision } : {}
+    const sources =
+      entry.type === 'file' ? await this.#tree.pathsOf(entry.revision) : await this.#formerFolders(path)
+    for (const source of sources) {
+      if (isWithin(source, path) || isWithin(path, source) || mounts.holdsMount(source)) continue
+      const isLocked = locked.some((one) => isWithin(source, one))
+      const release = isLocked ? () => {} : locks.tryAcquire(this.#userUuid, [source])
+      if (release === null) continue
+      try {
+        const isReadable = (await this.#readable([source])).length > 0
+        const there = isReadable ? await mounts.entryAt(this.#userUuid, source) : null
+        // Something else may have taken its place. A second name of the same file is no move.
+        const isGone = there === null || (entry.type === 'file' && there.revision !== entry.revision)
+        if (!isReadable || !isGone) continue
+        const move = { userUuid: this.#userUuid, op: 'move', path, source, by: byOtherPrograms } as const
+        await this.#record([{ ...move, ...revision }])
+        if (there !== null) this.#left.add(source)
+        return
+      } finally {
+        release()
+      }
+    }
+  }
+
+  /** The folders where the first files of a folder were by the index. */
+  async #formerFolders(path: UserPath): Promise<UserPath[]> {
+    const { mounts } = this.#services
+    const { backend, backendPath } = mounts.locate(this.#userUuid, path)
+    const former = new Set<UserPath>()
+    try {
+      for await (const { name, type, revision } of backend.list(backendPath)) {
+        if (type === 'directory' || revision === undefined) continue
+        for (const place of await this.#tree.pathsOf(revision))
+          if (place.endsWith(`/${name}`)) former.add(parentOf(place))
+        break
+      }
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+    return [...former]
+  }
+
+  async #record(changes: readonly ChangeIntent[]): Promise<void> {
+    const { journal, announce } = this.#services
+    if (changes.length > 0) announce(this.#userUuid, await journal.add(changes))
+  }
+
+  /** Remembers what the listing told of files whose revision is known now. */
+  async #rememberListed(
+    found: readonly Found[],
+    listed: ReadonlyMap<UserPath, StorageListEntry>,
+  ): Promise<void> {
+    const files = []
+    for (const { path, entry } of found) {
+      const before = listed.get(path)
+      const state = before === undefined ? null : listedState(before)
+      const row = state === null || entry?.type !== 'file' ? null : await this.#tree.get(path)
+      if (row !== null && state !== null && entry !== null)
+        files.push({ id: row.id, revision: entry.revision, listed: state })
+    }
+    await this.#tree.putListed(files)
+  }
+
+  /** Leaves out the paths of unfinished copies, and for the next run those with changes whose outcome is open. */
   async #readable(paths: readonly UserPath[]): Promise<readonly UserPath[]> {
     const { journal } = this.#services
-    const unread = await journal.unread(this.#userUuid, this.#tree.seq)
+    const pending = await journal.pendingPaths(this.#userUuid)
     const copies = (await journal.stagedMoves()).filter(({ userUuid }) => userUuid === this.#userUuid)
     return paths.filter((path) => {
       if (copies.some((copy) => isWithin(path, copy.path))) return false
-      const isReadable = !unread.some((change) => overlaps(change, path))
+      const isReadable = !pending.some((change) => overlaps(change, path))
       if (!isReadable) this.#left.add(path)
       return isReadable
     })
   }
 
-  /** Brings the index to the newest change that can be read. If the journal lacks some, the index is built again. */
-  async #catchUp(): Promise<void> {
-    const { journal, mounts, signal } = this.#services
-    if (this.#tree.epoch !== journal.epoch) await this.#restart()
-    for (;;) {
-      signal.throwIfAborted()
-      const changes = await journal.read(this.#userUuid, this.#tree.seq, pageSize).catch((error: unknown) => {
-        if (isNodekeepError(error) && error.code === 'CONFLICT') return null
-        throw error
-      })
-      const last = changes?.at(-1)
-      if (changes === null) await this.#restart()
-      else if (last === undefined) return
-      else {
-        const own = changes.filter(({ path }) => mounts.pointOf(path as UserPath) === this.#mount)
-        this.#expectHints(own)
-        const unknown = this.#tree.apply(own, last.seq)
-        if (!this.#tree.isComplete) for (const path of unknown) this.#left.add(path as UserPath)
-      }
-    }
-  }
-
-  /** Remembers what the node itself removed: hints for these paths are expected, and are no changes of other programs. */
-  #expectHints(changes: readonly FileChange[]): void {
-    const now = performance.now()
-    for (const { op, path, source, by } of changes) {
-      const removed = op === 'delete' ? path : source
-      if (removed === undefined || by === byOtherPrograms) continue
-      this.#removals.delete(removed as UserPath)
-      this.#removals.set(removed as UserPath, now)
-    }
-    for (const [path, since] of this.#removals) {
-      if (this.#removals.size <= maxRemovals && now - since < expectHintMs) break
-      this.#removals.delete(path)
-    }
-  }
-
   #wasRemovedByNode(path: UserPath): boolean {
     return this.#removals.delete(path) || foldersAbove(path).some((folder) => this.#removals.has(folder))
   }
+}
 
-  async #restart(): Promise<void> {
-    const { journal } = this.#services
-    const { epoch } = journal
-    this.#tree.restart(epoch, await journal.head(this.#userUuid))
-    this.#left.add(this.#mount)
-  }
+/** The entry at a path, and that of the index. */
+interface Found {
+  readonly path: UserPath
+  readonly entry: StorageEntry | null
+  readonly before: KnownEntry | null
+}
+
+interface OpenChanges extends Disposable {
+  touches(path: UserPath): boolean
 }
 
 interface CheckOptions {
+  /**
+   * Whether the paths come from hints of the storage. If nothing is at such a path now, an entry was there for a
+   * short time, and a reader of the journal may have seen it.
+   */
   readonly areHinted?: boolean
-  readonly listed?: ReadonlyMap<UserPath, string | null>
+  /** Whether deletions are recorded now, after all renames. */
+  readonly areGone?: boolean
+  /** The entries by a listing. */
+  readonly listed?: ReadonlyMap<UserPath, StorageListEntry>
 }
 
-const nothingListed: ReadonlyMap<UserPath, string | null> = new Map()
+const nothingListed: ReadonlyMap<UserPath, StorageListEntry> = new Map()
 
 /** Takes at most a number of items. */
 async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
@@ -363,7 +467,7 @@ async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
 function changesOf(
   userUuid: string,
   path: UserPath,
-  before: IndexedEntry | null,
+  before: KnownEntry | null,
   entry: StorageEntry | null,
 ): ChangeIntent[] {
   const by = byOtherPrograms
@@ -372,16 +476,22 @@ function changesOf(
     changes.push({ userUuid, op: 'delete', path, by })
   if (entry?.type === 'directory') changes.push({ userUuid, op: 'mkdir', path, by })
   if (entry?.type === 'file') {
-    const { size, revision } = entry
-    changes.push({ userUuid, op: 'write', path, size, revision, by })
+    const { size, revision, modified } = entry
+    changes.push({ userUuid, op: 'write', path, size, revision, modified, by })
   }
   return changes
+}
+
+/** Whether the index lacks facts of a file, which then do not count as changed. */
+function isPartlyKnown(before: KnownEntry, revision: string): boolean {
+  return before.revision === null || (before.revision === revision && before.modified === null)
 }
 
 function isSame(before: KnownEntry | undefined, entry: StorageListEntry | null): boolean {
   if (before === undefined || entry === null) return before === undefined && entry === null
   if (before.type !== entry.type) return false
   if (entry.type === 'directory') return true
+  if (before.modified === null) return false
   return entry.revision === undefined
     ? before.listed === listedState(entry)
     : before.revision === entry.revision

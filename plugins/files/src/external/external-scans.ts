@@ -4,16 +4,23 @@ import {
   Mutex,
   type StateStore,
   type StorageBackend,
-  type StorageWatch,
+  type UserDirectory,
 } from '@nodekeep/plugin-sdk'
+import { withStorageLimit } from '../mounts/storage-limit.ts'
 import { type UserPath, userPath } from '../paths/user-path.ts'
 import { ExternalScan, type ExternalScanServices } from './external-scan.ts'
-import type { TreeIndex } from './tree-index.ts'
+import { IndexTree } from './index-tree.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
 /** Milliseconds for which a user is followed after the last call. */
 const followMs = 30 * dayMs
+
+/** Milliseconds between two times at which the files of users are compared that nobody follows. */
+const compareMs = dayMs
+
+/** Milliseconds between two looks for such users. */
+const lookMs = 60 * 60 * 1000
 
 /** Milliseconds for which hints are gathered. */
 const gatherMs = 50
@@ -25,8 +32,8 @@ const againMs = 250
 const retryMs = 30_000
 
 interface ExternalScansServices extends ExternalScanServices {
+  readonly users: Pick<UserDirectory, 'list'>
   readonly state: Pick<StateStore, 'get' | 'set' | 'delete' | 'entries'>
-  readonly openIndex: () => TreeIndex
   readonly log: Pick<Log, 'warn' | 'debug'>
 }
 
@@ -35,6 +42,8 @@ interface Followed {
   readonly userUuid: string
   readonly mount: UserPath
   scan: ExternalScan | null
+  /** The stored files that the scan compares. */
+  storageId: string
   isRunning: boolean
   timer: NodeJS.Timeout | undefined
   /** When the timer ends, in milliseconds of `performance.now()`. */
@@ -48,32 +57,46 @@ interface Followed {
 }
 
 /**
- * Scans the files of the users that somebody follows for changes of other programs. Nothing is watched, scanned or stored for
- * other users.
+ * Compares the files of users with the index. The files of those that somebody follows are watched, and compared where the storage hints
+ * at a change. Those of others are compared once a day. An index that is not complete is completed for everybody.
  */
 export class ExternalScans {
   readonly #services: ExternalScansServices
   readonly #followed = new Map<string, readonly Followed[]>()
   /** When each user was recorded as followed, in milliseconds since 1970. */
   readonly #recorded = new Map<string, number>()
-  readonly #watches = new WeakMap<StorageBackend, Promise<StorageWatch>>()
+  readonly #watches = new WeakMap<StorageBackend, Promise<void>>()
   /** One page or batch at a time on each mount: they all need the same disk. */
   readonly #turns = new Map<UserPath, Mutex>()
   readonly #running = new Map<Followed, Promise<void>>()
-  #index: TreeIndex | null = null
+  /** The ids of the stored files that backends had last, by mount. */
+  readonly #storageIds = new Map<UserPath, string>()
+  /** Users whose index is to be completed, and those whose index is complete. */
+  readonly #waiting = new Set<string>()
+  readonly #completed = new Set<string>()
+  #others: Promise<void> = Promise.resolve()
+  #looking: NodeJS.Timeout | undefined
   #isServing = false
 
   constructor(services: ExternalScansServices) {
     this.#services = services
   }
 
-  /** Continues with the users that were followed before. Their files are scanned in the background. */
+  /** Asks each storage whose files it has. A storage that does not answer in 3 seconds has those that it had before. */
+  async identify(): Promise<void> {
+    const { mounts, signal } = this.#services
+    await Promise.allSettled(mounts.points.map((mount) => withStorageLimit(this.#identify(mount, signal))))
+  }
+
+  /** Continues with the users that were followed before, and looks after the others. All in the background. */
   async start(): Promise<void> {
     this.#isServing = true
     for await (const [key] of this.#services.state.entries()) {
       if (key.startsWith(followedKey(''))) this.#begin(key.slice(followedKey('').length))
     }
     for (const userUuid of this.#recorded.keys()) this.#begin(userUuid)
+    this.#look()
+    this.#looking = setInterval(() => this.#look(), lookMs).unref()
   }
 
   /** Follows a user. Resolves when no change is missed any more on the mounts that answer. */
@@ -93,28 +116,36 @@ export class ExternalScans {
     await Promise.all(this.#begin(userUuid).map(({ begun }) => begun.promise))
   }
 
+  /** Takes note that a user has files. The index of a new user is completed at once. */
+  notice(userUuid: string): void {
+    if (this.#isServing && !this.#completed.has(userUuid) && !this.#followed.has(userUuid))
+      this.#compareLater(userUuid)
+  }
+
   /** Forgets a user. */
   async erase(userUuid: string): Promise<void> {
     const followed = this.#followed.get(userUuid) ?? []
     this.#followed.delete(userUuid)
+    this.#waiting.delete(userUuid)
     for (const { timer, begun } of followed) {
       clearTimeout(timer)
       begun.resolve()
     }
     await Promise.allSettled(followed.map((each) => this.#running.get(each)))
+    for (const { scan } of followed) scan?.[Symbol.dispose]()
     this.#recorded.delete(userUuid)
-    const wasFollowed = await this.#services.state.delete(followedKey(userUuid))
-    if (this.#index !== null || wasFollowed) this.#openedIndex().erase(userUuid)
+    this.#completed.delete(userUuid)
+    await this.#services.state.delete(followedKey(userUuid))
   }
 
-  /** Waits for the scan that runs. The signal has ended it. */
+  /** Waits for the scans that run. The signal has ended them. */
   async stop(): Promise<void> {
+    clearInterval(this.#looking)
     for (const { timer, begun } of [...this.#followed.values()].flat()) {
       clearTimeout(timer)
       begun.resolve()
     }
-    await Promise.allSettled(this.#running.values())
-    this.#index?.close()
+    await Promise.allSettled([...this.#running.values(), this.#others])
   }
 
   #begin(userUuid: string): readonly Followed[] {
@@ -123,7 +154,7 @@ export class ExternalScans {
     const followed = this.#services.mounts.points.map((mount): Followed => {
       const begun = Promise.withResolvers<void>()
       const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0, hasFailed: false }
-      return { userUuid, mount, scan: null, ...idle, begun }
+      return { userUuid, mount, scan: null, storageId: '', ...idle, begun }
     })
     this.#followed.set(userUuid, followed)
     for (const each of followed) this.#schedule(each, 0)
@@ -153,13 +184,11 @@ export class ExternalScans {
     let dueInMs: number | null = null
     try {
       if (signal.aborted || !this.#isFollowed(followed)) return
-      if (followed.scan === null) {
-        followed.scan = await this.#scanOf(followed)
-        // Changes from now on differ from a complete index, whenever the scan comes to them.
-        if (await followed.scan?.hasAll()) followed.begun.resolve()
-      }
-      await followed.scan?.run()
-      dueInMs = followed.scan?.dueInMs ?? null
+      const scan = await this.#scanOf(followed)
+      // Changes from now on differ from a complete index, whenever the scan comes to them.
+      if (scan?.hasAll) followed.begun.resolve()
+      await scan?.run()
+      dueInMs = scan?.dueInMs ?? null
       followed.hasFailed = false
     } catch (error) {
       if (signal.aborted) return
@@ -184,19 +213,48 @@ export class ExternalScans {
     )
   }
 
-  /** Returns null for a storage that only the node changes. */
-  async #scanOf({ userUuid, mount }: Followed): Promise<ExternalScan | null> {
+  /** Returns null for a storage that only the node changes, when the index has all of it. */
+  async #scanOf(followed: Followed): Promise<ExternalScan | null> {
+    const { userUuid, mount } = followed
     const { backend } = this.#services.mounts.locate(userUuid, mount)
-    if (backend.watch === undefined) return null
     // The watch begins before the scan, so that nothing is missed between them.
-    const { storageId } = await this.#watch(backend, mount)
-    const tree = this.#openedIndex().tree(storageId, userUuid)
+    if (backend.watch !== undefined) await this.#watch(backend, mount)
+    const storageId = await this.#identify(mount, this.#services.signal)
+    if (followed.scan !== null && followed.storageId === storageId) return followed.scan
+    followed.scan?.[Symbol.dispose]()
+    const tree = await this.#treeOf(userUuid, mount)
+    followed.storageId = storageId
+    followed.scan = backend.watch === undefined && tree.isComplete ? null : this.#scan(userUuid, mount, tree)
+    return followed.scan
+  }
+
+  #treeOf(userUuid: string, mount: UserPath): Promise<IndexTree> {
+    const { journal, mounts } = this.#services
+    return IndexTree.open(journal, { userUuid, mount, storage: mounts.storageAt(mount) })
+  }
+
+  #scan(userUuid: string, mount: UserPath, tree: IndexTree): ExternalScan {
     const turn = this.#turns.get(mount) ?? new Mutex()
     this.#turns.set(mount, turn)
     return new ExternalScan(this.#services, { userUuid, mount }, tree, turn)
   }
 
-  #watch(backend: StorageBackend, mount: UserPath): Promise<StorageWatch> {
+  /** Asks a storage whose files it has, and lets the index follow it. */
+  async #identify(mount: UserPath, signal: AbortSignal): Promise<string> {
+    const { mounts, journal } = this.#services
+    // A storage that does not answer now is no outage that a user has met.
+    const backend = mounts.backends.find(({ point }) => point === mount)?.backend
+    if (!backend) throw new Error(`No plugin provides the storage of "${mount}".`)
+    const storageId = (await backend.storageId?.(signal)) ?? ''
+    if (storageId !== this.#storageIds.get(mount)) {
+      await journal.index({ kind: 'set-storage', name: mounts.storageAt(mount), storageId })
+      this.#storageIds.set(mount, storageId)
+      this.#completed.clear()
+    }
+    return storageId
+  }
+
+  #watch(backend: StorageBackend, mount: UserPath): Promise<void> {
     const known = this.#watches.get(backend)
     if (known !== undefined) return known
     const listener = (path: string) => this.#hint(mount, path)
@@ -223,9 +281,49 @@ export class ExternalScans {
     return this.#followed.get(followed.userUuid)?.includes(followed) === true
   }
 
-  #openedIndex(): TreeIndex {
-    this.#index ??= this.#services.openIndex()
-    return this.#index
+  /** Compares the files of all users that nobody follows, where it is time. */
+  async #look(): Promise<void> {
+    try {
+      for await (const { uuid } of this.#services.users.list()) this.#compareLater(uuid)
+    } catch (error) {
+      this.#services.log.debug({ err: error }, 'The users cannot be listed now.')
+    }
+  }
+
+  /** One user after the other: nobody waits for them. */
+  #compareLater(userUuid: string): void {
+    if (this.#waiting.has(userUuid)) return
+    this.#waiting.add(userUuid)
+    this.#others = this.#others.then(() => this.#compareUser(userUuid))
+  }
+
+  async #compareUser(userUuid: string): Promise<void> {
+    const { mounts, signal, log } = this.#services
+    let isComplete = true
+    for (const mount of mounts.points) {
+      if (signal.aborted || !this.#waiting.has(userUuid) || this.#followed.has(userUuid)) break
+      isComplete &&= await this.#compare(userUuid, mount).catch((error) => {
+        if (!signal.aborted)
+          log.debug({ err: error, user: userUuid, mount }, 'The files of a user cannot be compared now.')
+        return false
+      })
+    }
+    if (this.#waiting.delete(userUuid) && isComplete) this.#completed.add(userUuid)
+  }
+
+  /** @returns whether the index of the mount is complete */
+  async #compare(userUuid: string, mount: UserPath): Promise<boolean> {
+    const { mounts, signal } = this.#services
+    await this.#identify(mount, signal)
+    const tree = await this.#treeOf(userUuid, mount)
+    const { backend } = mounts.locate(userUuid, mount)
+    // A clock that was set back makes the time since then negative.
+    const sinceMs = Date.now() - tree.comparedAt
+    const isDue = backend.watch !== undefined && (sinceMs < 0 || sinceMs > compareMs)
+    if (tree.isComplete && !isDue) return true
+    using scan = this.#scan(userUuid, mount, tree)
+    for (let runs = 0; runs < 5 && scan.dueInMs === 0; runs += 1) await scan.run()
+    return tree.isComplete
   }
 }
 

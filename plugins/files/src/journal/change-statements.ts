@@ -1,6 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { ChangeIntent, CommittedChange } from './change.ts'
-import { CreatedDates, type RestoredDate } from './created-dates.ts'
+import type { ChangeFacts, EntryStatements } from '../entries/entry-statements.ts'
+import type { ChangeIntent, ChangeRow, CommittedChange } from './change.ts'
+
+/** Rows that one step changes at most, so that other changes wait for milliseconds only. */
+const stepRows = 300
 
 /** The changes that made a staged copy at a path. `0` is the character after `/`. */
 const staged = `user = :user AND staging IN ('begin', 'fill')
@@ -8,16 +11,16 @@ const staged = `user = :user AND staging IN ('begin', 'fill')
 
 /** The statements that write changes. The caller has a transaction open. */
 export class ChangeStatements {
-  readonly #created: CreatedDates
+  readonly #entries: EntryStatements
   readonly #insert: StatementSync
   readonly #insertCommitted: StatementSync
   readonly #commit: StatementSync
   readonly #discard: StatementSync
   readonly #insertStaged: StatementSync
   readonly #deleteStaged: StatementSync
-  readonly #showDeletion: StatementSync
-  readonly #showStaged: StatementSync
-  readonly #dropStaged: StatementSync
+  readonly #placed: StatementSync
+  readonly #begunPlacing: StatementSync
+  readonly #stagedRows: StatementSync
   readonly #drop: StatementSync
   readonly #erasing: readonly StatementSync[]
   readonly #retain: StatementSync
@@ -25,38 +28,38 @@ export class ChangeStatements {
   readonly #renewing: readonly StatementSync[]
   readonly #setEpoch: StatementSync
 
-  constructor(connection: DatabaseSync) {
-    this.#created = new CreatedDates(connection)
+  constructor(connection: DatabaseSync, entries: EntryStatements) {
+    this.#entries = entries
     this.#insert = connection.prepare(
       `INSERT INTO changes (user, op, path, source, size, revision, by, maker, change_group, created, at, staging)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertCommitted = connection.prepare(
-      'INSERT INTO changes (user, pending, op, path, size, revision, by, at) VALUES (?, 0, ?, ?, ?, ?, ?, ?)',
+      `INSERT INTO changes (user, pending, indexed, op, path, source, size, revision, by, maker, change_group, at)
+       VALUES (?, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#commit = connection.prepare(
-      `UPDATE changes SET pending = 0 WHERE seq = ? AND pending = 1
-       RETURNING seq, user, op, path, source, revision, by, maker, change_group, created, staging`,
+      `UPDATE changes SET pending = 0, indexed = 1 WHERE seq = ? AND pending = 1
+       RETURNING seq, user, op, path, source, size, revision, by, maker, change_group, created, staging`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
     this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
     this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
-    this.#showDeletion = connection.prepare(
-      `INSERT INTO changes (user, pending, op, path, by, maker, change_group, at)
-       VALUES (?, 0, 'delete', ?, ?, ?, ?, ?)`,
+    this.#placed = connection.prepare(
+      `SELECT seq, user, path, source, by, maker, change_group, staging FROM changes
+       WHERE seq = ? AND pending = 1 AND staging IN ('place', 'replace', 'abandon')`,
     )
-    this.#showStaged = connection.prepare(
-      `INSERT INTO changes (user, pending, op, path, size, revision, by, maker, change_group, at)
-       SELECT user, 0, op, :destination || substr(path, length(:path) + 1), size, revision, by, maker, change_group, :at
-       FROM changes WHERE ${staged} AND pending = 0 ORDER BY seq`,
+    this.#begunPlacing = connection.prepare("UPDATE changes SET staging = 'place' WHERE seq = ?")
+    this.#stagedRows = connection.prepare(
+      `SELECT * FROM changes WHERE ${staged} ORDER BY seq LIMIT ${stepRows}`,
     )
-    this.#dropStaged = connection.prepare(`DELETE FROM changes WHERE ${staged}`)
     this.#drop = connection.prepare('DELETE FROM changes WHERE seq = ?')
     this.#erasing = [
-      ...['changes', 'created', 'pruned', 'staged_moves', 'kept'].map(
-        (table) => `DELETE FROM ${table} WHERE user = ?`,
-      ),
-      "UPDATE changes SET maker = NULL WHERE maker ->> 'user' = ?",
+      `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE user = ? LIMIT ${stepRows})`,
+      'DELETE FROM pruned WHERE user = ?',
+      'DELETE FROM staged_moves WHERE user = ?',
+      'DELETE FROM kept WHERE user = ?',
+      `UPDATE changes SET maker = NULL WHERE seq IN (SELECT seq FROM changes WHERE maker ->> 'user' = ? LIMIT ${stepRows})`,
     ].map((statement) => connection.prepare(statement))
     this.#retain = connection.prepare(
       'INSERT OR REPLACE INTO kept (user, reader, after, at) VALUES (?, ?, ?, ?)',
@@ -98,38 +101,64 @@ export class ChangeStatements {
    */
   add(changes: readonly ChangeIntent[]): number {
     let last = 0
-    for (const { userUuid, op, path, size, revision, by } of changes) {
-      const { lastInsertRowid } = this.#insertCommitted.run(
-        userUuid,
-        op,
-        path,
-        size ?? null,
-        revision ?? null,
-        by ?? null,
-        Date.now(),
-      )
-      last = Number(lastInsertRowid)
+    for (const { userUuid: user, maker, group, modified, ...change } of changes) {
+      const { op, path, source = null, size = null, revision = null, by = null } = change
+      const made = { maker: maker === undefined ? null : JSON.stringify(maker), change_group: group ?? null }
+      const facts = modified === undefined ? {} : { modified: modified.getTime() }
+      last = this.#show({ user, op, path, source, size, revision, by, ...made, created: null }, facts)
     }
     return last
   }
 
   /** Does nothing when the change is no longer pending. */
-  resolve(seq: number, outcome: 'commit' | 'discard'): void {
+  resolve(seq: number, outcome: 'commit' | 'discard', facts?: ChangeFacts): void {
     if (outcome === 'discard') this.#discard.run(seq)
     else {
       const change = this.#commit.get(seq) as CommittedChange | undefined
-      if (change === undefined) return
-      this.#created.apply(change)
-      this.#endStaging(change)
+      if (change?.staging === null) this.#entries.apply(change, facts)
     }
   }
 
-  restoreCreated(dates: readonly RestoredDate[]): void {
-    this.#created.restore(dates)
+  /** Whether a change places or abandons a staged copy, which takes steps. */
+  endsStaging(seq: number): boolean {
+    return this.#placed.get(seq) !== undefined
   }
 
-  erase(userUuid: string): void {
-    for (const statement of this.#erasing) statement.run(userUuid)
+  /**
+   * Ends a staged copy that is placed or abandoned, step by step. The changes that made a placed copy appear as new changes at its
+   * destination: readers may be past the numbers that they have. They read none of them before the last step, since the change is
+   * pending until then.
+   *
+   * @returns whether it was the last step
+   */
+  endStaging(seq: number): boolean {
+    const change = this.#placed.get(seq) as CommittedChange | undefined
+    if (change === undefined) return true
+    const { user, path, source, by, maker, change_group, staging } = change
+    const copy = staging === 'abandon' ? path : (source as string)
+    if (staging === 'replace') {
+      this.#show({ ...nothing, user, op: 'delete', path, by, maker, change_group })
+      this.#begunPlacing.run(seq)
+    }
+    const rows = this.#stagedRows.all({ user, path: copy }) as unknown as (ChangeRow & { pending: number })[]
+    for (const row of rows) {
+      if (staging !== 'abandon' && row.pending === 0)
+        this.#show({ ...row, path: path + row.path.slice(copy.length) })
+      this.#drop.run(row.seq)
+    }
+    if (rows.length === stepRows) return false
+    this.#deleteStaged.run(user, copy)
+    this.#drop.run(seq)
+    return true
+  }
+
+  /**
+   * Deletes what the journal has of a user, step by step.
+   *
+   * @returns whether it was the last step
+   */
+  erase(userUuid: string): boolean {
+    return this.#erasing.every((statement) => statement.run(userUuid).changes < stepRows)
   }
 
   /** Begins a new epoch without rows. Intents stay, since their outcome is still open. */
@@ -144,18 +173,14 @@ export class ChangeStatements {
     else this.#retain.run(userUuid, reader, after, Date.now())
   }
 
-  /**
-   * Ends a staged copy when it is placed or abandoned. The changes that made a placed copy appear as new changes at its
-   * destination: readers may be past the numbers that they have.
-   */
-  #endStaging({ seq, user, path, source, by, maker, change_group: group, staging }: CommittedChange): void {
-    if (staging === null || staging === 'begin' || staging === 'fill') return
-    const at = Date.now()
-    const copy = staging === 'abandon' ? path : (source as string)
-    this.#deleteStaged.run(user, copy)
-    if (staging === 'replace') this.#showDeletion.run(user, path, by, maker, group, at)
-    if (staging !== 'abandon') this.#showStaged.run({ user, path: copy, destination: path, at })
-    this.#dropStaged.run({ user, path: copy })
-    this.#drop.run(seq)
+  /** Writes a change that has happened, and its entries. */
+  #show(change: Omit<CommittedChange, 'seq' | 'staging'>, facts?: ChangeFacts): number {
+    const { user, op, path, source, size, revision, by, maker, change_group: group } = change
+    const values = [user, op, path, source, size, revision, by, maker, group, Date.now()] as const
+    const { lastInsertRowid } = this.#insertCommitted.run(...values)
+    this.#entries.apply(change, facts)
+    return Number(lastInsertRowid)
   }
 }
+
+const nothing = { source: null, size: null, revision: null, created: null }

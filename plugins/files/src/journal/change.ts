@@ -29,6 +29,8 @@ export interface ChangeIntent extends FileChangeOptions {
   /** When the file that this change replaces was created: the new file keeps this date. Needs `revision`. */
   readonly created?: Date
   readonly staging?: StagingStep
+  /** When the content of a file was written, for a change that has happened already. */
+  readonly modified?: Date
 }
 
 /** An intent with its number in the journal. Its outcome is still open. */
@@ -66,6 +68,7 @@ export type CommittedChange = Pick<
   | 'op'
   | 'path'
   | 'source'
+  | 'size'
   | 'revision'
   | 'by'
   | 'maker'

@@ -1,25 +1,74 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { inTransaction } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import type { EntryStatements } from '../entries/entry-statements.ts'
+import type { RemovedEntries } from '../entries/removed-entries.ts'
 import type { ChangeStatements } from './change-statements.ts'
 import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from './protocol.ts'
 
 /** Milliseconds in which the node's own readers of the journal end. */
 const longestReadMs = 100
 
+/** Removed entries that are deleted in one step. */
+const sweptRows = 300
+
+/** Requests without which a resolved promise of the journal would be broken. */
+const durable: ReadonlySet<WriteRequest['kind']> = new Set([
+  'begin',
+  'add',
+  'renew',
+  'restore-created',
+  'keep',
+  'probe',
+])
+
+/** The number of a request whose answer nobody awaits. */
+const nobody = 0
+
 type Resolution = Extract<WriteRequest, { kind: 'resolve' }>
+
+/** A request that may change any number of rows. It takes steps, and other requests come between them. */
+interface LongRequest {
+  readonly id: number
+  readonly request: WriteRequest
+  /** Returns whether it was the last step. */
+  step(): boolean
+}
 
 /** Writes the requests that arrived together in one transaction, with one sync of the disk. */
 export class GroupCommit {
   readonly #connection: DatabaseSync
   readonly #changes: ChangeStatements
+  readonly #entries: EntryStatements
+  readonly #removed: RemovedEntries
   /** Outcomes that the disk did not take yet. Their intents are on the disk, so nothing is lost. */
   #unwritten: Resolution[] = []
+  #long: LongRequest[] = []
+  /** Whether entries may be left that belong to removed folders. */
+  #mayHaveRemoved = true
   /** Whether the file or its log may still have rows of erased users. */
   #hasTraces = false
 
-  constructor(connection: DatabaseSync, changes: ChangeStatements) {
+  constructor(
+    connection: DatabaseSync,
+    changes: ChangeStatements,
+    entries: EntryStatements,
+    removed: RemovedEntries,
+  ) {
     this.#connection = connection
     this.#changes = changes
+    this.#entries = entries
+    this.#removed = removed
+  }
+
+  /** Whether requests wait for their last step. */
+  get hasLongRequests(): boolean {
+    return this.#long.length > 0
+  }
+
+  /** Whether {@link step} has something to do. */
+  get hasSteps(): boolean {
+    return this.#long.length > 0 || this.#mayHaveRemoved
   }
 
   /** Whether outcomes of changes are still to be written. */
@@ -51,58 +100,118 @@ export class GroupCommit {
   }
 
   write(batch: readonly NumberedRequest[]): WriteAnswer[] {
+    this.#unwritten = this.#unwritten.filter((request) => !this.#takeLong({ id: nobody, request }))
+    const short = batch.filter((request) => !this.#takeLong(request))
+    return short.length > 0 || this.hasUnwritten ? this.#writeShort(short) : []
+  }
+
+  /** Makes a step of a long request, or else deletes entries that belong to removed folders. */
+  step(): WriteAnswer[] {
+    const [request] = this.#long
+    if (request === undefined) {
+      this.#sweep()
+      return []
+    }
+    const { id } = request
     try {
-      const answers = this.#transaction(batch)
-      return batch.some(isErasure) ? this.#compact(batch, answers) : answers
+      const isLast = this.#transaction(request.request.kind === 'erase', () => request.step())
+      if (!isLast) return []
+      this.#long.shift()
+      if (request.request.kind === 'erase') this.removeTraces(longestReadMs)
+      return [{ id, seq: 0 }]
+    } catch (error) {
+      this.#long.shift()
+      return [this.#failed(id, request.request, error)]
+    }
+  }
+
+  /** Takes requests that change any number of rows, and says whether it was one. */
+  #takeLong({ id, request }: NumberedRequest): boolean {
+    const [changes, entries] = [this.#changes, this.#entries]
+    if (request.kind === 'erase') {
+      const { userUuid } = request
+      this.#long.push({ id, request, step: () => changes.erase(userUuid) && entries.erase(userUuid) })
+      return true
+    }
+    if (request.kind !== 'resolve' || request.outcome === 'discard' || !changes.endsStaging(request.seq))
+      return false
+    this.#long.push({ id, request, step: () => changes.endStaging(request.seq) })
+    return true
+  }
+
+  #sweep(): void {
+    try {
+      this.#mayHaveRemoved =
+        this.#removed.isAny() && this.#transaction(false, () => this.#removed.step(sweptRows))
+    } catch {
+      // The disk failed. The next change tries again.
+      this.#mayHaveRemoved = false
+    }
+  }
+
+  #writeShort(batch: readonly NumberedRequest[]): WriteAnswer[] {
+    // The storage shows again all that a power cut takes from these: the next start asks it for outcomes, and compares entries.
+    const isDurable = batch.some(({ request }) => durable.has(request.kind))
+    try {
+      const answers = this.#transaction(isDurable, () => {
+        for (const { seq, outcome, facts } of this.#unwritten) this.#changes.resolve(seq, outcome, facts)
+        return batch.map(({ id, request }) => ({ id, seq: this.#apply(request) }))
+      })
+      this.#unwritten = []
+      this.#mayHaveRemoved = true
+      return answers
     } catch (error) {
       // One request may be at fault: alone, the others succeed.
-      if (batch.length > 1) return batch.flatMap((request) => this.write([request]))
+      if (batch.length > 1) return batch.flatMap((request) => this.#writeShort([request]))
       return batch.map(({ id, request }) => this.#failed(id, request, error))
     }
   }
 
-  #transaction(batch: readonly NumberedRequest[]): WriteAnswer[] {
-    // The outcome of a change may get lost in a power cut: the next start asks the backend for it.
-    const durable = batch.some(({ request }) => request.kind !== 'resolve')
-    this.#connection.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
-    this.#connection.exec('BEGIN IMMEDIATE')
-    try {
-      for (const { seq, outcome } of this.#unwritten) this.#changes.resolve(seq, outcome)
-      const answers = batch.map(({ id, request }) => ({ id, seq: this.#apply(request) }))
-      this.#connection.exec('COMMIT')
-      this.#unwritten = []
-      return answers
-    } catch (error) {
-      // SQLite rolls back by itself after some failures, such as a full disk.
-      if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK')
-      throw error
-    }
-  }
-
-  /**
-   * Deleted rows can still be read in free pages and in the write-ahead log, so an erasure rewrites the file. If that fails,
-   * the erasure can be requested again. Traces that a reader holds are removed when it has ended.
-   */
-  #compact(batch: readonly NumberedRequest[], answers: WriteAnswer[]): WriteAnswer[] {
-    try {
-      this.#connection.exec('VACUUM')
-      this.removeTraces(longestReadMs)
-      return answers
-    } catch (error) {
-      const erasures = new Set(batch.filter(isErasure).map(({ id }) => id))
-      const failure = failureOf(error)
-      return answers.map((answer) => (erasures.has(answer.id) ? { ...answer, failure } : answer))
-    }
+  #transaction<T>(isDurable: boolean, work: () => T): T {
+    this.#connection.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
+    return inTransaction(this.#connection, () => {
+      const result = work()
+      this.#entries.end()
+      return result
+    })
   }
 
   #apply(request: WriteRequest): number {
-    if (request.kind === 'begin') return this.#changes.begin(request.intent)
-    if (request.kind === 'add') return this.#changes.add(request.changes)
-    if (request.kind === 'resolve') this.#changes.resolve(request.seq, request.outcome)
-    if (request.kind === 'erase') this.#changes.erase(request.userUuid)
-    if (request.kind === 'renew') this.#changes.renew(request.epoch)
-    if (request.kind === 'restore-created') this.#changes.restoreCreated(request.dates)
-    if (request.kind === 'keep') this.#changes.retainFrom(request.userUuid, request.reader, request.after)
+    const [changes, entries] = [this.#changes, this.#entries]
+    switch (request.kind) {
+      case 'begin':
+        return changes.begin(request.intent)
+      case 'add':
+        return changes.add(request.changes)
+      case 'tree':
+        return entries.treeOf(request.user, request.storage).id
+      case 'resolve':
+        changes.resolve(request.seq, request.outcome, request.facts)
+        break
+      case 'renew':
+        changes.renew(request.epoch)
+        break
+      case 'restore-created':
+        entries.restore(request.dates)
+        break
+      case 'keep':
+        changes.retainFrom(request.userUuid, request.reader, request.after)
+        break
+      case 'set-storage':
+        entries.setStorage(request.name, request.storageId)
+        break
+      case 'put-entries':
+        entries.put(request.tree, request.entries)
+        break
+      case 'put-listed':
+        entries.putListed(request.files)
+        break
+      case 'put-sha256':
+        entries.putSha256(request.entry, request.revision, request.sha256)
+        break
+      case 'complete':
+        entries.complete(request.tree, request.at)
+    }
     return 0
   }
 
@@ -112,10 +221,6 @@ export class GroupCommit {
     this.#unwritten.push(request)
     return { id, seq: 0 }
   }
-}
-
-function isErasure({ request }: NumberedRequest): boolean {
-  return request.kind === 'erase'
 }
 
 function failureOf(error: unknown): WriteFailure {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { entryTables } from '../entries/entry-tables.ts'
 
 /** The version of the tables. It rises with every step. */
 const schemaVersion = 9
@@ -16,7 +17,8 @@ const oldestUsable = 7
  *
  * `changes`: times are milliseconds since 1970. A pending row is an intent; the index of pending rows stays tiny. `staging` is
  * the part of a change in a staged copy. Readers never pass such rows, so that a copy of many files costs them nothing.
- * `created`: the dates of files whose backend forgot them when they were overwritten.
+ * `created`: the dates of files whose backend forgot them when they were overwritten, for the releases before version 9. The index has
+ * them now: `takeFormerDates` empties the table.
  * `pruned`: the number up to which the changes of a user were deleted.
  * `staged_moves`: the paths of copies that do not have their final name yet.
  * `kept`: the changes after a number that a reader still needs, and when it said so.
@@ -72,8 +74,19 @@ const addIds = `
 `
 
 /**
- * Version 9 adds who made a change: `maker` is the JSON of a `ChangeMaker`, and `change_group` the group of the change. Rows of a former
- * release have none.
+ * Version 9 adds the index. `indexed` is 1 for a change that it has. A release before may run again after a rollback of an update: its
+ * changes have none.
+ */
+const addIndex = `
+  ALTER TABLE changes ADD COLUMN indexed INTEGER;
+  UPDATE changes SET indexed = 1 WHERE pending = 0;
+  CREATE INDEX unindexed_changes ON changes (user) WHERE indexed IS NULL AND pending = 0 AND staging IS NULL;
+  ${entryTables}
+`
+
+/**
+ * Version 9 also adds who made a change: `maker` is the JSON of a `ChangeMaker`, and `change_group` the group of the change. Rows of a
+ * former release have none.
  */
 const addMakers = `
   ALTER TABLE changes ADD COLUMN maker TEXT;
@@ -91,6 +104,8 @@ export function openJournalFile(file: string): DatabaseSync {
     makePrivateFile(file)
     connection = new DatabaseSync(file, { timeout: 5000 })
     connection.exec('PRAGMA journal_mode = WAL')
+    // Deleted rows are overwritten: an erasure must leave nothing in free pages.
+    connection.exec('PRAGMA secure_delete = ON')
     // Only macOS knows these two. A plain sync there stops at the disk's own memory.
     connection.exec('PRAGMA fullfsync = ON')
     connection.exec('PRAGMA checkpoint_fullfsync = ON')
@@ -143,7 +158,9 @@ function applySchema(connection: DatabaseSync): void {
       .run(randomUUID(), oldestUsable)
   }
   if (found < 8) connection.exec(addIds)
-  connection.exec(`${addMakers} PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  connection.exec(`${addIndex} ${addMakers} PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  // A release before did not overwrite what it deleted.
+  if (found > 0) connection.exec('VACUUM')
 }
 
 /** Tables of a newer version without this column are not usable. */

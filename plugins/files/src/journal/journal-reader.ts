@@ -1,7 +1,8 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
+import { EntryReader } from '../entries/entry-reader.ts'
+import type { IndexedMounts } from '../entries/entry-tables.ts'
 import { type ChangedPaths, type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
-import { type CreatedDate, createdDateOf, createdIf, type FileVersion, splitPath } from './created-dates.ts'
 
 /**
  * A user's changes before the first pending one: their outcomes are known, and no change can appear between them. Those of
@@ -22,13 +23,13 @@ export class JournalReader {
   readonly #pruned: StatementSync
   readonly #idOf: StatementSync
   readonly #pending: StatementSync
-  readonly #unread: StatementSync
-  readonly #created: StatementSync
-  readonly #createdIn: StatementSync
+  readonly #pendingPaths: StatementSync
+  readonly #entries: EntryReader
 
-  constructor(file: string) {
+  constructor(file: string, mounts: IndexedMounts) {
     const connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     this.#connection = connection
+    this.#entries = new EntryReader(connection, mounts)
     this.#head = connection.prepare(`SELECT seq FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT 1`)
     this.#read = connection.prepare(
       `SELECT * FROM changes WHERE ${resolved} AND seq > :after ORDER BY seq LIMIT :limit`,
@@ -45,16 +46,7 @@ export class JournalReader {
        UNION ALL SELECT id FROM pruned WHERE user = :user AND through = :seq`,
     )
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
-    this.#unread = connection.prepare(
-      `SELECT path, source FROM changes WHERE user = :user AND pending = 1
-       UNION ALL SELECT path, source FROM changes WHERE user = :user AND staging IS NULL AND seq > :after`,
-    )
-    this.#created = connection.prepare(
-      'SELECT revision, created FROM created WHERE user = ? AND folder = ? AND name = ?',
-    )
-    this.#createdIn = connection.prepare(
-      'SELECT name, revision, created FROM created WHERE user = ? AND folder = ? LIMIT ?',
-    )
+    this.#pendingPaths = connection.prepare('SELECT path, source FROM changes WHERE user = ? AND pending = 1')
   }
 
   epoch(): string {
@@ -110,26 +102,18 @@ export class JournalReader {
     return (this.#pending.all() as unknown as ChangeRow[]).map(intentOf)
   }
 
-  unread(user: string, after: number): ChangedPaths[] {
+  pendingPaths(user: string): ChangedPaths[] {
     this.#checkOpen()
-    return this.#unread.all({ user, after }).map(({ path, source }) => ({
+    return this.#pendingPaths.all(user).map(({ path, source }) => ({
       path: String(path),
       ...(source !== null && { source: String(source) }),
     }))
   }
 
-  createdOf(user: string, path: string, file: FileVersion): Date | null {
+  /** Reads the index. */
+  get entries(): EntryReader {
     this.#checkOpen()
-    const { folder, name } = splitPath(path)
-    const row = this.#created.get(user, folder, name)
-    return row === undefined ? null : createdIf(createdDateOf(row), file)
-  }
-
-  createdIn(user: string, folder: string, most: number): ReadonlyMap<string, CreatedDate> | null {
-    this.#checkOpen()
-    const rows = this.#createdIn.all(user, folder, most + 1)
-    if (rows.length > most) return null
-    return new Map(rows.map((row) => [String(row.name), createdDateOf(row)]))
+    return this.#entries
   }
 
   stagedMoves(): { readonly userUuid: string; readonly path: string }[] {

@@ -1,6 +1,8 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { type CreatedDate, createdDateOf, createdIf, type FileVersion, splitPath } from './created-dates.ts'
+import { type CreatedDate, createdIf, type FileVersion } from '../entries/created-date.ts'
+import { EntryReader } from '../entries/entry-reader.ts'
+import type { IndexedMounts } from '../entries/entry-tables.ts'
 
 /** Rows that are read or copied in one turn of the event loop. */
 const pageSize = 2000
@@ -26,12 +28,16 @@ interface PendingFacts {
  */
 export class JournalSnapshot {
   readonly #connection: DatabaseSync
-  #created: StatementSync
+  readonly #entries: EntryReader
+  readonly #mounts: IndexedMounts
+  /** The dates that were copied; null until all are. */
+  #copied: StatementSync | null = null
   readonly #users = new Map<string, PendingFacts>()
 
-  constructor(file: string) {
+  constructor(file: string, mounts: IndexedMounts) {
     this.#connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
-    this.#created = this.#connection.prepare(createdIn('main.created'))
+    this.#entries = new EntryReader(this.#connection, mounts)
+    this.#mounts = mounts
   }
 
   /** Fixes the state. Call it once, while all storages stand still. What it shows is read later: see {@link load}. */
@@ -50,12 +56,13 @@ export class JournalSnapshot {
     const connection = this.#connection
     for await (const { user, path } of rowsOf(connection, 'SELECT user, path FROM staged_moves', signal))
       this.#of(String(user)).staged.add(String(path))
-    const pending = `SELECT user, op, path, source, revision, created FROM changes
-      WHERE pending = 1 AND (op = 'move' OR created IS NOT NULL) ORDER BY seq`
+    // The files of a staged copy get their entries when it is placed.
+    const pending = `SELECT user, op, path, source, size, revision, created FROM changes
+      WHERE (pending = 1 OR staging IS NOT NULL) AND (op = 'move' OR created IS NOT NULL) ORDER BY seq`
     for await (const { user, op, path, source, ...date } of rowsOf(connection, pending, signal)) {
       const { moves, writes } = this.#of(String(user))
       if (op === 'move') moves.push({ path: String(path), source: String(source) })
-      else writes.set(String(path), createdDateOf(date))
+      else writes.set(String(path), { ...date, modified: null } as CreatedDate)
     }
   }
 
@@ -68,23 +75,37 @@ export class JournalSnapshot {
   async copyDates(signal: AbortSignal): Promise<void> {
     const connection = this.#connection
     connection.exec(
-      `CREATE TEMP TABLE dates (user, folder, name, revision, created, PRIMARY KEY (user, folder, name)) WITHOUT ROWID`,
+      'CREATE TEMP TABLE dates (user, path, revision, size, modified, created, PRIMARY KEY (user, path)) WITHOUT ROWID',
     )
-    const copyPage = connection.prepare(
-      `INSERT INTO dates SELECT user, folder, name, revision, created FROM main.created
-       WHERE (user, folder, name) > (?, ?, ?) ORDER BY user, folder, name LIMIT ${pageSize}`,
+    const page = connection.prepare(
+      `SELECT parent, entries.id, user, storage, revision, size, modified, created
+       FROM entries JOIN trees ON trees.id = entries.tree
+       JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
+       WHERE created IS NOT NULL AND (parent, entries.id) > (?, ?) ORDER BY parent, entries.id LIMIT ${pageSize}`,
     )
-    const lastCopied = connection.prepare(
-      'SELECT user, folder, name FROM dates ORDER BY user DESC, folder DESC, name DESC LIMIT 1',
-    )
-    let last: [user: string, folder: string, name: string] = ['', '', '']
-    while (copyPage.run(...last).changes === pageSize) {
-      const { user, folder, name } = lastCopied.get() as Record<'user' | 'folder' | 'name', string>
-      last = [user, folder, name]
+    const copy = connection.prepare('INSERT OR REPLACE INTO dates VALUES (?, ?, ?, ?, ?, ?)')
+    for (let last = [0, 0], rows = page.all(...last); rows.length > 0; rows = page.all(...last)) {
+      for (const { parent, id, user, storage, revision, size, modified, created } of rows) {
+        last = [Number(parent), Number(id)]
+        const point = this.#mounts.find(([, name]) => name === storage)?.[0]
+        const names = this.#entries.namesOf(Number(id))
+        if (point === undefined || names === null) continue
+        const path = `${point === '/' ? '' : point}/${names.join('/')}`
+        copy.run(
+          user as string,
+          path,
+          revision as string | null,
+          Number(size),
+          modified ?? null,
+          created ?? null,
+        )
+      }
       await setImmediate()
       signal.throwIfAborted()
     }
-    this.#created = connection.prepare(createdIn('dates'))
+    this.#copied = connection.prepare(
+      'SELECT revision, size, modified, created FROM dates WHERE user = ? AND path = ?',
+    )
     connection.exec('COMMIT')
   }
 
@@ -111,10 +132,11 @@ export class JournalSnapshot {
   }
 
   #createdAt(userUuid: string, path: string, file: FileVersion): Date | null {
-    const { folder, name } = splitPath(path)
-    const row = this.#created.get(userUuid, folder, name)
-    const written = this.#users.get(userUuid)?.writes.get(path)
-    return createdIf(row && createdDateOf(row), file) ?? createdIf(written, file)
+    const known =
+      this.#copied === null
+        ? this.#entries.createdOf(userUuid, path, file)
+        : createdIf(this.#copied.get(userUuid, path) as CreatedDate | undefined, file)
+    return known ?? createdIf(this.#users.get(userUuid)?.writes.get(path), file)
   }
 
   #of(userUuid: string): PendingFacts {
@@ -137,8 +159,4 @@ async function* rowsOf(
     await setImmediate()
     signal.throwIfAborted()
   }
-}
-
-function createdIn(table: 'main.created' | 'dates'): string {
-  return `SELECT revision, created FROM ${table} WHERE user = ? AND folder = ? AND name = ?`
 }

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
+import type { CreatedDate, FileVersion } from '../entries/created-date.ts'
+import type { EntryReader } from '../entries/entry-reader.ts'
+import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
+import type { IndexedMounts } from '../entries/entry-tables.ts'
 import type { ChangedPaths, ChangeIntent, PendingIntent } from './change.ts'
-import type { CreatedDate, FileVersion, RestoredDate } from './created-dates.ts'
 import { JournalReader } from './journal-reader.ts'
 import { JournalSnapshot } from './journal-snapshot.ts'
 import { JournalWriter } from './journal-writer.ts'
+import type { IndexRequest } from './protocol.ts'
 
 /**
  * An intent that survives a crash. Readers get no later change of the user before its outcome is known.
@@ -16,7 +20,7 @@ import { JournalWriter } from './journal-writer.ts'
 export interface PendingChange {
   readonly seq: number
   /** Records that the change happened. */
-  commit(): Promise<void>
+  commit(facts?: ChangeFacts): Promise<void>
   /** Records that the change did not happen. */
   discard(): Promise<void>
 }
@@ -53,12 +57,16 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
    * @returns the number of the last one
    */
   add(changes: readonly ChangeIntent[]): Promise<number>
-  /** The changes of a user after a number, and those without an outcome, whether readers see them already or not. */
-  unread(userUuid: string, after: number): Promise<readonly ChangedPaths[]>
+  /** The paths of a user's changes without an outcome. */
+  pendingPaths(userUuid: string): Promise<readonly ChangedPaths[]>
   /** The intents of all users without an outcome, oldest first. Intents of running changes are included. */
   pending(): Promise<PendingIntent[]>
   /** Records the outcome of an intent. Does nothing when it has one already, or when its user was erased. */
-  resolve(seq: number, outcome: 'commit' | 'discard'): Promise<void>
+  resolve(seq: number, outcome: 'commit' | 'discard', facts?: ChangeFacts): Promise<void>
+  /** Reads the index of all entries. Each outcome of a user's changes that was recorded before is in it. */
+  entriesOf(userUuid: string): Promise<EntryReader>
+  /** Changes the index where no change of the journal does. Returns the id of a `tree`. */
+  index(request: IndexRequest): Promise<number>
   /** When a file was created that was overwritten or restored since; `null` where the backend's own date is right. */
   createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null>
   /** Such dates for all entries of a folder, by name; `null` for more than `most`. `createdIf` tells whether a date is valid for a file. */
@@ -89,6 +97,8 @@ export interface JournalOptions {
   readonly keepDays?: number
   /** Newest changes of each user that are kept whatever their age; 10,000 when not given, at least 1. */
   readonly keepNewest?: number
+  /** Paths and names of storages; `local` at `/` when not given. */
+  readonly mounts?: Readonly<Record<string, string>>
 }
 
 /**
@@ -99,14 +109,20 @@ export interface JournalOptions {
  * @throws Error with one line for a person when the file is damaged, in use, unwritable, or of a newer version
  */
 export async function openJournal(file: string, options: JournalOptions = {}): Promise<Journal> {
-  const { keepDays = 90, keepNewest = 10_000 } = options
-  const writer = await JournalWriter.start({ file, keepDays, keepNewest: Math.max(1, keepNewest) })
-  return new OpenJournal(file, await openReader(file, writer), writer)
+  const { keepDays = 90, keepNewest = 10_000, mounts = { '/': 'local' } } = options
+  const sorted = Object.entries(mounts).toSorted(([a], [b]) => b.length - a.length)
+  const retained = { keepDays, keepNewest: Math.max(1, keepNewest) }
+  const writer = await JournalWriter.start({ file, mounts: sorted, ...retained })
+  return new OpenJournal(file, sorted, await openReader(file, sorted, writer), writer)
 }
 
-async function openReader(file: string, writer: JournalWriter): Promise<JournalReader> {
+async function openReader(
+  file: string,
+  mounts: IndexedMounts,
+  writer: JournalWriter,
+): Promise<JournalReader> {
   try {
-    return new JournalReader(file)
+    return new JournalReader(file, mounts)
   } catch (error) {
     await writer.close()
     throw error
@@ -116,13 +132,15 @@ async function openReader(file: string, writer: JournalWriter): Promise<JournalR
 class OpenJournal implements Journal {
   #epoch: string
   readonly #file: string
+  readonly #mounts: IndexedMounts
   readonly #reader: JournalReader
   readonly #writer: JournalWriter
-  /** The last outcome of each user that is on its way to the disk. The writer answers in order. No `Map`: MEMORY.md, "Tables". */
-  readonly #lastOutcomes: Record<string, Promise<void>> = Object.create(null)
+  /** The outcomes of each user that are on their way to the disk. No `Map`: MEMORY.md, "Tables". */
+  readonly #unwritten: Record<string, Promise<unknown>> = Object.create(null)
 
-  constructor(file: string, reader: JournalReader, writer: JournalWriter) {
+  constructor(file: string, mounts: IndexedMounts, reader: JournalReader, writer: JournalWriter) {
     this.#file = file
+    this.#mounts = mounts
     this.#epoch = reader.epoch()
     this.#reader = reader
     this.#writer = writer
@@ -159,7 +177,7 @@ class OpenJournal implements Journal {
     const seq = await this.#writer.call({ kind: 'begin', intent })
     return {
       seq,
-      commit: () => this.#record(userUuid, seq, 'commit'),
+      commit: (facts) => this.#record(userUuid, seq, 'commit', facts),
       discard: () => this.#record(userUuid, seq, 'discard'),
     }
   }
@@ -168,22 +186,30 @@ class OpenJournal implements Journal {
     return this.#writer.call({ kind: 'add', changes })
   }
 
-  async unread(userUuid: string, after: number): Promise<readonly ChangedPaths[]> {
+  async pendingPaths(userUuid: string): Promise<readonly ChangedPaths[]> {
     await this.#outcomesWritten(userUuid)
-    return this.#reader.unread(userUuid, after)
+    return this.#reader.pendingPaths(userUuid)
   }
 
   async pending(): Promise<PendingIntent[]> {
     return this.#reader.pending()
   }
 
-  async resolve(seq: number, outcome: 'commit' | 'discard'): Promise<void> {
-    await this.#writer.call({ kind: 'resolve', seq, outcome })
+  async resolve(seq: number, outcome: 'commit' | 'discard', facts?: ChangeFacts): Promise<void> {
+    await this.#writer.call({ kind: 'resolve', seq, outcome, ...(facts && { facts }) })
+  }
+
+  async entriesOf(userUuid: string): Promise<EntryReader> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.entries
+  }
+
+  index(request: IndexRequest): Promise<number> {
+    return this.#writer.call(request)
   }
 
   async createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null> {
-    await this.#outcomesWritten(userUuid)
-    return this.#reader.createdOf(userUuid, path, file)
+    return (await this.entriesOf(userUuid)).createdOf(userUuid, path, file)
   }
 
   async createdIn(
@@ -191,8 +217,7 @@ class OpenJournal implements Journal {
     folder: string,
     most: number,
   ): Promise<ReadonlyMap<string, CreatedDate> | null> {
-    await this.#outcomesWritten(userUuid)
-    return this.#reader.createdIn(userUuid, folder, most)
+    return (await this.entriesOf(userUuid)).createdIn(userUuid, folder, most)
   }
 
   async stagedMoves(): Promise<readonly { readonly userUuid: string; readonly path: string }[]> {
@@ -212,7 +237,7 @@ class OpenJournal implements Journal {
   }
 
   openSnapshot(): JournalSnapshot {
-    return new JournalSnapshot(this.#file)
+    return new JournalSnapshot(this.#file, this.#mounts)
   }
 
   async renew(): Promise<void> {
@@ -234,18 +259,20 @@ class OpenJournal implements Journal {
     await this.#writer.close()
   }
 
-  #record(userUuid: string, seq: number, outcome: 'commit' | 'discard'): Promise<void> {
-    const written = this.resolve(seq, outcome)
+  #record(userUuid: string, seq: number, outcome: 'commit' | 'discard', facts?: ChangeFacts): Promise<void> {
+    const written = this.resolve(seq, outcome, facts)
+    const before = this.#unwritten[userUuid]
+    const all = before === undefined ? written : Promise.allSettled([before, written])
     const forget = () => {
-      if (this.#lastOutcomes[userUuid] === written) delete this.#lastOutcomes[userUuid]
+      if (this.#unwritten[userUuid] === all) delete this.#unwritten[userUuid]
     }
-    written.then(forget, forget)
-    this.#lastOutcomes[userUuid] = written
+    all.then(forget, forget)
+    this.#unwritten[userUuid] = all
     return written
   }
 
   /** Waits until a reader sees the outcomes of a user that were recorded before. */
   async #outcomesWritten(userUuid: string): Promise<void> {
-    await this.#lastOutcomes[userUuid]?.catch(() => {})
+    await this.#unwritten[userUuid]?.catch(() => {})
   }
 }

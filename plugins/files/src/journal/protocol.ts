@@ -1,12 +1,19 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
+import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
+import type { IndexedMounts } from '../entries/entry-tables.ts'
+import type { ListedFile, PlacedEntry } from '../entries/known-entry.ts'
 import type { ChangeIntent } from './change.ts'
-import type { RestoredDate } from './created-dates.ts'
 
 /** A request to the writer thread. */
 export type WriteRequest =
   | { readonly kind: 'begin'; readonly intent: ChangeIntent }
   | { readonly kind: 'add'; readonly changes: readonly ChangeIntent[] }
-  | { readonly kind: 'resolve'; readonly seq: number; readonly outcome: 'commit' | 'discard' }
+  | {
+      readonly kind: 'resolve'
+      readonly seq: number
+      readonly outcome: 'commit' | 'discard'
+      readonly facts?: ChangeFacts
+    }
   | { readonly kind: 'erase'; readonly userUuid: string }
   | { readonly kind: 'renew'; readonly epoch: string }
   | { readonly kind: 'restore-created'; readonly dates: readonly RestoredDate[] }
@@ -17,6 +24,21 @@ export type WriteRequest =
       readonly after: number | null
     }
   | { readonly kind: 'probe' }
+  | IndexRequest
+
+/** A request that changes only the index. */
+export type IndexRequest =
+  | { readonly kind: 'set-storage'; readonly name: string; readonly storageId: string }
+  | { readonly kind: 'tree'; readonly user: string; readonly storage: string }
+  | { readonly kind: 'put-entries'; readonly tree: number; readonly entries: readonly PlacedEntry[] }
+  | { readonly kind: 'put-listed'; readonly files: readonly ListedFile[] }
+  | {
+      readonly kind: 'put-sha256'
+      readonly entry: number
+      readonly revision: string
+      readonly sha256: string
+    }
+  | { readonly kind: 'complete'; readonly tree: number; readonly at: number }
 
 /** A request with the number that its answer will carry. */
 export interface NumberedRequest {
@@ -24,7 +46,10 @@ export interface NumberedRequest {
   readonly request: WriteRequest
 }
 
-/** The result of a request: the sequence number of `begin`, the last one of `add`, 0 for others, or the reason why it failed. */
+/**
+ * The result of a request: the sequence number of `begin`, the last one of `add`, the id of a `tree`, 0 for others, or the reason why it
+ * failed.
+ */
 export interface WriteAnswer {
   readonly id: number
   readonly seq: number
@@ -51,4 +76,5 @@ export interface WriterSettings {
   readonly file: string
   readonly keepDays: number
   readonly keepNewest: number
+  readonly mounts: IndexedMounts
 }

@@ -4,7 +4,7 @@ const dayMs = 24 * 60 * 60 * 1000
 /** Milliseconds after which a reader is forgotten that has not said again what it needs. */
 const forgetReaderMs = 365 * dayMs
 /** Rows that one step removes at most. Writers then wait for milliseconds only. */
-const stepRows = 5000
+const stepRows = 1000
 
 /** Deletes old changes: for each user, all up to a number. */
 export class Retention {

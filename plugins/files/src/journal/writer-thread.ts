@@ -1,18 +1,26 @@
 /** The thread that writes the journal, one batch after the other. Requests that arrive meanwhile form the next batch. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { catchUpIndex } from '../entries/catch-up-index.ts'
+import { EntryStatements } from '../entries/entry-statements.ts'
+import { RemovedEntries } from '../entries/removed-entries.ts'
 import { ChangeStatements } from './change-statements.ts'
 import { GroupCommit } from './group-commit.ts'
 import { openJournalFile } from './journal-file.ts'
-import type { FromWriter, NumberedRequest, ToWriter, WriterSettings } from './protocol.ts'
+import type { FromWriter, NumberedRequest, ToWriter, WriteAnswer, WriterSettings } from './protocol.ts'
 import { Retention } from './retention.ts'
 
 /** Milliseconds after which work is tried again: outcomes that a full disk did not take, traces that a reader held. */
 const retryMs = 1000
+/** Requests of one transaction: it changes at most about a thousand rows, so that nobody waits for it long. */
+const mostRequests = 100
 const pruneEveryMs = 60 * 60 * 1000
 
 if (parentPort === null) throw new Error('This file is the entry point of a worker thread.')
 const port = parentPort
 const send = (message: FromWriter) => port.postMessage(message)
+const answer = (answers: readonly WriteAnswer[]) => {
+  if (answers.length > 0) send(answers)
+}
 
 try {
   serve(workerData as WriterSettings)
@@ -23,9 +31,12 @@ try {
 
 function serve(settings: WriterSettings): void {
   const connection = openJournalFile(settings.file)
-  const group = new GroupCommit(connection, new ChangeStatements(connection))
+  const entries = new EntryStatements(connection, settings.mounts)
+  catchUpIndex(connection, entries)
+  const changes = new ChangeStatements(connection, entries)
+  const group = new GroupCommit(connection, changes, entries, new RemovedEntries(connection))
   const retention = new Retention(connection, settings)
-  let waiting: NumberedRequest[] = []
+  const waiting: NumberedRequest[] = []
   let closing = false
   let scheduled = false
   let retry: NodeJS.Timeout | undefined
@@ -48,20 +59,25 @@ function serve(settings: WriterSettings): void {
   function flush(): void {
     scheduled = false
     clearTimeout(retry)
-    const batch = waiting
-    waiting = []
-    if (batch.length > 0 || group.hasUnwritten) send(group.write(batch))
-    if (closing) {
+    const batch = waiting.splice(0, mostRequests)
+    if (batch.length > 0 || group.hasUnwritten) answer(group.write(batch))
+    // Batches and the steps of long requests take turns.
+    if (group.hasSteps) answer(group.step())
+    if (closing && waiting.length === 0 && !group.hasLongRequests) {
       connection.close()
       port.close()
-    } else {
-      if (group.hasTraces && performance.now() >= removeTracesAfter) {
-        group.removeTraces()
-        removeTracesAfter = performance.now() + retryMs
-      }
-      if (group.hasUnwritten || group.hasTraces) retry = setTimeout(schedule, retryMs)
-      if (performance.now() >= pruneAfter) prune()
+      return
     }
+    if (waiting.length > 0 || group.hasSteps) {
+      schedule()
+      return
+    }
+    if (group.hasTraces && performance.now() >= removeTracesAfter) {
+      group.removeTraces()
+      removeTracesAfter = performance.now() + retryMs
+    }
+    if (group.hasUnwritten || group.hasTraces) retry = setTimeout(schedule, retryMs)
+    if (performance.now() >= pruneAfter) prune()
   }
 
   function prune(users: readonly string[] = retention.users()): void {

@@ -115,6 +115,11 @@ export class Mounts {
     }
   }
 
+  /** The name of the backend at a mount point. */
+  storageAt(point: UserPath): string {
+    return this.#mountOf(point)[1]
+  }
+
   /** The mount that a path belongs to. */
   pointOf(path: UserPath): UserPath {
     return this.#mountOf(path)[0]

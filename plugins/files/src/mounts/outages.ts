@@ -99,7 +99,7 @@ export class Outages {
       return { ...options, beforeCommit: step }
     }
 
-    const { move, copy, watch } = backend
+    const { move, copy, watch, storageId } = backend
     return {
       ...(move !== undefined && {
         move: (source, destination, options) => watched(move.call(backend, source, destination, options)),
@@ -125,6 +125,9 @@ export class Outages {
       ...(watch !== undefined && {
         watch: (listener: (path: string) => void, signal: AbortSignal) =>
           watched(watch.call(backend, listener, signal), signal),
+      }),
+      ...(storageId !== undefined && {
+        storageId: (signal: AbortSignal) => watched(storageId.call(backend, signal), signal),
       }),
       close: () => backend.close(),
     }

@@ -4,7 +4,7 @@ import {
   type StorageListEntry,
   type StorageListOptions,
 } from '@nodekeep/plugin-sdk'
-import { createdIf } from '../journal/created-dates.ts'
+import { createdIf } from '../entries/created-date.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 import { explain } from './path-errors.ts'
 import { mountEntry } from './reading.ts'

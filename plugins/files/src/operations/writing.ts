@@ -99,7 +99,7 @@ export async function storeLocked(
     await change?.resolveByStorage(error)
     throw error
   })
-  change?.commit()
+  change?.commit({ modified: entry.modified.getTime() })
   return { ...entry, name: nameOf(path), path, created: created ?? entry.created }
 }
 

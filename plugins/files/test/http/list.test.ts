@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, type StorageBackend, StorageBackends } from '@nodekeep/plugin-sdk'
 import t from 'tap'
+import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 
 interface Entry {
@@ -179,11 +180,15 @@ t.test('a page asks the storage only for its own entries', async (t) => {
       )
     },
   })
-  const node = await createFilesNode({ mounts: { '/c': 'counting' } }, { plugins: [counting] })
+  const services = captureServices()
+  const plugins = [counting, services.plugin]
+  const node = await createFilesNode({ mounts: { '/c': 'counting' } }, { plugins })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const names = Array.from({ length: 30 }, (_, index) => String(100 + index))
   for (const name of names) await put(ada, `/c/folder/${name}`, 'x')
+  await services.untilIndexed(ada)
+  listed.length = 0
   const pages = await allPages(ada, '/c/folder', 10)
   t.strictSame(namesOf(pages), names)
   t.equal(listed.length, 32, 'a page asks for one more than it has, to see whether there is another page')

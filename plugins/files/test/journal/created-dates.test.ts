@@ -108,8 +108,12 @@ test('a move can set the creation date, for a copy to another backend', async (t
 test('the dates of a folder are read together', async (t) => {
   const [ada, bob] = [randomUUID(), randomUUID()]
   for (const path of ['/a', '/folder/b', '/folder/c', '/folder/inner/d']) await overwrite(ada, path)
-  const dates = async (user: string, folder: string) =>
-    Object.fromEntries((await journal.createdIn(user, folder, 2)) ?? [])
+  const dates = async (user: string, folder: string) => {
+    const found = [...((await journal.createdIn(user, folder, 2)) ?? [])]
+    return Object.fromEntries(
+      found.map(([name, { revision, created }]) => [name, { revision, created: new Date(created) }]),
+    )
+  }
   t.strictSame(await dates(ada, '/'), { a: { revision: 'of /a', created: born } })
   t.strictSame(await dates(ada, '/folder'), {
     b: { revision: 'of /folder/b', created: born },

@@ -49,10 +49,13 @@ for (const listsRevisions of [true, false]) {
 
 t.test('a storage that checks conditions itself is asked once more for a new file', async (t) => {
   const counting = countingBackend({ atomicConditions: true })
-  const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins: [counting.plugin] })
+  const services = captureServices()
+  const plugins = [counting.plugin, services.plugin]
+  const node = await createFilesNode({ mounts: { '/': 'counting' } }, { plugins })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   await put(ada, '/folder/first', 'x')
+  await services.untilIndexed(ada)
   const counts = await counting.count(() => put(ada, '/folder/new', 'x'))
   t.strictSame(counts, { write: 1, all: 1 })
 })
@@ -69,6 +72,7 @@ t.test('if listings tell no revisions, only the requests that need them ask for 
   for (const name of names)
     await memory.write(`/${ada.user.uuid}/folder/${name}`, Readable.from([Buffer.from(name)]))
   await put(ada, '/folder/1000', 'overwritten')
+  await services.untilIndexed(ada)
 
   let listed: unknown[] = []
   const readdir = await counting.count(async () => {

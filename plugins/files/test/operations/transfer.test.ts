@@ -41,7 +41,8 @@ async function createObjectNode(t: Test, abilities: ObjectStore) {
   const head = async () => (await services.changes.head(ada.user.uuid)).seq
   const text = async (path: string) => (await get(ada, 'read', path)).text()
   const disk = join(node.dataFolder, 'files', ada.user.uuid)
-  return { ada, store, disk, files, send, agreedTree, changesAfter, head, text }
+  const untilIndexed = () => services.untilIndexed(ada)
+  return { ada, untilIndexed, store, disk, files, send, agreedTree, changesAfter, head, text }
 }
 
 const facts = (changes: readonly FileChange[]) =>
@@ -161,12 +162,13 @@ t.test('replacing a folder removes all of it first, and deleting one records eac
 })
 
 t.test('a move that the storage breaks off says so, and nothing is lost', async (t) => {
-  const { ada, store, files, send, agreedTree, text } = await createObjectNode(t, {
+  const { ada, store, files, send, agreedTree, text, untilIndexed } = await createObjectNode(t, {
     moves: true,
     copies: false,
   })
   const names = Array.from({ length: 40 }, (_, index) => `${index}`)
   await Promise.all(names.map((name) => put(ada, `/docs/${name}`, name)))
+  await untilIndexed()
   store.failAfter(80, true)
   const { status, message } = await send('move', { source: '/docs', destination: '/moved' })
   t.equal(status, 503)

@@ -1,0 +1,199 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { type CreatedDate, createdIf, type FileVersion } from './created-date.ts'
+import { type IndexedMounts, indexPath } from './entry-tables.ts'
+import type { KnownEntry } from './known-entry.ts'
+
+/** The state of the files of a user on a storage. */
+export interface TreeState {
+  readonly id: number
+  readonly root: number
+  /** Whether the index has all entries. */
+  readonly isComplete: boolean
+  /** When all of it was compared with the storage last, in milliseconds since 1970; 0 for never. */
+  readonly comparedAt: number
+}
+
+/** The room that the files of a user take on a storage. */
+interface TreeUsage {
+  readonly id: number
+  readonly user: string
+  readonly storage: string
+  readonly isComplete: boolean
+  readonly bytes: number
+  readonly entries: number
+}
+
+/** An entry with the number of its last change in the index. */
+export interface StampedEntry extends KnownEntry {
+  readonly stamp: number
+}
+
+const columns =
+  'id, name, type, size, below, revision, modified, created, iif(sha256 IS NULL, NULL, lower(hex(sha256))) AS sha256, listed'
+
+/** Reads the index. */
+export class EntryReader {
+  readonly #mounts: IndexedMounts
+  readonly #tree: StatementSync
+  readonly #child: StatementSync
+  readonly #entry: StatementSync
+  readonly #page: StatementSync
+  readonly #createdIn: StatementSync
+  readonly #ofRevision: StatementSync
+  readonly #above: StatementSync
+  readonly #ofId: StatementSync
+  readonly #largest: StatementSync
+  readonly #changed: StatementSync
+  readonly #before: StatementSync
+  readonly #ofSha256: StatementSync
+  readonly #trees: StatementSync
+  readonly #indexId: StatementSync
+
+  constructor(connection: DatabaseSync, mounts: IndexedMounts) {
+    this.#mounts = mounts
+    this.#tree = connection.prepare(
+      `SELECT trees.id, root, complete, compared FROM trees
+       JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
+       WHERE trees.user = ? AND trees.storage = ?`,
+    )
+    this.#child = connection.prepare('SELECT id FROM entries WHERE parent = ? AND name = ?')
+    this.#entry = connection.prepare(`SELECT ${columns} FROM entries WHERE id = ?`)
+    this.#page = connection.prepare(
+      `SELECT ${columns} FROM entries WHERE parent = ? AND name > ? ORDER BY name LIMIT ?`,
+    )
+    this.#createdIn = connection.prepare(
+      'SELECT name, revision, size, modified, created FROM entries WHERE parent = ? AND created IS NOT NULL LIMIT ?',
+    )
+    this.#ofRevision = connection.prepare('SELECT id FROM entries WHERE revision = ? AND tree = ? LIMIT 8')
+    this.#above = connection.prepare(
+      `WITH RECURSIVE above (id, parent, name, level) AS (
+         SELECT id, parent, name, 0 FROM entries WHERE id = ?
+         UNION ALL SELECT e.id, e.parent, e.name, level + 1 FROM entries e JOIN above ON e.id = above.parent)
+       SELECT parent, name FROM above ORDER BY level DESC`,
+    )
+    this.#ofId = connection.prepare(`SELECT ${columns}, tree FROM entries WHERE id = ?`)
+    this.#largest = connection.prepare(
+      `SELECT ${columns} FROM entries WHERE parent = ? AND type = 'directory' ORDER BY size DESC, name LIMIT ?`,
+    )
+    const ofTree = `SELECT ${columns}, stamp FROM entries WHERE tree = ? AND parent IS NOT NULL`
+    this.#changed = connection.prepare(`${ofTree} AND stamp > ? ORDER BY stamp LIMIT ?`)
+    this.#before = connection.prepare(`${ofTree} AND stamp < ? ORDER BY stamp DESC LIMIT ?`)
+    this.#ofSha256 = connection.prepare(
+      `SELECT ${columns} FROM entries WHERE sha256 = ? AND tree = ? LIMIT ?`,
+    )
+    this.#trees = connection.prepare(
+      `SELECT trees.id, trees.user, trees.storage, complete, entries.size, entries.below FROM trees
+       JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
+       JOIN entries ON entries.id = trees.root WHERE trees.id > ? ORDER BY trees.id LIMIT ?`,
+    )
+    this.#indexId = connection.prepare('SELECT id FROM index_state')
+  }
+
+  /** Names the index. One that was made anew has another name. */
+  indexId(): string {
+    return String(this.#indexId.get()?.id)
+  }
+
+  /** The trees of all users as their backends have them now, after an id. */
+  treesAfter(id: number, limit: number): TreeUsage[] {
+    return this.#trees.all(id, limit).map(({ id, user, storage, complete, size, below }) => ({
+      id: Number(id),
+      user: String(user),
+      storage: String(storage),
+      isComplete: complete === 1,
+      bytes: Number(size),
+      entries: Number(below),
+    }))
+  }
+
+  /** The files of a user on a storage, as its backend has it now; null if the index has none of them. */
+  tree(user: string, storage: string): TreeState | null {
+    const row = this.#tree.get(user, storage)
+    if (row === undefined) return null
+    const { id, root, complete, compared } = row
+    return { id: Number(id), root: Number(root), isComplete: complete === 1, comparedAt: Number(compared) }
+  }
+
+  /** The entry at a path of a user; null for the root of a storage. */
+  at(user: string, path: string): KnownEntry | null {
+    const id = this.#idAt(user, path)
+    return id === null ? null : ((this.#entry.get(id) as KnownEntry | undefined) ?? null)
+  }
+
+  /** The first entries of a folder after a name, by name. */
+  page(user: string, folder: string, after: string, limit: number): KnownEntry[] {
+    const id = this.#idAt(user, folder)
+    return id === null ? [] : (this.#page.all(id, after, limit) as unknown as KnownEntry[])
+  }
+
+  /** When a file was created; null where its storage knows it. */
+  createdOf(user: string, path: string, file: FileVersion): Date | null {
+    const row = this.at(user, path)
+    return row === null || row.created === null ? null : createdIf(row as CreatedDate, file)
+  }
+
+  /** Such dates for the entries of a folder, by name; null for more than a number. */
+  createdIn(user: string, folder: string, most: number): ReadonlyMap<string, CreatedDate> | null {
+    const id = this.#idAt(user, folder)
+    if (id === null) return new Map()
+    const rows = this.#createdIn.all(id, most + 1) as unknown as (CreatedDate & { readonly name: string })[]
+    if (rows.length > most) return null
+    return new Map(rows.map(({ name, ...date }) => [name, date]))
+  }
+
+  /** The names, from the root of the storage on, of files of a tree with a revision. */
+  placesOf(tree: TreeState, revision: string): string[][] {
+    return this.#ofRevision.all(revision, tree.id).flatMap(({ id }) => {
+      const names = this.namesOf(Number(id))
+      return names === null ? [] : [names]
+    })
+  }
+
+  /** The folder at a path, also the root of a storage; null if it is none. */
+  folderAt(user: string, path: string): KnownEntry | null {
+    const id = this.#idAt(user, path)
+    const row = id === null ? undefined : (this.#entry.get(id) as KnownEntry | undefined)
+    return row?.type === 'directory' ? row : null
+  }
+
+  /** The largest folders in a folder. */
+  largestIn(folder: KnownEntry, limit: number): KnownEntry[] {
+    return this.#largest.all(folder.id, limit) as unknown as KnownEntry[]
+  }
+
+  /** The entry with an id, and the id of its tree. */
+  ofId(id: number): (KnownEntry & { readonly tree: number }) | null {
+    return (this.#ofId.get(id) as (KnownEntry & { readonly tree: number }) | undefined) ?? null
+  }
+
+  /** The first entries of a tree that changed after a stamp, in the order of their last change. */
+  changedAfter(tree: TreeState, stamp: number, limit: number): StampedEntry[] {
+    return this.#changed.all(tree.id, stamp, limit) as unknown as StampedEntry[]
+  }
+
+  /** The last entries of a tree that changed before a stamp, in the opposite order of their last change. */
+  changedBefore(tree: TreeState, stamp: number, limit: number): StampedEntry[] {
+    return this.#before.all(tree.id, stamp, limit) as unknown as StampedEntry[]
+  }
+
+  /** Files of a tree with a content. */
+  withContent(tree: TreeState, sha256: string, limit: number): KnownEntry[] {
+    return this.#ofSha256.all(Buffer.from(sha256, 'hex'), tree.id, limit) as unknown as KnownEntry[]
+  }
+
+  /** The names of an entry, from the root of the storage on; null if it is removed. */
+  namesOf(id: number): string[] | null {
+    const [top, ...above] = this.#above.all(id)
+    return top?.parent === null ? above.map(({ name }) => String(name)) : null
+  }
+
+  #idAt(user: string, path: string): number | null {
+    const { storage, names } = indexPath(this.#mounts, path)
+    let id = this.tree(user, storage)?.root ?? null
+    for (const name of names) {
+      if (id === null) return null
+      id = (this.#child.get(id, name)?.id as number | undefined) ?? null
+    }
+    return id
+  }
+}

@@ -1,0 +1,374 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { areClose } from './created-date.ts'
+import { type IndexedMounts, indexPath, removed } from './entry-tables.ts'
+import type { FoundEntry, ListedFile, PlacedEntry } from './known-entry.ts'
+
+/** Facts of a new file that the maker of a change knows. */
+export interface ChangeFacts {
+  /** Milliseconds since 1970. */
+  readonly modified?: number
+  /** The SHA-256 of its bytes, hexadecimal. */
+  readonly sha256?: string
+}
+
+/** When a file was created that a restore has written. */
+export interface RestoredDate {
+  readonly userUuid: string
+  readonly path: string
+  readonly size: number
+  readonly modified: Date
+  readonly created: Date
+}
+
+/** A change that the index takes. */
+interface IndexedChange {
+  readonly user: string
+  readonly op: 'write' | 'mkdir' | 'delete' | 'move'
+  readonly path: string
+  readonly source: string | null
+  readonly size: number | null
+  readonly revision: string | null
+  /** Milliseconds since 1970. */
+  readonly created: number | null
+}
+
+interface Row {
+  readonly id: number
+  readonly parent: number
+  readonly type: string
+  readonly size: number
+  readonly below: number
+  readonly revision: string | null
+  readonly modified: number | null
+  readonly listed: string | null
+}
+
+interface TreeRow {
+  readonly id: number
+  readonly root: number
+}
+
+/** A place in a tree, by the names from its root on. */
+interface Place {
+  readonly tree: number
+  readonly root: number
+  readonly names: readonly string[]
+}
+
+/** The columns of a file. */
+interface FileRow extends Omit<FoundEntry, 'type'> {
+  readonly created: number | null
+  readonly sha256: Uint8Array | null
+}
+
+const noFacts: FileRow = {
+  size: 0,
+  revision: null,
+  modified: null,
+  created: null,
+  sha256: null,
+  listed: null,
+}
+
+/** The trees of former disks that are kept for a user and a storage: one that is mounted again is compared with what it had. */
+const keptTrees = 3
+
+/** Rows that one step of an erasure deletes. */
+const stepRows = 300
+
+/**
+ * The statements that keep the index. The caller has a transaction open. A change costs one row, one for each folder above it, and one
+ * for each folder that it makes, whatever is below it.
+ */
+export class EntryStatements {
+  readonly #mounts: IndexedMounts
+  #stamp: number
+  readonly #saveStamp: StatementSync
+  readonly #storage: StatementSync
+  readonly #setStorage: StatementSync
+  readonly #tree: StatementSync
+  readonly #insertTree: StatementSync
+  readonly #formerTrees: StatementSync
+  readonly #deleteTree: StatementSync
+  readonly #setRoot: StatementSync
+  readonly #rootOf: StatementSync
+  readonly #setCompared: StatementSync
+  readonly #child: StatementSync
+  readonly #insert: StatementSync
+  readonly #update: StatementSync
+  readonly #replaceBy: StatementSync
+  readonly #setMoved: StatementSync
+  readonly #place: StatementSync
+  readonly #delete: StatementSync
+  readonly #add: StatementSync
+  readonly #setListed: StatementSync
+  readonly #setSha256: StatementSync
+  readonly #eraseEntries: StatementSync
+  readonly #eraseTrees: StatementSync
+
+  constructor(connection: DatabaseSync, mounts: IndexedMounts) {
+    this.#mounts = mounts
+    this.#stamp = Number(connection.prepare('SELECT stamp FROM index_state').get()?.stamp)
+    this.#saveStamp = connection.prepare('UPDATE index_state SET stamp = ? WHERE stamp < ?')
+    this.#storage = connection.prepare('SELECT id FROM storages WHERE name = ?')
+    this.#setStorage = connection.prepare('INSERT OR REPLACE INTO storages (name, id) VALUES (?, ?)')
+    this.#tree = connection.prepare(
+      'SELECT id, root FROM trees WHERE user = ? AND storage = ? AND storage_id = ?',
+    )
+    this.#insertTree = connection.prepare(
+      'INSERT INTO trees (user, storage, storage_id, root, complete, compared) VALUES (?, ?, ?, 0, 0, 0)',
+    )
+    this.#formerTrees = connection.prepare(
+      `SELECT id, root FROM trees WHERE user = ? AND storage = ? ORDER BY id DESC LIMIT -1 OFFSET ${keptTrees}`,
+    )
+    this.#deleteTree = connection.prepare('DELETE FROM trees WHERE id = ?')
+    this.#setRoot = connection.prepare('UPDATE trees SET root = ? WHERE id = ?')
+    this.#rootOf = connection.prepare('SELECT root FROM trees WHERE id = ?')
+    this.#setCompared = connection.prepare('UPDATE trees SET complete = 1, compared = ? WHERE id = ?')
+    this.#child = connection.prepare('SELECT * FROM entries WHERE parent = ? AND name = ?')
+    this.#insert = connection.prepare(
+      `INSERT INTO entries (tree, parent, name, type, size, below, revision, modified, created, sha256, listed, stamp)
+       VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#update = connection.prepare(
+      `UPDATE entries SET size = ?, revision = ?, modified = ?, listed = ?, stamp = ?,
+       created = iif(?6, created, ?7), sha256 = iif(?6, sha256, ?8) WHERE id = ?9`,
+    )
+    this.#replaceBy = connection.prepare(
+      `UPDATE entries SET (size, revision, modified, created, sha256, listed) =
+       (SELECT size, revision, modified, created, sha256, listed FROM entries WHERE id = ?), stamp = ? WHERE id = ?`,
+    )
+    this.#setMoved = connection.prepare(
+      `UPDATE entries SET revision = ifnull(:revision, revision), created = ifnull(:created, created),
+       listed = iif(ifnull(:revision, revision) = revision, listed, NULL) WHERE id = :id`,
+    )
+    this.#place = connection.prepare('UPDATE entries SET parent = ?, name = ?, stamp = ? WHERE id = ?')
+    this.#delete = connection.prepare('DELETE FROM entries WHERE id = ?')
+    this.#add = connection.prepare(
+      'UPDATE entries SET size = size + ?, below = below + ? WHERE id = ? RETURNING parent',
+    )
+    this.#setListed = connection.prepare('UPDATE entries SET listed = ? WHERE id = ? AND revision = ?')
+    this.#setSha256 = connection.prepare(
+      'UPDATE entries SET sha256 = ?, stamp = ? WHERE id = ? AND revision = ?',
+    )
+    const ofUser = 'SELECT id FROM entries WHERE tree IN (SELECT id FROM trees WHERE user = ?)'
+    this.#eraseEntries = connection.prepare(`DELETE FROM entries WHERE id IN (${ofUser} LIMIT ${stepRows})`)
+    this.#eraseTrees = connection.prepare('DELETE FROM trees WHERE user = ?')
+  }
+
+  /** Writes what later transactions need. Call it before the end of each transaction. */
+  end(): void {
+    this.#saveStamp.run(this.#stamp, this.#stamp)
+  }
+
+  /** Takes note of the id of the stored files that a backend has now. The entries of other files stay apart. */
+  setStorage(name: string, id: string): void {
+    this.#setStorage.run(name, id)
+  }
+
+  /** Takes a committed change. */
+  apply({ user, op, path, source, size, revision, created }: IndexedChange, facts: ChangeFacts = {}): void {
+    const place = this.#placeOf(user, path)
+    if (op === 'delete') this.#removeAt(place)
+    if (op === 'mkdir') this.#folderAt(place)
+    const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex')
+    const modified = facts.modified ?? null
+    const file = { size: size ?? 0, revision, modified, created, sha256, listed: null }
+    if (op === 'write') this.#putFile(place, file)
+    if (op === 'move' && source !== null) this.#move(this.#placeOf(user, source), place, file)
+  }
+
+  /** Takes entries as a storage has them now, `null` for nothing, by their names from the root of the tree. */
+  put(tree: number, entries: readonly PlacedEntry[]): void {
+    const root = this.#rootOf.get(tree)?.root
+    // The user was erased.
+    if (typeof root !== 'number') return
+    for (const [names, entry] of entries) {
+      const place = { tree, root, names }
+      if (entry === null) this.#removeAt(place)
+      else if (entry.type === 'directory') this.#folderAt(place)
+      else {
+        this.#putFile(place, { ...entry, created: null, sha256: null }, isSame)
+      }
+    }
+  }
+
+  /** Remembers what a listing told of files. Nothing happens for a file that does not have its revision any more. */
+  putListed(files: readonly ListedFile[]): void {
+    for (const { id, revision, listed } of files) this.#setListed.run(listed, id, revision)
+  }
+
+  /** Remembers the SHA-256 of a file, unless it does not have the revision any more. */
+  putSha256(id: number, revision: string, sha256: string): void {
+    this.#setSha256.run(Buffer.from(sha256, 'hex'), this.#nextStamp(), id, revision)
+  }
+
+  /** Remembers when restored files were created. Their storage is compared before anybody trusts the entries. */
+  restore(dates: readonly RestoredDate[]): void {
+    for (const { userUuid, path, size, modified, created } of dates) {
+      const facts = { revision: null, listed: null, sha256: null }
+      const times = { modified: modified.getTime(), created: created.getTime() }
+      this.#putFile(this.#placeOf(userUuid, path), { size, ...times, ...facts })
+    }
+  }
+
+  /** Takes the date of creation of a file with a revision. */
+  takeCreated(user: string, path: string, revision: string, created: number): void {
+    const place = this.#placeOf(user, path)
+    const before = this.#find(place)
+    if (before?.type === 'file' && before.revision === revision)
+      this.#setMoved.run({ id: before.id, revision, created })
+    else this.#putFile(place, { ...noFacts, revision, created })
+  }
+
+  /**
+   * Deletes the entries of a user, step by step.
+   *
+   * @returns whether it was the last step
+   */
+  erase(user: string): boolean {
+    if (this.#eraseEntries.run(user).changes === stepRows) return false
+    this.#eraseTrees.run(user)
+    return true
+  }
+
+  /** The tree of a user on a storage, as its backend has it now. It is made if there is none. */
+  treeOf(user: string, storage: string): TreeRow {
+    let id = this.#storage.get(storage)?.id
+    if (id === undefined) {
+      id = ''
+      this.#setStorage.run(storage, id)
+    }
+    const known = this.#tree.get(user, storage, id) as TreeRow | undefined
+    if (known !== undefined) return known
+    for (const former of this.#formerTrees.all(user, storage) as unknown as TreeRow[]) this.#forget(former)
+    const tree = Number(this.#insertTree.run(user, storage, id).lastInsertRowid)
+    const root = this.#insertEntry(tree, null, '', 'directory', noFacts)
+    this.#setRoot.run(root, tree)
+    return { id: tree, root }
+  }
+
+  #forget({ id, root }: TreeRow): void {
+    this.#deleteTree.run(id)
+    this.#place.run(removed, String(root), this.#nextStamp(), root)
+  }
+
+  /** Takes note that all of a tree was compared with its storage. */
+  complete(tree: number, at: number): void {
+    this.#setCompared.run(at, tree)
+  }
+
+  #placeOf(user: string, path: string): Place {
+    const { storage, names } = indexPath(this.#mounts, path)
+    const { id, root } = this.treeOf(user, storage)
+    return { tree: id, root, names }
+  }
+
+  #find({ root, names }: Place): Row | null {
+    let row: Row | undefined
+    for (const name of names) {
+      row = this.#child.get(row?.id ?? root, name) as Row | undefined
+      if (row === undefined) return null
+    }
+    return row ?? null
+  }
+
+  /** The id of the folder at a place. Missing folders are made; a file in the way is removed. */
+  #folderAt({ tree, root, names }: Place): number {
+    let folder = root
+    for (const name of names) {
+      const row = this.#child.get(folder, name) as Row | undefined
+      if (row?.type === 'directory') folder = row.id
+      else {
+        if (row !== undefined) this.#remove(row)
+        const parent = folder
+        folder = this.#insertEntry(tree, parent, name, 'directory', noFacts)
+        this.#addAbove(parent, 0, 1)
+      }
+    }
+    return folder
+  }
+
+  /** @param isKept whether the date of creation and the SHA-256 of the file before are those of this one, too */
+  #putFile(place: Place, file: FileRow, isKept: (before: Row, file: FileRow) => boolean = () => false): void {
+    const name = place.names.at(-1)
+    if (name === undefined) return
+    const parent = this.#folderAt({ ...place, names: place.names.slice(0, -1) })
+    const before = this.#child.get(parent, name) as Row | undefined
+    if (before?.type === 'file') {
+      const { size, revision, modified, listed, created, sha256 } = file
+      const kept = isKept(before, file) ? 1 : 0
+      const facts = [size, revision, modified, listed, this.#nextStamp(), kept, created, sha256] as const
+      this.#update.run(...facts, before.id)
+      this.#addAbove(parent, file.size - before.size, 0)
+      return
+    }
+    if (before !== undefined) this.#remove(before)
+    this.#insertEntry(place.tree, parent, name, 'file', file)
+    this.#addAbove(parent, file.size, 1)
+  }
+
+  #move(from: Place, to: Place, file: FileRow): void {
+    const moved = this.#find(from)
+    const name = to.names.at(-1)
+    if (moved === null || name === undefined || from.tree !== to.tree) {
+      // The entry was never compared. The comparison that runs takes its new place.
+      if (moved !== null) this.#remove(moved)
+      if (file.revision !== null) this.#putFile(to, file)
+      return
+    }
+    const parent = this.#folderAt({ ...to, names: to.names.slice(0, -1) })
+    const replaced = this.#child.get(parent, name) as Row | undefined
+    if (replaced?.id === moved.id) return
+    if (replaced?.type === 'file' && moved.type === 'file') {
+      // The file at the path stays the same one for versions, links and shares: programs often store a file by such a move.
+      this.#replaceBy.run(moved.id, this.#nextStamp(), replaced.id)
+      this.#remove(moved)
+      this.#addAbove(parent, moved.size - replaced.size, 0)
+      this.#setMoved.run({ id: replaced.id, revision: file.revision, created: file.created })
+      return
+    }
+    if (replaced !== undefined) this.#remove(replaced)
+    this.#addAbove(moved.parent, -moved.size, -1 - moved.below)
+    this.#place.run(parent, name, this.#nextStamp(), moved.id)
+    this.#addAbove(parent, moved.size, 1 + moved.below)
+    if (moved.type === 'file')
+      this.#setMoved.run({ id: moved.id, revision: file.revision, created: file.created })
+  }
+
+  #removeAt(place: Place): void {
+    const row = this.#find(place)
+    if (row !== null) this.#remove(row)
+  }
+
+  /** Removes an entry. What is below a folder has no path from then on, and is deleted step by step. */
+  #remove({ id, parent, size, below }: Row): void {
+    this.#addAbove(parent, -size, -1 - below)
+    if (below === 0) this.#delete.run(id)
+    else this.#place.run(removed, String(id), this.#nextStamp(), id)
+  }
+
+  #insertEntry(tree: number, parent: number | null, name: string, type: string, file: FileRow): number {
+    const { size, revision, modified, created, sha256, listed } = file
+    const facts = [size, revision, modified, created, sha256, listed] as const
+    return Number(this.#insert.run(tree, parent, name, type, ...facts, this.#nextStamp()).lastInsertRowid)
+  }
+
+  #addAbove(folder: number, size: number, below: number): void {
+    if (size === 0 && below === 0) return
+    for (let id: unknown = folder; typeof id === 'number' && id !== removed; )
+      id = this.#add.get(size, below, id)?.parent
+  }
+
+  #nextStamp(): number {
+    this.#stamp += 1
+    return this.#stamp
+  }
+}
+
+/** Whether a storage shows the file that is known. After a restore, its revision is not known: then size and time tell. */
+function isSame(before: Row, { size, revision, modified, listed }: FileRow): boolean {
+  if (before.revision !== null && revision !== null) return before.revision === revision
+  if (revision === null && before.listed !== null) return before.listed === listed
+  return before.size === size && areClose(before.modified, modified)
+}

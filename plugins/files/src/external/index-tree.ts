@@ -1,0 +1,88 @@
+import type { EntryReader, TreeState } from '../entries/entry-reader.ts'
+import type { FoundEntry, KnownEntry, ListedFile } from '../entries/known-entry.ts'
+import type { Journal } from '../journal/journal.ts'
+import { childOf, type UserPath } from '../paths/user-path.ts'
+
+/** A user's files on one mount, by the index. */
+interface IndexTreeOptions {
+  readonly userUuid: string
+  readonly mount: UserPath
+  /** The name of the backend. */
+  readonly storage: string
+}
+
+/** The index of a user's files on one mount, by their paths for the user. What it has follows the journal. */
+export class IndexTree {
+  readonly #journal: Journal
+  readonly #options: IndexTreeOptions
+  #state: TreeState
+
+  private constructor(journal: Journal, options: IndexTreeOptions, state: TreeState) {
+    this.#journal = journal
+    this.#options = options
+    this.#state = state
+  }
+
+  /** Opens the tree of the files that the backend has now. It is made if there is none. */
+  static async open(journal: Journal, options: IndexTreeOptions): Promise<IndexTree> {
+    const { userUuid, storage } = options
+    await journal.index({ kind: 'tree', user: userUuid, storage })
+    const state = (await journal.entriesOf(userUuid)).tree(userUuid, storage)
+    if (state === null) throw new Error(`The index has no tree of the storage "${storage}".`)
+    return new IndexTree(journal, options, state)
+  }
+
+  /** Whether the index has all entries. */
+  get isComplete(): boolean {
+    return this.#state.isComplete
+  }
+
+  /** When all of it was compared with the storage last, in milliseconds since 1970; 0 for never. */
+  get comparedAt(): number {
+    return this.#state.comparedAt
+  }
+
+  async get(path: UserPath): Promise<KnownEntry | null> {
+    return (await this.#reader()).at(this.#options.userUuid, path)
+  }
+
+  /** The first entries of a folder after a name, by name. */
+  async page(folder: UserPath, after: string, limit: number): Promise<KnownEntry[]> {
+    return (await this.#reader()).page(this.#options.userUuid, folder, after, limit)
+  }
+
+  /** The paths of files with a revision. */
+  async pathsOf(revision: string): Promise<UserPath[]> {
+    const { mount } = this.#options
+    const places = (await this.#reader()).placesOf(this.#state, revision)
+    return places.map((names) => names.reduce(childOf, mount))
+  }
+
+  /** Takes entries as they are, `null` for nothing. Folders above them are added. */
+  async put(entries: readonly (readonly [path: UserPath, entry: FoundEntry | null])[]): Promise<void> {
+    if (entries.length === 0) return
+    const placed = entries.map(([path, entry]) => [this.#namesOf(path), entry] as const)
+    await this.#journal.index({ kind: 'put-entries', tree: this.#state.id, entries: placed })
+  }
+
+  /** Remembers what a listing told of files. Nothing happens for a file that does not have its revision any more. */
+  async putListed(files: readonly ListedFile[]): Promise<void> {
+    if (files.length > 0) await this.#journal.index({ kind: 'put-listed', files })
+  }
+
+  /** Takes note that all of it was compared with the storage. */
+  async complete(): Promise<void> {
+    const at = Date.now()
+    await this.#journal.index({ kind: 'complete', tree: this.#state.id, at })
+    this.#state = { ...this.#state, isComplete: true, comparedAt: at }
+  }
+
+  #namesOf(path: UserPath): string[] {
+    const { mount } = this.#options
+    return path === mount ? [] : path.slice(mount === '/' ? 1 : mount.length + 1).split('/')
+  }
+
+  #reader(): Promise<EntryReader> {
+    return this.#journal.entriesOf(this.#options.userUuid)
+  }
+}
