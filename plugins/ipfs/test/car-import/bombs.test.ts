@@ -19,7 +19,10 @@ t.test('a small CAR of many files is refused before any file is written', { time
   const megabyte = await rawBlock(new Uint8Array(1024 * 1024))
   const bomb = await file(Array.from({ length: 8 }, () => [1024 * 1024, megabyte.cid] as const))
   const nothing = CID.createV1(raw.code, identity.digest(new Uint8Array(0)))
-  const parts = await file(Array.from({ length: 20_000 }, () => [0, nothing] as const))
+  const fewParts = await file(Array.from({ length: 10_000 }, () => [0, nothing] as const))
+  const parts = await file(Array.from({ length: 10_000 }, () => [0, fewParts.cid] as const))
+  const manyLinks = await folder(Array.from({ length: 16_385 }, () => ['', nothing] as const))
+  const manySizes = await unixFsBlock({ type: 'file', blockSizes: Array(900_000).fill(1n) }, [])
   const links = (count: number, { cid }: Block) =>
     folder(Array.from({ length: count }, (_, index) => [String(index).padStart(4, '0'), cid] as const))
   const symlink = await unixFsBlock({ type: 'symlink', data: Buffer.from('target') }, [])
@@ -56,10 +59,16 @@ t.test('a small CAR of many files is refused before any file is written', { time
       /repeats more/,
     ],
     'more parts than other implementations link': [
-      carOf([parts.cid], [parts]),
+      carOf([parts.cid], [parts, fewParts]),
       400,
       /more links than the parts/,
     ],
+    'a block of many links that have their blocks in themselves': [
+      carOf([manyLinks.cid], [manyLinks]),
+      400,
+      /more than the 16384 links/,
+    ],
+    'a block of many sizes of parts': [carOf([manySizes.cid], [manySizes]), 400, /more than the 16384 links/],
     'folders of symbolic links': [
       carOf([foldersOfSymlinks.cid], [foldersOfSymlinks, symlinks, symlink]),
       413,

@@ -136,6 +136,11 @@ t.test('a session takes raw and DAG-PB blocks with SHA-256 only, after those bel
     cid: CID.createV1(0x55, identity.digest(Buffer.from('in its CID'))),
     bytes: Buffer.from('in its CID'),
   }
+  await t.rejects(
+    put(fileNode(Array(16_385).fill(inline))),
+    refused,
+    'more links than may be decoded at once',
+  )
   const old = fileNode([inline])
   await put({ cid: CID.createV0(old.cid.multihash as never), bytes: old.bytes })
   await store.change([root('a', old.cid)])
