@@ -120,6 +120,12 @@ export class Publications {
     return this.#rows(select, userUuid).map(publicationOf)
   }
 
+  /** How many publications a user has. */
+  count(userUuid: string): number {
+    const select = 'SELECT count(*) AS count FROM publication WHERE user = ? AND published IS NOT NULL'
+    return Number(this.#rows(select, userUuid)[0]?.count ?? 0)
+  }
+
   /** All publications of all users. */
   all(): Publication[] {
     const select = 'SELECT * FROM publication WHERE published IS NOT NULL ORDER BY number'
