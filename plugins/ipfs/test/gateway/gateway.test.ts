@@ -469,8 +469,8 @@ t.test('a CAR has the blocks that the path and the scope need, bit for bit as Ku
 })
 
 /** Opens a connection that asks, and reads nothing until it is told to. */
-async function reader(node: TestNode, path: string): Promise<Socket> {
-  const socket = connect({ port: Number(node.url.port), host: node.url.hostname })
+async function reader(node: TestNode, path: string, localAddress?: string): Promise<Socket> {
+  const socket = connect({ port: Number(node.url.port), host: node.url.hostname, localAddress })
   socket.pause()
   await once(socket, 'connect')
   socket.write(`GET ${path} HTTP/1.1\r\nhost: ${node.url.host}\r\nconnection: close\r\n\r\n`)
@@ -518,6 +518,19 @@ t.test('an address gets a number of answers at a time, also if it reads none', a
   t.ok(answer.subarray(answer.indexOf('\r\n\r\n') + 4).equals(content), 'the reading that had begun went on')
   const store = await node.store()
   await until(async () => !(await isStored(store.view, root)))
+})
+
+t.test('readers of several addresses that read nothing do not keep all answers from others', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFile(node, 24 * 1024 * 1024)
+  const small = await publishFile(node, 10)
+  const addresses = [2, 3, 4, 5].flatMap((number) => Array(16).fill(`127.0.0.${number}`))
+  const readers = await Promise.all(addresses.map((address) => reader(node, `/ipfs/${root}`, address)))
+  t.teardown(() => {
+    for (const socket of readers) socket.destroy()
+  })
+  // More than 32 MiB wait for them, so the node closes some.
+  await until(async () => (await node.fetch(`/ipfs/${small.root}`)).status === 200)
 })
 
 t.test('a reader that never ends keeps neither what is withdrawn nor what others remove', async (t) => {
