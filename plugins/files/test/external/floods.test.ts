@@ -9,7 +9,7 @@ import { createFilesNode } from '../fixtures/files-node.ts'
 t.setTimeout(300_000)
 
 interface Page {
-  readonly changes: readonly Pick<FileChange, 'op' | 'path' | 'revision'>[]
+  readonly changes: readonly Pick<FileChange, 'op' | 'path' | 'source' | 'revision'>[]
   readonly cursor: string
 }
 
@@ -25,12 +25,18 @@ t.test('floods by other programs are found whole, and nothing twice', async (t) 
   /** The revisions of the files that the feed has told. */
   const told = new Map<string, string>()
   const twice: string[] = []
-  const take = ({ op, path, revision = '' }: Page['changes'][number]) => {
+  const within = (folder: string) => [...told.keys()].filter((one) => `${one}/`.startsWith(`${folder}/`))
+  const take = ({ op, path, source = '', revision = '' }: Page['changes'][number]) => {
     if (op === 'write') {
       if (told.get(path) === revision) twice.push(path)
       told.set(path, revision)
     } else if (op === 'delete') {
-      for (const each of told.keys()) if (each === path || each.startsWith(`${path}/`)) told.delete(each)
+      for (const each of within(path)) told.delete(each)
+    } else if (op === 'move') {
+      for (const each of within(source)) {
+        told.set(path + each.slice(source.length), told.get(each) ?? '')
+        told.delete(each)
+      }
     }
   }
   /** Lets a program run, and follows the feed until it has told all files and new contents. */
