@@ -1211,7 +1211,10 @@ export interface NodeAnswers {
      */
     cid: string
     publishedAt: string
-    url: string | null
+    /**
+     * Where everybody can read it: a URL with the name of a file as "filename"; if the node has no public address, its path at the node.
+     */
+    url: string
   }
   'POST /api/ipfs/verify': {
     /**

@@ -138,8 +138,9 @@ export default definePlugin({
 
     health.add('storage', {
       async check(signal) {
-        const ok = await mounts.areReachable(signal)
-        return { ok, state: ok ? 'available' : 'unreachable' }
+        const unreachable = await mounts.unreachable(signal)
+        if (unreachable.length === 0) return { ok: true, state: 'available' }
+        return { ok: false, state: 'unreachable', message: unreachable.join(' ') }
       },
     })
 

@@ -1,6 +1,7 @@
 import {
   isNodekeepError,
   type Log,
+  messageOf,
   NodekeepError,
   type RegistryReader,
   type StorageBackend,
@@ -141,11 +142,17 @@ export class Mounts {
     return new Set(below.map(([point]) => point.slice(start).split('/', 1)[0] as string))
   }
 
-  /** Whether every backend is loaded and works. */
-  async areReachable(signal: AbortSignal): Promise<boolean> {
-    const probes = this.#mounts.map(async ([point, name]) => this.#backend(point, name).probe(signal))
-    const outcomes = await Promise.allSettled(probes)
-    return outcomes.every(({ status }) => status === 'fulfilled')
+  /** Returns for each mount whose backend is not loaded, or does not work, the mount and the reason. */
+  async unreachable(signal: AbortSignal): Promise<string[]> {
+    const probes = this.#mounts.map(async ([point, name]) => {
+      try {
+        await this.#backend(point, name).probe(signal)
+        return null
+      } catch (error) {
+        return `${point} ("${name}"): ${messageOf(error)}`
+      }
+    })
+    return (await Promise.all(probes)).filter((reason) => reason !== null)
   }
 
   /**

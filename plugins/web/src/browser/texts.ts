@@ -446,7 +446,9 @@ export const texts = {
     isPublished: 'It is published at this address:',
     done: (name: string) => `"${name}" is published.`,
     thisOrigin:
-      'This is the address at which you use the node. If others reach the node at another one, put that in front of "/ipfs/".',
+      'You use the node at this address. If others reach it at another one, put that in front of "/ipfs/".',
+    thisMachine:
+      'Only this computer reaches the node here. For others, put the address at which they reach it in front of "/ipfs/".',
     qr: 'The address as a QR code',
     cid: 'CID, which proves the content:',
     all: 'All published',
