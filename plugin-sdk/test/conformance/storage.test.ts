@@ -647,6 +647,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     (backend) => ({ watch: (listener) => PaperBackend.prototype.watch.call(backend, listener, never) }),
   ],
   [/storage has a name/, () => ({ storageId: async () => randomUUID() })],
+  [/room of a storage/, ({ limit }) => ({ space: async () => ({ free: limit, total: limit }) })],
+  [/room of a storage/, ({ limit }) => ({ space: async () => ({ free: 0, total: limit }) })],
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,
