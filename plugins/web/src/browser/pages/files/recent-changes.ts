@@ -35,7 +35,7 @@ export function RecentChanges({ folder, page }: { folder: Folder; page: PageCont
   return html`<details class="folded recent" onToggle=${toggle}>
     <summary>${words.title}</summary>
     ${fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
-    ${changes === null && fault === '' && html`<p class="hint">${texts.shell.loading}</p>`}
+    ${isOpen.value && changes === null && fault === '' && html`<p class="hint">${texts.shell.loading}</p>`}
     ${changes?.length === 0 && html`<p class="hint">${words.none}</p>`}
     <ul>
       ${linesOf(changes ?? []).map((line) => {
