@@ -11,6 +11,9 @@ import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
+// Nodes start and stop, also on a busy machine.
+t.setTimeout(120_000)
+
 type Usage = NodeAnswers['GET /api/files/usage']
 type All = NodeAnswers['GET /api/files/usage/all']
 
@@ -186,15 +189,23 @@ t.test('the owner sees all users, and the room of the storages', async (t) => {
   )
 })
 
-t.test('a folder on one storage tells the room of it', async (t) => {
+t.test('a mount below a folder counts in it, and a folder on one storage tells the room of it', async (t) => {
   const node = await createFilesNode(
-    { mounts: { '/mem': 'memory' } },
+    { mounts: { '/deep/mem': 'memory' } },
     { config: { 'storage-memory': { maxBytes: 1000 } } },
   )
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  await put(ada, '/mem/file', 'x'.repeat(100))
-  t.strictSame((await usage(ada, '/mem')).space, { free: 900, total: 1000 })
+  await put(ada, '/deep/mem/file', 'x'.repeat(100))
+  const mem = { name: 'mem', path: '/deep/mem', bytes: 100, entries: 1 }
+  t.match(await usage(ada, '/deep/mem'), { bytes: 100, entries: 1, space: { free: 900, total: 1000 } })
+  t.match(await usage(ada, '/deep'), { bytes: 100, entries: 2, folders: [mem], space: null })
+  await put(ada, '/deep/own/file', 'x'.repeat(7))
+  const own = { name: 'own', path: '/deep/own', bytes: 7, entries: 1 }
+  t.match(await usage(ada, '/deep'), { bytes: 107, entries: 4, folders: [mem, own], space: null })
+  t.match(await usage(ada), { bytes: 107, folders: [mem, { path: '/deep', bytes: 7 }] })
+  const { space } = await usage(ada, '/deep/own')
+  t.ok(space !== null && space.total > 1000, 'the storage of "/"')
 })
 
 t.test('the command line shows the usage, of the owner and of all', async (t) => {

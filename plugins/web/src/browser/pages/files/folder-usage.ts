@@ -10,7 +10,7 @@ import { texts } from '../../texts.ts'
 import { UsageBar } from '../../usage-bar.ts'
 import type { Folder } from './folder.ts'
 import { useFolderAnswer } from './folder-answer.ts'
-import { folderAddress } from './paths.ts'
+import { folderAddress, pathIn } from './paths.ts'
 
 type Usage = NodeAnswers['GET /api/files/usage']
 
@@ -41,12 +41,14 @@ export function FolderUsage({ folder, page }: { folder: Folder; page: PageContex
 }
 
 /** The largest folders, each with its share of the folder that is shown. */
-function Largest({ usage: { bytes, folders } }: { usage: Usage }): VNode {
+function Largest({ usage: { path, bytes, folders } }: { usage: Usage }): VNode {
+  // A mount may be deeper than the folders beside it.
+  const start = pathIn(path, '').length
   if (folders.length === 0) return html`<p class="hint">${words.noFolders}</p>`
   return html`<ul aria-label=${words.largest}>
     ${folders.map(
       (one) => html`<li key=${one.path}>
-        <a href=${folderAddress(one.path)}><bdi>${shownName(one.name)}</bdi></a>
+        <a href=${folderAddress(one.path)}><bdi>${shownName(one.path.slice(start))}</bdi></a>
         <span class="size">${bytesText(one.bytes)}</span>
         <span class="count">${texts.files.count(one.entries)}</span>
         <${UsageBar} bytes=${one.bytes} space=${{ free: bytes - one.bytes, total: bytes }} />
