@@ -124,6 +124,11 @@ t.test(
       await inspect(name)
     }
     await open('files')
+    await page.getByText('Space used').click()
+    await page.getByRole('list', { name: 'Largest folders first' }).waitFor()
+    await inspect('files-usage')
+    await page.setViewportSize(windows.desktop)
+    await page.getByText('Space used').click()
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
     await button('Publish').click()

@@ -144,6 +144,16 @@ export default definePlugin({
       },
     })
 
+    health.add('file-index', {
+      async check() {
+        const { length } = await external.incomplete()
+        if (length === 0) return { ok: true, state: 'complete' }
+        const whose = length === 1 ? 'a user' : `${length} users`
+        const message = `The files of ${whose} are still being counted. Until then, their usage shows too little.`
+        return { ok: true, state: 'counting', message }
+      },
+    })
+
     /** Removes a user's files from every mount, then everything that the journal has of them. */
     async function eraseFiles(userUuid: string, signal: AbortSignal): Promise<void> {
       for (const point of mounts.points) {
@@ -164,7 +174,22 @@ export default definePlugin({
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
     const index = createFileIndex({ journal, mounts, hashes: new FileHashes({ journal, mounts }) })
-    routes(fileRoutes({ files, spool, maxFileSize, journal, changes, followers, headersOf }))
+    routes(
+      fileRoutes({
+        files,
+        spool,
+        maxFileSize,
+        journal,
+        changes,
+        followers,
+        headersOf,
+        index,
+        mounts,
+        users,
+        external,
+        signal,
+      }),
+    )
     return { files, changes, index }
   },
 })

@@ -6,9 +6,11 @@ import {
   type RegistryReader,
   type StorageBackend,
   type StorageEntry,
+  type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { isBelow, isWithin, root, type UserPath, userPath } from '../paths/user-path.ts'
 import { Outages } from './outages.ts'
+import { withStorageLimit } from './storage-limit.ts'
 
 /** The backend that stores a path of a user. */
 export interface Location {
@@ -140,6 +142,13 @@ export class Mounts {
     const start = folder === root ? 1 : folder.length + 1
     const below = this.#mounts.filter(([point]) => isBelow(point, folder))
     return new Set(below.map(([point]) => point.slice(start).split('/', 1)[0] as string))
+  }
+
+  /** The room of the storage of a mount; null if it has no limit, or does not tell it now. */
+  async spaceAt(point: UserPath, signal: AbortSignal): Promise<StorageSpace | null> {
+    // A storage that does not answer now is no outage that a user has met.
+    const space = this.#backends.get(this.storageAt(point))?.space?.(signal)
+    return space === undefined ? null : withStorageLimit(space).catch(() => null)
   }
 
   /** Returns for each mount whose backend is not loaded, or does not work, the mount and the reason. */

@@ -432,6 +432,16 @@ export const texts = {
         came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
       }`,
   },
+  usage: {
+    title: 'Space used',
+    taken: (bytes: string, entries: string) => `${bytes} in ${entries}`,
+    free: (free: string, total: string) => `${free} of ${total} are free`,
+    counting: 'still counting',
+    largest: 'Largest folders first',
+    noFolders: 'There are no folders here.',
+    storages: 'Storage of the files',
+    everything: 'All files',
+  },
   publishing: {
     publish: 'Publish',
     explanation: [
