@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { readdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
   BackupParticipants,
@@ -74,6 +75,7 @@ export default definePlugin({
       newIfDamaged:
         'Devices, and programs that follow changes, list all files once. Some dates of creation are lost. Unfinished copies of moves may stay on storages.',
     })
+    await removeFormerIndex(dirname(journalFile))
     const journal = await openJournal(journalFile, { ...config.journal, mounts: mounts.toJSON() })
     context.onStop(() => journal.close())
     const pending = await journal.pending()
@@ -167,3 +169,8 @@ export default definePlugin({
     return { files, changes, index }
   },
 })
+
+/** Removes the index of former releases, which has names of files. After a rollback of an update, they make it anew. */
+async function removeFormerIndex(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) if (name.startsWith('index.sqlite')) await rm(join(folder, name))
+}

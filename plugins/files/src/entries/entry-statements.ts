@@ -86,6 +86,7 @@ export class EntryStatements {
   readonly #saveStamp: StatementSync
   readonly #storage: StatementSync
   readonly #setStorage: StatementSync
+  readonly #nameTrees: StatementSync
   readonly #tree: StatementSync
   readonly #insertTree: StatementSync
   readonly #formerTrees: StatementSync
@@ -112,6 +113,9 @@ export class EntryStatements {
     this.#saveStamp = connection.prepare('UPDATE index_state SET stamp = ? WHERE stamp < ?')
     this.#storage = connection.prepare('SELECT id FROM storages WHERE name = ?')
     this.#setStorage = connection.prepare('INSERT OR REPLACE INTO storages (name, id) VALUES (?, ?)')
+    this.#nameTrees = connection.prepare(
+      "UPDATE OR IGNORE trees SET storage_id = ?, complete = 0 WHERE storage = ? AND storage_id = ''",
+    )
     this.#tree = connection.prepare(
       'SELECT id, root FROM trees WHERE user = ? AND storage = ? AND storage_id = ?',
     )
@@ -163,6 +167,8 @@ export class EntryStatements {
 
   /** Takes note of the id of the stored files that a backend has now. The entries of other files stay apart. */
   setStorage(name: string, id: string): void {
+    // Entries of a storage that had not told its id yet are those of its first one.
+    if (id !== '') this.#nameTrees.run(id, name)
     this.#setStorage.run(name, id)
   }
 
