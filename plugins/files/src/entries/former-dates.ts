@@ -16,6 +16,7 @@ export function takeFormerDates(connection: DatabaseSync, entries: EntryStatemen
   const remove = connection.prepare('DELETE FROM created WHERE user = ? AND folder = ? AND name = ?')
   for (let rows = select.all(); rows.length > 0; rows = select.all()) {
     inTransaction(connection, () => {
+      entries.begin()
       for (const row of rows) {
         const [user, folder, name, revision] = [row.user, row.folder, row.name, row.revision].map(
           String,
