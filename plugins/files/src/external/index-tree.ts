@@ -4,7 +4,7 @@ import type { Journal } from '../journal/journal.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 
 /** Entries that the index takes at a time, each with the folders above it. */
-const putEntries = 100
+const putEntries = 64
 
 /** A user's files on one mount, by the index. */
 interface IndexTreeOptions {

@@ -2,8 +2,11 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ChangeFacts, EntryStatements } from '../entries/entry-statements.ts'
 import type { ChangeIntent, ChangeRow, CommittedChange } from './change.ts'
 
-/** Rows that one step changes at most, so that other changes wait for milliseconds only. */
+/** Rows that one step of an erasure changes at most, so that other changes wait for milliseconds only. */
 const stepRows = 300
+
+/** Changes of a staged copy that one step takes. Each is written anew, with its entry and the folders above it. */
+const stepChanges = 60
 
 /** The changes that made a staged copy at a path. `0` is the character after `/`. */
 const staged = `user = :user AND staging IN ('begin', 'fill')
@@ -51,7 +54,7 @@ export class ChangeStatements {
     )
     this.#begunPlacing = connection.prepare("UPDATE changes SET staging = 'place' WHERE seq = ?")
     this.#stagedRows = connection.prepare(
-      `SELECT * FROM changes WHERE ${staged} ORDER BY seq LIMIT ${stepRows}`,
+      `SELECT * FROM changes WHERE ${staged} ORDER BY seq LIMIT ${stepChanges}`,
     )
     this.#drop = connection.prepare('DELETE FROM changes WHERE seq = ?')
     this.#erasing = [
@@ -146,7 +149,7 @@ export class ChangeStatements {
         this.#show({ ...row, path: path + row.path.slice(copy.length) })
       this.#drop.run(row.seq)
     }
-    if (rows.length === stepRows) return false
+    if (rows.length === stepChanges) return false
     this.#deleteStaged.run(user, copy)
     this.#drop.run(seq)
     return true

@@ -10,7 +10,7 @@ import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from '.
 const longestReadMs = 100
 
 /** Changed rows after which a transaction takes no more requests. */
-const manyRows = 500
+const manyRows = 300
 
 /** Removed entries that are deleted in one step. */
 const sweptRows = 300
