@@ -1,5 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
   BackupParticipants,
@@ -26,6 +25,7 @@ import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
+import { removeFormerIndex } from './entries/former-index.ts'
 import { ExternalScans } from './external/external-scans.ts'
 import { createFileIndex } from './file-index.ts'
 import { createFilesService } from './files-service.ts'
@@ -75,7 +75,7 @@ export default definePlugin({
       newIfDamaged:
         'Devices, and programs that follow changes, list all files once. Some dates of creation are lost. Unfinished copies of moves may stay on storages.',
     })
-    await removeFormerIndex(dirname(journalFile))
+    await removeFormerIndex(journalFile)
     const journal = await openJournal(journalFile, { ...config.journal, mounts: mounts.toJSON() })
     context.onStop(() => journal.close())
     const pending = await journal.pending()
@@ -169,8 +169,3 @@ export default definePlugin({
     return { files, changes, index }
   },
 })
-
-/** Removes the index of former releases, which has names of files. After a rollback of an update, they make it anew. */
-async function removeFormerIndex(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) if (name.startsWith('index.sqlite')) await rm(join(folder, name))
-}
