@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { type Journal, openJournal } from '../../src/journal/journal.ts'
+import { captureServices } from '../fixtures/captured-services.ts'
+import { createFilesNode, journalOf, put } from '../fixtures/files-node.ts'
 import { version } from '../journal/fixtures/temporary-journal.ts'
 
 const born = new Date('2001-02-03T04:05:06.789Z')
@@ -96,4 +100,38 @@ test('what a former release writes after a rollback is compared before anybody t
   await (await again.begin({ userUuid: rests, op: 'mkdir', path: '/own' })).commit()
   await again.add([{ userUuid: rests, op: 'delete', path: '/own', by: 'disk' }])
   t.equal(await isComplete(again, rests), true, 'its own changes leave the index complete')
+})
+
+test('the file of the former index goes at the start, and so do entries of users whom a former release erased', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createFilesNode({}, { dataFolder })
+  const ada = await first.signIn()
+  await put(ada, '/of ada', 'x')
+  await first.stop()
+  const file = journalOf(dataFolder)
+  const former = new DatabaseSync(file)
+  const tree = former.prepare(
+    "INSERT INTO trees (user, storage, storage_id, root, complete, compared) VALUES ('erased', 'local', 'x', 5, 1, 1)",
+  )
+  const { lastInsertRowid: id } = tree.run()
+  former
+    .prepare(
+      "INSERT INTO entries (id, tree, name, type, size, below, stamp) VALUES (5, ?, '', 'directory', 0, 1, 1), (6, ?, 'of nobody', 'directory', 0, 0, 1)",
+    )
+    .run(id, id)
+  former.close()
+  for (const end of ['', '-wal', '.damaged'])
+    await writeFile(join(dirname(file), `index.sqlite${end}`), 'of ada')
+  const services = captureServices()
+  const node = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+  t.teardown(() => node.stop())
+  const names = () => {
+    const connection = new DatabaseSync(file, { readOnly: true })
+    const rows = connection.prepare("SELECT name FROM entries WHERE name <> '' ORDER BY name").all()
+    connection.close()
+    return rows.map(({ name }) => String(name))
+  }
+  while (names().includes('of nobody')) await delay(10)
+  t.strictSame(names(), ['of ada'])
+  t.notOk((await readdir(dirname(file))).find((name) => name.startsWith('index')))
 })
