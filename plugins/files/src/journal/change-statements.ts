@@ -10,7 +10,7 @@ const stepChanges = 60
 
 /** The changes that made a staged copy at a path. `0` is the character after `/`. */
 const staged = `user = :user AND staging IN ('begin', 'fill')
-  AND (path = :path OR path > :path || '/' AND path < :path || '0')`
+  AND path >= :path AND path < :path || '0' AND (path = :path OR path > :path || '/')`
 
 /** The statements that write changes. The caller has a transaction open. */
 export class ChangeStatements {
@@ -53,8 +53,9 @@ export class ChangeStatements {
        WHERE seq = ? AND pending = 1 AND staging IN ('place', 'replace', 'abandon')`,
     )
     this.#begunPlacing = connection.prepare("UPDATE changes SET staging = 'place' WHERE seq = ?")
+    // The index has them in this order, folders before what is in them: a step does not sort all that are left.
     this.#stagedRows = connection.prepare(
-      `SELECT * FROM changes WHERE ${staged} ORDER BY seq LIMIT ${stepChanges}`,
+      `SELECT * FROM changes WHERE ${staged} ORDER BY path, seq LIMIT ${stepChanges}`,
     )
     this.#drop = connection.prepare('DELETE FROM changes WHERE seq = ?')
     this.#erasing = [
