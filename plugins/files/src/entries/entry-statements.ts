@@ -89,7 +89,7 @@ const stepRows = 300
 export class EntryStatements {
   readonly #mounts: IndexedMounts
   #stamp: number
-  /** What the last changes add to a folder and those above it. Many changes in a row are in one folder. */
+  /** The bytes and entries that the last changes add to a folder and those above it. Many changes in a row are in one folder. */
   #added: Added | null = null
   readonly #saveStamp: StatementSync
   readonly #storage: StatementSync

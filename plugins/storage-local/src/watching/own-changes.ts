@@ -4,7 +4,7 @@ const rememberMs = 10_000
 /** Paths that are remembered at a time. */
 const mostPaths = 5000
 
-/** What a change of the node left at a path: the revision of a file, null for nothing, undefined if that is not known. */
+/** The state in which a change of the node left a path: the revision of a file, null for nothing, undefined if that is not known. */
 export type Left = string | null | undefined
 
 interface OwnChange {
