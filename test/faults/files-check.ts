@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FileChange } from '@nodekeep/plugin-sdk'
+import type { FileChange, IndexedEntry } from '@nodekeep/plugin-sdk'
 import { bytesOf } from './files-client.ts'
 import type { FilesProcess } from './files-process.ts'
 import { isWithin, type Tree, within } from './files-tree.ts'
@@ -50,6 +50,25 @@ export async function checkAgreement(
   for (const path of leftovers) if (disk.get(path) === null) inJournal.set(path, null)
   assert.deepEqual(sorted(inJournal), sorted(sizes), 'the journal has another tree')
   assert.deepEqual(sorted(await listedTree(node)), sorted(sizes), 'the API shows another tree')
+  await checkIndex(node, sizes)
+}
+
+/** Checks that the index has all entries, with the bytes and the number of those below each folder. */
+async function checkIndex(node: FilesProcess, sizes: ReadonlyMap<string, number | null>): Promise<void> {
+  const wanted = [...sizes].map(([path, size]) => {
+    const inside = [...sizes].filter(([other]) => other.startsWith(`${path}/`))
+    const bytes = inside.reduce((sum, [, one]) => sum + (one ?? 0), 0)
+    return { path, type: size === null ? 'directory' : 'file', size: size ?? bytes, below: inside.length }
+  })
+  const entries = (await ask(node, '/index')) as IndexedEntry[]
+  const found = entries.map(({ path, type, size, below }) => ({ path, type, size, below }))
+  const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
+  assert.deepEqual(found.sort(byPath), wanted.sort(byPath), 'the index has another tree')
+  for (const { path, type, revision } of entries) {
+    if (type === 'directory') continue
+    const etag = (await fetchAs(node, `/stat?path=${path}`)).headers.get('etag')
+    assert.equal(`"${revision}"`, etag, `the index has another revision of ${path}`)
+  }
 }
 
 /** Waits until the journal has all changes, also those whose storage did not answer at the start of a busy machine. */
@@ -84,10 +103,14 @@ async function walk(node: FilesProcess, folder: string, found: Map<string, numbe
 }
 
 async function ask(node: FilesProcess, target: string): Promise<unknown> {
+  return (await fetchAs(node, target)).json()
+}
+
+async function fetchAs(node: FilesProcess, target: string): Promise<Response> {
   const headers = { authorization: `Bearer ${node.session.token}` }
   const answer = await fetch(new URL(target, node.url), { headers })
   assert.equal(answer.status, 200, target)
-  return answer.json()
+  return answer
 }
 
 /** Returns the sizes of files by path, `null` for folders, to which changes add up. */
@@ -114,11 +137,13 @@ export function sorted(tree: ReadonlyMap<string, number | null>) {
   return [...tree].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** Checks that no temporary file is left beside the lock of the storage. */
+/** Checks that no temporary file is left beside the lock and the name of the storage. */
 export async function checkLeftovers(dataFolder: string): Promise<void> {
   for (const folder of [join('files', '.nodekeep'), join('plugins', 'files', 'incoming')]) {
     const found = await readdir(join(dataFolder, folder), { recursive: true, withFileTypes: true })
-    const files = found.filter((entry) => entry.isFile() && entry.name !== 'lock').map(({ name }) => name)
+    const files = found
+      .filter((entry) => entry.isFile() && !['lock', 'storage-id'].includes(entry.name))
+      .map(({ name }) => name)
     assert.deepEqual(files, [], `${folder} has leftovers`)
   }
 }

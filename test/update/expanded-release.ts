@@ -23,10 +23,6 @@ export async function expandDatabases(folder: string): Promise<void> {
       if (found > 0`,
     ],
   ])
-  await patch(inPackage('files/dist/external/tree-index.js'), [
-    ['const schemaVersion = 2;', 'const schemaVersion = 3;'],
-    ['revision TEXT,', 'revision TEXT, novelty TEXT,'],
-  ])
   await patch(inPackage('files/dist/index.js'), [
     ['import { join }', "import { DatabaseSync } from 'node:sqlite';\nimport { join }"],
     ['const pending = await journal.pending();', `const pending = await journal.pending();\n${heads}`],

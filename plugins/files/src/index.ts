@@ -25,6 +25,7 @@ import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration } from './configuration.ts'
+import { removeFormerIndex } from './entries/former-index.ts'
 import { ExternalScans } from './external/external-scans.ts'
 import { createFileIndex } from './file-index.ts'
 import { createFilesService } from './files-service.ts'
@@ -75,6 +76,7 @@ export default definePlugin({
       newIfDamaged:
         'Devices, and programs that follow changes, list all files once. Some dates of creation are lost. Unfinished copies of moves may stay on storages.',
     })
+    await removeFormerIndex(journalFile)
     const journal = await openJournal(journalFile, { ...config.journal, mounts: mounts.toJSON() })
     context.onStop(() => journal.close())
     const pending = await journal.pending()

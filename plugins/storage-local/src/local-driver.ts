@@ -1,16 +1,17 @@
-import type {
-  PreparedSnapshot,
-  StorageDriver,
-  StorageDriverCapabilities,
-  StorageDriverReading,
-  StorageDriverReadOptions,
-  StorageDriverSnapshot,
-  StorageDriverWriteOptions,
-  StorageEntry,
-  StorageListOptions,
-  StorageMoveOptions,
-  StorageRemoveOptions,
-  StorageSpace,
+import {
+  isNodekeepError,
+  type PreparedSnapshot,
+  type StorageDriver,
+  type StorageDriverCapabilities,
+  type StorageDriverReading,
+  type StorageDriverReadOptions,
+  type StorageDriverSnapshot,
+  type StorageDriverWriteOptions,
+  type StorageEntry,
+  type StorageListOptions,
+  type StorageMoveOptions,
+  type StorageRemoveOptions,
+  type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
 import { move } from './changes/move.ts'
@@ -22,6 +23,7 @@ import { writeFile } from './changes/write.ts'
 import { namesOf, walk } from './folders/walk.ts'
 import { Tree } from './reading/tree.ts'
 import { prepareSnapshot, type Snapshot } from './snapshot.ts'
+import { type Left, OwnChanges } from './watching/own-changes.ts'
 import { storageIdOf } from './watching/storage-id.ts'
 import { watchRoot } from './watching/watch.ts'
 
@@ -35,6 +37,8 @@ export class LocalDriver implements StorageDriver {
   readonly #tree: Tree
   readonly #changes = new RecordedChanges()
   readonly #onWatchFailure: (error: Error) => void
+  /** Null while nobody watches. */
+  #own: OwnChanges | null = null
 
   /** @param close closes the parts of the store */
   constructor(
@@ -83,7 +87,8 @@ export class LocalDriver implements StorageDriver {
     options: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
     const names = namesOf(path)
-    return this.#run(() => writeFile(this.#store, this.#changes, { names, content, options }))
+    const write = () => writeFile(this.#store, this.#changes, { names, content, options })
+    return this.#run(() => this.#own?.run([path], write, ({ revision }) => [revision]) ?? write())
   }
 
   makeDirectory(path: string): Promise<void> {
@@ -97,15 +102,21 @@ export class LocalDriver implements StorageDriver {
 
   remove(path: string, options: StorageRemoveOptions): Promise<void> {
     const names = namesOf(path)
-    return this.#change([names], (onApplied) => remove(this.#store, names, options, onApplied))
+    const change = () => this.#change([names], (onApplied) => remove(this.#store, names, options, onApplied))
+    return this.#own?.run([path], change, () => [null]) ?? change()
   }
 
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
     const [from, to] = [namesOf(source), namesOf(destination)]
     const { overwrite = false } = options
-    return this.#change([from, to], (onApplied) =>
-      move(this.#store, { source: from, destination: to, overwrite, onApplied }),
-    )
+    const change = () =>
+      this.#change([from, to], (onApplied) =>
+        move(this.#store, { source: from, destination: to, overwrite, onApplied }),
+      )
+    if (this.#own === null) return change()
+    // If another program changes the file before it is moved, it has another revision then.
+    const own = this.#own
+    return this.#leftAt(source).then((left) => own.run([source, destination], change, () => [null, left]))
   }
 
   storageId(): Promise<string> {
@@ -118,13 +129,33 @@ export class LocalDriver implements StorageDriver {
 
   async watch(listener: (path: string) => void, signal: AbortSignal): Promise<void> {
     const { root, staging } = this.#store
+    const own = new OwnChanges((path) => this.#leftAt(path))
+    this.#own = own
+    const hint = async (path: string) => {
+      if (!(await own.isAsLeft(path))) listener(path)
+    }
     await watchRoot({
       root: root.path,
       staging: staging.path,
-      listener: (paths) => paths.forEach(listener),
+      listener: (paths) => {
+        for (const path of paths) {
+          if (own.mayKnow(path)) hint(path)
+          else listener(path)
+        }
+      },
       signal,
       onFailure: this.#onWatchFailure,
     })
+  }
+
+  async #leftAt(path: string): Promise<Left> {
+    try {
+      const { type, revision } = await this.#tree.stat(path)
+      return type === 'file' ? revision : undefined
+    } catch (error) {
+      const reason = callerError(this.#store, error)
+      return isNodekeepError(reason) && reason.code === 'NOT_FOUND' ? null : undefined
+    }
   }
 
   #change(paths: readonly string[][], change: (onApplied: () => void) => Promise<void>): Promise<void> {

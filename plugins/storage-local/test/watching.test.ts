@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
@@ -37,6 +37,55 @@ t.test('the unfinished work of the node gives no hints', async (t) => {
   await writeFile(join(root, 'user', 'last'), 'x')
   await hinted('/user/last')
   t.notOk(hints.find((path) => path.includes('.nodekeep')))
+})
+
+t.test('the node’s own changes give no hints, but folders that it makes or moves', async (t) => {
+  const { backend, root, hints, hinted } = await watched(t)
+  await mkdir(join(root, 'user', 'there'))
+  await hinted('/user/there')
+  hints.length = 0
+  for (const name of ['new', 'removed', 'moved', 'replaced', 'replaces']) {
+    await backend.write(`/user/there/${name}`, chunks('text'))
+    await backend.write(`/user/there/${name}`, chunks('overwritten'))
+  }
+  await backend.remove('/user/there/removed')
+  await backend.move?.('/user/there/moved', '/user/there/to')
+  await backend.move?.('/user/there/replaces', '/user/there/replaced', { overwrite: true })
+  await writeFile(join(root, 'user', 'last'), 'x')
+  await hinted('/user/last')
+  t.strictSame([...new Set(hints)], ['/user/last'])
+
+  hints.length = 0
+  await backend.makeDirectory('/user/folder')
+  await hinted('/user/folder')
+  await writeFile(join(root, 'user', 'folder', 'by another'), 'x')
+  await hinted('/user/folder/by another')
+  await backend.move?.('/user/folder', '/user/elsewhere')
+  await hinted('/user/elsewhere')
+  t.notOk(hints.includes('/user/there'))
+})
+
+t.test('what another program does with a file that the node has just changed is hinted', async (t) => {
+  const { backend, root, hints, hinted } = await watched(t)
+  const at = (name: string) => join(root, 'user', name)
+  for (const name of ['written', 'removed', 'dated', 'moved', 'again', 'short'])
+    await backend.write(`/user/${name}`, chunks('text'))
+  await writeFile(at('written'), 'by another program')
+  await rm(at('removed'))
+  await utimes(at('dated'), 1, 1)
+  await backend.move?.('/user/moved', '/user/to')
+  await writeFile(at('to'), 'by another program')
+  await backend.remove('/user/again')
+  await writeFile(at('again'), 'by another program')
+  for (const name of ['written', 'removed', 'dated', 'to', 'again']) await hinted(`/user/${name}`)
+  hints.length = 0
+  await backend.remove('/user/short')
+  await writeFile(at('mark'), 'x')
+  await hinted('/user/mark')
+  await writeFile(at('short'), 'for a moment')
+  await rm(at('short'))
+  await hinted('/user/short')
+  t.pass()
 })
 
 t.test('a change of another program just after one of the node is hinted', async (t) => {

@@ -48,6 +48,7 @@ export class EntryReader {
   readonly #ofSha256: StatementSync
   readonly #trees: StatementSync
   readonly #indexId: StatementSync
+  readonly #users: StatementSync
 
   constructor(connection: DatabaseSync, mounts: IndexedMounts) {
     this.#mounts = mounts
@@ -87,11 +88,17 @@ export class EntryReader {
        JOIN entries ON entries.id = trees.root WHERE trees.id > ? ORDER BY trees.id LIMIT ?`,
     )
     this.#indexId = connection.prepare('SELECT id FROM index_state')
+    this.#users = connection.prepare('SELECT DISTINCT user FROM trees')
   }
 
   /** Names the index. One that was made anew has another name. */
   indexId(): string {
     return String(this.#indexId.get()?.id)
+  }
+
+  /** The users who have trees. */
+  users(): string[] {
+    return this.#users.all().map(({ user }) => String(user))
   }
 
   /** The trees of all users as their backends have them now, after an id. */

@@ -65,6 +65,12 @@ interface Place {
   readonly names: readonly string[]
 }
 
+interface Added {
+  readonly folder: number
+  size: number
+  below: number
+}
+
 /** The columns of a file. */
 interface FileRow extends Omit<FoundEntry, 'type'> {
   readonly created: number | null
@@ -93,9 +99,12 @@ const stepRows = 300
 export class EntryStatements {
   readonly #mounts: IndexedMounts
   #stamp: number
+  /** The bytes and entries that the last changes add to a folder and those above it. Many changes in a row are in one folder. */
+  #added: Added | null = null
   readonly #saveStamp: StatementSync
   readonly #storage: StatementSync
   readonly #setStorage: StatementSync
+  readonly #nameTrees: StatementSync
   readonly #tree: StatementSync
   readonly #insertTree: StatementSync
   readonly #formerTrees: StatementSync
@@ -104,6 +113,7 @@ export class EntryStatements {
   readonly #rootOf: StatementSync
   readonly #setCompared: StatementSync
   readonly #child: StatementSync
+  readonly #row: StatementSync
   readonly #insert: StatementSync
   readonly #update: StatementSync
   readonly #replaceBy: StatementSync
@@ -122,6 +132,9 @@ export class EntryStatements {
     this.#saveStamp = connection.prepare('UPDATE index_state SET stamp = ? WHERE stamp < ?')
     this.#storage = connection.prepare('SELECT id FROM storages WHERE name = ?')
     this.#setStorage = connection.prepare('INSERT OR REPLACE INTO storages (name, id) VALUES (?, ?)')
+    this.#nameTrees = connection.prepare(
+      "UPDATE OR IGNORE trees SET storage_id = ?, complete = 0 WHERE storage = ? AND storage_id = ''",
+    )
     this.#tree = connection.prepare(
       'SELECT id, root FROM trees WHERE user = ? AND storage = ? AND storage_id = ?',
     )
@@ -136,6 +149,7 @@ export class EntryStatements {
     this.#rootOf = connection.prepare('SELECT root FROM trees WHERE id = ?')
     this.#setCompared = connection.prepare('UPDATE trees SET complete = 1, compared = ? WHERE id = ?')
     this.#child = connection.prepare('SELECT * FROM entries WHERE parent = ? AND name = ?')
+    this.#row = connection.prepare('SELECT * FROM entries WHERE id = ?')
     this.#insert = connection.prepare(
       `INSERT INTO entries (tree, parent, name, type, size, below, revision, modified, created, sha256, listed, stamp)
        VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
@@ -167,13 +181,21 @@ export class EntryStatements {
     this.#eraseTrees = connection.prepare('DELETE FROM trees WHERE user = ?')
   }
 
+  /** Call it at the begin of each transaction: the one before may have failed. */
+  begin(): void {
+    this.#added = null
+  }
+
   /** Writes what later transactions need. Call it before the end of each transaction. */
   end(): void {
+    this.#writeAdded()
     this.#saveStamp.run(this.#stamp, this.#stamp)
   }
 
   /** Takes note of the id of the stored files that a backend has now. The entries of other files stay apart. */
   setStorage(name: string, id: string): void {
+    // Entries of a storage that had not told its id yet are those of its first one.
+    if (id !== '') this.#nameTrees.run(id, name)
     this.#setStorage.run(name, id)
   }
 
@@ -321,6 +343,7 @@ export class EntryStatements {
   }
 
   #move(from: Place, to: Place, file: FileRow): void {
+    this.#writeAdded()
     const moved = this.#find(from)
     const name = to.names.at(-1)
     if (moved === null || name === undefined || from.tree !== to.tree) {
@@ -354,7 +377,10 @@ export class EntryStatements {
   }
 
   /** Removes an entry. What is below a folder has no path from then on, and is deleted step by step. */
-  #remove({ id, parent, size, below }: Row): void {
+  #remove(row: Row): void {
+    this.#writeAdded()
+    const { id, parent } = row
+    const { size, below } = row.type === 'file' ? row : (this.#row.get(id) as unknown as Row)
     this.#addAbove(parent, -size, -1 - below)
     if (below === 0) this.#delete.run(id)
     else this.#place.run(removed, String(id), this.#nextStamp(), id)
@@ -367,9 +393,20 @@ export class EntryStatements {
   }
 
   #addAbove(folder: number, size: number, below: number): void {
-    if (size === 0 && below === 0) return
-    for (let id: unknown = folder; typeof id === 'number' && id !== removed; )
-      id = this.#add.get(size, below, id)?.parent
+    if (this.#added?.folder !== folder) {
+      this.#writeAdded()
+      this.#added = { folder, size: 0, below: 0 }
+    }
+    this.#added.size += size
+    this.#added.below += below
+  }
+
+  #writeAdded(): void {
+    const added = this.#added
+    this.#added = null
+    if (added === null || (added.size === 0 && added.below === 0)) return
+    for (let id: unknown = added.folder; typeof id === 'number' && id !== removed; )
+      id = this.#add.get(added.size, added.below, id)?.parent
   }
 
   #nextStamp(): number {

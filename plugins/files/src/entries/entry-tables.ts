@@ -17,7 +17,7 @@ export const entryTables = `
   INSERT INTO index_state VALUES (lower(hex(randomblob(8))), 0);
   CREATE TABLE storages (name TEXT PRIMARY KEY, id TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE trees (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     user TEXT NOT NULL,
     storage TEXT NOT NULL,
     storage_id TEXT NOT NULL,

@@ -18,8 +18,11 @@ import {
 import { ChangeThrottle } from './change-throttle.ts'
 import type { IndexTree } from './index-tree.ts'
 
-/** Paths that are checked under one lock, and recorded with one sync of the disk. */
+/** Paths that are checked under one lock. */
 const batchSize = 128
+
+/** Changes that are recorded with one sync of the disk, each with the folders above it. */
+const recordedChanges = 64
 
 /** Entries that a storage is asked for at a time. */
 const statsAtOnce = 16
@@ -399,7 +402,8 @@ export class ExternalScan implements Disposable {
 
   async #record(changes: readonly ChangeIntent[]): Promise<void> {
     const { journal, announce } = this.#services
-    if (changes.length > 0) announce(this.#userUuid, await journal.add(changes))
+    for (let start = 0; start < changes.length; start += recordedChanges)
+      announce(this.#userUuid, await journal.add(changes.slice(start, start + recordedChanges)))
   }
 
   /** Remembers what the listing told of files whose revision is known now. */

@@ -32,7 +32,7 @@ const againMs = 250
 const retryMs = 30_000
 
 interface ExternalScansServices extends ExternalScanServices {
-  readonly users: Pick<UserDirectory, 'list'>
+  readonly users: Pick<UserDirectory, 'get' | 'list'>
   readonly state: Pick<StateStore, 'get' | 'set' | 'delete' | 'entries'>
   readonly log: Pick<Log, 'warn' | 'debug'>
   /** Called when files of a followed user were compared, so that the index may have more of them. */
@@ -58,6 +58,12 @@ interface Followed {
   readonly begun: PromiseWithResolvers<void>
 }
 
+interface ComparedUser {
+  readonly userUuid: string
+  readonly control: AbortController
+  readonly ended: Promise<void>
+}
+
 /**
  * Compares the files of users with the index. The files of those that somebody follows are watched, and compared where the storage hints
  * at a change. Those of others are compared once a day. An index that is not complete is completed for everybody.
@@ -79,6 +85,8 @@ export class ExternalScans {
   readonly #seen = new Set<string>()
   readonly #completed = new Set<string>()
   #others: Promise<void> = Promise.resolve()
+  /** The user among them whose files are compared now. */
+  #compared: ComparedUser | null = null
   #looking: NodeJS.Timeout | undefined
   #isServing = false
 
@@ -95,12 +103,20 @@ export class ExternalScans {
   /** Continues with the users that were followed before, and looks after the others. All in the background. */
   async start(): Promise<void> {
     this.#isServing = true
+    await this.#forgetUnknown()
     for await (const [key] of this.#services.state.entries()) {
       if (key.startsWith(followedKey(''))) this.#begin(key.slice(followedKey('').length))
     }
     for (const userUuid of this.#recorded.keys()) this.#begin(userUuid)
     this.#look()
     this.#looking = setInterval(() => this.#look(), lookMs).unref()
+  }
+
+  /** Removes the entries of users that a former release erased, after a rollback of an update: it does not know the index. */
+  async #forgetUnknown(): Promise<void> {
+    const { journal, users } = this.#services
+    for (const userUuid of (await journal.entriesOf('')).users())
+      if ((await users.get(userUuid)) === null) await journal.erase(userUuid)
   }
 
   /** Follows a user. Resolves when no change is missed any more on the mounts that answer. */
@@ -151,7 +167,10 @@ export class ExternalScans {
       clearTimeout(timer)
       begun.resolve()
     }
-    await Promise.allSettled(followed.map((each) => this.#running.get(each)))
+    // A scan that goes on would bring back names, and record the erased files as deleted.
+    const compared = this.#compared?.userUuid === userUuid ? this.#compared : null
+    compared?.control.abort()
+    await Promise.allSettled([...followed.map((each) => this.#running.get(each)), compared?.ended])
     for (const { scan } of followed) scan?.[Symbol.dispose]()
     this.#recorded.delete(userUuid)
     this.#completed.delete(userUuid)
@@ -256,10 +275,10 @@ export class ExternalScans {
     return IndexTree.open(journal, { userUuid, mount, storage: mounts.storageAt(mount) })
   }
 
-  #scan(userUuid: string, mount: UserPath, tree: IndexTree): ExternalScan {
+  #scan(userUuid: string, mount: UserPath, tree: IndexTree, signal = this.#services.signal): ExternalScan {
     const turn = this.#turns.get(mount) ?? new Mutex()
     this.#turns.set(mount, turn)
-    return new ExternalScan(this.#services, { userUuid, mount }, tree, turn)
+    return new ExternalScan({ ...this.#services, signal }, { userUuid, mount }, tree, turn)
   }
 
   /** Asks a storage whose files it has, and lets the index follow it. */
@@ -318,15 +337,21 @@ export class ExternalScans {
     if (this.#waiting.has(userUuid)) return
     this.#waiting.add(userUuid)
     this.#seen.add(userUuid)
-    this.#others = this.#others.then(() => this.#compareUser(userUuid))
+    this.#others = this.#others.then(async () => {
+      const control = new AbortController()
+      const ended = this.#compareUser(userUuid, AbortSignal.any([this.#services.signal, control.signal]))
+      this.#compared = { userUuid, control, ended }
+      await ended
+      this.#compared = null
+    })
   }
 
-  async #compareUser(userUuid: string): Promise<void> {
-    const { mounts, signal, log } = this.#services
+  async #compareUser(userUuid: string, signal: AbortSignal): Promise<void> {
+    const { mounts, log } = this.#services
     let isComplete = true
     for (const mount of mounts.points) {
       if (signal.aborted || !this.#waiting.has(userUuid) || this.#followed.has(userUuid)) break
-      isComplete &&= await this.#compare(userUuid, mount).catch((error) => {
+      isComplete &&= await this.#compare(userUuid, mount, signal).catch((error) => {
         if (!signal.aborted)
           log.debug({ err: error, user: userUuid, mount }, 'The files of a user cannot be compared now.')
         return false
@@ -336,8 +361,8 @@ export class ExternalScans {
   }
 
   /** @returns whether the index of the mount is complete */
-  async #compare(userUuid: string, mount: UserPath): Promise<boolean> {
-    const { mounts, signal } = this.#services
+  async #compare(userUuid: string, mount: UserPath, signal: AbortSignal): Promise<boolean> {
+    const { mounts } = this.#services
     await this.#identify(mount, signal)
     const tree = await this.#treeOf(userUuid, mount)
     const { backend } = mounts.locate(userUuid, mount)
@@ -345,7 +370,7 @@ export class ExternalScans {
     const sinceMs = Date.now() - tree.comparedAt
     const isDue = backend.watch !== undefined && (sinceMs < 0 || sinceMs > compareMs)
     if (tree.isComplete && !isDue) return true
-    using scan = this.#scan(userUuid, mount, tree)
+    using scan = this.#scan(userUuid, mount, tree, signal)
     for (let runs = 0; runs < 5 && scan.dueInMs === 0; runs += 1) await scan.run()
     return tree.isComplete
   }

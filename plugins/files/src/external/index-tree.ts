@@ -3,6 +3,9 @@ import type { FoundEntry, KnownEntry, ListedFile } from '../entries/known-entry.
 import type { Journal } from '../journal/journal.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 
+/** Entries that the index takes at a time, each with the folders above it. */
+const putEntries = 64
+
 /** A user's files on one mount, by the index. */
 interface IndexTreeOptions {
   readonly userUuid: string
@@ -60,9 +63,11 @@ export class IndexTree {
 
   /** Takes entries as they are, `null` for nothing. Folders above them are added. */
   async put(entries: readonly (readonly [path: UserPath, entry: FoundEntry | null])[]): Promise<void> {
-    if (entries.length === 0) return
-    const placed = entries.map(([path, entry]) => [this.#namesOf(path), entry] as const)
-    await this.#journal.index({ kind: 'put-entries', tree: this.#state.id, entries: placed })
+    for (let start = 0; start < entries.length; start += putEntries) {
+      const page = entries.slice(start, start + putEntries)
+      const placed = page.map(([path, entry]) => [this.#namesOf(path), entry] as const)
+      await this.#journal.index({ kind: 'put-entries', tree: this.#state.id, entries: placed })
+    }
   }
 
   /** Remembers what a listing told of files. Nothing happens for a file that does not have its revision any more. */

@@ -2,12 +2,15 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ChangeFacts, EntryStatements } from '../entries/entry-statements.ts'
 import type { ChangeIntent, ChangeRow, CommittedChange } from './change.ts'
 
-/** Rows that one step changes at most, so that other changes wait for milliseconds only. */
+/** Rows that one step of an erasure changes at most, so that other changes wait for milliseconds only. */
 const stepRows = 300
+
+/** Changes of a staged copy that one step takes. Each is written anew, with its entry and the folders above it. */
+const stepChanges = 60
 
 /** The changes that made a staged copy at a path. `0` is the character after `/`. */
 const staged = `user = :user AND staging IN ('begin', 'fill')
-  AND (path = :path OR path > :path || '/' AND path < :path || '0')`
+  AND path >= :path AND path < :path || '0' AND (path = :path OR path > :path || '/')`
 
 /** The statements that write changes. The caller has a transaction open. */
 export class ChangeStatements {
@@ -50,8 +53,9 @@ export class ChangeStatements {
        WHERE seq = ? AND pending = 1 AND staging IN ('place', 'replace', 'abandon')`,
     )
     this.#begunPlacing = connection.prepare("UPDATE changes SET staging = 'place' WHERE seq = ?")
+    // The index has them in this order, folders before what is in them: a step does not sort all that are left.
     this.#stagedRows = connection.prepare(
-      `SELECT * FROM changes WHERE ${staged} ORDER BY seq LIMIT ${stepRows}`,
+      `SELECT * FROM changes WHERE ${staged} ORDER BY path, seq LIMIT ${stepChanges}`,
     )
     this.#drop = connection.prepare('DELETE FROM changes WHERE seq = ?')
     this.#erasing = [
@@ -146,7 +150,7 @@ export class ChangeStatements {
         this.#show({ ...row, path: path + row.path.slice(copy.length) })
       this.#drop.run(row.seq)
     }
-    if (rows.length === stepRows) return false
+    if (rows.length === stepChanges) return false
     this.#deleteStaged.run(user, copy)
     this.#drop.run(seq)
     return true

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { inTransaction } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import type { EntryStatements } from '../entries/entry-statements.ts'
@@ -8,6 +8,9 @@ import type { NumberedRequest, WriteAnswer, WriteFailure, WriteRequest } from '.
 
 /** Milliseconds in which the node's own readers of the journal end. */
 const longestReadMs = 100
+
+/** Changed rows after which a transaction takes no more requests. */
+const manyRows = 300
 
 /** Removed entries that are deleted in one step. */
 const sweptRows = 300
@@ -41,6 +44,7 @@ export class GroupCommit {
   readonly #changes: ChangeStatements
   readonly #entries: EntryStatements
   readonly #removed: RemovedEntries
+  readonly #totalChanges: StatementSync
   /** Outcomes that the disk did not take yet. Their intents are on the disk, so nothing is lost. */
   #unwritten: Resolution[] = []
   #long: LongRequest[] = []
@@ -59,6 +63,7 @@ export class GroupCommit {
     this.#changes = changes
     this.#entries = entries
     this.#removed = removed
+    this.#totalChanges = connection.prepare('SELECT total_changes() AS rows')
   }
 
   /** Whether requests wait for their last step. */
@@ -155,11 +160,18 @@ export class GroupCommit {
     try {
       const answers = this.#transaction(isDurable, () => {
         for (const { seq, outcome, facts } of this.#unwritten) this.#changes.resolve(seq, outcome, facts)
-        return batch.map(({ id, request }) => ({ id, seq: this.#apply(request) }))
+        const written: WriteAnswer[] = []
+        const before = this.#changedRows()
+        for (const { id, request } of batch) {
+          if (this.#changedRows() - before > manyRows) break
+          written.push({ id, seq: this.#apply(request) })
+        }
+        return written
       })
       this.#unwritten = []
       this.#mayHaveRemoved = true
-      return answers
+      const left = batch.slice(answers.length)
+      return left.length > 0 ? [...answers, ...this.#writeShort(left)] : answers
     } catch (error) {
       // One request may be at fault: alone, the others succeed.
       if (batch.length > 1) return batch.flatMap((request) => this.#writeShort([request]))
@@ -170,10 +182,15 @@ export class GroupCommit {
   #transaction<T>(isDurable: boolean, work: () => T): T {
     this.#connection.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
     return inTransaction(this.#connection, () => {
+      this.#entries.begin()
       const result = work()
       this.#entries.end()
       return result
     })
+  }
+
+  #changedRows(): number {
+    return Number(this.#totalChanges.get()?.rows)
   }
 
   #apply(request: WriteRequest): number {

@@ -73,15 +73,21 @@ const addIds = `
   END;
 `
 
+/** Lets the storages of a user be compared before anybody trusts their entries. */
+const distrustEntries = 'UPDATE trees SET complete = 0 WHERE user = new.user;'
+
 /**
  * Version 9 adds the index. `indexed` is 1 for a change that it has. A release before may run again after a rollback of an update: its
- * changes have none.
+ * changes have none. Triggers then take note at once, since that release may delete the changes before this one runs again.
  */
 const addIndex = `
+  ${entryTables}
   ALTER TABLE changes ADD COLUMN indexed INTEGER;
   UPDATE changes SET indexed = 1 WHERE pending = 0;
-  CREATE INDEX unindexed_changes ON changes (user) WHERE indexed IS NULL AND pending = 0 AND staging IS NULL;
-  ${entryTables}
+  CREATE TRIGGER unindexed_changes AFTER INSERT ON changes
+  WHEN new.indexed IS NULL AND new.pending = 0 AND new.staging IS NULL BEGIN ${distrustEntries} END;
+  CREATE TRIGGER unindexed_commits AFTER UPDATE OF pending ON changes
+  WHEN new.indexed IS NULL AND new.pending = 0 AND new.staging IS NULL BEGIN ${distrustEntries} END;
 `
 
 /**

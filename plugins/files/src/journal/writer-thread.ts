@@ -1,7 +1,7 @@
 /** The thread that writes the journal, one batch after the other. Requests that arrive meanwhile form the next batch. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { catchUpIndex } from '../entries/catch-up-index.ts'
 import { EntryStatements } from '../entries/entry-statements.ts'
+import { takeFormerDates } from '../entries/former-dates.ts'
 import { RemovedEntries } from '../entries/removed-entries.ts'
 import { ChangeStatements } from './change-statements.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -32,7 +32,7 @@ try {
 function serve(settings: WriterSettings): void {
   const connection = openJournalFile(settings.file)
   const entries = new EntryStatements(connection, settings.mounts)
-  catchUpIndex(connection, entries)
+  takeFormerDates(connection, entries)
   const changes = new ChangeStatements(connection, entries)
   const group = new GroupCommit(connection, changes, entries, new RemovedEntries(connection))
   const retention = new Retention(connection, settings)

@@ -548,6 +548,39 @@ t.test('a deleted user leaves nothing in the index', async (t) => {
   }
 })
 
+t.test('a comparison that is running ends before its user is erased', async (t) => {
+  const shaky = shakyBackend()
+  const { node, services, memory } = await startShaky(t, shaky)
+  const [ada, bob] = [await node.signIn(), await node.signIn()]
+  const listing = Promise.withResolvers<void>()
+  const listed = Promise.withResolvers<void>()
+  shaky.whileListing = async (folder) => {
+    if (!folder.startsWith(`/${ada.user.uuid}`)) return
+    listed.resolve()
+    await listing.promise
+  }
+  await memory.write(`/${ada.user.uuid}/secret`, Readable.from(['x']))
+  await put(ada, '/cold/own', 'x')
+  await listed.promise
+  const holder = services.userData.get('files')
+  const erased = Promise.resolve(holder?.erase(ada.user.uuid, new AbortController().signal))
+  // Without the wait for the comparison, this is the end of the erasure.
+  await Promise.race([erased, delay(200)])
+  await put(bob, '/cold/bob', 'x')
+  listing.resolve()
+  await erased
+  await services.untilIndexed(bob)
+  const { entries } = await services.index.for(bob.user).changed('')
+  t.same(
+    entries.map(({ path }) => path),
+    ['/cold/bob'],
+    'no other user gets its entries',
+  )
+  t.same(await services.recorded(ada.user.uuid), [])
+  const { entries: left } = await services.index.for(ada.user).changed('')
+  t.same(left, [])
+})
+
 t.test(
   'the node’s own changes give no rows by the disk, but perhaps of a path where nothing is',
   async (t) => {
