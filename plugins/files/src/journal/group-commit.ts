@@ -135,7 +135,7 @@ export class GroupCommit {
     const [changes, entries] = [this.#changes, this.#entries]
     if (request.kind === 'erase') {
       const { userUuid } = request
-      this.#long.push({ id, request, step: () => changes.erase(userUuid) && entries.erase(userUuid) })
+      this.#long.push({ id, request, step: () => entries.erase(userUuid) && changes.erase(userUuid) })
       return true
     }
     if (request.kind !== 'resolve' || request.outcome === 'discard' || !changes.endsStaging(request.seq))
