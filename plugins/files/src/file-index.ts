@@ -7,6 +7,7 @@ import {
   type IndexedEntry,
   NodekeepError,
   type UserFileIndex,
+  type WantedFiles,
 } from '@nodekeep/plugin-sdk'
 import type { EntryReader, StampedEntry, TreeState } from './entries/entry-reader.ts'
 import type { KnownEntry } from './entries/known-entry.ts'
@@ -150,14 +151,15 @@ class OneUsersIndex implements UserFileIndex {
     )
   }
 
-  async *withSizes(sizes: ReadonlySet<number>, signal?: AbortSignal): AsyncIterable<IndexedEntry> {
+  async *matching({ sizes, names }: WantedFiles, signal?: AbortSignal): AsyncIterable<IndexedEntry> {
     for (let after = 0; ; await nextTurn()) {
       signal?.throwIfAborted()
       const reader = await this.#reader()
       const page = this.#merged(reader, (tree) => reader.changedAfter(tree, after, pageSize), 1)
       for (const entry of page.slice(0, pageSize)) {
         after = entry.stamp
-        if (entry.type !== 'file' || !sizes.has(entry.size)) continue
+        if (entry.type !== 'file') continue
+        if (!sizes.has(entry.size) && !names.has(entry.name.normalize('NFC'))) continue
         const found = this.#placed(reader, entry, entry.tree)
         if (found !== null) yield found
       }
