@@ -11,6 +11,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { EntryReader, StampedEntry, TreeState } from './entries/entry-reader.ts'
 import type { KnownEntry } from './entries/known-entry.ts'
+import type { ExternalScans } from './external/external-scans.ts'
 import type { FileHashes } from './hashing/file-hashes.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
@@ -32,6 +33,7 @@ interface FileIndexServices {
   readonly journal: Journal
   readonly mounts: Mounts
   readonly hashes: FileHashes
+  readonly scans: Pick<ExternalScans, 'notice'>
 }
 
 /** A tree of a user, with its mount. */
@@ -70,7 +72,11 @@ class OneUsersIndex implements UserFileIndex {
 
   async isComplete(): Promise<boolean> {
     const reader = await this.#reader()
-    return this.#services.mounts.points.every((mount) => this.#tree(reader, mount)?.isComplete === true)
+    const { mounts, scans } = this.#services
+    const isComplete = mounts.points.every((mount) => this.#tree(reader, mount)?.isComplete === true)
+    // Nothing has come to a new user that would have completed it.
+    if (!isComplete) scans.notice(this.#userUuid)
+    return isComplete
   }
 
   async usage(path = '/'): Promise<FolderUsage> {

@@ -162,7 +162,12 @@ export default definePlugin({
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
-    const index = createFileIndex({ journal, mounts, hashes: new FileHashes({ journal, mounts }) })
+    const index = createFileIndex({
+      journal,
+      mounts,
+      hashes: new FileHashes({ journal, mounts }),
+      scans: external,
+    })
     routes(fileRoutes({ files, spool, maxFileSize, journal, changes, followers, headersOf }))
     return { files, changes, index }
   },

@@ -141,15 +141,11 @@ class Search {
 
   /** Reads files of the same size whose content is not known, and looks for files of the same name. */
   async #findOthers(signal: AbortSignal): Promise<void> {
-    const open = () => this.#wanted.values().filter(({ stored }) => stored === null)
-    const sizes = new Set(
-      open()
-        .map(({ asked }) => asked.size)
-        .filter((size) => size > 0),
-    )
-    const names = new Set(open().map(({ asked }) => asked.name.normalize('NFC')))
-    // The asked names of contents that are stored under another name already have their answer.
-    if (names.size === 0) return
+    // Several names may have one content.
+    const open = this.#asked.filter((file) => (this.#wanted.get(keyOf(file))?.stored ?? null) === null)
+    if (open.length === 0) return
+    const sizes = new Set(open.map(({ size }) => size).filter((size) => size > 0))
+    const names = new Set(open.map(({ name }) => name.normalize('NFC')))
     for await (const entry of this.#index.matching({ sizes, names }, signal)) {
       if (this.#isLate) return
       const name = entry.name.normalize('NFC')

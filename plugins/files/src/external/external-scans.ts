@@ -116,7 +116,7 @@ export class ExternalScans {
     await Promise.all(this.#begin(userUuid).map(({ begun }) => begun.promise))
   }
 
-  /** Takes note that a user has files. The index of a new user is completed at once. */
+  /** Takes note that a user has files, or that somebody needs the index of the user. That of a new user is completed at once. */
   notice(userUuid: string): void {
     if (this.#isServing && !this.#completed.has(userUuid) && !this.#followed.has(userUuid))
       this.#compareLater(userUuid)
