@@ -124,6 +124,20 @@ t.test(
       await inspect(name)
     }
     await open('files')
+    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    await inspect('check')
+    const card = t.testdir({
+      'IMG_0001.jpg': 'a photo',
+      'To do.txt': 'another list, which is longer than that of the node',
+    })
+    await page
+      .getByRole('dialog')
+      .getByLabel('Choose files')
+      .last()
+      .setInputFiles([join(card, 'IMG_0001.jpg'), join(card, 'To do.txt')])
+    await page.getByText('No file here has its bytes.').waitFor()
+    await inspect('check-done')
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
     await button('Publish').click()

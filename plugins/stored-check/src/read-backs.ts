@@ -8,7 +8,7 @@ const mostLate = 4
 /** Milliseconds after which a read ends that no request has asked for again. */
 const keptMs = 60_000
 
-/** What a file has; `null` if it is gone, or changes while it is read. */
+/** The content of a file; `null` if it is gone, or changes while it is read. */
 export type FileRead = FileContentHash | null | 'late' | 'unreadable'
 
 interface ReadBacksServices {

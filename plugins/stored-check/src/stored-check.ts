@@ -18,7 +18,7 @@ const mostRequests = 4
 const answerMs = 10_000
 
 /** A file of a device. */
-export interface AskedFile {
+interface AskedFile {
   /** Bytes. */
   readonly size: number
   /** Hexadecimal. */
@@ -33,7 +33,7 @@ const troubles = ['damaged', 'unreadable', 'changed'] as const
 type Trouble = (typeof troubles)[number]
 
 /** The answer about a file of a device. */
-export interface CheckedFile {
+interface CheckedFile {
   readonly state: 'stored' | Trouble | 'pending' | 'unlisted' | 'shorter' | 'other' | 'absent'
   /** The file of the node that the state is about. */
   readonly path: string | null

@@ -59,7 +59,7 @@ const plan = fc.record({
 })
 const outcome = fc.constantFrom('passes', 'passes', 'backup', 'drill', 'deleted')
 
-/** What the test knows about a user. */
+/** The plan and the knowledge of the test about a user. */
 interface Seed {
   readonly user: TestUser
   readonly plan: typeof plan extends fc.Arbitrary<infer T> ? T : never
@@ -110,7 +110,7 @@ async function play(plans: readonly Seed['plan'][], outcomes: readonly string[])
     const wrong: string[] = []
     await concurrently(all, 4, async (seed) => {
       wrong.push(...(await faultsOf(node, seed)))
-      // What a check finds out must not change the next answer into a false one.
+      // The hashes that a check finds out must not make the next answer false.
       wrong.push(...(await faultsOf(node, seed)))
     })
     return wrong
@@ -119,7 +119,7 @@ async function play(plans: readonly Seed['plan'][], outcomes: readonly string[])
   }
 }
 
-/** Lets something happen. What is not there is left alone. */
+/** Lets something happen. A file that is not there is left alone. */
 async function happen(node: TestNode, seed: Seed, event: Event): Promise<void> {
   const { user } = seed
   const file = join(folderOf(node, user), event.path)

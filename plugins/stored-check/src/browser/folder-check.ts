@@ -1,8 +1,4 @@
-import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
-import type { Tally } from './words.ts'
-
-/** The answer of `POST /api/files/check` about one file. */
-export type CheckedAnswer = NodeAnswers['POST /api/files/check']['files'][number]
+import type { CheckedAnswer, Tally } from './words.ts'
 
 /** A file of this device. */
 export interface HashedFile {

@@ -1,4 +1,7 @@
-import type { CheckedAnswer } from './folder-check.ts'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
+
+/** The answer of `POST /api/files/check` about one file. */
+export type CheckedAnswer = NodeAnswers['POST /api/files/check']['files'][number]
 
 /** The outcome of a check. */
 export interface Tally {

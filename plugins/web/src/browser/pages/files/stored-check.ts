@@ -18,7 +18,7 @@ import { nameOf } from './paths.ts'
 const pauseMs = 5000
 
 /** A file that is not stored, with the reason for the person. */
-export interface MissingFile {
+interface MissingFile {
   readonly path: string
   readonly content: Dropped['content']
   readonly reason: string
