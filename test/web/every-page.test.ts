@@ -117,7 +117,7 @@ t.test(
       await page.goto(new URL(`/#/${place}`, node.url).href)
       await page.reload()
       await page.locator('main .page > *').first().waitFor()
-      await untilTrue(page, "!document.querySelector('.page').textContent.includes('Loading')")
+      await untilTrue(page, "!document.querySelector('.page').innerText.includes('Loading')")
     }
     for (const name of names) {
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
@@ -126,15 +126,11 @@ t.test(
     await open('files')
     await page.getByRole('button', { name: 'Is it all here?' }).click()
     await inspect('check')
-    const card = t.testdir({
-      'IMG_0001.jpg': 'a photo',
-      'To do.txt': 'another list, which is longer than that of the node',
+    const card = { 'IMG_0001.jpg': 'a photo', 'To do.txt': 'a longer list than that of the node'.repeat(2) }
+    const chosen = Object.entries(card).map(([name, text]) => {
+      return { name, mimeType: 'text/plain', buffer: Buffer.from(text) }
     })
-    await page
-      .getByRole('dialog')
-      .getByLabel('Choose files')
-      .last()
-      .setInputFiles([join(card, 'IMG_0001.jpg'), join(card, 'To do.txt')])
+    await page.getByRole('dialog').getByLabel('Choose files').last().setInputFiles(chosen)
     await page.getByText('No file here has its bytes.').waitFor()
     await inspect('check-done')
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()

@@ -36,19 +36,19 @@ export function sentenceOf(
   }
   if (onlyStored > 0)
     sentences.push(`${share(onlyStored, files)} stored, but in no backup that was tried out.`)
+  if (stored === 0) return files === 1 ? 'The file is not stored.' : `None of the ${number(files)} is stored.`
   if (missing > 0)
-    sentences.push(
-      stored === 0
-        ? `${share(missing, files)} not stored.`
-        : `${missing === 1 ? 'This one is' : `These ${missing.toLocaleString('en')} are`} not stored.`,
-    )
+    sentences.push(missing === 1 ? 'This one is not stored.' : `These ${number(missing)} are not stored.`)
   return sentences.join(' ')
 }
 
 function share(count: number, files: number): string {
-  const some = count.toLocaleString('en')
-  if (count === files) return files === 1 ? 'The file is' : `All ${some} are`
-  return `${some} of ${files.toLocaleString('en')} ${count === 1 ? 'is' : 'are'}`
+  if (count === files) return files === 1 ? 'The file is' : `All ${number(files)} are`
+  return `${number(count)} of ${number(files)} ${count === 1 ? 'is' : 'are'}`
+}
+
+function number(count: number): string {
+  return count.toLocaleString('en')
 }
 
 /** Says why a file is not stored, for the person. A stored one has no reason. */
