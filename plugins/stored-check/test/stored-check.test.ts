@@ -1,6 +1,8 @@
+import { utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { definePlugin, NodekeepError, StorageBackends } from '@nodekeep/plugin-sdk'
 import t, { test } from 'tap'
-import { ask, check, createCheckingNode, put } from './fixtures/checking-node.ts'
+import { ask, check, createCheckingNode, folderOf, put } from './fixtures/checking-node.ts'
 
 t.jobs = 3
 
@@ -54,6 +56,21 @@ test('the same content under several names, an empty file and a new user have an
     { state: 'stored', path: '/empty' },
     { state: 'absent', path: null },
   ])
+})
+
+test('a file whose bytes have changed on the disk by themselves is damaged, and a copy of it counts', async (t) => {
+  const node = await createCheckingNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const file = { name: 'of-the-card.jpg', content: Buffer.from('a photo') }
+  await put(ada, '/a.jpg', file.content)
+  t.match(await check(ada, [file]), [{ state: 'stored', path: '/a.jpg' }])
+  const path = join(folderOf(node, ada), 'a.jpg')
+  await writeFile(path, 'b photo')
+  await utimes(path, 1_700_000_000, 1_700_000_000)
+  t.match(await check(ada, [file]), [{ state: 'damaged', path: '/a.jpg' }])
+  await put(ada, '/b.jpg', file.content)
+  t.match(await check(ada, [file]), [{ state: 'stored', path: '/b.jpg' }])
 })
 
 test('a storage out of reach is told, and a copy elsewhere counts', async (t) => {
