@@ -426,6 +426,122 @@ export interface NodeAnswers {
      */
     maxFileSize: number
   }
+  'GET /api/files/usage': {
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+    /**
+     * Bytes of all files below it.
+     */
+    bytes: number
+    /**
+     * Files and folders below it.
+     */
+    entries: number
+    /**
+     * False while the node is still counting: until then, the numbers are too small.
+     */
+    isComplete: boolean
+    /**
+     * The largest folders in it, largest first. At most 100.
+     */
+    folders: {
+      name: string
+      /**
+       * Absolute path, such as "/photos/cat.jpg".
+       */
+      path: string
+      /**
+       * Bytes of all files below it.
+       */
+      bytes: number
+      /**
+       * Files and folders below it.
+       */
+      entries: number
+    }[]
+    /**
+     * The room of the storage, null for a folder on several storages, or if its storage does not tell it.
+     */
+    space: {
+      /**
+       * Bytes that the node may still store.
+       */
+      free: number
+      /**
+       * All bytes.
+       */
+      total: number
+    } | null
+  }
+  'GET /api/files/usage/all': {
+    /**
+     * Largest first.
+     */
+    users: {
+      uuid: string
+      username: string
+      /**
+       * Bytes of all files below it.
+       */
+      bytes: number
+      /**
+       * Files and folders below it.
+       */
+      entries: number
+      /**
+       * False while the node is still counting: until then, the numbers are too small.
+       */
+      isComplete: boolean
+      mounts: {
+        mount: string
+        /**
+         * Bytes of all files below it.
+         */
+        bytes: number
+        /**
+         * Files and folders below it.
+         */
+        entries: number
+        /**
+         * False while the node is still counting: until then, the numbers are too small.
+         */
+        isComplete: boolean
+      }[]
+    }[]
+    mounts: {
+      /**
+       * Its path.
+       */
+      mount: string
+      /**
+       * The name of the storage backend.
+       */
+      storage: string
+      /**
+       * Bytes of all files below it.
+       */
+      bytes: number
+      /**
+       * Files and folders below it.
+       */
+      entries: number
+      /**
+       * The room of the storage, null if it has no limit or does not tell it now.
+       */
+      space: {
+        /**
+         * Bytes that the node may still store.
+         */
+        free: number
+        /**
+         * All bytes.
+         */
+        total: number
+      } | null
+    }[]
+  }
   'GET /api/ipfs/publications': {
     /**
      * Those that are being added, those that have failed, then the newest first.
@@ -1248,7 +1364,10 @@ export interface NodeAnswers {
      */
     cid: string
     publishedAt: string
-    url: string | null
+    /**
+     * Where everybody can read it: a URL with the name of a file as "filename"; if the node has no public address, its path at the node.
+     */
+    url: string
   }
   'POST /api/ipfs/verify': {
     /**

@@ -1,12 +1,24 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { watchFolder } from '../src/watch-folder.ts'
 
-/** Watches a folder with the folders `photos/old` and `own`, which is left out. */
-async function watched(t: Test) {
-  const root = t.testdir({ photos: { old: {} }, own: {} })
+// Other tests may use both processors.
+t.setTimeout(120_000)
+
+/** Watches a folder with the folders `photos/old` and `own`, which is left out, and more. */
+async function watched(t: Test, more: Record<string, { file: string }> = {}) {
+  const root = t.testdir({ photos: { old: {} }, own: {}, ...more })
   const at = (path: string) => join(root, path)
   const ending = new AbortController()
   t.teardown(() => ending.abort())
@@ -17,7 +29,7 @@ async function watched(t: Test) {
     onChange: (paths) => {
       for (const path of paths) seen.add(path)
     },
-    onUsedUp: t.fail,
+    onFailure: t.fail,
     signal: ending.signal,
   })
   /** Waits until a path was told. */
@@ -109,6 +121,56 @@ t.test('so many changes at once that the system drops some are told as a change 
   t.pass('a folder of which nothing was told is watched')
 })
 
+t.test('each folder takes one watch of the system, and files take none', async (t) => {
+  const root = t.testdir()
+  for (let folder = 0; folder < 100; folder += 1) {
+    mkdirSync(join(root, `${folder % 10}/${folder}`), { recursive: true })
+    for (let file = 0; file < 10; file += 1) writeFileSync(join(root, `${folder % 10}/${folder}/${file}`), '')
+  }
+  const before = watches()
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  await watchFolder({ root, onChange: () => {}, onFailure: t.fail, signal: ending.signal })
+  t.equal(watches() - before, 111)
+  t.strictSame(prioritiesOf('watch of files'), ['19'], 'the thread has the lowest priority')
+})
+
+t.test('all files of a flood of new folders are in what is told', async (t) => {
+  const root = t.testdir({ photos: {} })
+  const at = (path: string) => join(root, path)
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const found = new Set<string>()
+  const onChange = (paths: readonly string[]) => {
+    for (const path of paths) for (const file of filesIn(root, path)) found.add(file)
+  }
+  await watchFolder({ root, onChange, onFailure: t.fail, signal: ending.signal })
+  const folders = Array.from({ length: 200 }, (_, n) => `photos/${n % 5}/${n % 20}/${n}`)
+  for (const folder of folders) {
+    mkdirSync(at(folder), { recursive: true })
+    writeFileSync(at(`${folder}/first`), '')
+  }
+  const missing = () => folders.filter((folder) => !found.has(`${folder}/first`))
+  while (missing().length > 0) await delay(10)
+  t.pass('also those that were there before the watch of their folder')
+  found.clear()
+  while (missing().length > 0) {
+    // A folder may be watched a moment after its files were found.
+    for (const folder of missing()) writeFileSync(at(`${folder}/first`), 'changed')
+    await delay(100)
+  }
+  t.pass('and each folder is watched')
+})
+
+t.test('folders may have any name, and a setting for development tools changes nothing', async (t) => {
+  process.env.CHOKIDAR_USEPOLLING = '1'
+  t.teardown(() => delete process.env.CHOKIDAR_USEPOLLING)
+  const names = ['back\\slash', '*', '[a-c]', '~', '.a.swp', ' ']
+  const { at, told } = await watched(t, Object.fromEntries(names.map((name) => [name, { file: '' }])))
+  for (const name of names) writeFileSync(at(`${name}/file`), 'changed')
+  for (const name of names) await told(`${name}/file`)
+})
+
 t.test('nothing is told after the end', async (t) => {
   const { root, at, seen, ending } = await watched(t)
   writeFileSync(at('photos/a'), 'a')
@@ -117,8 +179,38 @@ t.test('nothing is told after the end', async (t) => {
   const other = new AbortController()
   t.teardown(() => other.abort())
   const onChange = (paths: readonly string[]) => paths.includes('photos/b') && later.resolve()
-  await watchFolder({ root, onChange, onUsedUp: t.fail, signal: other.signal })
+  await watchFolder({ root, onChange, onFailure: t.fail, signal: other.signal })
   writeFileSync(at('photos/b'), 'b')
   await later.promise
   t.strictSame([...seen], [])
 })
+
+/** The watches of this process (`proc_pid_fdinfo(5)`). */
+function watches(): number {
+  let count = 0
+  for (const descriptor of readdirSync('/proc/self/fdinfo')) {
+    try {
+      count += readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8').split('\ninotify wd:').length - 1
+    } catch {
+      // The one of the folder itself is closed.
+    }
+  }
+  return count
+}
+
+/** The nice values of the threads of this process with a name (`proc_pid_stat(5)`). */
+function prioritiesOf(name: string): (string | undefined)[] {
+  return readdirSync('/proc/self/task').flatMap((id) => {
+    const [, comm, rest = ''] =
+      /^\d+ \((.*)\) (.*)/.exec(readFileSync(`/proc/self/task/${id}/stat`, 'utf8')) ?? []
+    return comm === name ? [rest.split(' ')[16]] : []
+  })
+}
+
+/** The files at a path and below it. */
+function* filesIn(root: string, path: string): Iterable<string> {
+  const stats = statSync(join(root, path), { throwIfNoEntry: false })
+  if (stats?.isFile()) yield path
+  if (stats?.isDirectory())
+    for (const name of readdirSync(join(root, path))) yield* filesIn(root, join(path, name))
+}

@@ -6,6 +6,7 @@ import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import manifest from '@nodekeep/file-sync/package.json' with { type: 'json' }
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { Wallet } from 'ethers'
@@ -39,7 +40,7 @@ t.test('a machine with Node alone syncs with the file that the node offers', asy
   })
   t.teardown(() => node.stop())
   const user = await node.signIn('owner')
-  const { home, run, shell } = await emptyMachine(t)
+  const { home, run, shell, follow } = await emptyMachine(t)
   const { path, name, sha256 } = (await (await user.fetch('/api/sync/client')).json()) as Record<
     string,
     string
@@ -71,6 +72,14 @@ t.test('a machine with Node alone syncs with the file that the node offers', asy
   t.equal(await readFile(join(folder, 'yours.txt'), 'utf8'), 'from the node')
   t.equal(await (await user.fetch('/read?path=/mine.txt')).text(), 'from the machine')
   t.match(await run(program, 'status'), { code: 0, out: /2 synced/ })
+
+  const live = follow(program, folder, '--node', node.url.origin)
+  for (const file of ['first.txt', 'second.txt']) {
+    await writeFile(join(folder, file), 'live')
+    while ((await user.fetch(`/stat?path=/${file}`)).status !== 200)
+      await Promise.race([delay(50), live.ended])
+  }
+  t.equal((await live.stop()).err, '', 'the thread that watches runs')
 
   const key = join(home, 'wallet.key')
   await writeFile(key, Wallet.createRandom().privateKey, { mode: 0o600 })
@@ -104,16 +113,33 @@ async function emptyMachine(t: Test) {
   t.teardown(() => rm(home, { recursive: true, force: true }))
   await writeFile(join(home, 'package.json'), '{ "type": "module" }')
   const env = { HOME: home, PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
-  const start = async (command: string, args: readonly string[], input: string) => {
+  const begin = (command: string, args: readonly string[], input: string) => {
     const child = spawn(command, args, { cwd: home, env })
     // A command that ends early may not read its input.
     child.stdin.on('error', () => {}).end(input)
-    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    return { code: child.exitCode, out, err }
+    const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(
+      ([out, err]) => ({ code: child.exitCode, out, err }),
+    )
+    return { child, ended }
   }
+  const start = (command: string, args: readonly string[], input: string) => begin(command, args, input).ended
   return {
     home,
     run: (...args: readonly string[]) => start(process.execPath, args, ''),
+    /** Runs a command until it is stopped. */
+    follow(...args: readonly string[]) {
+      const { child, ended } = begin(process.execPath, args, '')
+      const failed = ended.then(({ err }) => {
+        throw new Error(err)
+      })
+      failed.catch(() => {})
+      t.teardown(() => child.kill('SIGKILL'))
+      const stop = () => {
+        child.kill('SIGTERM')
+        return ended
+      }
+      return { ended: failed, stop }
+    },
     shell: (commands: string, input = '') => start('sh', ['-c', commands], input),
   }
 }

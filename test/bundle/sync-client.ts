@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build, type Metafile } from 'esbuild-wasm'
+import { build, type Metafile, type Plugin } from 'esbuild-wasm'
 import { root } from '../run/command.ts'
 
 const fileSync = join(root, 'plugins/file-sync')
@@ -13,9 +13,11 @@ const fileName = 'nodekeep-sync.cjs'
 
 /** Of the manifest, the bundle has these two only. */
 const entry = `
+import { isMainThread } from 'node:worker_threads'
 import { engines, version } from './package.json'
 import { start } from './src/client/cli/start.ts'
-start({ engines, version })
+if (isMainThread) start({ engines, version })
+else import('../../plugin-sdk/src/watch-folder/watch-thread.ts')
 `
 
 /**
@@ -43,6 +45,7 @@ export async function bundleSyncClient(): Promise<Map<string, Uint8Array>> {
     // Otherwise `ws` loads what lies beside the file under these names.
     define: { 'process.env.WS_NO_BUFFER_UTIL': 'true', 'process.env.WS_NO_UTF_8_VALIDATE': 'true' },
     banner: { js: '#!/usr/bin/env node' },
+    plugins: [watchThreadInBundle],
     legalComments: 'inline',
     charset: 'utf8',
     logLevel: 'warning',
@@ -50,6 +53,22 @@ export async function bundleSyncClient(): Promise<Map<string, Uint8Array>> {
   const [output] = outputFiles
   if (output === undefined) throw new Error('esbuild has made no file.')
   return new Map([[fileName, Buffer.concat([output.contents, Buffer.from(await licensesOf(metafile))])]])
+}
+
+/** In the bundle, the thread that watches a folder runs the file of the program. */
+const watchThreadInBundle: Plugin = {
+  name: 'watch-thread',
+  setup({ onLoad }) {
+    onLoad({ filter: /plugin-sdk\/src\/watch-folder\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8')
+      const contents = source.replace(
+        "moduleBeside(import.meta.url, 'watch-folder/watch-thread')",
+        '__filename',
+      )
+      if (contents === source) throw new Error(`${path} names its thread in another way.`)
+      return { contents, loader: 'ts' }
+    })
+  },
 }
 
 /** Returns a comment with the licenses of the libraries in a bundle: a person who gets the bundle must get them too. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FileChange } from '@nodekeep/plugin-sdk'
 import { bytesOf } from './files-client.ts'
 import type { FilesProcess } from './files-process.ts'
@@ -49,6 +50,17 @@ export async function checkAgreement(
   for (const path of leftovers) if (disk.get(path) === null) inJournal.set(path, null)
   assert.deepEqual(sorted(inJournal), sorted(sizes), 'the journal has another tree')
   assert.deepEqual(sorted(await listedTree(node)), sorted(sizes), 'the API shows another tree')
+}
+
+/** Waits until the journal has all changes, also those whose storage did not answer at the start of a busy machine. */
+export async function settled({ url, session }: FilesProcess, signal: AbortSignal): Promise<void> {
+  const headers = { authorization: `Bearer ${session.token}` }
+  for (;;) {
+    const { status } = await fetch(new URL('/journal', url), { headers, signal })
+    if (status === 200) return
+    assert.equal(status, 503)
+    await delay(50, undefined, { signal })
+  }
 }
 
 /** Returns the sizes of files by path, `null` for folders, to which the whole journal adds up. */

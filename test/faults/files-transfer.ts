@@ -6,14 +6,18 @@ import { setInterval } from 'node:timers/promises'
 import type { FilesProcess } from './files-process.ts'
 
 const chunk = Buffer.alloc(1024 * 1024, 'some bytes ')
+const numberBytes = 8
+let sent = 0
 
-/** Sends a file of the given size as a raw body. */
+/** Sends a file of the given size as a raw body. No two mebibytes of all files are equal. */
 export async function sendFile(node: FilesProcess, path: string, mebibytes: number): Promise<void> {
   const size = mebibytes * chunk.length
   const sending = open(node, 'PUT', `/write?path=${path}`, { 'content-length': size })
   const answered = once(sending, 'response') as Promise<[IncomingMessage]>
-  for (let sent = 0; sent < mebibytes; sent += 1) {
-    if (!sending.write(chunk)) await once(sending, 'drain')
+  for (let left = mebibytes; left > 0; left -= 1) {
+    sent += 1
+    sending.write(`${sent}`.padStart(numberBytes))
+    if (!sending.write(chunk.subarray(numberBytes))) await once(sending, 'drain')
   }
   sending.end()
   const [answer] = await answered

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Fault, Round } from './fault.ts'
-import { checkAgreement, type Disk, listedTree, matches } from './files-check.ts'
+import { checkAgreement, type Disk, listedTree, matches, settled } from './files-check.ts'
 import { FilesClient } from './files-client.ts'
 import { type FilesProcess, type Session, startFiles } from './files-process.ts'
 import { print } from './files-tree.ts'
@@ -17,7 +17,7 @@ const clientCount = 6
 const kills = 3
 
 function start(dataFolder: string, session?: Session): Promise<FilesProcess> {
-  return startFiles(dataFolder, session, { environment: { FILES_IPFS: 'yes' } })
+  return startFiles(dataFolder, session, { environment: { FILES_IPFS: '/' } })
 }
 
 /** Returns the user's files, as the node shows them. */
@@ -59,6 +59,7 @@ async function play(
   checkBlocks(dataFolder)
   const again = await start(dataFolder, node.session)
   try {
+    await settled(again, round.signal)
     const found = await readFiles(again)
     for (const [index, client] of clients.entries()) {
       const folder = `/c${kill * clientCount + index}`
@@ -98,6 +99,8 @@ async function remove({ url, session }: FilesProcess, path: string): Promise<voi
 export default {
   name: 'With all files as IPFS blocks, after kills of the node every answered change is complete, each other one is complete or absent (but for empty parents), the journal agrees, and the blocks are whole.',
   defaultRounds: 60,
+  // The start waits for storages, and the journal is tried again after 30 s.
+  roundSeconds: 300,
   async round(round) {
     const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-ipfs-kills-'))
     let node = await start(dataFolder)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { concurrently } from '@nodekeep/plugin-sdk'
 import type { Fault, Round } from './fault.ts'
-import { checkAgreement, checkHalfDone, type Disk, matches } from './files-check.ts'
+import { checkAgreement, checkHalfDone, type Disk, matches, settled } from './files-check.ts'
 import { bytesOf, FilesClient } from './files-client.ts'
 import { type FilesProcess, type Session, startFiles } from './files-process.ts'
 import { parentsOf, print, type Tree } from './files-tree.ts'
@@ -80,17 +80,6 @@ function answeredBy(clients: readonly FilesClient[]): number {
   return clients.reduce((sum, { answered }) => sum + answered, 0)
 }
 
-/** Waits until the journal has all changes. */
-async function settled({ url, session }: FilesProcess, { signal }: Round): Promise<void> {
-  const headers = { authorization: `Bearer ${session.token}` }
-  for (;;) {
-    const { status } = await fetch(new URL('/journal', url), { headers, signal })
-    if (status === 200) return
-    assert.equal(status, 503)
-    await delay(50, undefined, { signal })
-  }
-}
-
 /** Returns the user's files in the bucket, as any S3 program sees them. */
 async function readBucket(s3: S3, { uuid }: Session): Promise<Disk> {
   const keys: string[] = []
@@ -120,7 +109,7 @@ async function check(
   { s3 }: Stand,
   round: Round,
 ): Promise<void> {
-  await settled(node, round)
+  await settled(node, round.signal)
   const disk = await readBucket(s3, node.session)
   for (const [index, client] of clients.entries()) {
     const folder = `/c${index}`

@@ -526,6 +526,50 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await lines.count(), 1, 'those of the folder that is shown')
   })
 
+  test(
+    'the room that a folder takes is shown, with its largest folders to walk into',
+    async (t, { page, ada, chooser }) => {
+      const usage = page.locator('.usage')
+      const summary = usage.locator('summary')
+      const largest = usage.getByRole('listitem')
+      await summary.getByText(/^3 kB in 6 entries, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
+      await summary.locator('.usage-bar .own').waitFor()
+      await summary.click()
+      const shown = largest.filter({ has: page.getByRole('link', { name: 'films', exact: true }) })
+      await shown.getByText('2 kB').waitFor()
+      t.strictSame(await largest.getByRole('link').allTextContents(), ['films', 'notes'], 'largest first')
+      await shown.getByRole('link').click()
+      await summary.getByText(/^2 kB in 3 entries/).waitFor()
+      t.strictSame(await largest.getByRole('link').allTextContents(), ['<img src=x onerror=window.__xss=1>'])
+      await chooser.setInputFiles({
+        name: 'new.bin',
+        mimeType: 'text/plain',
+        buffer: Buffer.alloc(5000),
+      })
+      await summary.getByText(/^7 kB in 4 entries/).waitFor()
+      await largest.getByRole('link').click()
+      await summary.getByText(/^500 B in 1 entry/).waitFor()
+      await usage.getByText('There are no folders here.').waitFor()
+
+      const answer = (await (await ada.fetch('/api/files/usage')).json()) as object
+      await page.route('**/api/files/usage?*', (route) =>
+        route.fulfill({ json: { ...answer, isComplete: false, space: null } }),
+      )
+      await page.goto(new URL('#/files', page.url()).href)
+      await summary.getByText('8 kB in 7 entries, still counting', { exact: true }).waitFor()
+      t.equal(await summary.locator('.usage-bar').count(), 0)
+      await page.unroute('**/api/files/usage?*')
+      await summary.getByText(/^8 kB in 7 entries, [\d.]+ [GT]B of/).waitFor()
+    },
+    async (ada) => {
+      const write = (path: string, size: number) =>
+        ada.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body: Buffer.alloc(size) })
+      await write('/notes/a', 1000)
+      await write('/films/b', 1500)
+      await write('/films/<img src=x onerror=window.__xss=1>/c', 500)
+    },
+  )
+
   test('an upload that fails says why, and can be tried again', async (t, { page, ada, chooser }) => {
     const folder = t.testdir({ 'large.bin': '', 'full.txt': 'full', 'cut.txt': 'cut' })
     await truncate(join(folder, 'large.bin'), maxFileSize + 1)

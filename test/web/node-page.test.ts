@@ -183,6 +183,17 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await button(page, 'Add a user').click()
     const row = page.getByRole('listitem').filter({ hasText: 'grace' })
     await row.getByText('Let in by the owner').waitFor()
+    await row.getByText(/^0 B in 0 entries/).waitFor()
+    const storage = page.getByRole('list', { name: 'Storage of the files' })
+    await storage.getByText(/^0 B in 0 entries, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
+    await owner.fetch('/write?path=/film', { method: 'PUT', body: Buffer.alloc(4000) })
+    await open('Health')
+    await open('Users')
+    await page
+      .getByRole('list', { name: 'All users' })
+      .getByText('4 kB in 1 entry', { exact: true })
+      .waitFor()
+    await storage.getByText(/^4 kB in 1 entry, /).waitFor()
     t.equal(await wallet.inputValue(), '')
 
     await button(page, 'Disable: grace').click()

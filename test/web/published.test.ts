@@ -83,6 +83,7 @@ test('a file is published, and its address is copied', async (t, scene) => {
   const address = await publish(scene, 'letter.txt')
   const [, cid = ''] = /^http:\/\/127\.0\.0\.1:\d+\/ipfs\/(b\w+)\?filename=letter\.txt$/.exec(address) ?? []
   await dialog.getByText(cid, { exact: true }).waitFor()
+  await dialog.getByText('Only this computer reaches the node here.').waitFor()
   await hasFocus(page, 'Copy the address')
   await page.keyboard.press('Enter')
   await dialog.getByText('Copied.').waitFor()
@@ -124,14 +125,19 @@ test('what is published is listed, opened, published again and withdrawn', async
   await item('/gone.txt').getByText('It is not among your files any more.').waitFor()
   await item('/letter.txt').getByText('What was published stays as it was.').waitFor()
   t.equal(await item('/trip').locator('.state').count(), 0)
+  await page.getByText('Only this computer reaches the node here.').waitFor()
   await page.getByText(/^Everything together takes \d+ B\.$/).waitFor()
 
   await button(page, 'Copy the address: /trip').click()
   await item('/trip').getByText('Copied.').waitFor()
   t.equal(await page.evaluate('navigator.clipboard.readText()'), address)
+  await page.emulateMedia({ colorScheme: 'dark' })
   const [opened] = await Promise.all([page.waitForEvent('popup'), item('/trip').getByRole('link').click()])
+  await opened.emulateMedia({ colorScheme: 'dark' })
   t.equal(opened.url(), address)
   await opened.getByRole('link', { name: 'b.txt' }).waitFor()
+  const light = 'rgb(255, 255, 255)'
+  t.equal(await opened.evaluate('getComputedStyle(document.body).color'), light, 'it is dark where pages are')
   await opened.close()
 
   await button(page, 'Publish again: /letter.txt').click()

@@ -71,6 +71,8 @@ const command = Type.Object({
     { default: '' },
   ),
   options: Type.Record(Type.String(), text, { default: {}, propertyNames: option }),
+  /** The command can also be called without the id of the plugin, unless another command has its name. */
+  topLevel: Type.Boolean({ default: false }),
 })
 
 const commandName = Checked((name) =>

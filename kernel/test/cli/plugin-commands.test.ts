@@ -59,6 +59,7 @@ export default defineCommands({
       line.end()
     }
   },
+  async status() {},
   async fails() {
     throw new Error('It did not work.')
   },
@@ -76,7 +77,8 @@ const list = {
   restore: { description: 'plan a restore', options: { '--alone': 'alone', '--cancel': 'take it back' } },
   waits: { description: 'wait' },
   both: { description: 'print a state and a line' },
-  fails: { description: 'fail' },
+  fails: { description: 'fail', topLevel: true },
+  status: { description: 'hide the command of the kernel', topLevel: true },
   undefined: { description: 'declared and not defined' },
 }
 
@@ -234,6 +236,14 @@ test('a failing command prints one line, and a broken plugin breaks no other com
   t.match(await broken.run('notes', 'list'), { code: 1, stderr: /threw while it was imported/ })
   const odd = await folderWithNotes(t, {}, { 'commands.js': 'export default 1' })
   t.match(await odd.run('notes', 'list'), { code: 1, stderr: /must be the result of defineCommands/ })
+})
+
+test('a command at the top level needs no id of its plugin, and hides no other command', async (t) => {
+  const folder = await folderWithNotes(t)
+  t.match((await folder.run('--help')).stdout, /notes .*Keeps notes\.\n.*fails .*fail\n/)
+  t.match(await folder.run('fails'), { code: 1, stderr: 'nodekeep: It did not work.\n' })
+  t.match(await folder.run('status'), { code: 1, stdout: /No node runs on / })
+  t.match(await folder.run('list'), { code: 1, stderr: /There is no command "list"/ })
 })
 
 test('a command shows its progress, and an interrupted one ends with its session', async (t) => {

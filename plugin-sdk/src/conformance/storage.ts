@@ -10,7 +10,7 @@ import { conditionChecks } from './storage/conditions.ts'
 import { copyChecks } from './storage/copying.ts'
 import { dateChecks } from './storage/dates.ts'
 import { depthChecks } from './storage/depth.ts'
-import { freeSpaceChecks } from './storage/free-space.ts'
+import { freeSpaceChecks, spaceChecks } from './storage/free-space.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { memoryChecks } from './storage/memory.ts'
@@ -91,6 +91,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   outageChecks(check, server)
   memoryChecks(check, bytesInMemory)
   watchChecks(check, otherProgram, reopen)
+  spaceChecks(check)
   const racingWrites = checksUnless(check, ({ supports }) =>
     supports.atomicConditions || supports.conditionalWrites
       ? null

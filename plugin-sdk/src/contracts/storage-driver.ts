@@ -9,6 +9,7 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
+  StorageSpace,
 } from './storage.ts'
 
 /** The abilities of a driver. Those that are left out are false. */
@@ -216,6 +217,8 @@ export interface StorageDriver {
   watch?(listener: (path: string) => void, signal: AbortSignal): Promise<void>
   /** As `storageId` of {@link StorageBackend}. */
   storageId?(signal: AbortSignal): Promise<string>
+  /** As `space` of {@link StorageBackend}. */
+  space?(signal: AbortSignal): Promise<StorageSpace | null>
   /** Releases what the driver holds. All calls, readings and snapshots have ended. */
   close(): Promise<void>
 }

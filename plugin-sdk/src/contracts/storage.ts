@@ -197,6 +197,13 @@ export interface StorageCapabilities {
   readonly conditionalWrites?: boolean
 }
 
+/** The room of a storage, in bytes. */
+export interface StorageSpace {
+  /** Bytes that writes may still use, at most `total`. */
+  readonly free: number
+  readonly total: number
+}
+
 /** A consistent, read-only view of a backend at one moment. */
 export interface StorageSnapshot {
   /** The entries that only the storage contains, such as symbolic links, by path. The list is complete from the start. */
@@ -334,6 +341,13 @@ export interface StorageBackend {
    * @throws NodekeepError SERVICE_UNAVAILABLE if the storage does not work now
    */
   storageId?(signal: AbortSignal): Promise<string>
+  /**
+   * Tells how much room there is for files, also of other programs on the same disk. `null` if the storage cannot tell now. A backend whose
+   * storage has no limit, or does not tell it, has no such method.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE if the storage does not work now
+   */
+  space?(signal: AbortSignal): Promise<StorageSpace | null>
   /** Ends the running calls and readings, then the backend. A second call does the same as the first. */
   close(): Promise<void>
 }

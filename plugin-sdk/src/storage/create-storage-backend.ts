@@ -100,6 +100,7 @@ class DriverBackend implements StorageBackend {
   readonly prepareSnapshot?: Required<StorageBackend>['prepareSnapshot']
   readonly watch?: Required<StorageBackend>['watch']
   readonly storageId?: Required<StorageBackend>['storageId']
+  readonly space?: Required<StorageBackend>['space']
   readonly #driver: StorageDriver
   readonly #closing = new AbortController()
   /** The end of calls whose callers give no signal. */
@@ -144,6 +145,13 @@ class DriverBackend implements StorageBackend {
         this.#call(async () => {
           using end = this.#endOf(signal)
           return storageId.call(driver, end.signal)
+        }, signal)
+    const { space } = driver
+    if (space)
+      this.space = (signal) =>
+        this.#call(async () => {
+          using end = this.#endOf(signal)
+          return space.call(driver, end.signal)
         }, signal)
   }
 

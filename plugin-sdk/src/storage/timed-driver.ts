@@ -63,6 +63,7 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
   readonly prepareSnapshot?: Required<StorageDriver>['prepareSnapshot']
   readonly watch?: Required<StorageDriver>['watch']
   readonly storageId?: Required<StorageDriver>['storageId']
+  readonly space?: Required<StorageDriver>['space']
   readonly #driver: StorageDriver
   readonly #limitMs: number
 
@@ -82,6 +83,13 @@ export class TimedDriver extends TimedFiles implements StorageDriver {
       this.storageId = async (signal) => {
         using call = new DriverCall(signal, limitMs)
         return await call.wait(storageId.call(driver, call.signal))
+      }
+    }
+    const { space } = driver
+    if (space) {
+      this.space = async (signal) => {
+        using call = new DriverCall(signal, limitMs)
+        return await call.wait(space.call(driver, call.signal))
       }
     }
   }

@@ -5,8 +5,9 @@ import { isNodekeepError } from '../errors.ts'
 /** An answer with stored content. */
 export interface ContentAnswer {
   readonly status: 200 | 206
+  /** Such as those of `contentHeaders`, and `content-range` with 206. */
   readonly headers: Readonly<Record<string, string>>
-  /** Bytes of the content; `null` if that is not known before. */
+  /** Bytes of the content, with 206 those of the range; `null` if that is not known before. */
   readonly length: number | null
   /** Chunks whose memory may be reused once the chunk after the next is requested. */
   readonly content: AsyncIterable<Uint8Array>
@@ -20,12 +21,28 @@ const mostWaiting = 16 * 1024
 
 /**
  * Sends stored content as the last step of a route, without Fastify's streams: the system takes one chunk while the next one is read, so the node reads no
- * more than the client takes. When the client leaves or the content fails, both end. It rejects for neither: the log has the failure.
+ * more than the client takes. When the client leaves or the content fails, both end. It rejects for neither: the log has the failure. An
+ * answer to HEAD has the same headers, and its content is not read.
+ *
+ * @example
+ * const headers = contentHeaders('letter.txt')
+ * const range = byteRange(request.headers.range, size)
+ * if (range === 'unsatisfiable') throw new NodekeepError('RANGE_NOT_SATISFIABLE', 'The range is not within the file.')
+ * if (range === null) await sendContent(reply, { status: 200, headers, length: size, content: read(0, size - 1) })
+ * else {
+ *   const { start, end } = range
+ *   const part = { ...headers, 'content-range': `bytes ${start}-${end}/${size}` }
+ *   await sendContent(reply, { status: 206, headers: part, length: end - start + 1, content: read(start, end) })
+ * }
+ * return reply
  */
 export async function sendContent(reply: FastifyReply, answer: ContentAnswer): Promise<void> {
   const { status, headers, length, content } = answer
   const known = length === null ? {} : { 'content-length': length }
-  await sendWith(reply, status, { ...headers, ...known }, (response) => sendChunks(response, length, content))
+  await sendWith(reply, status, { ...headers, ...known }, async (response) => {
+    if (reply.request.method === 'HEAD') await content[Symbol.asyncIterator]().return?.()
+    else await sendChunks(response, length, content)
+  })
 }
 
 /**
@@ -64,7 +81,7 @@ async function sendWith(
     if (response.destroyed || response.socket?.destroyed !== false)
       log.debug('The client left before the answer ended.')
     else if (isNodekeepError(error) && error.logged) log.debug({ err: error }, 'The answer broke off.')
-    else log.error({ err: error }, 'The answer broke off: reading the file failed.')
+    else log.error({ err: error }, 'The answer broke off: reading the content failed.')
     response.destroy()
   }
 }
@@ -80,14 +97,15 @@ async function sendChunks(
     let next = chunks.next()
     for (let step = await next; !step.done; step = await next) {
       missing -= step.value.length
-      if (missing < 0) throw new Error('The content is longer than its entry says.')
+      if (missing < 0) throw new Error('The content has more bytes than the length of its answer.')
       const sent = sendChunk(response, step.value, missing === 0)
       next = chunks.next()
       // A failure is thrown when this chunk is awaited.
       next.catch(() => {})
       await sent
     }
-    if (length !== null && missing > 0) throw new Error('The content is shorter than its entry says.')
+    if (length !== null && missing > 0)
+      throw new Error('The content has fewer bytes than the length of its answer.')
   } finally {
     await chunks.return?.()
   }

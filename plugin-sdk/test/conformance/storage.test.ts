@@ -140,7 +140,7 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a large file is never held in memory as a whole',
       'skipped: a watch gives hints of what another program changes',
       'skipped: an aborted watch gives no more hints, and a new one begins',
-      'skipped: a watch names the storage, which is the same after a close and a new start',
+      'skipped: a storage has a name, which is the same after a close and a new start',
       'skipped: of several writes with `ifAbsent`, exactly one succeeds',
       'skipped: of several writes with the same `ifRevision`, exactly one succeeds',
       'skipped: of several removals of one file, exactly one succeeds',
@@ -647,6 +647,8 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
     (backend) => ({ watch: (listener) => PaperBackend.prototype.watch.call(backend, listener, never) }),
   ],
   [/storage has a name/, () => ({ storageId: async () => randomUUID() })],
+  [/room of a storage/, ({ limit }) => ({ space: async () => ({ free: limit, total: limit }) })],
+  [/room of a storage/, ({ limit }) => ({ space: async () => ({ free: 0, total: limit }) })],
   [/does not fit/, () => ({ checkLimit: () => {} })],
   [
     /exist after a close/,

@@ -138,8 +138,19 @@ export default definePlugin({
 
     health.add('storage', {
       async check(signal) {
-        const ok = await mounts.areReachable(signal)
-        return { ok, state: ok ? 'available' : 'unreachable' }
+        const unreachable = await mounts.unreachable(signal)
+        if (unreachable.length === 0) return { ok: true, state: 'available' }
+        return { ok: false, state: 'unreachable', message: unreachable.join(' ') }
+      },
+    })
+
+    health.add('file-index', {
+      async check() {
+        const { length } = await external.incomplete()
+        if (length === 0) return { ok: true, state: 'complete' }
+        const whose = length === 1 ? 'a user' : `${length} users`
+        const message = `The files of ${whose} are still being counted. Until then, their usage shows too little.`
+        return { ok: true, state: 'counting', message }
       },
     })
 
@@ -168,7 +179,22 @@ export default definePlugin({
       hashes: new FileHashes({ journal, mounts }),
       scans: external,
     })
-    routes(fileRoutes({ files, spool, maxFileSize, journal, changes, followers, headersOf }))
+    routes(
+      fileRoutes({
+        files,
+        spool,
+        maxFileSize,
+        journal,
+        changes,
+        followers,
+        headersOf,
+        index,
+        mounts,
+        users,
+        external,
+        signal,
+      }),
+    )
     return { files, changes, index }
   },
 })

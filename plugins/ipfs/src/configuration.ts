@@ -20,6 +20,12 @@ export const configuration = Type.Object({
         default: 100 * 1024 ** 3,
         description: 'The most bytes of a file or folder that is published.',
       }),
+      maxPublications: Type.Integer({
+        default: 10_000,
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'The most publications of a user.',
+      }),
     },
     { default: {} },
   ),

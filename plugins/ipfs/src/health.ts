@@ -8,8 +8,10 @@ const retryMs = 30_000
 /**
  * The health check `ipfs`: whether the index and the newest pack can be read. A store that was never used is available, and is not opened
  * for it. What the last verification found is a warning.
+ *
+ * @param command the command line of the plugin, for messages
  */
-export function ipfsHealth(store: LazyStore, verification: Verification): HealthCheck {
+export function ipfsHealth(store: LazyStore, verification: Verification, command: string): HealthCheck {
   let failedAt = Number.NEGATIVE_INFINITY
   let problem = ''
   return {
@@ -18,7 +20,8 @@ export function ipfsHealth(store: LazyStore, verification: Verification): Health
       if (performance.now() - failedAt < retryMs) return unavailable(problem)
       try {
         const found = await (await store.open()).check()
-        return found === null ? await available(verification) : unavailable(found)
+        if (found !== null) return unavailable(`${found} "${command} verify" names what is damaged.`)
+        return await available(verification, command)
       } catch (error) {
         failedAt = performance.now()
         problem = messageOf(error)
@@ -32,10 +35,10 @@ function unavailable(problem: string) {
   return { ok: false, state: 'unavailable', message: problem }
 }
 
-async function available(verification: Verification) {
+async function available(verification: Verification, command: string) {
   const last = await verification.last()
   const finding = { ok: true, state: 'available' }
   if (last === null || last.damagedBlocks === 0) return finding
-  const message = `The verification of ${last.at} found ${last.damagedBlocks} damaged blocks: "nodekeep ipfs verify" names their files. Restore these from a backup.`
+  const message = `Damaged blocks were found on ${last.at}: ${last.damagedBlocks}. Restore the files that "${command} verify" names, and verify again.`
   return { ...finding, message }
 }

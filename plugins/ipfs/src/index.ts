@@ -6,6 +6,7 @@ import {
   Files,
   HealthChecks,
   NodeAddress,
+  NodeInfo,
   StorageBackends,
   UserData,
   UserDirectory,
@@ -31,7 +32,7 @@ export default definePlugin({
   id: 'ipfs',
   description: 'Publishes files under addresses that prove their content, and stores files as IPFS blocks.',
   config: configuration,
-  requires: { address: NodeAddress, users: UserDirectory },
+  requires: { address: NodeAddress, info: NodeInfo, users: UserDirectory },
   optional: { files: Files, changes: Changes },
   contributes: {
     backends: StorageBackends,
@@ -39,7 +40,21 @@ export default definePlugin({
     health: HealthChecks,
     userData: UserData,
   },
-  setup({ id, config, address, users, files, changes, dataDir, sqliteFile, state, log, signal, ...context }) {
+  setup({
+    id,
+    config,
+    address,
+    info,
+    users,
+    files,
+    changes,
+    dataDir,
+    sqliteFile,
+    state,
+    log,
+    signal,
+    ...context
+  }) {
     const { routes, backends, fileHeaders, health, userData, onStart, onServing, onStop } = context
     const packs = join(dataDir, 'not-in-backups', 'packs')
     const store = new LazyStore(packs, () => sqliteFile('index', { inBackups: false }), log)
@@ -50,7 +65,7 @@ export default definePlugin({
     const verification = new Verification({ store, state, log, signal })
     onStop(() => verification.close())
     routes((app) => verificationRoutes(app, verification), { prefix: '/api/ipfs' })
-    health.add(id, ipfsHealth(store, verification))
+    health.add(id, ipfsHealth(store, verification, `${info.command} ${id}`))
 
     const publications = new Publications(dataDir, sqliteFile)
     onStop(() => publications.close())

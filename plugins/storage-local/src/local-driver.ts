@@ -10,6 +10,7 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
+  StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
 import { move } from './changes/move.ts'
@@ -109,6 +110,10 @@ export class LocalDriver implements StorageDriver {
 
   storageId(): Promise<string> {
     return this.#run(() => storageIdOf(this.#store.staging))
+  }
+
+  space(): Promise<StorageSpace | null> {
+    return this.#run(() => this.#store.freeSpace.space())
   }
 
   async watch(listener: (path: string) => void, signal: AbortSignal): Promise<void> {

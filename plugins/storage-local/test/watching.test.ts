@@ -99,9 +99,9 @@ const skip = spawnSync('unshare', ['-Ur', 'true']).status !== 0 && 'The system a
 t.test('when the system has no watches left, a hint says to look everywhere', { skip }, async (t) => {
   const root = temporaryFolder(t)
   for (let index = 0; index < 20; index += 1) await mkdir(join(root, 'user', `${index}`), { recursive: true })
-  const run = (watches: number) => {
+  const run = (watches: number, instances = 100) => {
     const program = join(import.meta.dirname, 'fixtures', 'few-watches.ts')
-    const options = [...process.execArgv, program, root, `${watches}`]
+    const options = [...process.execArgv, program, root, `${watches}`, `${instances}`]
     const { stdout, stderr } = spawnSync('unshare', ['-Ur', process.execPath, ...options], {
       encoding: 'utf8',
     })
@@ -109,5 +109,6 @@ t.test('when the system has no watches left, a hint says to look everywhere', { 
     return JSON.parse(stdout) as { hints: string[]; failures: string[] }
   }
   t.match(run(10), { hints: ['/'], failures: [/no watches left \(ENOSPC\)/] })
+  t.match(run(1000, 0), { hints: ['/'], failures: [/no watches left \(EMFILE\)/] })
   t.strictSame(run(1000), { hints: [], failures: [] })
 })

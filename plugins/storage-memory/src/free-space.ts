@@ -1,4 +1,4 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type StorageSpace } from '@nodekeep/plugin-sdk'
 
 /** The bytes that the content of files may take, including unfinished writes. */
 export class FreeSpace {
@@ -10,6 +10,10 @@ export class FreeSpace {
   constructor(maxBytes: number, section: string) {
     this.#maxBytes = maxBytes
     this.#section = section
+  }
+
+  get space(): StorageSpace {
+    return { free: this.#maxBytes - this.#used, total: this.#maxBytes }
   }
 
   /** @throws NodekeepError INSUFFICIENT_STORAGE if fewer bytes are free */

@@ -11,6 +11,7 @@ import {
   type StorageDriverSnapshot,
   type StorageDriverWriteOptions,
   type StorageEntry,
+  type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { Blocks } from './blocks.ts'
 import { FreeSpace } from './free-space.ts'
@@ -56,6 +57,10 @@ class MemoryDriver implements StorageDriver {
   /** The files of a process are gone with it. */
   async storageId(): Promise<string> {
     return this.#process
+  }
+
+  async space(): Promise<StorageSpace> {
+    return this.#freeSpace.space
   }
 
   async stat(path: string): Promise<StorageEntry> {

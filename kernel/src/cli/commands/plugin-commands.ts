@@ -8,7 +8,7 @@ import { type ConfigurationOptions, withConfigurationOptions } from '../common/c
 import { readConfiguration } from '../common/read-configuration.ts'
 
 /**
- * Adds the commands of the configuration's plugins below their ids, such as `nodekeep backup create`. Only manifests are read, so
+ * Adds the commands of the configuration's plugins below their ids, such as `nodekeep backup create`, and some of them without it. Only manifests are read, so
  * a broken plugin breaks no other command.
  *
  * @param args the command line, for the configuration that it names
@@ -25,11 +25,16 @@ export async function addPluginCommands(
   } catch (error) {
     return messageOf(error)
   }
-  const taken = new Set(program.commands.map((command) => command.name()))
-  for (const entry of entries.filter(({ enabled, id }) => enabled && !taken.has(id))) {
+  const isTaken = (name: string) => program.commands.some((command) => command.name() === name)
+  const topLevel: Command[] = []
+  for (const entry of entries.filter(({ enabled, id }) => enabled && !isTaken(id))) {
     const manifest = await locatePlugin(entry).catch(() => null)
-    if (manifest?.commands !== undefined) program.addCommand(pluginCommand(entry, manifest, process))
+    if (manifest?.commands === undefined) continue
+    program.addCommand(pluginCommand(entry, manifest, process))
+    for (const [name, declared] of Object.entries(manifest.commands.list))
+      if (declared.topLevel) topLevel.push(declaredCommand(entry, manifest, name, declared, process))
   }
+  for (const command of topLevel) if (!isTaken(command.name())) program.addCommand(command)
   return null
 }
 

@@ -5,6 +5,24 @@ import { assertContent, names } from './assertions.ts'
 import { pattern, silentStream, stream } from './bytes.ts'
 import type { BackendCheck } from './subject.ts'
 
+/** Tests of what a backend tells about its room. */
+export function spaceChecks(check: BackendCheck): void {
+  check('the room of a storage is told in bytes, and holds what is stored', async (backend, skip) => {
+    if (backend.space === undefined) return skip('The backend does not tell its room.')
+    const { signal } = new AbortController()
+    const content = pattern(100_000)
+    await backend.write('/file', stream(content))
+    const space = await backend.space(signal)
+    if (space === null) return skip('The storage cannot tell its room here.')
+    const { free, total } = space
+    for (const bytes of [free, total])
+      assert.ok(Number.isSafeInteger(bytes) && bytes >= 0, 'a number of bytes')
+    assert.ok(free <= total - content.length, 'what is stored is not free')
+    await backend.close()
+    await assertFails(backend.space(signal), ['SERVICE_UNAVAILABLE'], 'a closed backend')
+  })
+}
+
 /** Tests for backends that can be limited to 1 MiB. */
 export function freeSpaceChecks(check: BackendCheck): void {
   check(

@@ -13,12 +13,15 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { openSyncFolder } from '../../src/client/index.ts'
 import { createSyncNode } from '../fixtures/sync-node.ts'
 import { type RunningSync, syncFolder, temporaryFolder } from './fixtures/synced-folders.ts'
+
+// Other tests may use both processors.
+t.setTimeout(120_000)
 
 const node = await createSyncNode()
 t.teardown(() => node.stop())
@@ -235,6 +238,63 @@ t.test('a folder that is named by a symbolic link is watched', async (t) => {
   await writeFile(join(folder, 'a'), 'live')
   await until(sync, async () => (await names(user)).length === 1)
   t.strictSame(await names(user), ['a'])
+})
+
+t.test('floods by other programs reach the node whole, and nothing twice', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  const sync = await syncFolder(t, node, user, { folder, deletionLimits: { files: 10_000, share: 1 } })
+  await sync.idle()
+  const page = async (query: string) => {
+    const answer = await user.fetch(`/api/files/changes${query}`)
+    return (await answer.json()) as { changes: { op: string; path: string; size?: number }[]; cursor: string }
+  }
+  const local = async () => (await tree(folder)).map((line) => line.replace(/:.*/, ''))
+  let { cursor } = await page('')
+  /** Lets a program run. Returns the changes of the feed when the node has what the folder has. */
+  const flood = async (program: () => Promise<void>) => {
+    await program()
+    const wanted = await local()
+    const changes: string[] = []
+    await until(sync, async () => {
+      const next = await page(`?after=${cursor}&limit=1000`)
+      cursor = next.cursor
+      changes.push(...next.changes.map(({ op, path, size = '' }) => `${op} ${path} ${size}`))
+      const { isIdle, synced } = sync.status()
+      return next.changes.length === 0 && changes.length > 0 && isIdle && synced === wanted.length
+    })
+    t.strictSame(await local(), wanted, 'the folder stays as the program left it')
+    t.equal(new Set(changes).size, changes.length, 'nothing is told twice')
+    return changes
+  }
+  const count = (changes: string[], op: string) =>
+    changes.filter((change) => change.startsWith(`${op} `)).length
+  const store = async (path: string, text: string) => {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
+  const modules = await flood(async () => {
+    for (let n = 0; n < 1000; n += 1) await store(`modules/${n % 100}/lib/${n}.js`, `${n}`)
+  })
+  t.equal(count(modules, 'write'), 1000)
+  await flood(async () => {
+    for (let n = 0; n < 500; n += 1) await store(`photos/${n}`, `${n}`)
+  })
+  const renamed = await flood(() => rename(join(folder, 'photos'), join(folder, 'pictures')))
+  t.match({ moves: count(renamed, 'move'), writes: count(renamed, 'write') }, { moves: 500, writes: 0 })
+  const checkOut = async (branch: string, former: string) => {
+    await rm(join(folder, 'repository', former), { recursive: true, force: true })
+    for (let n = 0; n < 100; n += 1) {
+      const path = `repository/src/${n % 10}/${n}`
+      // git removes a file that differs, and makes it anew.
+      await rm(join(folder, path), { force: true })
+      await store(path, `${n} of ${branch}`)
+      await store(`repository/${branch}/${n}`, `${n} only there`)
+    }
+  }
+  await flood(() => checkOut('main', 'feature'))
+  await flood(() => checkOut('feature', 'main'))
+  t.equal(await (await user.fetch('/read?path=/repository/src/9/99')).text(), '99 of feature')
 })
 
 t.test('many deletions wait for the person', async (t) => {

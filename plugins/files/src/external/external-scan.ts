@@ -143,45 +143,51 @@ export class ExternalScan implements Disposable {
     this.#hints = new Set()
     this.#gone = new Set()
     try {
-      if (scanned[0] === this.#mount) await this.#walk(this.#mount)
-      else {
-        for (const folder of await this.#check(scanned, { areHinted: true })) await this.#walk(folder)
-      }
-      for (const folder of await this.#check([...this.#gone], { areGone: true })) await this.#walk(folder)
-      if (this.#left.size === 0 && (scanned[0] === this.#mount || !this.#tree.isComplete))
-        await this.#tree.complete()
+      const isWhole = scanned[0] === this.#mount
+      await this.#walk(isWhole ? [this.#mount] : await this.#check(scanned, { areHinted: true }))
+      await this.#walk(await this.#check([...this.#gone], { areGone: true }))
+      if (this.#left.size === 0 && (isWhole || !this.#tree.isComplete)) await this.#tree.complete()
     } catch (error) {
       this.#left.add(this.#mount)
       throw error
     }
   }
 
-  /** Compares a folder and everything below it. */
-  async #walk(from: UserPath): Promise<void> {
-    const folders = [from]
-    for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-      for (const inner of await this.#compareFolder(folder)) folders.push(inner)
+  /** Compares folders and everything below them. Differences of many small folders are recorded together. */
+  async #walk(from: readonly UserPath[]): Promise<void> {
+    const folders = [...from]
+    const differing: Differing = new Map()
+    while (folders.length > 0 || differing.size > 0) {
+      const folder = folders.pop()
+      folders.push(
+        ...(folder === undefined
+          ? await this.#flush(differing)
+          : await this.#compareFolder(folder, differing)),
+      )
     }
   }
 
-  /** @returns the folders in the folder that must be scanned */
-  async #compareFolder(folder: UserPath): Promise<UserPath[]> {
+  /**
+   * @param differing takes the entries that differ from the index
+   * @returns folders that must be scanned
+   */
+  async #compareFolder(folder: UserPath, differing: Differing): Promise<UserPath[]> {
     const { mounts } = this.#services
     using open = await this.#openChanges()
     const known = await this.#entriesIn(folder)
-    const subfolders: UserPath[] = []
+    const found: UserPath[] = []
     try {
       for await (const page of this.#pagesOf(folder)) {
-        const differing = new Map<UserPath, StorageListEntry>()
         for (const entry of page) {
           const path = childOf(folder, entry.name)
           const before = known.get(entry.name)
           known.delete(entry.name)
           if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
           if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.set(path, entry)
-          else if (entry.type === 'directory') subfolders.push(path)
+          else if (entry.type === 'directory') found.push(path)
         }
-        subfolders.push(...(await this.#takeListed(differing, open)))
+        if (!this.#tree.isComplete) found.push(...(await this.#takeListed(differing, open)))
+        if (differing.size >= batchSize) found.push(...(await this.#flush(differing)))
       }
     } catch (error) {
       // A user without files has no folder. Other folders are checked themselves.
@@ -189,31 +195,34 @@ export class ExternalScan implements Disposable {
       if (folder !== this.#mount) return this.#check([folder])
     }
     const gone = [...known.keys()].map((name) => childOf(folder, name))
-    if (!this.#tree.isComplete) return [...subfolders, ...(await this.#check(gone))]
+    if (!this.#tree.isComplete) return [...found, ...(await this.#check(gone))]
     for (const path of gone) this.#gone.add(path)
-    return subfolders
+    return found
+  }
+
+  /** Checks the entries that differ, and forgets them. */
+  async #flush(differing: Differing): Promise<UserPath[]> {
+    const listed = new Map(differing)
+    differing.clear()
+    return this.#check([...listed.keys()], { listed })
   }
 
   /**
-   * Takes the entries of a page of a folder that differ from the index.
+   * Takes listed entries into an index that is not complete. A complete one has readers, and differences are changes. Until then, a
+   * listing is enough where nothing changes beside it.
    *
-   * @returns the folders among them that must be scanned
+   * @param differing keeps the entries that must be checked
+   * @returns the folders among the others
    */
-  async #takeListed(
-    differing: ReadonlyMap<UserPath, StorageListEntry>,
-    open: OpenChanges,
-  ): Promise<UserPath[]> {
-    if (this.#tree.isComplete) return this.#check([...differing.keys()], { listed: differing })
-    // A complete index has other readers, and differences are changes. Until then, a listing is enough where nothing changes beside it.
-    const isNew = new Map<UserPath, StorageListEntry>()
-    const checked: UserPath[] = []
+  async #takeListed(differing: Differing, open: OpenChanges): Promise<UserPath[]> {
+    const taken: [UserPath, StorageListEntry][] = []
     for (const [path, entry] of differing) {
-      if (open.touches(path) || (await this.#tree.get(path)) !== null) checked.push(path)
-      else isNew.set(path, entry)
+      if (open.touches(path) || (await this.#tree.get(path)) !== null) continue
+      taken.push([path, entry])
+      differing.delete(path)
     }
-    await this.#tree.put([...isNew].map(([path, entry]) => [path, foundEntry(entry)]))
-    const folders = [...isNew].filter(([, { type }]) => type === 'directory').map(([path]) => path)
-    return [...folders, ...(await this.#check(checked, { listed: differing }))]
+    await this.#tree.put(taken.map(([path, entry]) => [path, foundEntry(entry)]))
+    return taken.filter(([, { type }]) => type === 'directory').map(([path]) => path)
   }
 
   /** The changes of the user that are open now, or begin until the disposal. */
@@ -433,6 +442,9 @@ interface Found {
   readonly entry: StorageEntry | null
   readonly before: KnownEntry | null
 }
+
+/** Listed entries that differ from the index, by path. */
+type Differing = Map<UserPath, StorageListEntry>
 
 interface OpenChanges extends Disposable {
   touches(path: UserPath): boolean

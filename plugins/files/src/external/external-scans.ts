@@ -73,6 +73,8 @@ export class ExternalScans {
   readonly #storageIds = new Map<UserPath, string>()
   /** Users whose index is to be completed, and those whose index is complete. */
   readonly #waiting = new Set<string>()
+  /** Users whose files it has seen to since the start. */
+  readonly #seen = new Set<string>()
   readonly #completed = new Set<string>()
   #others: Promise<void> = Promise.resolve()
   #looking: NodeJS.Timeout | undefined
@@ -122,6 +124,17 @@ export class ExternalScans {
       this.#compareLater(userUuid)
   }
 
+  /** The users whose index is not complete yet. */
+  async incomplete(): Promise<string[]> {
+    const { journal, mounts } = this.#services
+    const storages = mounts.points.map((mount) => mounts.storageAt(mount))
+    const reader = await journal.entriesOf('')
+    return [...this.#seen].filter(
+      (user) =>
+        !this.#completed.has(user) && !storages.every((storage) => reader.tree(user, storage)?.isComplete),
+    )
+  }
+
   /** Forgets a user. */
   async erase(userUuid: string): Promise<void> {
     const followed = this.#followed.get(userUuid) ?? []
@@ -135,6 +148,7 @@ export class ExternalScans {
     for (const { scan } of followed) scan?.[Symbol.dispose]()
     this.#recorded.delete(userUuid)
     this.#completed.delete(userUuid)
+    this.#seen.delete(userUuid)
     await this.#services.state.delete(followedKey(userUuid))
   }
 
@@ -151,6 +165,7 @@ export class ExternalScans {
   #begin(userUuid: string): readonly Followed[] {
     const known = this.#followed.get(userUuid)
     if (known !== undefined) return known
+    this.#seen.add(userUuid)
     const followed = this.#services.mounts.points.map((mount): Followed => {
       const begun = Promise.withResolvers<void>()
       const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0, hasFailed: false }
@@ -294,6 +309,7 @@ export class ExternalScans {
   #compareLater(userUuid: string): void {
     if (this.#waiting.has(userUuid)) return
     this.#waiting.add(userUuid)
+    this.#seen.add(userUuid)
     this.#others = this.#others.then(() => this.#compareUser(userUuid))
   }
 

@@ -23,24 +23,31 @@ export type AddedHeaders = (request: FastifyRequest, file: File) => Promise<Head
 /** Asks the sources of headers. */
 export function addedHeaders(sources: RegistryReader<FileHeaderSource>): AddedHeaders {
   return (request, { path, size, revision }) => {
-    const asked = Array.from(sources, ([name, source]) =>
-      ask(source, request, { path, size, revision }).catch((error) => {
-        request.log.warn({ err: error, source: name }, 'An answer about a file lacks headers of a plugin.')
+    const file = { path, size, revision }
+    const asked = Array.from(sources, async ([name, source]) => {
+      const tell = (reason: object) =>
+        request.log.warn({ ...reason, source: name }, 'An answer about a file lacks headers of a plugin.')
+      try {
+        const headers = Object.entries(await ask(source, request, file))
+        const leftOut = headers.filter((header) => !isAllowed(header)).map(([header]) => header)
+        if (leftOut.length > 0) tell({ leftOut: leftOut.join(' ') })
+        return Object.fromEntries(headers.filter(isAllowed))
+      } catch (error) {
+        tell({ err: error })
         return {}
-      }),
-    )
+      }
+    })
     return asked.length === 0 ? null : Promise.all(asked).then((added) => Object.assign({}, ...added))
   }
 }
 
-async function ask(source: FileHeaderSource, request: FastifyRequest, file: File): Promise<Headers> {
+function ask(source: FileHeaderSource, request: FastifyRequest, file: File): Promise<Headers> | Headers {
   const { uuid } = userOf(request)
   const answer = source.headersOf({ uuid }, file)
-  const added = isPromise(answer) ? await withTimeLimit(answer, longestMs, 'It took too long.') : answer
-  return Object.fromEntries(Object.entries(added).filter(isAllowed))
+  return isPromise(answer) ? withTimeLimit(answer, longestMs, 'It took too long.') : answer
 }
 
 /** Headers that programs read as protocol, such as those of caches and cookies, are for `files` alone. */
 function isAllowed([header, value]: [header: string, value: unknown]): boolean {
-  return /^x-[a-z0-9-]+$/.test(header) && typeof value === 'string' && /^[\x21-\x7e]*$/.test(value)
+  return /^x-[a-z0-9-]+$/.test(header) && typeof value === 'string' && /^(?! )[\x20-\x7e]*(?<! )$/.test(value)
 }

@@ -8,10 +8,13 @@ import { readRoutes } from './read-route.ts'
 import { readdirRoute } from './readdir-route.ts'
 import { requireUtf8 } from './request.ts'
 import { type UploadRouteServices, uploadRoutes } from './upload-routes.ts'
+import { type UsageRouteServices, usageRoutes } from './usage-routes.ts'
 
 /** Registers the file endpoints (interface, "File endpoints"), `PUT /write`, and the routes below `/api/files`. */
 export function fileRoutes(
-  services: UploadRouteServices & ChangesRouteServices & { readonly headersOf: AddedHeaders },
+  services: UploadRouteServices &
+    ChangesRouteServices &
+    UsageRouteServices & { readonly headersOf: AddedHeaders },
 ): (app: RoutesApp) => Promise<void> {
   return async (app) => {
     requireUtf8(app)
@@ -21,6 +24,7 @@ export function fileRoutes(
     archiveRoutes(app, services.files)
     entryRoutes(app, services.files, services.headersOf)
     changesRoutes(app, services)
+    usageRoutes(app, services)
     // Nested, so that only uploads get their bodies unparsed.
     await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, services))
   }

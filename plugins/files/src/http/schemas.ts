@@ -227,5 +227,65 @@ export const changesPage = Type.Object({
   ),
 })
 
+const bytes = Type.Integer({ minimum: 0, description: 'Bytes of all files below it.' })
+const entries = Type.Integer({ minimum: 0, description: 'Files and folders below it.' })
+const isComplete = Type.Boolean({
+  description: 'False while the node is still counting: until then, the numbers are too small.',
+})
+const space = Type.Union(
+  [
+    Type.Object({
+      free: Type.Integer({ minimum: 0, description: 'Bytes that the node may still store.' }),
+      total: Type.Integer({ minimum: 0, description: 'All bytes.' }),
+    }),
+    Type.Null(),
+  ],
+  { description: 'The room of the storage, null if it has no limit or does not tell it now.' },
+)
+
+/** `?path=…` */
+export const usageQuery = Type.Object({
+  path: Type.Optional(Type.String({ description: 'A folder. Without it, all files.' })),
+})
+
+/** How much room a folder takes. */
+export const folderUsage = Type.Object({
+  path,
+  bytes,
+  entries,
+  isComplete,
+  folders: Type.Array(Type.Object({ name: Type.String(), path, bytes, entries }), {
+    description: 'The largest folders in it, largest first. At most 100.',
+  }),
+  space: Type.Union(space.anyOf, {
+    description:
+      'The room of the storage, null for a folder on several storages, or if its storage does not tell it.',
+  }),
+})
+
+/** How much room the files of all users take. */
+export const allUsage = Type.Object({
+  users: Type.Array(
+    Type.Object({
+      uuid: Type.String({ format: 'uuid' }),
+      username: Type.String(),
+      bytes,
+      entries,
+      isComplete,
+      mounts: Type.Array(Type.Object({ mount: Type.String(), bytes, entries, isComplete })),
+    }),
+    { description: 'Largest first.' },
+  ),
+  mounts: Type.Array(
+    Type.Object({
+      mount: Type.String({ description: 'Its path.' }),
+      storage: Type.String({ description: 'The name of the storage backend.' }),
+      bytes,
+      entries,
+      space,
+    }),
+  ),
+})
+
 /** The answer to a removal. */
 export const success = Type.Object({ success: Type.Boolean() })

@@ -1,13 +1,16 @@
 import {
   isNodekeepError,
   type Log,
+  messageOf,
   NodekeepError,
   type RegistryReader,
   type StorageBackend,
   type StorageEntry,
+  type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { isBelow, isWithin, root, type UserPath, userPath } from '../paths/user-path.ts'
 import { Outages } from './outages.ts'
+import { withStorageLimit } from './storage-limit.ts'
 
 /** The backend that stores a path of a user. */
 export interface Location {
@@ -141,11 +144,24 @@ export class Mounts {
     return new Set(below.map(([point]) => point.slice(start).split('/', 1)[0] as string))
   }
 
-  /** Whether every backend is loaded and works. */
-  async areReachable(signal: AbortSignal): Promise<boolean> {
-    const probes = this.#mounts.map(async ([point, name]) => this.#backend(point, name).probe(signal))
-    const outcomes = await Promise.allSettled(probes)
-    return outcomes.every(({ status }) => status === 'fulfilled')
+  /** The room of the storage of a mount; null if it has no limit, or does not tell it now. */
+  async spaceAt(point: UserPath, signal: AbortSignal): Promise<StorageSpace | null> {
+    // A storage that does not answer now is no outage that a user has met.
+    const space = this.#backends.get(this.storageAt(point))?.space?.(signal)
+    return space === undefined ? null : withStorageLimit(space).catch(() => null)
+  }
+
+  /** Returns for each mount whose backend is not loaded, or does not work, the mount and the reason. */
+  async unreachable(signal: AbortSignal): Promise<string[]> {
+    const probes = this.#mounts.map(async ([point, name]) => {
+      try {
+        await this.#backend(point, name).probe(signal)
+        return null
+      } catch (error) {
+        return `${point} ("${name}"): ${messageOf(error)}`
+      }
+    })
+    return (await Promise.all(probes)).filter((reason) => reason !== null)
   }
 
   /**

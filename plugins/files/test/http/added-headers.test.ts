@@ -11,7 +11,7 @@ const sources: Record<string, FileHeaderSource> = {
       'x-broken': 'a\r\nb',
     }),
   },
-  more: { headersOf: () => ({ 'x-more': 'yes' }) },
+  more: { headersOf: () => ({ 'x-more': 'yes, more' }) },
   throwing: {
     headersOf() {
       throw new Error('It fails.')
@@ -49,7 +49,7 @@ t.test('plugins add headers to answers about a file, and harm none', async (t) =
   for (const { headers } of [whole, range, head, stat]) {
     t.match(
       { fact: headers.get('x-fact'), more: headers.get('x-more'), etag: headers.get('etag') },
-      { fact, more: 'yes', etag },
+      { fact, more: 'yes, more', etag },
     )
     for (const name of ['set-cookie', 'x-broken']) t.equal(headers.get(name), null)
   }
@@ -59,5 +59,9 @@ t.test('plugins add headers to answers about a file, and harm none', async (t) =
       warnings.some((line) => line.includes(`"source":"${name}"`)),
       name,
     )
+  t.ok(
+    warnings.some((line) => line.includes('"leftOut":"set-cookie content-length x-broken","source":"facts"')),
+    'the author is told',
+  )
   t.equal((await get(ada, 'stat', '/folder')).headers.get('x-fact'), null)
 })

@@ -10,6 +10,7 @@ const reading = [
   'GET /api/files/archive',
   'GET /api/files/changes',
   'GET /api/files/changes/newest',
+  'GET /api/files/usage',
 ]
 const writing = [
   'POST /write',

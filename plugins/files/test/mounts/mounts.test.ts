@@ -118,6 +118,10 @@ t.test('mounts behave like folders', async (t) => {
     t.strictSame(await listing('/m/deep'), ['beside', 'shaky/'])
     t.equal(await (await get(ada, 'read', '/still')).text(), 'here')
     t.match(await (await node.fetch('/health')).json(), { status: 'degraded' })
+    const report = await (await (await node.signIn('owner')).fetch('/api/system/health')).json()
+    const message =
+      /^\/m\/deep\/shaky \("shaky"\): .+ \/m\/gone \("not-loaded"\): The node has no storage for "\/m\/gone"\./
+    t.match(report, { checks: { storage: { ok: false, state: 'unreachable', message } } })
     shaky.isReachable = true
     t.equal(await statusOf(get(ada, 'readdir', '/m/deep/shaky')), 200)
   })

@@ -37,8 +37,9 @@ interface CarSpoolOptions {
 export class CarSpool {
   /** The block from which the others are reached. */
   readonly root: CID
-  /** The number of blocks. */
+  /** The number of blocks, and the bytes of all. */
   readonly blocks: number
+  readonly bytes: number
   /** The index. It has room for what an import notes. */
   readonly index: DatabaseSync
   readonly #folder: string
@@ -51,13 +52,14 @@ export class CarSpool {
     folder: string,
     file: FileHandle,
     index: DatabaseSync,
-    { root, blocks }: Pick<CarSpool, 'root' | 'blocks'>,
+    { root, blocks, bytes }: Pick<CarSpool, 'root' | 'blocks' | 'bytes'>,
   ) {
     this.#folder = folder
     this.#file = file
     this.index = index
     this.root = root
     this.blocks = blocks
+    this.bytes = bytes
     this.#find = index.prepare('SELECT position, length FROM block WHERE cid = ?')
   }
 
@@ -159,7 +161,7 @@ async function* spooled(
 async function readCar(
   content: AsyncIterable<Uint8Array>,
   index: DatabaseSync,
-): Promise<Pick<CarSpool, 'root' | 'blocks'>> {
+): Promise<Pick<CarSpool, 'root' | 'blocks' | 'bytes'>> {
   try {
     const reader = bounded(asyncIterableReader(content))
     const decoder = createDecoder(reader)
@@ -170,8 +172,10 @@ async function readCar(
     const add = index.prepare('INSERT OR IGNORE INTO block VALUES (?, ?, ?)')
     index.exec('BEGIN')
     let blocks = 0
+    let size = 0
     for await (const { cid, bytes } of decoder.blocks()) {
       blocks += 1
+      size += bytes.length
       if (blocks > mostBlocks)
         throw new NodekeepError('PAYLOAD_TOO_LARGE', `A CAR may have at most ${mostBlocks} blocks.`)
       if (isVerified(cid, bytes)) add.run(keyOf(cid), reader.pos - bytes.length, bytes.length)
@@ -181,7 +185,7 @@ async function readCar(
     index.exec('COMMIT')
     // Behind the blocks, version 2 has an index, which nobody needs. The client waits until it is read.
     for await (const _rest of content);
-    return { root, blocks }
+    return { root, blocks, bytes: size }
   } catch (error) {
     if (error instanceof ContentError) throw error.cause
     if (isNodekeepError(error) || isDiskFull(error)) throw error

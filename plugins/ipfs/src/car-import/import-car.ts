@@ -6,11 +6,12 @@ import {
   type Log,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
-import { CID } from 'multiformats/cid'
+import type { CID } from 'multiformats/cid'
 import { fileContent } from '../unixfs/file-blocks.ts'
 import { NotUnixFs } from '../unixfs/unixfs-node.ts'
 import { CarSpool } from './car-spool.ts'
-import { childPath, type ImportCounts, type PlannedEntry, planImport } from './import-plan.ts'
+import { type ImportCounts, planImport } from './import-plan.ts'
+import { childPath, type PlannedEntries } from './planned-entries.ts'
 
 /** Files that are written at a time. */
 const filesAtOnce = 4
@@ -56,8 +57,8 @@ export async function importCar(
   try {
     const name = options.name ?? String(spool.root)
     const path = await freePath(files, folder.path, name)
-    const counts = await planImport(spool, path, { maxBytes, maxFileSize }, signal)
-    await writeAll(spool, options)
+    const { entries, ...counts } = await planImport(spool, path, { maxBytes, maxFileSize }, signal)
+    await writeAll(spool, entries, options)
     return { path, cid: String(spool.root), ...counts }
   } catch (error) {
     signal.throwIfAborted()
@@ -81,35 +82,29 @@ function nullIfMissing(error: unknown): null {
   throw error
 }
 
-async function writeAll(spool: CarSpool, { files, signal, log }: CarImportOptions): Promise<void> {
-  const note = spool.index.prepare('UPDATE entry SET revision = ? WHERE id = ?')
-  const write = async ({ id, path, kind, cid, size }: PlannedEntry, failed: AbortSignal) => {
-    signal.throwIfAborted()
-    if (kind === 'folder') {
-      await files.makeDirectory(path)
-      return
-    }
-    const content = contentOf(spool, CID.decode(cid), failed)
-    const { revision } = await files.write(path, content, { size, ifAbsent: true, signal })
-    note.run(revision, id)
-  }
+async function writeAll(
+  spool: CarSpool,
+  entries: PlannedEntries,
+  { files, signal, log }: CarImportOptions,
+): Promise<void> {
   try {
-    await concurrently(entriesOf(spool), filesAtOnce, write)
+    for (const { path } of entries.of('folder')) {
+      signal.throwIfAborted()
+      await files.makeDirectory(path)
+    }
+    await concurrently(entries.of('file'), filesAtOnce, async (entry, failed) => {
+      signal.throwIfAborted()
+      const content = contentOf(spool, entry.cid, failed)
+      const { revision } = await files.write(entry.path, content, {
+        size: entry.size,
+        ifAbsent: true,
+        signal,
+      })
+      entries.noteRevision(entry, revision)
+    })
   } catch (error) {
-    await takeBack(spool, files, log)
+    await takeBack(entries, files, log)
     throw isTaken(error) ? conflict('Another program writes into the folder. Try again.') : error
-  }
-}
-
-function* entriesOf(spool: CarSpool): Generator<PlannedEntry> {
-  const page = spool.index.prepare(
-    'SELECT id, path, kind, cid, size FROM entry WHERE id > ? ORDER BY id LIMIT 1',
-  )
-  for (let last = 0; ; ) {
-    const entry = page.get(last) as unknown as PlannedEntry | undefined
-    if (entry === undefined) return
-    yield entry
-    last = entry.id
   }
 }
 
@@ -130,15 +125,10 @@ function isTaken(error: unknown): boolean {
 }
 
 /** Removes what was written, and nothing that another program has put there or changed since. */
-async function takeBack(spool: CarSpool, files: UserFiles, log: Log): Promise<void> {
-  const written = spool.index
-    .prepare(
-      "SELECT path, kind, revision FROM entry WHERE kind = 'folder' OR revision IS NOT NULL ORDER BY id DESC",
-    )
-    .all()
-  for (const { path, revision } of written) {
-    const options = revision === null ? { onlyIfEmpty: true } : { ifRevision: String(revision) }
-    await files.remove(String(path), options).catch((error) => {
+async function takeBack(entries: PlannedEntries, files: UserFiles, log: Log): Promise<void> {
+  for (const { path, revision } of entries.written()) {
+    const options = revision === null ? { onlyIfEmpty: true } : { ifRevision: revision }
+    await files.remove(path, options).catch((error) => {
       if (!(isNodekeepError(error) && error.code === 'NOT_FOUND'))
         log.warn({ err: error, path }, 'A file or folder of a failed import stays.')
     })

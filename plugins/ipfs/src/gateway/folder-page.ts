@@ -3,6 +3,9 @@ import type { FolderEntry } from '../unixfs/unixfs-node.ts'
 /** Entries that a page shows. */
 export const mostShown = 10_000
 
+/** Entries in a piece of the page. */
+const rowsAtOnce = 500
+
 interface FolderPageOptions {
   /** The path of the URL of the folder, encoded. */
   readonly text: string
@@ -18,39 +21,43 @@ interface FolderPageOptions {
 export const folderPageSecurity = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-downloads"
 
 const style = `
-  body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color-scheme: light dark }
+  :root { color-scheme: light dark }
+  body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
   h1 { font-size: 1.2rem; overflow-wrap: anywhere }
   table { border-collapse: collapse; width: 100% }
   td { padding: .2rem .5rem; overflow-wrap: anywhere }
   td:last-child { text-align: right; white-space: nowrap }
 `
 
-/** Returns the page that lists a published folder. */
-export function folderPage({ text, names, entries, isCut }: FolderPageOptions): string {
-  const sorted = entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  const parent = text.slice(0, text.lastIndexOf('/'))
-  const rows = [
-    ...(names.length === 0 ? [] : [row(parent, '..', '')]),
-    ...sorted.map(({ name, size }) => row(`${text}/${encodeURIComponent(name)}`, name, sizeText(size))),
-  ]
-  return `<!doctype html>
+/** Yields the page that lists a published folder, some entries at a time. */
+export function* folderPage({ text, names, entries, isCut }: FolderPageOptions): Generator<Uint8Array> {
+  // With the whole path in each link, a deep folder would have a page of 100 MB.
+  yield Buffer.from(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<base href="${escaped(text)}/">
 <meta name="viewport" content="width=device-width">
 <meta name="referrer" content="no-referrer">
 <title>${escaped(names.at(-1) ?? 'Published folder')}</title>
 <style>${style}</style>
 <h1>Index of ${names.length === 0 ? escaped(text) : bdi(`/${names.join('/')}`)}</h1>
 <table>
-${rows.join('\n')}
-</table>
+${names.length === 0 ? '' : row(text.slice(0, text.lastIndexOf('/')), '..', '')}`)
+  const sorted = entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  for (let start = 0; start < sorted.length; start += rowsAtOnce) {
+    const rows = sorted
+      .slice(start, start + rowsAtOnce)
+      .map(({ name, size }) => row(`./${encodeURIComponent(name)}`, name, sizeText(size)))
+    yield Buffer.from(rows.join(''))
+  }
+  yield Buffer.from(`</table>
 ${isCut ? `<p>The folder has more entries than the ${mostShown} of this page.</p>\n` : ''}<p><a href="${escaped(text)}?format=car">Download everything as a CAR</a></p>
 </html>
-`
+`)
 }
 
 function row(link: string, name: string, size: string): string {
-  return `<tr><td><a href="${escaped(link)}">${bdi(name)}</a></td><td>${size}</td></tr>`
+  return `<tr><td><a href="${escaped(link)}">${bdi(name)}</a></td><td>${size}</td></tr>\n`
 }
 
 /** A name can change the direction of the text around it. */

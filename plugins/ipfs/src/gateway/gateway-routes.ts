@@ -5,13 +5,24 @@ import type { LazyStore } from '../store/lazy-store.ts'
 import type { Gateway, PublishedBlocks } from './gateway.ts'
 import { nothingThere } from './nothing-there.ts'
 
-/** Registers `GET` and `HEAD /ipfs/…`. */
-export function gatewayRoutes(app: RoutesApp, store: LazyStore, publications: PublishedBlocks): void {
+/**
+ * Registers `GET` and `HEAD /ipfs/…`.
+ *
+ * @param holdMs milliseconds after which an answer goes on only if its root is still published
+ */
+export function gatewayRoutes(
+  app: RoutesApp,
+  store: LazyStore,
+  publications: PublishedBlocks,
+  holdMs?: number,
+): void {
   let gateway: Promise<Gateway> | null = null
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     refuseAsCode(request)
     if (!store.isUsed) throw nothingThere()
-    gateway ??= import('./gateway.ts').then((module) => new module.Gateway(() => store.open(), publications))
+    gateway ??= import('./gateway.ts').then(
+      (module) => new module.Gateway({ openStore: () => store.open(), publications, holdMs }),
+    )
     return (await gateway).answer(request, reply)
   }
   const config = {

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
 import type { Publications } from '../publishing/publications.ts'
+import { type HeldBlock, holdBlock } from '../store/held-block.ts'
 import { sectionHead } from '../store/pack-format.ts'
 import type { Store } from '../store/store.ts'
 import { DamagedBlock } from '../store/store-view.ts'
@@ -49,10 +50,18 @@ interface Content {
 /** Tells which blocks are public. */
 export type PublishedBlocks = Pick<Publications, 'isPublished'>
 
+interface GatewayOptions {
+  readonly openStore: () => Promise<Store>
+  readonly publications: PublishedBlocks
+  /** Milliseconds after which an answer goes on only if its root is still published. Default: five minutes. */
+  readonly holdMs: number | undefined
+}
+
 /** Answers requests for what is published. */
 export class Gateway {
   readonly #openStore: () => Promise<Store>
   readonly #publications: PublishedBlocks
+  readonly #holdMs: number | undefined
   readonly #answers = new WorkAtOnce({
     most: mostAnswers,
     mostPerKey: mostPerAddress,
@@ -60,9 +69,10 @@ export class Gateway {
   })
   readonly #remembered = new RememberedBlocks()
 
-  constructor(openStore: () => Promise<Store>, publications: PublishedBlocks) {
+  constructor({ openStore, publications, holdMs }: GatewayOptions) {
     this.#openStore = openStore
     this.#publications = publications
+    this.#holdMs = holdMs
   }
 
   /** @throws NodekeepError NOT_FOUND for everything that is not published, whether the node has it or not */
@@ -74,10 +84,12 @@ export class Gateway {
     const query = new URLSearchParams(search)
     return this.#answers.run(addressGroup(request.ip), async () => {
       const store = await this.#openStore()
-      // If it is withdrawn meanwhile, this reading goes on.
-      const reading = store.session()
+      let reading: HeldBlock | undefined
       try {
-        await reading.hold(root)
+        reading = await holdBlock(store, root, {
+          holdMs: this.#holdMs,
+          isWanted: () => this.#mayGoOn(root, reply),
+        })
         const get: GetBlock = (cid) => store.view.get(cid)
         const resolved = await resolvePath(get, root, path.names)
         if (resolved === null) throw nothingThere()
@@ -85,9 +97,16 @@ export class Gateway {
       } catch (error) {
         throw failureOf(error)
       } finally {
-        reading.end()
+        reading?.end()
       }
     })
+  }
+
+  /** Breaks an answer off if it still goes on some minutes after the withdrawal: its blocks could not go, else. */
+  #mayGoOn(root: CID, reply: FastifyReply): boolean {
+    if (this.#publications.isPublished(root.bytes)) return true
+    reply.raw.destroy()
+    return false
   }
 
   async #send(content: ContentRequest): Promise<FastifyReply> {
@@ -195,7 +214,13 @@ async function sendFolder({ request, reply, path, resolved, get }: ContentReques
   }
   const isCut = entries.length > mostShown
   const { text, names } = path
-  return reply.headers(headers).send(folderPage({ text, names, entries: entries.slice(0, mostShown), isCut }))
+  const page = folderPage({ text, names, entries: entries.slice(0, mostShown), isCut })
+  await sendContent(reply, { status: 200, headers, length: null, content: eachInTurn(page) })
+  return reply
+}
+
+async function* eachInTurn<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
 }
 
 /** Sends content, or one range of it. */

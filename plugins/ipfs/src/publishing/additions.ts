@@ -1,6 +1,7 @@
 import { conflict, type FairSlots, isNodekeepError, type Log, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { BackgroundWork } from './background-work.ts'
 import { type ImportServices, importPath } from './import-path.ts'
+import type { TreeLimits } from './import-tree.ts'
 import { removePublication, setPublicationRoot } from './publication-roots.ts'
 import {
   blocksAtOnce,
@@ -34,7 +35,14 @@ interface Failed {
   readonly problem: string
 }
 
+/** Bounds of what is published. */
+export interface PublishingLimits extends TreeLimits {
+  /** Of a user. */
+  readonly maxPublications: number
+}
+
 interface AdditionsServices extends ImportServices {
+  readonly limits: PublishingLimits
   readonly publications: Publications
   readonly slots: FairSlots
   readonly background: BackgroundWork
@@ -56,7 +64,7 @@ export class Additions {
   /**
    * Adds a publication of a path as it is now. A call for a path that is being added waits for the same end.
    *
-   * @throws NodekeepError TOO_MANY_REQUESTS; errors of the import; CONFLICT if it is withdrawn
+   * @throws NodekeepError TOO_MANY_REQUESTS; errors of the import; CONFLICT if it is withdrawn, or if the user has as many as allowed
    */
   async add(userUuid: string, path: string): Promise<Publication> {
     const same = this.#addingOf(userUuid).find((other) => other.path === path)
@@ -70,7 +78,7 @@ export class Additions {
 
   /** Those of a user that are being added, then those that have failed. */
   list(userUuid: string): ListedPublication[] {
-    const none = { cid: null, publishedAt: null, size: 0, files: 0 }
+    const none = { revision: null, cid: null, publishedAt: null, size: 0, files: 0 }
     return [
       ...this.#addingOf(userUuid).map(({ id, path, bytes }) => ({
         ...none,
@@ -120,9 +128,13 @@ export class Additions {
   }
 
   #begin(userUuid: string, path: string): Adding {
-    const { publications, signal, slots } = this.#services
+    const { publications, limits, signal, slots } = this.#services
+    const { maxPublications } = limits
+    const running = this.#addingOf(userUuid).length
     signal.throwIfAborted()
-    if (this.#addingOf(userUuid).length >= mostAdding)
+    if (running + publications.count(userUuid) >= maxPublications)
+      throw conflict(`You have the ${maxPublications} publications that are allowed. Withdraw one first.`)
+    if (running >= mostAdding)
       throw new NodekeepError(
         'TOO_MANY_REQUESTS',
         'You are publishing too much at a time. Wait until some of it is published.',

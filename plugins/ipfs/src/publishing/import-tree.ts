@@ -10,6 +10,7 @@ import {
 import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import type { StoreSession } from '../store/store.ts'
+import { Turns } from '../turns.ts'
 import { addFile } from '../unixfs/add-file.ts'
 import type { PublishedBlock } from './publications.ts'
 
@@ -119,7 +120,11 @@ class TreeImport {
       wrapWithDirectory: true,
       // The children are stored already, so the importer need not keep the tree of all folders in memory.
       async *dagBuilder() {
-        for (const { name, cid, size } of children) yield async () => ({ path: name, cid, size })
+        const turns = new Turns()
+        for (const { name, cid, size } of children) {
+          await turns.give()
+          yield async () => ({ path: name, cid, size })
+        }
       },
     }
     let root: Pick<ImportedEntry, 'cid' | 'size'> | undefined

@@ -5,9 +5,10 @@ import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqli
 import { setImmediate } from 'node:timers/promises'
 import { type ChangePosition, inTransaction, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import { Turns } from '../turns.ts'
 
-/** Rows that one transaction adds or removes. */
-const rowsAtOnce = 500
+/** Rows that one transaction adds or removes, and that are counted at once. */
+const rowsAtOnce = 100
 
 /** A file or folder that a user has published. */
 export interface Publication {
@@ -32,7 +33,7 @@ export interface Publication {
 export type PublicationState = 'adding' | 'failed' | 'published' | 'changed' | 'gone' | 'missing'
 
 /** A publication as its user sees it. */
-export interface ListedPublication extends Pick<Publication, 'id' | 'path' | 'size' | 'files'> {
+export interface ListedPublication extends Pick<Publication, 'id' | 'path' | 'revision' | 'size' | 'files'> {
   readonly state: PublicationState
   /** Null before it is published. */
   readonly cid: string | null
@@ -95,7 +96,8 @@ const lost = 'Everything that was published is withdrawn: publish it again.'
 export class Publications {
   readonly #makeFile: () => string
   readonly #existed: boolean
-  readonly #bytes = new Map<string, number>()
+  /** The bytes of users, or their count that runs. */
+  readonly #bytes = new Map<string, Promise<number>>()
   #opened: DatabaseSync | null = null
 
   constructor(
@@ -116,6 +118,12 @@ export class Publications {
     const select =
       'SELECT * FROM publication WHERE user = ? AND published IS NOT NULL ORDER BY published DESC, number DESC'
     return this.#rows(select, userUuid).map(publicationOf)
+  }
+
+  /** How many publications a user has. */
+  count(userUuid: string): number {
+    const select = 'SELECT count(*) AS count FROM publication WHERE user = ? AND published IS NOT NULL'
+    return Number(this.#rows(select, userUuid)[0]?.count ?? 0)
   }
 
   /** All publications of all users. */
@@ -144,14 +152,36 @@ export class Publications {
   }
 
   /** The bytes that the publications of a user take. Each block counts once. */
-  bytesOf(userUuid: string): number {
+  async bytesOf(userUuid: string): Promise<number> {
+    if (!this.isUsed) return 0
     const known = this.#bytes.get(userUuid)
     if (known !== undefined) return known
-    const select = `SELECT coalesce(sum(length), 0) AS bytes FROM (
-      SELECT block.cid, length FROM block JOIN publication ON number = publication
-      WHERE user = ? AND published IS NOT NULL GROUP BY block.cid)`
-    const bytes = Number(this.#rows(select, userUuid)[0]?.bytes ?? 0)
-    this.#bytes.set(userUuid, bytes)
+    const counted = this.#countBytes(userUuid)
+    this.#bytes.set(userUuid, counted)
+    counted.catch(() => this.#bytes.delete(userUuid))
+    return counted
+  }
+
+  /** A block counts for the first publication that has it. */
+  async #countBytes(userUuid: string): Promise<number> {
+    const publications = this.#database
+      .prepare('SELECT number FROM publication WHERE user = ? AND published IS NOT NULL')
+      .all(userUuid)
+    const some =
+      this.#database.prepare(`SELECT count(*) AS blocks, max(cid) AS last, sum(length) FILTER (WHERE NOT EXISTS (
+        SELECT 1 FROM block JOIN publication ON number = publication
+        WHERE block.cid = some.cid AND number < ?1 AND user = ?2 AND published IS NOT NULL)) AS bytes
+      FROM (SELECT cid, length FROM block WHERE publication = ?1 AND cid > ?3 ORDER BY cid LIMIT ${rowsAtOnce}) AS some`)
+    const turns = new Turns()
+    let bytes = 0
+    for (const { number } of publications)
+      for (let last = new Uint8Array(0); ; ) {
+        await turns.give()
+        const row = some.get(Number(number), userUuid, last)
+        bytes += Number(row?.bytes)
+        if (Number(row?.blocks) < rowsAtOnce) break
+        last = row?.last as Uint8Array<ArrayBuffer>
+      }
     return bytes
   }
 

@@ -6,7 +6,7 @@ import {
   NodekeepError,
   untilAborted,
 } from '@nodekeep/plugin-sdk'
-import { Additions } from './additions.ts'
+import { Additions, type PublishingLimits } from './additions.ts'
 import { BackgroundWork } from './background-work.ts'
 import { type ImportServices, requireFiles } from './import-path.ts'
 import { PathComparison } from './path-comparison.ts'
@@ -21,6 +21,7 @@ const lookupsAtOnce = 16
 const reconcileAgainMs = 60_000
 
 interface PublisherServices extends ImportServices {
+  readonly limits: PublishingLimits
   readonly publications: Publications
   readonly log: Log
   /** Aborted when the plugin stops. */
@@ -47,7 +48,7 @@ export class Publisher {
   /**
    * Publishes a file or folder as it is now. A call for a path that is being published waits for the same end.
    *
-   * @throws NodekeepError of `UserFiles`; CONFLICT if it changes meanwhile, or is withdrawn; PAYLOAD_TOO_LARGE, VALIDATION_ERROR for
+   * @throws NodekeepError of `UserFiles`; CONFLICT if it changes meanwhile, is withdrawn, or the user has as many as allowed; PAYLOAD_TOO_LARGE, VALIDATION_ERROR for
    *   the limits; INSUFFICIENT_STORAGE
    */
   async publish(userUuid: string, path: string): Promise<Publication> {
@@ -70,7 +71,7 @@ export class Publisher {
         ...this.#additions.list(userUuid),
         ...published.map((each) => ({ ...each, state: states.get(each.id) ?? 'published' })),
       ],
-      bytes: publications.bytesOf(userUuid),
+      bytes: await publications.bytesOf(userUuid),
     }
   }
 

@@ -1,4 +1,4 @@
-import { type NodeAddress, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import { type NodeAddress, nameOf, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 import type { ListedPublication, Publication } from './publications.ts'
 import type { Publisher } from './publisher.ts'
@@ -14,9 +14,10 @@ const content = {
   files: Type.Integer({ description: 'Files in it.' }),
 }
 const cid = Type.String({ description: 'The address of the content, which proves it.' })
-const url = orNull(
-  Type.String({ description: 'Where everybody can read it. Null if the node has no public address.' }),
-)
+const url = Type.String({
+  description:
+    'Where everybody can read it: a URL with the name of a file as "filename"; if the node has no public address, its path at the node.',
+})
 
 const published = Type.Object({ ...content, cid, publishedAt: time, url })
 
@@ -26,7 +27,7 @@ const list = Type.Object({
       ...content,
       cid: orNull(cid),
       publishedAt: orNull(time),
-      url,
+      url: orNull(url),
       state: Type.Union(
         [
           Type.Literal('adding'),
@@ -54,9 +55,11 @@ const list = Type.Object({
 /** Registers `POST /publish`, `GET /publications` and `POST /withdraw` below the prefix. */
 export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: NodeAddress): void {
   const config = { scope: 'ipfs' }
-  const urlOf = (cid: string): string | null => {
-    const origin = address.publicOrigins()[0]
-    return origin === undefined ? null : String(new URL(`/ipfs/${cid}`, origin))
+  const urlOf = (cid: string, { path, revision }: Pick<Publication, 'path' | 'revision'>): string => {
+    // Only a file has a revision. By its name, browsers show it by its type, and save it.
+    const name = revision === null ? '' : `?filename=${encodeURIComponent(nameOf(path))}`
+    const [origin = ''] = address.publicOrigins()
+    return `${origin}/ipfs/${cid}${name}`
   }
 
   app.post(
@@ -80,7 +83,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
         ...bodyOf(publication),
         cid,
         publishedAt: publication.publishedAt.toISOString(),
-        url: urlOf(cid),
+        url: urlOf(cid, publication),
       }
     },
   )
@@ -128,7 +131,7 @@ export function publishingRoutes(app: RoutesApp, publisher: Publisher, address: 
       ...bodyOf(publication),
       cid,
       publishedAt: publishedAt?.toISOString() ?? null,
-      url: cid && urlOf(cid),
+      url: cid && urlOf(cid, publication),
       state,
       ...(addedBytes !== undefined && { addedBytes }),
       ...(problem !== undefined && { problem }),

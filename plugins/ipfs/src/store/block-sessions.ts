@@ -7,6 +7,7 @@ import type { BlockIndex, BlockPlace } from './block-index.ts'
 import { fullDisk, usableBytes } from './disk-space.ts'
 import { LostSync } from './failures.ts'
 import { linksOf } from './links.ts'
+import type { PackReader } from './pack-reader.ts'
 import type { PackWriter } from './pack-writer.ts'
 
 /** Bytes of blocks that wait for their rows in the index. */
@@ -32,6 +33,7 @@ interface BlockSessionsServices {
   readonly connection: DatabaseSync
   readonly blocks: BlockIndex
   readonly packs: PackWriter
+  readonly reader: PackReader
   /** The folder of the packs. */
   readonly folder: string
 }
@@ -47,6 +49,7 @@ export class BlockSessions {
   readonly #connection: DatabaseSync
   readonly #blocks: BlockIndex
   readonly #packs: PackWriter
+  readonly #reader: PackReader
   readonly #folder: string
   /** Epochs of the open sessions, the oldest first. */
   readonly #epochs = new Map<number, number>()
@@ -59,17 +62,21 @@ export class BlockSessions {
   /** Lengths of packs that are on the disk, and not in the index yet. */
   readonly #syncedLengths = new Map<number, number>()
 
-  constructor({ connection, blocks, packs, folder }: BlockSessionsServices) {
+  constructor({ connection, blocks, packs, reader, folder }: BlockSessionsServices) {
     this.#connection = connection
     this.#blocks = blocks
     this.#packs = packs
+    this.#reader = reader
     this.#folder = folder
   }
 
-  /** Appends a block, unless it is there, and holds it. @throws NodekeepError VALIDATION_ERROR, INSUFFICIENT_STORAGE */
+  /** Appends a block, unless it is there and whole, and holds it. @throws NodekeepError VALIDATION_ERROR, INSUFFICIENT_STORAGE */
   put(session: number, cid: Uint8Array, bytes: Uint8Array): void {
     const epoch = this.#epochOf(session)
-    if (this.#hold(epoch, cid)) return
+    if (this.#hold(epoch, cid)) {
+      this.#repair(cid, bytes)
+      return
+    }
     const links = validLinksOf(cid, bytes)
     if (!links.every((link) => this.#hold(epoch, link)))
       throw new NodekeepError('VALIDATION_ERROR', 'A block links to one that is not in the store.')
@@ -138,6 +145,15 @@ export class BlockSessions {
     const epoch = this.#epochs.get(session) ?? this.#blocks.nextEpoch()
     this.#epochs.set(session, epoch)
     return epoch
+  }
+
+  /** Replaces the bytes of a block if the disk has lost or changed them: whoever puts a block can read it afterwards. */
+  #repair(cid: Uint8Array, bytes: Uint8Array): void {
+    const block = this.#blocks.find(cid)
+    if (block === undefined || this.#reader.read(block) !== null) return
+    this.#checkSpace(bytes.length)
+    const place = this.#packs.append(cid, bytes)
+    this.transaction(() => this.#blocks.move(block, place))
   }
 
   /** @returns whether there is such a block */

@@ -11,6 +11,12 @@ import { DamagedBlock, type StoreView } from './store-view.ts'
 /** Blocks of which the rows are read at once. */
 const listedAtOnce = 100
 
+interface Checked {
+  readonly pack: number
+  readonly position: number
+  readonly damaged: CID | null
+}
+
 export interface VerifyOptions {
   readonly signal?: AbortSignal
   /** Gets the bytes of blocks that were read, and all bytes of blocks at the begin. */
@@ -27,12 +33,8 @@ export interface VerifyResult {
 export class BlockVerification {
   readonly #view: StoreView
   readonly #folder: string
-  /** How far the newest pack was verified, and the damage that was found. */
-  #checked: { readonly pack: number; readonly position: number; readonly damage: string | null } = {
-    pack: 0,
-    position: 0,
-    damage: null,
-  }
+  /** How far the newest pack was verified, and a damaged block that was found. */
+  #checked: Checked = { pack: 0, position: 0, damaged: null }
 
   /** @param folder of the packs */
   constructor(view: StoreView, folder: string) {
@@ -47,7 +49,9 @@ export class BlockVerification {
       .get() as { of: number }
     let blocks = 0
     let bytes = 0
-    const damaged: CID[] = []
+    // Rows that a lost index could not get back have no bytes.
+    const lost = this.#view.connection.prepare('SELECT cid FROM block WHERE pack = 0').all()
+    const damaged = lost.map(({ cid }) => CID.decode(cid as Uint8Array))
     for await (const { cid, length, isDamaged } of this.#verified({ pack: 0, position: 0 })) {
       signal?.throwIfAborted()
       blocks += 1
@@ -70,12 +74,14 @@ export class BlockVerification {
           return `${file} has only ${size} of its ${length} bytes.`
       }
       const newest = Number(packs.at(-1)?.number ?? 0)
-      if (newest > this.#checked.pack) this.#checked = { pack: newest, position: 0, damage: null }
-      for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked)) {
-        const damage = isDamaged ? `The block ${cid} is damaged.` : this.#checked.damage
-        this.#checked = { pack, position, damage }
-      }
-      return this.#checked.damage
+      const { damaged } = this.#checked
+      // A block that was put again is whole.
+      const isRepaired = damaged !== null && !(await this.#isDamaged(damaged))
+      if (newest > this.#checked.pack || isRepaired)
+        this.#checked = { pack: newest, position: 0, damaged: null }
+      for await (const { cid, pack, position, isDamaged } of this.#verified(this.#checked))
+        this.#checked = { pack, position, damaged: isDamaged ? cid : this.#checked.damaged }
+      return this.#checked.damaged && `The block ${this.#checked.damaged} is damaged.`
     } catch (error) {
       return `The index cannot be read: ${messageOf(error)}.`
     }
@@ -90,20 +96,23 @@ export class BlockVerification {
       const blocks = listed.all(last.pack, last.position, listedAtOnce) as unknown as IndexedBlock[]
       for (const { cid: key, ...place } of blocks) {
         const cid = CID.decode(key)
-        const isDamaged = await this.#view.get(cid).then(
-          () => false,
-          (error) => {
-            if (error instanceof DamagedBlock) return true
-            // The block was removed after it was listed.
-            if (isNodekeepError(error)) return false
-            throw error
-          },
-        )
-        yield { cid, ...place, isDamaged }
+        yield { cid, ...place, isDamaged: await this.#isDamaged(cid) }
         last = place
       }
       if (blocks.length < listedAtOnce) return
       await setImmediate()
+    }
+  }
+
+  async #isDamaged(cid: CID): Promise<boolean> {
+    try {
+      await this.#view.get(cid)
+      return false
+    } catch (error) {
+      if (error instanceof DamagedBlock) return true
+      // The block was removed.
+      if (isNodekeepError(error)) return false
+      throw error
     }
   }
 

@@ -74,6 +74,8 @@ class Rebuild {
   readonly #reader: PackReader
   readonly #records: { readonly cid: Uint8Array; readonly record: TreeRecord }[] = []
   readonly #damaged: { file: string; from: number; to: number }[] = []
+  /** Folders, and nodes of large ones, that are recovered. */
+  readonly #folders = new Set<string>()
   #added = 0
   #recovered = 0
 
@@ -207,9 +209,13 @@ class Rebuild {
     const node = this.#nodeOf(cid)
     if (node === null || node.kind === 'symlink' || levels === 0) return false
     if (node.kind === 'file') return this.#addFile(path, cid, node.size)
-    if (!this.#apply({ kind: 'folder', path })) return false
-    for (const { name, cid: entry } of node.entries)
-      if (name !== '' && !name.includes('/')) this.#recoverAt(`${path}/${name}`, entry, levels - 1)
+    // Folders can be within each other more often than anybody can count.
+    if (this.#folders.has(`${cid}`) || !this.#apply({ kind: 'folder', path })) return false
+    this.#folders.add(`${cid}`)
+    for (const { name, cid: entry } of node.entries) {
+      if (name === '' || /[/\0]/.test(name) || name === '.' || name === '..') continue
+      this.#recoverAt(`${path}/${name}`, entry, levels - 1)
+    }
     if (node.kind === 'shard')
       for (const shard of node.shards.values()) this.#recoverAt(path, shard, levels - 1)
     return true

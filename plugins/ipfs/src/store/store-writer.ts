@@ -42,7 +42,7 @@ export class StoreWriter {
     const reader = new PackReader(folder)
     const entries = new EntryChanges(connection, blocks)
     const roots = new Roots(connection, blocks)
-    const sessions = new BlockSessions({ connection, blocks, packs, folder })
+    const sessions = new BlockSessions({ connection, blocks, packs, reader, folder })
     this.#connection = connection
     this.#file = file
     this.#send = send

@@ -45,7 +45,7 @@ export interface StoreSnapshot {
 /** Keeps blocks that nothing in the index names: new ones, and those of a reading whose file may be removed. */
 export interface StoreSession {
   /**
-   * Stores a block, unless it is there. Blocks to which it links must be there. A CID of version 0 is the same block as that of version 1.
+   * Stores a block, unless it is there and whole. Blocks to which it links must be there. A CID of version 0 is the same block as that of version 1.
    *
    * @param cid with the codec raw or DAG-PB, and SHA-256
    * @param bytes at most 2 MiB, with the hash that the CID names
@@ -195,7 +195,7 @@ export class Store {
   }
 
   /**
-   * Reads and verifies all blocks, one at a time. What is added meanwhile may be left out.
+   * Reads and verifies all blocks, one at a time. Those that were lost count as damaged. What is added meanwhile may be left out.
    *
    * @throws the reason of the signal
    */

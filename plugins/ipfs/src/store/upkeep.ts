@@ -28,6 +28,9 @@ const sweptAtOnce = 500
 const movedAtOnce = 200
 const movedBytesAtOnce = 4 * 1024 * 1024
 
+/** Dead bytes from which on the pack that gets the blocks is rewritten, too: on a full disk, there is no other room. */
+const leastDeadBytes = 4 * 1024 * 1024
+
 /** Ids of entries up to which a record of the tree takes less than a second. */
 const cheapRecordIds = 100_000
 
@@ -170,13 +173,19 @@ export class Upkeep {
       .packs()
       .find(
         ({ number, length, live }) =>
-          2 * live < length - packHeader.length && number !== packs.current && !this.#keptPacks.has(number),
+          2 * live < length - packHeader.length &&
+          (number !== packs.current || length - live >= leastDeadBytes) &&
+          !this.#keptPacks.has(number),
       )?.number
   }
 
   /** Moves the blocks of a pack to the current one. A damaged block stays, and so does its pack. */
   *#rewrite(pack: number): Generator<void> {
     const { blocks, packs, reader, sessions, send } = this.#services
+    if (pack === packs.current) {
+      sessions.transaction(() => {})
+      packs.end()
+    }
     for (let position = 0; ; ) {
       const moved: { readonly block: IndexedBlock; readonly place: BlockPlace }[] = []
       let bytesMoved = 0

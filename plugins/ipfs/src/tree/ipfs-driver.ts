@@ -135,7 +135,7 @@ class IpfsDriver implements StorageDriver {
     const store = await this.#store.open()
     if (this.#opened?.store !== store) {
       const { StoredFiles } = await import('./stored-files.ts')
-      this.#opened = { store, files: new StoredFiles(store.view, () => store.session()) }
+      this.#opened = { store, files: new StoredFiles(store.view, store) }
     }
     return this.#opened
   }

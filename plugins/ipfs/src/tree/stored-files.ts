@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   isNodekeepError,
   NodekeepError,
@@ -12,31 +11,31 @@ import {
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { Entries } from '../entries/entries.ts'
-import type { StoreSession } from '../store/store.ts'
+import { type HeldBlock, holdBlock } from '../store/held-block.ts'
+import type { Store } from '../store/store.ts'
 import { DamagedBlock, type StoreView } from '../store/store-view.ts'
+import { Turns } from '../turns.ts'
 import { fileContent } from '../unixfs/file-blocks.ts'
 
 const mebibyte = 1024 * 1024
-
-/** Milliseconds in which looks at the index may follow each other without a turn of the event loop. */
-const turnMs = 5
 
 /** The files of the backend for reading, as they are or as they were at one moment. */
 export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'> {
   readonly entries: Entries
   readonly #view: StoreView
-  readonly #session: (() => StoreSession) | null
-  #turnEndsAt = 0
+  readonly #store: Store | null
+  /** Looks at the index are synchronous. */
+  readonly #turns = new Turns()
 
-  /** @param session begins a session that holds what is read; null if nothing that the view shows is ever removed */
-  constructor(view: StoreView, session: (() => StoreSession) | null) {
+  /** @param store holds what is read; null if nothing that the view shows is ever removed */
+  constructor(view: StoreView, store: Store | null) {
     this.#view = view
-    this.#session = session
+    this.#store = store
     this.entries = new Entries(view.connection)
   }
 
   async stat(path: string): Promise<StorageEntry> {
-    await this.#giveTurn()
+    await this.#turns.give()
     return this.entries.get(path).entry
   }
 
@@ -45,14 +44,14 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     { after }: Pick<StorageDriverListOptions, 'after'>,
   ): AsyncGenerator<StorageEntry, void, undefined> {
     for (const page of this.entries.list(path, after)) {
-      await this.#giveTurn()
+      await this.#turns.give()
       yield* page
     }
   }
 
   async open(path: string, range: StorageDriverReadOptions): Promise<StorageDriverReading> {
     for (;;) {
-      await this.#giveTurn()
+      await this.#turns.give()
       const { entry, root } = this.entries.get(path)
       if (root === null) return { entry, content: new Uint8Array(0), start: 0 }
       const cid = CID.decode(root)
@@ -68,20 +67,10 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     }
   }
 
-  /**
-   * Looks at the index are synchronous: without a turn of the event loop now and then, nothing else would run while somebody walks a tree, not
-   * even the change for which a caller looks again and again.
-   */
-  async #giveTurn(): Promise<void> {
-    if (performance.now() < this.#turnEndsAt) return
-    await setImmediate()
-    this.#turnEndsAt = performance.now() + turnMs
-  }
-
   async *#content(
     path: string,
     root: CID,
-    session: StoreSession | undefined,
+    held: HeldBlock | undefined,
     size: number,
     { start, end = size - 1 }: StorageDriverReadOptions,
   ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -90,7 +79,7 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
     } catch (error) {
       throw damageOf(path, error)
     } finally {
-      session?.end()
+      held?.end()
     }
   }
 
@@ -109,16 +98,12 @@ export class StoredFiles implements Pick<StorageDriver, 'stat' | 'list' | 'open'
   }
 
   /** Holds a content of several blocks until the end of its reading: its file may be removed meanwhile. */
-  async #held(root: CID, { signal }: StorageDriverReadOptions): Promise<StoreSession | undefined> {
-    const session = this.#session?.()
-    try {
-      await session?.hold(root)
-      signal.throwIfAborted()
-      return session
-    } catch (error) {
-      session?.end()
-      throw error
-    }
+  async #held(root: CID, { signal }: StorageDriverReadOptions): Promise<HeldBlock | undefined> {
+    if (this.#store === null) return undefined
+    const held = await holdBlock(this.#store, root)
+    if (!signal.aborted) return held
+    held.end()
+    throw signal.reason
   }
 }
 

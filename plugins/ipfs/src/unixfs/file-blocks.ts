@@ -1,4 +1,4 @@
-import type { CID } from 'multiformats/cid'
+import { CID } from 'multiformats/cid'
 import { NotUnixFs, unixFsNode } from './unixfs-node.ts'
 
 /** Returns the bytes of a block. They have the hash that the CID names. */
@@ -20,6 +20,9 @@ interface FileBlock {
 
 /** Levels of blocks above each other. Files of other implementations have at most five. */
 export const mostLevels = 64
+
+/** Parts of a file that wait for their turn, on all levels together. Other implementations have at most 1,024 links in a block. */
+const mostWaiting = 16_384
 
 /**
  * Yields the blocks of a file that a range needs, in the order of their content: each block before those to which it links. It reads a
@@ -44,14 +47,14 @@ export async function* fileBlocks(
     if (node.kind !== 'file' || level > mostLevels || (size !== null && size !== node.size))
       throw new NotUnixFs(`The block ${cid} is not the part of a file that the block above it claims.`)
     yield { cid, bytes, content: node.data.subarray(within(start - position), within(end + 1 - position)) }
-    const below: typeof waiting = []
-    let at = position + node.data.length
-    for (const part of node.parts) {
+    if (waiting.length + node.parts.length > mostWaiting)
+      throw new NotUnixFs(`The block ${cid} has more links than the parts of a file.`)
+    let at = position + node.size
+    for (const part of node.parts.toReversed()) {
+      at -= part.size
       const isNeeded = range === undefined || (at <= end && at + part.size > start)
-      if (isNeeded) below.push({ ...part, position: at, level: level + 1 })
-      at += part.size
+      if (isNeeded) waiting.push({ cid: ownCid(part.cid), size: part.size, position: at, level: level + 1 })
     }
-    waiting.push(...below.reverse())
   }
 }
 
@@ -66,6 +69,11 @@ export async function* fileContent(
   range?: ContentRange,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const { content } of fileBlocks(get, root, range)) if (content.length > 0) yield content
+}
+
+/** A CID that was read from a block keeps the whole block in memory. */
+function ownCid(cid: CID): CID {
+  return CID.decode(cid.bytes.slice())
 }
 
 /** `subarray` counts negative numbers from the end. */

@@ -1,7 +1,9 @@
 import * as dagPb from '@ipld/dag-pb'
-import { UnixFS } from 'ipfs-unixfs'
+import { messageOf } from '@nodekeep/plugin-sdk'
+import type { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
+import { decodedData, decodedLinks } from './decoded-block.ts'
 
 /** An entry of a folder. */
 export interface FolderEntry {
@@ -71,11 +73,11 @@ export function unixFsNode(cid: CID, bytes: Uint8Array): UnixFsNode {
 
 function decoded(cid: CID, bytes: Uint8Array): { node: dagPb.PBNode; data: UnixFS } {
   try {
-    const node = dagPb.decode(bytes)
-    if (node.Data === undefined) throw new Error('It has no data.')
-    return { node, data: UnixFS.unmarshal(node.Data) }
+    const node = decodedLinks(bytes)
+    if (node.Data === undefined) throw new Error('it has no data.')
+    return { node, data: decodedData(node.Data) }
   } catch (cause) {
-    throw new NotUnixFs(`The block ${cid} is no file and no folder.`, { cause })
+    throw new NotUnixFs(`The block ${cid} is no file and no folder: ${messageOf(cause)}`, { cause })
   }
 }
 

@@ -1,5 +1,8 @@
+import { CID } from 'multiformats/cid'
+import * as raw from 'multiformats/codecs/raw'
+import { identity } from 'multiformats/hashes/identity'
 import t from 'tap'
-import { type Block, carOf, file, folder, rawBlock } from './cars.ts'
+import { type Block, carOf, file, folder, rawBlock, node as unixFsBlock } from './cars.ts'
 import { importCar, listed, spools, startedNode } from './import-node.ts'
 
 t.test('a small CAR of many files is refused before any file is written', { timeout: 120_000 }, async (t) => {
@@ -15,6 +18,18 @@ t.test('a small CAR of many files is refused before any file is written', { time
   const empty = await rawBlock('')
   const megabyte = await rawBlock(new Uint8Array(1024 * 1024))
   const bomb = await file(Array.from({ length: 8 }, () => [1024 * 1024, megabyte.cid] as const))
+  const nothing = CID.createV1(raw.code, identity.digest(new Uint8Array(0)))
+  const fewParts = await file(Array.from({ length: 10_000 }, () => [0, nothing] as const))
+  const parts = await file(Array.from({ length: 10_000 }, () => [0, fewParts.cid] as const))
+  const manyLinks = await folder(Array.from({ length: 16_385 }, () => ['', nothing] as const))
+  const manySizes = await unixFsBlock({ type: 'file', blockSizes: Array(900_000).fill(1n) }, [])
+  const links = (count: number, { cid }: Block) =>
+    folder(Array.from({ length: count }, (_, index) => [String(index).padStart(4, '0'), cid] as const))
+  const symlink = await unixFsBlock({ type: 'symlink', data: Buffer.from('target') }, [])
+  const symlinks = await links(1000, symlink)
+  const foldersOfSymlinks = await links(101, symlinks)
+  const longSymlink = await unixFsBlock({ type: 'symlink', data: new Uint8Array(2_000_000) }, [])
+  const longSymlinks = await links(50, longSymlink)
   const cases: Record<string, [car: Uint8Array, status: number, message: RegExp]> = {
     'a file of many times one block': [carOf([bomb.cid], [bomb, megabyte]), 413, /files of the CAR/],
     'doubled folders': [
@@ -42,6 +57,27 @@ t.test('a small CAR of many files is refused before any file is written', { time
       ),
       413,
       /repeats more/,
+    ],
+    'more parts than other implementations link': [
+      carOf([parts.cid], [parts, fewParts]),
+      400,
+      /more links than the parts/,
+    ],
+    'a block of many links that have their blocks in themselves': [
+      carOf([manyLinks.cid], [manyLinks]),
+      400,
+      /more than the 16384 links/,
+    ],
+    'a block of many sizes of parts': [carOf([manySizes.cid], [manySizes]), 400, /more than the 16384 links/],
+    'folders of symbolic links': [
+      carOf([foldersOfSymlinks.cid], [foldersOfSymlinks, symlinks, symlink]),
+      413,
+      /files and folders/,
+    ],
+    'a large block that is no content, many times': [
+      carOf([longSymlinks.cid], [longSymlinks, longSymlink]),
+      413,
+      /repeats blocks of more/,
     ],
   }
   for (const [name, [car, status, message]] of Object.entries(cases)) {

@@ -10,6 +10,8 @@ import { type Block, block, carOf, file, folder, rawBlock, node as unixFs, varin
 import { fixture, importCar, listed, spools, startedNode, textOf } from './import-node.ts'
 
 t.jobs = 3
+// Nodes start and stop, also on a busy machine.
+t.setTimeout(120_000)
 
 t.test('the files of CARs that Kubo made are written as they are', async (t) => {
   const node = await startedNode(t)
@@ -61,6 +63,24 @@ t.test('the files of CARs that Kubo made are written as they are', async (t) => 
   t.match(await missing.json(), { message: /does not have the block Qm\w+tv8h1W\.$/ })
   t.equal((await ada.fetch('/stat?path=/3k')).status, 404)
   t.strictSame(await spools(node), [])
+})
+
+t.test('CARs of others whose names lead out, or with codecs that are no files, write nothing', async (t) => {
+  const node = await startedNode(t)
+  const ada = await node.signIn()
+  const refused = async (name: string) => {
+    const answer = await importCar(ada, await fixture(name))
+    t.equal(answer.status, 400, name)
+    return ((await answer.json()) as { message: string }).message
+  }
+  for (const name of ['outside-root.car', 'inside-root.car']) t.match(await refused(name), /\.\.\//)
+  for (const name of ['dag-cbor-traversal.car', 'dir-with-dag-cbor-with-links.car'])
+    t.match(await refused(name), /bafyrei/)
+  t.strictSame(await listed(ada), [])
+  t.strictSame(await spools(node), [])
+  const taken = await importCar(ada, await fixture('dag-pb.car'), 'path=/&name=taken')
+  t.match(await taken.json(), { path: '/taken', files: 2, bytes: 27 })
+  t.equal(await textOf(ada, '/taken/foo/bar.txt'), 'Hello, world!\n')
 })
 
 t.test('a file gets a name, and nothing is replaced', async (t) => {
@@ -307,7 +327,7 @@ t.test('a client that leaves ends its import, and nothing stays of it', async (t
 
   const writing = new AbortController()
   const gone = importCar(ada, car, 'path=/&name=b', { signal: writing.signal })
-  await until(async () => (await ada.fetch('/stat?path=/b/file%20149')).status === 200)
+  await until(async () => (await ada.fetch('/stat?path=/b/file%20000')).status === 200)
   writing.abort()
   await t.rejects(gone)
   await until(async () => (await spools(node)).length === 0)
@@ -321,16 +341,16 @@ t.test('what others have put into the folder meanwhile stays', async (t) => {
   const content = await rawBlock('imported')
   const top = await folder(manyNames.map((name) => [name, content.cid] as const))
   const importing = importCar(ada, carOf([top.cid], [top, content]), 'path=/&name=shared')
-  await until(async () => (await ada.fetch('/stat?path=/shared/file%20149')).status === 200)
-  const put = await ada.fetch('/write?path=/shared/file%20000', { method: 'PUT', body: 'own' })
+  await until(async () => (await ada.fetch('/stat?path=/shared/file%20000')).status === 200)
+  const put = await ada.fetch('/write?path=/shared/file%20149', { method: 'PUT', body: 'own' })
   t.equal(put.status, 200)
   const answer = await importing
   // On a busy machine, the import may have ended before.
   if (answer.status !== 200) {
     t.match([answer.status, await answer.json()], [409, { code: 'CONFLICT' }])
-    t.strictSame(await listed(ada), ['/shared', '/shared/file 000'])
+    t.strictSame(await listed(ada), ['/shared', '/shared/file 149'])
   }
-  t.equal(await textOf(ada, '/shared/file 000'), 'own')
+  t.equal(await textOf(ada, '/shared/file 149'), 'own')
 })
 
 t.test('a user has two imports at a time, and others have theirs', async (t) => {

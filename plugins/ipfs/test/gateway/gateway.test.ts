@@ -10,12 +10,15 @@ import { base36 } from 'multiformats/bases/base36'
 import { base58btc } from 'multiformats/bases/base58'
 import { CID } from 'multiformats/cid'
 import t, { type Test } from 'tap'
+import { isStored } from '../store/fixtures/store-stand.ts'
 import { type Block, carBlocks, fixture, type PublishedNode, publishedNode } from './published-node.ts'
 
 t.jobs = 3
+// Nodes start and stop, also on a busy machine.
+t.setTimeout(120_000)
 
-async function startedNode(t: Test): Promise<PublishedNode> {
-  const node = await publishedNode()
+async function startedNode(t: Test, holdMs?: number): Promise<PublishedNode> {
+  const node = await publishedNode(holdMs)
   t.teardown(() => node.stop())
   return node
 }
@@ -61,6 +64,16 @@ async function publishFolder(node: PublishedNode, names: readonly string[]): Pro
     return cid
   }
   throw new Error('The importer made no folder.')
+}
+
+/** The paths to which a page leads, as a browser resolves them. */
+function linksOf(page: string): string[] {
+  const text = (attribute = '') => attribute.replaceAll('&amp;', '&').replaceAll('&#39;', "'")
+  const base = new URL(text(/<base href="([^"]*)"/.exec(page)?.[1]), 'http://node')
+  return Array.from(page.matchAll(/<a href="([^"]*)"/g), ([, link]) => {
+    const { pathname, search } = new URL(text(link), base)
+    return pathname + search
+  })
 }
 
 const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer())
@@ -252,8 +265,10 @@ t.test('a folder is a list without scripts, and no page of its own', async (t) =
   const list = await node.fetch(`/ipfs/${root}/root2/root3/root4/`)
   t.equal(list.status, 200)
   const text = await list.text()
-  t.match(text, `href="/ipfs/${root}/root2/root3/root4/index.html"`)
-  t.match(text, `href="/ipfs/${root}/root2/root3"`)
+  t.strictSame(linksOf(text).slice(0, 2), [
+    `/ipfs/${root}/root2/root3`,
+    `/ipfs/${root}/root2/root3/root4/index.html`,
+  ])
   t.match(list.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
   const tag = list.headers.get('etag') ?? ''
   t.match(tag, /^"DirIndex-.*_CID-bafybeifq2rzpqnqrsdupncmkmhs3ckxxjhuvdcbvydkgvch3ms24k5lo7q"$/)
@@ -277,11 +292,34 @@ t.test('a folder is a list without scripts, and no page of its own', async (t) =
   const top = await publishFolder(node, hostile)
   const shown = await (await node.fetch(`/ipfs/${top}`)).text()
   t.notMatch(shown, /<script|<img|href="javascript/)
-  for (const [, link = ''] of shown.matchAll(/<a href="([^"]*)"/g)) {
-    const answer = await node.fetch(link.replaceAll('&amp;', '&').replaceAll('&#39;', "'"))
+  const links = linksOf(shown)
+  t.equal(links.length, hostile.length + 1)
+  for (const link of links) {
+    const answer = await node.fetch(link)
     t.equal(answer.status, 200, link)
     await answer.body?.cancel()
   }
+
+  const deep = Array.from({ length: 15 }, () => 'folder'.repeat(40)).join('/')
+  const deepTop = await publishFolder(
+    node,
+    Array.from({ length: 100 }, (_, index) => `${deep}/${index}`),
+  )
+  const small = await (await node.fetch(`/ipfs/${deepTop}/${deep}`)).text()
+  t.equal(linksOf(small).length, 102)
+  t.ok(small.length < 50_000, 'a page has its long path a few times only')
+})
+
+t.test('names of others that lead out are names', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFixture(node, 'outside-root.car')
+  const list = await (await node.fetch(`/ipfs/${root}`)).text()
+  t.match(list, 'href="./..%2Ffoo"')
+  t.equal(await (await node.fetch(`/ipfs/${root}/..%2Ffoo`)).text(), 'Hello, world!\n')
+  t.equal((await node.fetch(`/ipfs/${root}/foo`)).status, 404)
+  const { root: inside } = await publishFixture(node, 'inside-root.car')
+  t.equal((await node.fetch(`/ipfs/${inside}/foobar/file`)).status, 404)
+  t.equal((await node.fetch(`/ipfs/${inside}/foobar/directory/..%2Ffile`)).status, 200)
 })
 
 t.test('a block is sent as it is', async (t) => {
@@ -328,6 +366,9 @@ t.test('a CAR has the blocks that the path and the scope need, bit for bit as Ku
     'symlink.car',
     'single-layer-hamt-with-multi-block-files.car',
     'subdir-with-mixed-block-files.car',
+    'subdir-with-two-single-block-files.car',
+    'dag-pb.car',
+    'outside-root.car',
   ]
   for (const name of whole) {
     const { root } = await publishFixture(node, name)
@@ -428,8 +469,8 @@ t.test('a CAR has the blocks that the path and the scope need, bit for bit as Ku
 })
 
 /** Opens a connection that asks, and reads nothing until it is told to. */
-async function reader(node: TestNode, path: string): Promise<Socket> {
-  const socket = connect({ port: Number(node.url.port), host: node.url.hostname })
+async function reader(node: TestNode, path: string, localAddress?: string): Promise<Socket> {
+  const socket = connect({ port: Number(node.url.port), host: node.url.hostname, localAddress })
   socket.pause()
   await once(socket, 'connect')
   socket.write(`GET ${path} HTTP/1.1\r\nhost: ${node.url.host}\r\nconnection: close\r\n\r\n`)
@@ -476,12 +517,38 @@ t.test('an address gets a number of answers at a time, also if it reads none', a
   const answer = Buffer.concat(received)
   t.ok(answer.subarray(answer.indexOf('\r\n\r\n') + 4).equals(content), 'the reading that had begun went on')
   const store = await node.store()
-  await until(() =>
-    store.view.get(root).then(
-      () => false,
-      () => true,
-    ),
-  )
+  await until(async () => !(await isStored(store.view, root)))
+})
+
+t.test('readers of several addresses that read nothing do not keep all answers from others', async (t) => {
+  const node = await startedNode(t)
+  const { root } = await publishFile(node, 24 * 1024 * 1024)
+  const small = await publishFile(node, 10)
+  const addresses = [2, 3, 4, 5].flatMap((number) => Array(16).fill(`127.0.0.${number}`))
+  const readers = await Promise.all(addresses.map((address) => reader(node, `/ipfs/${root}`, address)))
+  t.teardown(() => {
+    for (const socket of readers) socket.destroy()
+  })
+  // More than 32 MiB wait for them, so the node closes some.
+  await until(async () => (await node.fetch(`/ipfs/${small.root}`)).status === 200)
+})
+
+t.test('a reader that never ends keeps neither what is withdrawn nor what others remove', async (t) => {
+  const node = await startedNode(t, 20)
+  const { root } = await publishFile(node, 24 * 1024 * 1024)
+  const other = await publishFile(node, 1000)
+  const slow = await reader(node, `/ipfs/${root}`)
+  t.teardown(() => slow.destroy())
+  const closed = new Promise((resolve) => slow.once('close', resolve))
+  const store = await node.store()
+  await node.withdraw(other.root)
+  await until(async () => !(await isStored(store.view, other.root)))
+  t.ok(await isStored(store.view, root))
+  await node.withdraw(root)
+  await store.compact()
+  t.notOk(await isStored(store.view, root))
+  slow.resume()
+  await closed
 })
 
 t.test('a flipped bit ends the answer, and the log names it', async (t) => {

@@ -27,7 +27,7 @@ export interface PublishedNode extends TestNode {
   withdraw(root: CID): Promise<void>
 }
 
-export async function publishedNode(): Promise<PublishedNode> {
+export async function publishedNode(holdMs?: number): Promise<PublishedNode> {
   const lines: string[] = []
   const reachable = new Map<string, Set<string>>()
   const keyOf = (cid: Uint8Array) => Buffer.from(cid).toString('hex')
@@ -40,7 +40,7 @@ export async function publishedNode(): Promise<PublishedNode> {
       lazy = store
       onStop(() => store.close())
       const isPublished = (cid: Uint8Array) => [...reachable.values()].some((cids) => cids.has(keyOf(cid)))
-      routes((app) => gatewayRoutes(app, store, { isPublished }))
+      routes((app) => gatewayRoutes(app, store, { isPublished }, holdMs))
     },
   })
   const node = await createTestNode({ plugins: [plugin], onLog: (line) => lines.push(line) })

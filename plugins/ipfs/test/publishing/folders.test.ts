@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { importer } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import t from 'tap'
-import { createIpfsNode, post, publications, publish, put, states } from '../fixtures/ipfs-node.ts'
+import { createIpfsNode, post, publications, publish, put, states, withdraw } from '../fixtures/ipfs-node.ts'
 
 // The disk of another program may be slow with 10,000 files.
 t.setTimeout(120_000)
@@ -70,12 +70,16 @@ t.test('a folder with 10,000 files has the address that the importer gives it', 
     root = String(cid)
   t.match(published, { cid: root, files: 10_002 })
   t.equal(await (await node.fetch(`/ipfs/${root}/file%20number%209999`)).text(), 'file number 9999')
+  const list = await (await node.fetch(`/ipfs/${root}`)).text()
+  t.equal(list.split('<tr>').length - 1, 10_000, 'a page of bounded size')
+  t.match(list, /The folder has more entries than the 10000 of this page/)
+  t.match(list, `href="/ipfs/${root}?format=car"`)
   await put(ada, '/large/first', 'changed')
   t.match(await publications(ada), { publications: [{ state: 'changed' }] })
 })
 
 t.test('what exceeds a limit is not published', async (t) => {
-  const publishing = { maxEntries: 4, maxDepth: 2, maxBytes: 10 }
+  const publishing = { maxEntries: 4, maxDepth: 2, maxBytes: 10, maxPublications: 1 }
   const node = await createIpfsNode({ config: { ipfs: { publishing } } })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
@@ -93,5 +97,8 @@ t.test('what exceeds a limit is not published', async (t) => {
   t.match(await refused('/../x'), { code: 'VALIDATION_ERROR' })
   t.same(new Set(Object.values(await states(ada))), new Set(['failed']))
   t.equal((await publications(ada)).bytes, 0)
-  t.match(await publish(ada, '/deep/a'), { files: 1 })
+  const { id } = await publish(ada, '/deep/a')
+  t.match(await refused('/many/a'), { code: 'CONFLICT', message: /the 1 publications that are allowed/ })
+  await withdraw(ada, id)
+  t.match(await publish(ada, '/many/a'), { files: 1 })
 })

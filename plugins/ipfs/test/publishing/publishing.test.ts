@@ -14,10 +14,10 @@ t.test('a file and a folder are published, listed and withdrawn', async (t) => {
     cid: 'bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e',
     size: 11,
     files: 1,
-    url: null,
+    url: `/ipfs/${file.cid}?filename=a.txt`,
   })
   const folder = await publish(ada, '/notes')
-  t.match(folder, { path: '/notes', size: 16, files: 2 })
+  t.match(folder, { path: '/notes', size: 16, files: 2, url: `/ipfs/${folder.cid}` })
   t.same((await publish(ada, '/notes')).id, folder.id, 'the same content is the same publication')
   const read = async (path: string) => (await node.fetch(path)).text()
   t.equal(await read(`/ipfs/${file.cid}`), 'hello world')
@@ -35,6 +35,33 @@ t.test('a file and a folder are published, listed and withdrawn', async (t) => {
   for (const cid of [file.cid, folder.cid]) t.equal((await node.fetch(`/ipfs/${cid}`)).status, 404)
   t.ok(listed.bytes > 16)
 })
+
+t.test(
+  'the address has the name of a file, so that it is shown by its type and saved as what it is',
+  async (t) => {
+    const node = await createIpfsNode({ config: { server: { publicUrl: 'https://me.example.org' } } })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    for (const [name, shown] of [
+      ['a&b #1?.txt', 'inline; filename="a&b #1?.txt"'],
+      ['ü 100%.html', encodeURIComponent('ü 100%.html')],
+    ] as const) {
+      await put(ada, `/folder/${name}`, name)
+      const { url, cid } = await publish(ada, `/folder/${name}`)
+      const { origin, pathname, search } = new URL(url)
+      t.same([origin, pathname], ['https://me.example.org', `/ipfs/${cid}`])
+      const answer = await node.fetch(`${pathname}${search}`)
+      t.match(answer.headers.get('content-disposition'), shown)
+      t.equal(await answer.text(), name)
+    }
+    const { url, cid } = await publish(ada, '/folder')
+    t.equal(url, `https://me.example.org/ipfs/${cid}`)
+    t.same(
+      (await publications(ada)).publications.map((publication) => publication.url?.split('?')[0]),
+      (await publications(ada)).publications.map(({ cid }) => `https://me.example.org/ipfs/${cid}`),
+    )
+  },
+)
 
 t.test('the list tells what became of the paths', async (t) => {
   const node = await createIpfsNode()

@@ -6,8 +6,10 @@ import {
   addFile,
   contentOf,
   fileAt,
+  leaf,
   packFiles,
   pathsIn,
+  putAll,
   type StoreStand,
   storeStand,
 } from './fixtures/store-stand.ts'
@@ -40,6 +42,24 @@ t.test('a pack that is more than half dead is rewritten, but not below a snapsho
   await snapshot.release()
   while (existsSync(first as string)) await setImmediate()
   t.equal(await fileAt(store.view, '/kept'), 'kept')
+  t.equal(await store.check(), null)
+})
+
+t.test('the pack that gets the blocks is rewritten when it has many dead bytes', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open(64 * 1024 * 1024)
+  const part = (name: string) => name.padEnd(600_000, name)
+  await addFile(store, '/kept', [part('kept'), 'end'])
+  await addFile(store, '/a', ['1', '2', '3', '4', '5', '6', '7', '8'].map(part))
+  const [first = ''] = packFiles(stand)
+  const open = store.session()
+  await putAll(open, [leaf('held by a session')])
+  await store.change([{ kind: 'remove', path: '/a' }])
+  await addFile(store, '/next', ['next', 'end'])
+  open.end()
+  while (existsSync(first)) await setImmediate()
+  t.equal(await fileAt(store.view, '/kept'), `${part('kept')}end`)
+  t.equal(await fileAt(store.view, '/next'), 'nextend')
   t.equal(await store.check(), null)
 })
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import * as dagCbor from '@ipld/dag-cbor'
@@ -24,6 +25,9 @@ import {
   type StoreStand,
   storeStand,
 } from './fixtures/store-stand.ts'
+
+// Each store has a thread, which starts slowly on a busy machine.
+t.setTimeout(120_000)
 
 function loseIndex({ index }: StoreStand): void {
   for (const ending of ['', '-wal', '-shm']) rmSync(index + ending, { force: true })
@@ -104,6 +108,31 @@ t.test('a large folder that nothing names is recovered with its names, whatever 
   const { view } = await stand.open()
   t.equal(await fileAt(view, `/recovered/${folder.cid}/one`), 'one')
   t.equal(await fileAt(view, `/recovered/${folder.cid}/other`), 'other')
+})
+
+t.test('the tree is recorded again and again, if it has changed', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open(64 * 1024, 20)
+  const { connection } = store.view
+  const record = connection.prepare("SELECT cid FROM root WHERE holder = 'tree'")
+  const untilRecorded = async (path: string) => {
+    const before = record.get()?.cid as Uint8Array | undefined
+    await addFile(store, path, [path])
+    for (;;) {
+      const now = record.get()?.cid as Uint8Array | undefined
+      if (now !== undefined && (before === undefined || !Buffer.from(now).equals(before))) return
+      await setImmediate()
+    }
+  }
+  await untilRecorded('/a')
+  await untilRecorded('/b')
+  // As it is after a power loss without the index.
+  const lost = storeStand(t)
+  cpSync(stand.packs, lost.packs, { recursive: true })
+  rmSync(`${lost.packs}/lock`, { force: true })
+  const again = await lost.open()
+  t.strictSame(pathsIn(again.view), ['/a', '/b'])
+  t.match(lost.log.join('\n'), /The tree is that of \d{4}-.*recovered: 0\./)
 })
 
 t.test('an index that is no database, or one of another version, is made again and set aside', async (t) => {
@@ -211,3 +240,25 @@ t.test(
     t.equal(await contentOf(again.view, target.cid), 'content of somebody else')
   },
 )
+
+t.test('no folder that is recovered leads out, or is larger than its blocks', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open(1_000_000)
+  const good = leaf('good')
+  const session = store.session()
+  await putAll(session, [good])
+  let top = folderNode({ '.': good, '..': good, 'a\0b': good, 'a/b': good, good })
+  await putAll(session, [top])
+  for (let level = 0; level < 40; level += 1) {
+    top = folderNode({ a: top, b: top })
+    await putAll(session, [top])
+  }
+  session.end()
+  await store.close()
+  loseIndex(stand)
+  const paths = pathsIn((await stand.open()).view)
+  t.strictSame(
+    paths.filter((path) => !/^\/recovered(\/\w+)?(\/[ab])*$/.test(path)),
+    [`/recovered/${top.cid}${'/a'.repeat(40)}/good`],
+  )
+})

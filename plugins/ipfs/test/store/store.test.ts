@@ -6,6 +6,7 @@ import * as dagPb from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
 import { identity } from 'multiformats/hashes/identity'
 import t from 'tap'
+import { holdBlock } from '../../src/store/held-block.ts'
 import { LazyStore } from '../../src/store/lazy-store.ts'
 import { blockOf, contentOf, fileNode, isStored, leaf, putAll, storeStand } from './fixtures/store-stand.ts'
 
@@ -53,6 +54,25 @@ t.test('a session that asks for a block keeps it and all below it, although its 
   t.equal(await contentOf(store.view, leaf('two').cid), 'two', 'a session held a block of the one that went')
   await t.rejects(reading.hold(node.cid), /has ended/)
   await t.rejects(later.hold(node.cid), { code: 'NOT_FOUND' })
+})
+
+t.test('a long reading keeps what it reads, and nothing else', async (t) => {
+  const store = await storeStand(t).open()
+  const parts = [leaf('one'), leaf('two')]
+  const node = fileNode(parts)
+  const other = leaf('other')
+  const adding = store.session()
+  await putAll(adding, [...parts, node, other])
+  await store.change([root('a', node.cid), root('b', other.cid)])
+  adding.end()
+  const reading = await holdBlock(store, node.cid, { holdMs: 10 })
+  await store.change([root('a', null), root('b', null)])
+  await store.compact()
+  t.notOk(await isStored(store.view, other.cid))
+  t.equal(await contentOf(store.view, node.cid), 'onetwo')
+  reading.end()
+  while (await isStored(store.view, leaf('one').cid)) await setImmediate()
+  await t.rejects(holdBlock(store, node.cid), { code: 'NOT_FOUND' })
 })
 
 t.test('requests that nobody waits for are performed in their order', async (t) => {
@@ -116,6 +136,11 @@ t.test('a session takes raw and DAG-PB blocks with SHA-256 only, after those bel
     cid: CID.createV1(0x55, identity.digest(Buffer.from('in its CID'))),
     bytes: Buffer.from('in its CID'),
   }
+  await t.rejects(
+    put(fileNode(Array(16_385).fill(inline))),
+    refused,
+    'more links than may be decoded at once',
+  )
   const old = fileNode([inline])
   await put({ cid: CID.createV0(old.cid.multihash as never), bytes: old.bytes })
   await store.change([root('a', old.cid)])

@@ -36,3 +36,24 @@ t.test(
     await t.rejects(backend.stat('/file'), { code: 'SERVICE_UNAVAILABLE' })
   },
 )
+
+t.test(
+  'a second instance of the plugin, and a second mount of the backend, are refused with a remedy',
+  async (t) => {
+    const start = async (config: Record<string, unknown>) => {
+      const node = await createTestNode({ folder: import.meta.dirname, config })
+      await node.stop()
+    }
+    await t.rejects(
+      start({ plugins: { ipfs: true, blocks: { from: 'ipfs' } } }),
+      /"blocks" .*The route \w+ \/\S+ belongs to "ipfs" already\. Disable one of the two plugins\./,
+    )
+    await t.rejects(
+      start({
+        plugins: { files: true, 'storage-memory': true, ipfs: true },
+        storage: { mounts: { '/': 'memory', '/a': 'ipfs', '/b': 'ipfs' } },
+      }),
+      /backend "ipfs" at "\/a" and at "\/b"\. Use it once\./,
+    )
+  },
+)

@@ -195,6 +195,11 @@ t.test('a flipped bit on the disk is an error that names the file, and never wro
   t.equal(`${await read(backend, '/user/whole')}`, 'whole')
   await backend.write('/user/small', stream('new'))
   t.equal(`${await read(backend, '/user/small')}`, 'new')
+  await backend.write('/other/same', stream(large))
+  t.ok(
+    (await read(backend, '/user/large file')).equals(large),
+    'whoever writes the same bytes mends the file',
+  )
   await backend.remove('/user/large file')
 })
 

@@ -1,4 +1,4 @@
-import { NodekeepError, untilAborted } from '@nodekeep/plugin-sdk'
+import { NodekeepError, type StorageSpace, untilAborted } from '@nodekeep/plugin-sdk'
 import type { Disk } from './disk.ts'
 import { diskFull } from './disk-errors.ts'
 
@@ -86,6 +86,14 @@ export class FreeSpace {
     if (this.#left < bytes) throw size === undefined ? diskFull() : noSpaceFor(size)
   }
 
+  /** The room of the disk now; null for a file system that cannot tell. */
+  async space(): Promise<StorageSpace | null> {
+    const { available, total } = await this.#disk.space(this.#path)
+    return total === 0n
+      ? null
+      : { free: Math.max(0, Number(available - reserveOf(total))), total: Number(total) }
+  }
+
   #ask(): Promise<void> {
     this.#asking ??= this.#measure().finally(() => {
       this.#asking = null
@@ -95,14 +103,18 @@ export class FreeSpace {
 
   async #measure(): Promise<void> {
     const { available, total } = await this.#disk.space(this.#path)
-    const share = total / smallDiskShare
-    const reserve = share < maxReserve ? share : maxReserve
     // The answer may or may not include the bytes in progress.
-    this.#left = Number(available - reserve) - this.#inProgress
+    this.#left = Number(available - reserveOf(total)) - this.#inProgress
     // File systems that cannot tell their space answer zero.
     if (total === 0n) this.#left = Number.POSITIVE_INFINITY
     this.#askedAt = performance.now()
   }
+}
+
+/** Bytes of a disk that writes never use. */
+function reserveOf(total: bigint): bigint {
+  const share = total / smallDiskShare
+  return share < maxReserve ? share : maxReserve
 }
 
 function wholeBlocks(size: number): number {

@@ -450,6 +450,16 @@ export const texts = {
         came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
       }`,
   },
+  usage: {
+    title: 'Space used',
+    taken: (bytes: string, entries: string) => `${bytes} in ${entries}`,
+    free: (free: string, total: string) => `${free} of ${total} are free`,
+    counting: 'still counting',
+    largest: 'Largest folders first',
+    noFolders: 'There are no folders here.',
+    storages: 'Storage of the files',
+    everything: 'All files',
+  },
   publishing: {
     publish: 'Publish',
     explanation: [
@@ -464,7 +474,9 @@ export const texts = {
     isPublished: 'It is published at this address:',
     done: (name: string) => `"${name}" is published.`,
     thisOrigin:
-      'This is the address at which you use the node. If others reach the node at another one, put that in front of "/ipfs/".',
+      'You use the node at this address. If others reach it at another one, put that in front of "/ipfs/".',
+    thisMachine:
+      'Only this computer reaches the node here. For others, put the address at which they reach it in front of "/ipfs/".',
     qr: 'The address as a QR code',
     cid: 'CID, which proves the content:',
     all: 'All published',

@@ -27,10 +27,8 @@ export async function watchDisk({
     root,
     except: own,
     onChange: (paths) => onChange(paths.map((path) => `/${path.split(sep).join('/').normalize('NFC')}`)),
-    onUsedUp: (code) => {
-      onTrouble(
-        `The system has no watches left (${code}), so the folder is scanned every minute. Raise fs.inotify.max_user_watches.`,
-      )
+    onFailure: ({ message }) => {
+      onTrouble(`${message} The folder is scanned every minute.`)
       const polling = setInterval(() => onChange(['/']), pollMs)
       signal.addEventListener('abort', () => clearInterval(polling), { once: true })
     },

@@ -53,7 +53,7 @@ export class NodeFailure extends SyncFailure {
 }
 
 /**
- * Sends requests to a node. They are those of `node:http`, not of `fetch`: MEMORY.md, "fetch, chokidar".
+ * Sends requests to a node. They are those of `node:http`, not of `fetch`: MEMORY.md, "fetch".
  */
 export class NodeRequests {
   readonly #access: NodeAccess

@@ -10,6 +10,7 @@ import { chosenFiles, droppedFiles } from './dropped-files.ts'
 import type { EntryActions } from './entry-actions.ts'
 import { EntryGrid } from './entry-grid.ts'
 import type { Folder } from './folder.ts'
+import { FolderUsage } from './folder-usage.ts'
 import { folderAddress } from './paths.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import { RecentChanges } from './recent-changes.ts'
@@ -52,6 +53,7 @@ export function FolderView({ folder, tasks, actions, published, check, page }: F
     <p class="fault" role="alert">${folder.fault.value}</p>
     <${EntryGrid} folder=${folder} actions=${actions} published=${published} />
     <p class="hint" role="status">${statusText(folder)}</p>
+    <${FolderUsage} folder=${folder} page=${page} />
     <${RecentChanges} folder=${folder} page=${page} />
     <${TaskList} tasks=${tasks} />
     ${isOver.value && html`<p class="drop">${texts.files.dropHere}</p>`}

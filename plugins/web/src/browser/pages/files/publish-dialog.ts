@@ -6,7 +6,7 @@ import { AddressText } from '../../address-text.ts'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { usePolled } from '../../polled.ts'
-import { type Published, publish, publishedAddress } from '../../publications.ts'
+import { addressHint, type Published, publish, publishedAddress } from '../../publications.ts'
 import { QrCode } from '../../qr-code.ts'
 import { Dialog } from '../../questions.ts'
 import { reasonOf } from '../../request.ts'
@@ -118,12 +118,12 @@ function Result({ published, close }: { published: Published; close: () => void 
   const element = useRef<HTMLDivElement>(null)
   // The button that was pressed has gone.
   useEffect(() => element.current?.querySelector('button')?.focus(), [])
-  const address = publishedAddress(published)
+  const address = publishedAddress(published.url)
   const words = texts.publishing
   return html`<div class="published" ref=${element}>
     <p role="status">${words.isPublished}</p>
     <${AddressText} value=${address} main opens />
-    <p class="hint">${published.url === null && words.thisOrigin}</p>
+    <p class="hint">${addressHint(published.url)}</p>
     <${QrCode} text=${address} label=${words.qr} />
     <p>${words.cid} <code>${published.cid}</code></p>
     <p class="buttons">

@@ -1,60 +1,41 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { deviceName } from '../../device-name.ts'
 import { html } from '../../html.ts'
-import { reasonOf, request } from '../../request.ts'
+import { request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
 import type { Change } from './changes-feed.ts'
 import type { Folder } from './folder.ts'
+import { useFolderAnswer } from './folder-answer.ts'
 import { pathIn } from './paths.ts'
 
 /** Changes that the node is asked for, and lines that are shown. A line has the changes of a group. */
 const mostChanges = 200
 const mostLines = 20
 
-/** Milliseconds without a change after which the changes are read again: an upload of many files makes many. */
-const pauseMs = 300
-
 const words = texts.files.recent
 
 /** The newest changes of the folder that is shown, and who made them. */
 export function RecentChanges({ folder, page }: { folder: Folder; page: PageContext }): VNode {
   const isOpen = useSignal(false)
-  const shown = useSignal<{ readonly path: string; readonly changes: readonly Change[] } | null>(null)
-  const fault = useSignal('')
+  const { answer: changes, fault } = useFolderAnswer<readonly Change[]>(folder, {
+    isAsked: isOpen.value,
+    async ask(path, signal) {
+      const query = { path, limit: String(mostChanges) }
+      return (await request(page, 'GET /api/files/changes/newest', { query, signal })).changes
+    },
+  })
   const path = folder.path.value
-  useEffect(() => {
-    if (!isOpen.value) return
-    const ended = new AbortController()
-    const load = async () => {
-      try {
-        const query = { path, limit: String(mostChanges) }
-        const { signal } = ended
-        const { changes } = await request(page, 'GET /api/files/changes/newest', { query, signal })
-        shown.value = { path, changes }
-        fault.value = ''
-      } catch (error) {
-        if (!ended.signal.aborted) fault.value = reasonOf(error)
-      }
-    }
-    const timer = setTimeout(load, shown.value?.path === path ? pauseMs : 0)
-    return () => {
-      clearTimeout(timer)
-      ended.abort()
-    }
-  }, [isOpen.value, path, folder.changes.value])
-  const changes = shown.value?.path === path ? shown.value.changes : null
   const toggle = ({ currentTarget }: Event) => {
     isOpen.value = (currentTarget as HTMLDetailsElement).open
   }
-  return html`<details class="recent" onToggle=${toggle}>
+  return html`<details class="folded recent" onToggle=${toggle}>
     <summary>${words.title}</summary>
-    ${fault.value !== '' && html`<p class="fault" role="alert">${fault.value}</p>`}
-    ${changes === null && fault.value === '' && html`<p class="hint">${texts.shell.loading}</p>`}
+    ${fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
+    ${isOpen.value && changes === null && fault === '' && html`<p class="hint">${texts.shell.loading}</p>`}
     ${changes?.length === 0 && html`<p class="hint">${words.none}</p>`}
     <ul>
       ${linesOf(changes ?? []).map((line) => {

@@ -6,7 +6,7 @@ import { AddressText } from '../../address-text.ts'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { PolledState, usePolled } from '../../polled.ts'
-import { publish, publishedAddress } from '../../publications.ts'
+import { addressHint, publish, publishedAddress } from '../../publications.ts'
 import { ask } from '../../questions.ts'
 import { request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
@@ -48,10 +48,12 @@ export function PublishedView({ page }: { page: PageContext }): VNode {
   }
   const action = (text: string, publication: Publication, run: (of: Publication) => Promise<void>) =>
     html`<${Action} key=${text} page=${page} label=${labelOf(text, publication)} run=${() => run(publication)}>${text}<//>`
+  const url = list?.publications.find(({ url }) => url !== null)?.url
   return html`<section class="published">
     <h1 id=${headingId} tabindex="-1">${words.title}</h1>
     <${PolledState} of=${polled} />
     ${list && html`<p>${list.publications.length === 0 ? words.none : words.text}</p>`}
+    ${url && html`<p class="hint">${addressHint(url)}</p>`}
     <ul aria-label=${words.list}>
       ${list?.publications.map(
         (publication) => html`<li key=${publication.id}>
@@ -75,7 +77,7 @@ interface FactsProps {
 }
 
 function Facts({ publication, children }: FactsProps): VNode {
-  const { path, cid, state, publishedAt, files, size, url, addedBytes = 0 } = publication
+  const { path, state, publishedAt, files, size, url, addedBytes = 0 } = publication
   const name = html`<strong><bdi>${shownName(path)}</bdi></strong>`
   if (state === 'failed') {
     return html`
@@ -84,7 +86,7 @@ function Facts({ publication, children }: FactsProps): VNode {
       <p class="choices">${children}</p>
     `
   }
-  if (state === 'adding' || cid === null || publishedAt === null) {
+  if (state === 'adding' || url === null || publishedAt === null) {
     return html`
       ${name}
       <p><progress aria-label=${words.progress}></progress> ${words.added(bytesText(addedBytes))}</p>
@@ -96,7 +98,7 @@ function Facts({ publication, children }: FactsProps): VNode {
     ${name}
     <p class="hint">${words.facts(dateText(publishedAt), files, bytesText(size))}</p>
     ${state !== 'published' && html`<p class="state">${words.states[state]}</p>`}
-    <${AddressText} value=${publishedAddress({ url, cid, path, files })} opens label=${label}>${children}<//>
+    <${AddressText} value=${publishedAddress(url)} opens label=${label}>${children}<//>
   `
 }
 

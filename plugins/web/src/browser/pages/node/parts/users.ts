@@ -13,6 +13,7 @@ import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { dateText } from '../../../times.ts'
 import { userNameOf } from '../../../user-name.ts'
+import { Storages, usageText, useFileUsage } from './file-usage.ts'
 
 type Account = NodeAnswers['GET /api/users']['users'][number]
 
@@ -22,6 +23,7 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
     load: async (get) => (await get('GET /api/users')).users,
     pauseMs: () => 15_000,
   })
+  const usage = useFileUsage(page)
   const words = texts.node.users
   const change = async ({ uuid }: Account, disabled: boolean) => {
     await request(page, 'PATCH /api/users/{uuid}', { names: { uuid }, body: { disabled } })
@@ -54,6 +56,7 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
           <div>
             <strong>${username}</strong> <span class="state">${stateOf(user)}</span>
             <p class="hint">${wallet}</p>
+            <p class="hint">${usageText(usage, uuid)}</p>
           </div>
           ${
             !owner &&
@@ -66,6 +69,7 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
         </li>`
       })}
     </ul>
+    ${usage && html`<${Storages} all=${usage} />`}
   `
 }
 

@@ -5,9 +5,9 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { watchFolder } from '../src/watch-folder.ts'
+import { FolderWatch } from '../../src/watch-folder/folder-watch.ts'
 
-const { lstat } = fsPromises
+const { lstat, readdir } = fsPromises
 
 /** Looks at paths that have begun, and wait for the test. */
 const held = new Map<string, () => void>()
@@ -28,11 +28,19 @@ async function release(path: string): Promise<void> {
   await delay(50)
 }
 
+/** Folders that were listed, and paths that were looked at. */
+const read: string[] = []
+
 const slowLstat = async (path: string) => {
+  read.push(path)
   if (holding.delete(path)) await new Promise<void>((resolve) => held.set(path, resolve))
   return lstat(path)
 }
-Object.assign(fsPromises, { lstat: slowLstat })
+const countedReaddir = async (path: string, options: { withFileTypes: true }) => {
+  read.push(path)
+  return readdir(path, options)
+}
+Object.assign(fsPromises, { lstat: slowLstat, readdir: countedReaddir })
 syncBuiltinESMExports()
 
 t.test('a folder that comes and goes while it is looked through leaves no watch behind', async (t) => {
@@ -42,16 +50,15 @@ t.test('a folder that comes and goes while it is looked through leaves no watch 
   const below = join(folder, 'below')
   const away = join(base, 'away')
   const seen = new Set<string>()
-  const ending = new AbortController()
-  t.teardown(() => ending.abort())
-  await watchFolder({
+  const watch = new FolderWatch({
     root,
     onChange: (paths) => {
       for (const path of paths) seen.add(path)
     },
     onUsedUp: t.fail,
-    signal: ending.signal,
   })
+  t.teardown(() => watch.end())
+  await watch.begin()
   hold(below)
   renameSync(away, folder)
   await isHeld(below)
@@ -70,4 +77,27 @@ t.test('a folder that comes and goes while it is looked through leaves no watch 
     await delay(20)
   }
   t.ok(seen.has('folder/below/file'), 'another folder that takes its path is watched')
+})
+
+t.test('changes of files make nobody list their folder or look at the other files', async (t) => {
+  const names = Array.from({ length: 100 }, (_, n) => `${n}`)
+  const root = t.testdir({ folder: Object.fromEntries(names.map((name) => [name, ''])) })
+  const last = Promise.withResolvers<void>()
+  const onChange = (paths: readonly string[]) => paths.includes('folder/99') && last.resolve()
+  const watch = new FolderWatch({ root, onChange, onUsedUp: t.fail })
+  t.teardown(() => watch.end())
+  read.length = 0
+  await watch.begin()
+  t.strictSame(
+    new Set(read),
+    new Set([root, join(root, 'folder')]),
+    'the folders alone are read at the begin',
+  )
+  read.length = 0
+  for (const name of names) {
+    writeFileSync(join(root, 'folder', name), 'changed')
+    await delay(1)
+  }
+  await last.promise
+  t.strictSame(read, [])
 })

@@ -1,0 +1,74 @@
+import { answerOf, defineCommands, type NodeClient, runningNode } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
+
+type OfFolder = NodeAnswers['GET /api/files/usage']
+type OfAll = NodeAnswers['GET /api/files/usage/all']
+type Space = OfFolder['space']
+
+/** The sentence of an answer that is not complete. */
+const counting = 'The node is still counting. Until then, the numbers are too small.'
+
+/** The command `nodekeep usage`. It asks the running node, as its owner. */
+export default defineCommands({
+  async usage(context) {
+    const { args, options, output } = context
+    const [path = '/'] = args
+    if (options.all === true && args.length > 0)
+      throw new Error('"--all" is about all files. Leave out the path.')
+    const node = await runningNode(context)
+    const isJson = options.json === true
+    if (options.all === true) {
+      const all = await usageOf<OfAll>(node, '/api/files/usage/all')
+      if (isJson) return output.state(all)
+      output.table(
+        all.users.map(({ username, ...of }) => ({ user: username, ...shown(of) })),
+        'There are no users.',
+      )
+      output.lines('')
+      output.table(
+        all.mounts.map(({ mount, storage, bytes, entries, space }) => ({
+          mount,
+          storage,
+          ...shown({ bytes, entries }),
+          ...shownSpace(space),
+        })),
+        'There are no mounts.',
+      )
+      if (all.users.some(({ isComplete }) => !isComplete)) output.lines('', counting)
+      return
+    }
+    const usage = await usageOf<OfFolder>(node, `/api/files/usage?${new URLSearchParams({ path })}`)
+    if (isJson) return output.state(usage)
+    const { bytes, entries, folders, space, isComplete } = usage
+    output.state({ path: usage.path, ...shown({ bytes, entries }), ...(space && shownSpace(space)) })
+    if (folders.length > 0) {
+      output.lines('')
+      output.table(
+        folders.map(({ path, ...of }) => ({ folder: path, ...shown(of) })),
+        '',
+      )
+    }
+    if (!isComplete) output.lines('', counting)
+  },
+})
+
+function usageOf<T>(node: NodeClient, path: string): Promise<T> {
+  return answerOf<T>(node.fetch(path))
+}
+
+function shown({ bytes, entries }: { readonly bytes: number; readonly entries: number }) {
+  return { size: bytesText(bytes), entries }
+}
+
+function shownSpace(space: Space) {
+  return { free: space && bytesText(space.free), total: space && bytesText(space.total) }
+}
+
+const units = ['B', 'kB', 'MB', 'GB', 'TB']
+
+/** Writes a number of bytes in units of 1000, as the pages do. */
+function bytesText(bytes: number): string {
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1)
+  const value = bytes / 1000 ** power
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`
+}
