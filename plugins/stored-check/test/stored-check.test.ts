@@ -1,8 +1,7 @@
-import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { definePlugin, NodekeepError, StorageBackends } from '@nodekeep/plugin-sdk'
 import t, { test } from 'tap'
-import { ask, check, createCheckingNode, folderOf, put } from './fixtures/checking-node.ts'
+import { ask, check, createCheckingNode, flipBit, folderOf, put } from './fixtures/checking-node.ts'
 
 t.jobs = 3
 
@@ -65,9 +64,7 @@ test('a file whose bytes have changed on the disk by themselves is damaged, and 
   const file = { name: 'of-the-card.jpg', content: Buffer.from('a photo') }
   await put(ada, '/a.jpg', file.content)
   t.match(await check(ada, [file]), [{ state: 'stored', path: '/a.jpg' }])
-  const path = join(folderOf(node, ada), 'a.jpg')
-  await writeFile(path, 'b photo')
-  await utimes(path, 1_700_000_000, 1_700_000_000)
+  flipBit(join(folderOf(node, ada), 'a.jpg'))
   t.match(await check(ada, [file]), [{ state: 'damaged', path: '/a.jpg' }])
   await put(ada, '/b.jpg', file.content)
   t.match(await check(ada, [file]), [{ state: 'stored', path: '/b.jpg' }])
