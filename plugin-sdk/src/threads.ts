@@ -2,6 +2,8 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parentPort, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
 
+export { StreamThread, type StreamWork, workOnStreams } from './threads/stream-thread.ts'
+
 /*
  * Work in threads of their own. comlink loses the codes of errors and knows no abort. piscina and tinypool keep a pool of equal
  * threads, and none of a task's own limits and progress: for one long task at a time, a thread is simpler.

@@ -52,10 +52,9 @@ export interface FileChange {
   readonly size?: number
   /** The revision that the change made, equal to the entity tag without its quotes. */
   readonly revision?: string
-  /**
-   * SHA-256 of the content, hexadecimal, if the journal knows it. The journal of the `files` feature does not: compare
-   * revisions instead.
-   */
+  /** When the content was modified, if the file still has the revision, and its time is known. */
+  readonly modified?: Date
+  /** SHA-256 of the content, hexadecimal, if the file still has the revision, and the hash is known. */
   readonly hash?: string
   /** The name of the device or client that made the change, if it gave one. `disk` for a change of another program. */
   readonly by?: string

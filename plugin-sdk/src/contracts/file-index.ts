@@ -135,6 +135,14 @@ export interface UserFileIndex {
    * @throws NodekeepError SERVICE_UNAVAILABLE if the storage does not work now; the reason of the signal
    */
   hash(path: string, options?: HashOptions): Promise<FileContentHash | null>
+  /**
+   * Remembers the SHA-256 of a file that the caller has computed from all its bytes; `null` forgets one that turned out to be wrong. Nothing
+   * happens if the index has another revision of the file.
+   */
+  setHash(
+    path: string,
+    hash: Omit<FileContentHash, 'sha256'> & { readonly sha256: string | null },
+  ): Promise<void>
 }
 
 /** The index of all files: who has how much, and where it is. */

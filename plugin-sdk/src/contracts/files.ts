@@ -14,6 +14,8 @@ import type { User } from './users.ts'
 export interface FileEntry extends StorageEntry {
   /** Absolute path within the user's files. */
   readonly path: string
+  /** The SHA-256 of the content, hexadecimal, where `stat` knows it: see `hash` of `UserFileIndex`. */
+  readonly sha256?: string
 }
 
 /** An entry of a listing. What it leaves out, `stat` tells. */
@@ -24,8 +26,8 @@ export interface FileListEntry extends StorageListEntry {
 
 /** A file that is open for reading. */
 export interface FileReading {
-  /** Without `created`, which `stat` tells. It takes a query that readers rarely need. */
-  readonly entry: Omit<FileEntry, 'created'>
+  /** Without `created` and `sha256`, which `stat` tells. They take a query that readers rarely need. */
+  readonly entry: Omit<FileEntry, 'created' | 'sha256'>
   /** The requested bytes. Leaving the loop early closes the file. */
   readonly content: AsyncIterable<Uint8Array>
 }
@@ -46,6 +48,11 @@ export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   readonly size?: number
   /** The time of modification that the file gets, if its storage can keep it: see `modified` of `StorageWriteOptions`. */
   readonly modified?: Date
+  /**
+   * The SHA-256 of the content, hexadecimal, for the index. Only for a caller that compares it with the bytes itself, and lets the content
+   * throw before its end if they differ: nobody does so again.
+   */
+  readonly sha256?: string
   /** Lets the backend free the memory of chunks early: see `freeChunks` of `StorageWriteOptions`. */
   readonly freeChunks?: boolean
   readonly signal?: AbortSignal

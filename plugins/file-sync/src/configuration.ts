@@ -19,9 +19,10 @@ export const configuration = Type.Object({
     minimum: 1024 ** 2,
     description: 'Maximum size of the blocks that a user has sent for unfinished uploads, in bytes.',
   }),
-  hashedBytesPerSecond: ByteSize({
-    default: 64 * 1024 ** 2,
-    minimum: 1024 ** 2,
-    description: 'Bytes of files that are hashed in the background per second.',
-  }),
+  hashedBytesPerSecond: Type.Optional(
+    ByteSize({
+      minimum: 1024 ** 2,
+      description: 'Has no effect any more: `storage.hashedBytesPerSecond` is in its place.',
+    }),
+  ),
 })

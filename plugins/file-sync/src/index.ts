@@ -1,8 +1,10 @@
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import {
   Changes,
   definePlugin,
   FileChanged,
+  FileIndex,
   Files,
   NodeAddress,
   UserData,
@@ -13,12 +15,11 @@ import { clientFileRoutes } from './server/client-file.ts'
 import { RetainedChanges } from './server/connections/retained-changes.ts'
 import { SyncConnection } from './server/connections/sync-connection.ts'
 import { SyncConnections } from './server/connections/sync-connections.ts'
-import { BackgroundIndex } from './server/content/background-index.ts'
 import { openContentDatabase } from './server/content/content-database.ts'
-import { ContentHasher } from './server/content/content-hasher.ts'
-import { ContentIndex } from './server/content/content-index.ts'
 import { contentRoutes } from './server/content/content-routes.ts'
 import { Contents } from './server/content/contents.ts'
+import { eraseFormerHashes, moveFormerHashes } from './server/content/former-hashes.ts'
+import { KnownBlocks } from './server/content/known-blocks.ts'
 import { deviceRoutes } from './server/devices/device-routes.ts'
 import { Devices } from './server/devices/devices.ts'
 import { BlockSources } from './server/uploads/block-sources.ts'
@@ -32,49 +33,49 @@ const dayMs = 24 * 60 * 60 * 1000
 
 const lostDevices =
   'Each device is added again when it connects, and lists all files once. Devices that do not connect any more are gone from the list.'
-const lostContent = 'All files are hashed again, and clients repeat unfinished uploads.'
+const lostContent = 'Large files are cut into blocks again, and clients repeat unfinished uploads.'
 
 /** The plugin `file-sync`: every device of a user has the same files. */
 export default definePlugin({
   id: 'file-sync',
   description: 'Keeps the files of all devices of a user the same.',
   config: configuration,
-  requires: { files: Files, changes: Changes, address: NodeAddress },
+  requires: { files: Files, changes: Changes, index: FileIndex, address: NodeAddress },
   contributes: { userData: UserData },
-  setup({ config, files, changes, address, userData, events, log, routes, dataDir, sqliteFile, ...context }) {
+  setup({
+    config,
+    files,
+    changes,
+    index,
+    address,
+    userData,
+    events,
+    log,
+    routes,
+    dataDir,
+    sqliteFile,
+    ...context
+  }) {
     const { onServing, onStop, signal } = context
+    if (config.hashedBytesPerSecond !== undefined)
+      log.warn('"file-sync.hashedBytesPerSecond" has no effect any more. Set "storage.hashedBytesPerSecond".')
     const devices = new Devices(sqliteFile('devices', { newIfDamaged: lostDevices }), config.devicesPerUser)
     onStop(() => devices.close())
-    // Clients send again what is in it, and the files of a restored storage have other revisions.
+    // Clients send again what is in it.
     const database = openContentDatabase(
       sqliteFile('content', { inBackups: false, newIfDamaged: lostContent }),
     )
     onStop(() => database.close())
-    const index = new ContentIndex(database)
-    const hasher = new ContentHasher()
-    onStop(() => hasher.close())
-    const contents = new Contents(files, index, hasher)
+    const blocks = new KnownBlocks(database)
+    const contents = new Contents({ files, index, blocks })
+    onStop(() => contents.close())
     const uploads = new Uploads(database)
     const staged = new StagedBlocks(join(dataDir, 'not-in-backups', 'blocks'), config.stagedBytesPerUser)
-    const sources = new BlockSources(files, index, staged)
+    const sources = new BlockSources({ files, index, blocks, staged })
     const connections = new SyncConnections(config.connectionsPerUser)
     onStop(() => connections.stop())
     const retained = new RetainedChanges(changes, devices, log, signal)
-    const background = new BackgroundIndex({
-      changes,
-      files,
-      index,
-      contents,
-      isWanted: (userUuid) => devices.areThere(userUuid),
-      bytesPerSecond: config.hashedBytesPerSecond,
-      signal,
-      log,
-    })
-    onStop(() => background.stop())
-    events.on(FileChanged, ({ userUuid }) => {
-      connections.notice(userUuid)
-      background.notice(userUuid)
-    })
+    events.on(FileChanged, ({ userUuid }) => connections.notice(userUuid))
     const expireUploads = async () => {
       signal.throwIfAborted()
       uploads.expire()
@@ -86,11 +87,19 @@ export default definePlugin({
       await expireUploads().catch((error) => {
         if (!signal.aborted) log.warn({ err: error }, 'Old uploads cannot be removed now.')
       })
+      await contents.sweep(signal).catch((error) => {
+        if (!signal.aborted) log.warn({ err: error }, 'Blocks of former contents cannot be removed now.')
+      })
     }
 
     onServing(() => {
-      tidy()
-      for (const userUuid of devices.users()) background.notice(userUuid)
+      const tidying = tidy()
+      const moving = moveFormerHashes(database, index, signal).catch((error) => {
+        if (!signal.aborted) log.warn({ err: error }, 'Hashes of a former version are found out again.')
+      })
+      onStop(async () => {
+        await Promise.all([tidying, moving])
+      })
       const daily = setInterval(() => {
         for (const id of connections.deviceIds()) devices.see(id)
         tidy()
@@ -109,7 +118,8 @@ export default definePlugin({
       async erase(userUuid) {
         connections.closeUser(userUuid)
         devices.erase(userUuid)
-        await index.erase(userUuid)
+        await blocks.erase(userUuid, setImmediate)
+        eraseFormerHashes(database, userUuid)
         uploads.erase(userUuid)
         await staged.erase(userUuid)
       },
@@ -122,10 +132,7 @@ export default definePlugin({
           const connection: SyncConnection = new SyncConnection(socket, user, {
             changes,
             devices,
-            onDevice({ id }) {
-              connections.replaceOthers(user.uuid, connection, id)
-              background.notice(user.uuid)
-            },
+            onDevice: ({ id }) => connections.replaceOthers(user.uuid, connection, id),
             onStored: (userUuid) => retained.mark(userUuid),
             log: request.log.child({ ip: request.ip, user: user.username, userUuid: user.uuid }),
             requestId: request.id,
@@ -134,7 +141,7 @@ export default definePlugin({
         })
         clientFileRoutes(app, address)
         contentRoutes(app, contents)
-        uploadRoutes(app, { files, index, contents, uploads, staged, sources })
+        uploadRoutes(app, { files, index, blocks, contents, uploads, staged, sources })
         deviceRoutes(app, devices, {
           isConnected: (userUuid, id) => connections.isConnected(userUuid, id),
           onRemoved(userUuid, id) {

@@ -23,7 +23,9 @@ test('the README has the schemas of all messages', async (t) => {
 })
 
 test('the README has the keys and the limits', async (t) => {
-  const rows = Object.entries(configuration.properties).map(([key, schema]) => {
+  // Former keys have no default.
+  const keys = Object.entries(configuration.properties).filter(([, schema]) => 'default' in schema)
+  const rows = keys.map(([key, schema]) => {
     const { default: value, description } = schema as unknown as Record<string, unknown>
     return `| \`${key}\` | \`${value}\` | ${description} |`
   })

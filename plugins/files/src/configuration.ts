@@ -19,6 +19,11 @@ export const configuration = Type.Object({
       description: 'The storage backend of each folder: folder paths to backend names.',
     },
   ),
+  hashedBytesPerSecond: ByteSize({
+    default: 64 * 1024 ** 2,
+    minimum: 1024 ** 2,
+    description: 'Bytes of files that are hashed in the background per second.',
+  }),
   journal: Type.Object(
     {
       keepDays: Type.Integer({

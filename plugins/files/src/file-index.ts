@@ -15,6 +15,7 @@ import type { ExternalScans } from './external/external-scans.ts'
 import type { FileHashes } from './hashing/file-hashes.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
+import { checkSha256 } from './operations/check-sha256.ts'
 import { childOf, isWithin, type UserPath, userPath } from './paths/user-path.ts'
 
 /** Rows that are read in one turn of the event loop. */
@@ -173,8 +174,13 @@ class OneUsersIndex implements UserFileIndex {
     }
   }
 
-  hash(path: string, options: HashOptions = {}) {
+  async hash(path: string, options: HashOptions = {}) {
     return this.#services.hashes.hash(this.#userUuid, userPath(path), options)
+  }
+
+  async setHash(path: string, hash: Parameters<UserFileIndex['setHash']>[1]): Promise<void> {
+    if (hash.sha256 !== null) checkSha256(hash.sha256)
+    await this.#services.hashes.set(this.#userUuid, userPath(path), hash)
   }
 
   /** The pages of all trees as one, in the order of their stamps or the opposite. */

@@ -28,6 +28,7 @@ import { configuration } from './configuration.ts'
 import { ExternalScans } from './external/external-scans.ts'
 import { createFileIndex } from './file-index.ts'
 import { createFilesService } from './files-service.ts'
+import { BackgroundHashes } from './hashing/background-hashes.ts'
 import { FileHashes } from './hashing/file-hashes.ts'
 import { addedHeaders } from './http/added-headers.ts'
 import { ChangeFollowers } from './http/change-followers.ts'
@@ -108,8 +109,21 @@ export default definePlugin({
       users,
       state,
       log,
+      onCompared: (userUuid) => background.notice(userUuid),
     })
     context.onStop(() => external.stop())
+    const hashes = new FileHashes({ journal, mounts })
+    context.onStop(() => hashes.close())
+    const background = new BackgroundHashes({
+      journal,
+      mounts,
+      hashes,
+      isWanted: (userUuid) => external.isFollowed(userUuid),
+      bytesPerSecond: config.hashedBytesPerSecond,
+      signal,
+      log,
+    })
+    context.onStop(() => background.stop())
 
     context.onStart(async () => {
       mounts.warnOfMissingBackends()
@@ -169,16 +183,14 @@ export default definePlugin({
     const changes = createChangeLog(journal, external, reconciliation)
     const followers = new ChangeFollowers()
     events.on(FileChanged, ({ userUuid }) => followers.notice(userUuid))
-    events.on(FileChanged, ({ userUuid }) => external.notice(userUuid))
+    events.on(FileChanged, ({ userUuid }) => {
+      external.notice(userUuid)
+      background.notice(userUuid)
+    })
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
-    const index = createFileIndex({
-      journal,
-      mounts,
-      hashes: new FileHashes({ journal, mounts }),
-      scans: external,
-    })
+    const index = createFileIndex({ journal, mounts, hashes, scans: external })
     routes(
       fileRoutes({
         files,

@@ -3,7 +3,7 @@ import type { Clock, Disk, Incoming, LocalEntry, LocalFileEntry, Remote, RemoteF
 import type { Step } from './reconcile.ts'
 import type { LocalRecord, Replicas } from './replicas.ts'
 import { SyncFailure } from './sync-failure.ts'
-import type { RemoteRecord } from './sync-state.ts'
+import { isOutcome, type RemoteRecord } from './sync-state.ts'
 
 /** Bytes of files for which the node is not asked whether it takes them. To read them takes no longer. */
 const mostUnasked = 1024 * 1024
@@ -416,7 +416,12 @@ async function changeNode<T>(
       state.noteAnswer(path)
       for (const told of change.toldOf(path)) state.confirm(path, told)
     }
-    for (const path of touched) state.markDirty(path)
+    for (const path of touched) {
+      // The journal may have told this change before the answer. What somebody else has made of the path since, it tells later.
+      const told = change.toldOf(path).at(-1)
+      const isAnswer = told !== undefined && isOutcome(told, state.remote.get(path) ?? null)
+      if (!isAnswer) state.markDirty(path)
+    }
   })
 }
 

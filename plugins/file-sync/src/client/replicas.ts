@@ -161,14 +161,17 @@ export class Replicas {
   /**
    * Takes changes from the node, up to a position in its journal.
    *
-   * @param paths the paths that must be scanned
+   * @param scanned the paths that must be scanned
+   * @param files the files that need no scan, because the changes tell all of them
    */
   takeRemoteChanges(
     changes: readonly WireChange[],
     position: { readonly cursor: number; readonly changeId?: string },
-    paths: readonly string[],
+    scanned: Iterable<string>,
+    files: ReadonlyMap<string, RemoteRecord>,
   ): void {
-    for (const touched of this.#remoteScans) for (const path of paths) touched.add(path)
+    const paths = [...scanned]
+    for (const touched of this.#remoteScans) for (const path of [...paths, ...files.keys()]) touched.add(path)
     const { state } = this
     const toldAt = new Map<string, Told>()
     state.transaction(() => {
@@ -184,6 +187,11 @@ export class Replicas {
         if (change.op === 'move') toldAt.set(change.path, 'tree')
       }
       for (const path of paths) state.markDirty(path, toldAt.get(path))
+      for (const [path, file] of files) {
+        this.seeRemote(path, file)
+        for (const folder of foldersAbove(path)) this.seeRemote(folder, { type: 'directory' })
+        state.confirm(path, toldAt.get(path) as Outcome)
+      }
       state.advance(position)
     })
   }

@@ -1,3 +1,4 @@
+import { longestRevision } from '../protocol/bodies.ts'
 import type { ServerMessage, WireChange } from '../protocol/messages.ts'
 import { applyStep } from './apply-step.ts'
 import type { DeletionLimits } from './deletion-guard.ts'
@@ -11,8 +12,8 @@ import { listRemote, scanLocal, scanRemote } from './scan.ts'
 import { Scans } from './scans.ts'
 import { StepOrder } from './step-order.ts'
 import { SyncFailure } from './sync-failure.ts'
-import { foldersAbove, isSyncPath } from './sync-paths.ts'
-import type { SyncState } from './sync-state.ts'
+import { foldersAbove, isSyncPath, isWithin } from './sync-paths.ts'
+import type { RemoteRecord, SyncState } from './sync-state.ts'
 
 /** Steps that are made at a time. */
 const mostSteps = 24
@@ -279,8 +280,8 @@ export class SyncEngine {
         this.#isConnected = true
         break
       case 'changes': {
-        const paths = message.changes.flatMap((change) => this.#changedPaths(change))
-        this.replicas.takeRemoteChanges(message.changes, message, paths)
+        const { paths, files } = this.#toldBy(message.changes)
+        this.replicas.takeRemoteChanges(message.changes, message, paths, files)
         this.#head = message.head
         // A variable first: MEMORY.md, "Functions on objects".
         const acknowledge = () => ack(message.cursor)
@@ -295,16 +296,55 @@ export class SyncEngine {
     this.#proceed()
   }
 
+  /** The files that changes tell whole, and the other paths that may have changed since this client last saw them. */
+  #toldBy(changes: readonly WireChange[]): {
+    readonly paths: ReadonlySet<string>
+    readonly files: ReadonlyMap<string, RemoteRecord>
+  } {
+    const paths = new Set<string>()
+    const files = new Map<string, RemoteRecord>()
+    for (const change of changes) {
+      const changed = this.#changedPaths(change)
+      const file = changed.length === 1 ? this.#toldFile(change) : null
+      if (file !== null && !foldersAbove(change.path).some((each) => paths.has(each))) {
+        files.set(change.path, file)
+        // Former changes of the path do not count any more.
+        paths.delete(change.path)
+        continue
+      }
+      for (const path of changed) {
+        paths.add(path)
+        // The former file is gone, or another one by now.
+        for (const each of files.keys()) if (isWithin(each, path)) files.delete(each)
+      }
+    }
+    return { paths, files }
+  }
+
+  /** The file that a change tells whole; `null` if its path must be scanned. */
+  #toldFile({ op, path, revision = '', size, modified = '', hash }: WireChange): RemoteRecord | null {
+    const { remote } = this.#services.state
+    const time = Date.parse(modified)
+    const isFile = op === 'write' && size !== undefined && size >= 0 && !Number.isNaN(time)
+    if (!isFile || revision === '' || revision.length > longestRevision || this.#isOpen(path)) return null
+    if (remote.get(path)?.type === 'directory') return null
+    const sha256 = hash !== undefined && /^[0-9a-f]{64}$/.test(hash) ? { sha256: hash } : {}
+    return { type: 'file', size, modified: time, revision, ...sha256 }
+  }
+
+  /** Whether a path is still to be scanned: the answer of a listing or a scan may be older than a change. */
+  #isOpen(path: string): boolean {
+    const { isListed, dirtyRemote } = this.#services.state
+    return !isListed || [...foldersAbove(path), path].some((place) => dirtyRemote.has(place))
+  }
+
   /** The paths of a change that may have changed since this client last saw them. */
   #changedPaths({ path, source, revision }: WireChange): string[] {
-    const { isListed, dirtyRemote, remote } = this.#services.state
-    // The answer of a listing or a scan may be older than the change.
-    const isOpen = (each: string) =>
-      !isListed || [...foldersAbove(each), each].some((place) => dirtyRemote.has(place))
+    const { remote } = this.#services.state
     const known = remote.get(path)
-    const isKnown = known?.type === 'file' && known.revision === revision && !isOpen(path)
+    const isKnown = known?.type === 'file' && known.revision === revision && !this.#isOpen(path)
     const paths = isKnown ? [] : [path]
-    if (source !== undefined && (!isKnown || isOpen(source) || remote.get(source) !== undefined))
+    if (source !== undefined && (!isKnown || this.#isOpen(source) || remote.get(source) !== undefined))
       paths.push(source)
     return paths.filter(isSyncPath)
   }

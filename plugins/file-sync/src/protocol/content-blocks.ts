@@ -23,6 +23,9 @@ const mostBlocks = 8192
 const smallestAverage = 256 * kibibyte
 const largestAverage = 16 * kibibyte * kibibyte
 
+/** The least bytes of a block that does not end its file. */
+export const smallestBlock = smallestAverage / 4
+
 /** The most bytes of a block of any file. */
 export const largestBlock = 4 * largestAverage
 

@@ -82,7 +82,7 @@ const welcome = Type.Object({
   ),
 })
 
-/** One change: a hint to scan its path. */
+/** One change. What it does not tell, a scan of its path finds out. */
 const change = Type.Object({
   op: Type.Union([
     Type.Literal('write'),
@@ -94,7 +94,17 @@ const change = Type.Object({
   source: Type.Optional(Type.String({ description: 'The former path of a move.' })),
   size: Type.Optional(Type.Integer({ description: 'Bytes of a written file.' })),
   revision: Type.Optional(Type.String({ description: 'The entity tag without its quotes.' })),
-  hash: Type.Optional(Type.String({ description: 'SHA-256 of the content, if it is known.' })),
+  modified: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'When the content of the file was modified, if it still has the revision.',
+    }),
+  ),
+  hash: Type.Optional(
+    Type.String({
+      description: 'SHA-256 of the content, if it is known, and the file still has the revision.',
+    }),
+  ),
   by: Type.Optional(Type.String({ description: 'The device that made the change, if it gave a name.' })),
   at: time,
 })

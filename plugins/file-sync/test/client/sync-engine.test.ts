@@ -500,6 +500,43 @@ t.test('a folder that was made for a file which is gone already is synced', asyn
   t.strictSame([...one.disk.nodes.keys()], ['/folder'])
 })
 
+t.test('the node is not asked for what its messages tell', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  const one = device()
+  await pass(soon)
+  const asked: string[] = []
+  for (const name of ['stat', 'list', 'hash'] as const) {
+    const answer = node[name].bind(node) as (...call: string[]) => never
+    node[name] = (...call: string[]) => {
+      asked.push(`${name} ${call[0]}`)
+      return answer(...call)
+    }
+  }
+  const revisions = Array.from(
+    { length: 12 },
+    (_, number) => node.write(`/new/${number}`, 'any', 1, null).revision,
+  )
+  await pass(soon)
+  for (const [number, revision] of revisions.entries()) node.write(`/new/${number}`, 'other', 2, revision)
+  await pass(soon)
+  // The changes of the second file come in one message, after the ack of the first one.
+  node.write('/new/12', 'any', 1, null)
+  node.remove('/new/0', node.revisionOf('/new/0'))
+  node.write('/new/0', 'saved as a new file', 2, null)
+  await pass(soon)
+  one.disk.write('/own', 'of the disk', 1)
+  await pass(soon)
+  t.equal(treeOn(one).length, 14)
+  t.strictSame(treeOn(one), treeOf(node))
+  t.strictSame(asked, [])
+
+  // A folder takes the place of a file.
+  node.remove('/new/1', node.revisionOf('/new/1'))
+  node.write('/new/1/inner', 'below', 3, null)
+  await pass(soon)
+  t.strictSame(treeOn(one), treeOf(node))
+})
+
 t.test('folders that were made for a file are not made once more', async (t) => {
   const { node, faults, steps, pass, device } = createQuietWorld()
   const one = device()

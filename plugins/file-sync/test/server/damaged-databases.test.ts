@@ -34,7 +34,6 @@ const databases: Record<
     kinds: ['cut', 'a page overwritten'],
   },
   devices: { path: 'plugins/file-sync/devices.sqlite', kinds: ['garbage'] },
-  index: { path: 'plugins/files/not-in-backups/index.sqlite', kinds: ['cut'] },
   content: { path: 'plugins/file-sync/not-in-backups/content.sqlite', kinds: ['a page overwritten'] },
 }
 

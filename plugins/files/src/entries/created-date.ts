@@ -1,4 +1,5 @@
 import type { StorageListEntry } from '@nodekeep/plugin-sdk'
+import type { KnownEntry } from './known-entry.ts'
 
 /** When a file was created that was overwritten or restored since, so that its backend does not know. Times in milliseconds since 1970. */
 export interface CreatedDate {
@@ -16,8 +17,11 @@ export type FileVersion = Pick<StorageListEntry, 'revision' | 'size' | 'modified
 const coarsestTimeMs = 2000
 
 /** Returns the date if it belongs to this version of the file. */
-export function createdIf(known: CreatedDate | undefined, file: FileVersion): Date | null {
-  if (known === undefined) return null
+export function createdIf(
+  known: Pick<KnownEntry, keyof CreatedDate> | null | undefined,
+  file: FileVersion,
+): Date | null {
+  if (known === undefined || known === null || known.created === null) return null
   const isSame =
     known.revision === null
       ? known.size === file.size && areClose(known.modified, file.modified.getTime())

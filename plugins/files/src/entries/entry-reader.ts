@@ -128,8 +128,7 @@ export class EntryReader {
 
   /** When a file was created; null where its storage knows it. */
   createdOf(user: string, path: string, file: FileVersion): Date | null {
-    const row = this.at(user, path)
-    return row === null || row.created === null ? null : createdIf(row as CreatedDate, file)
+    return createdIf(this.at(user, path), file)
   }
 
   /** Such dates for the entries of a folder, by name; null for more than a number. */

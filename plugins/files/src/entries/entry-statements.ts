@@ -11,6 +11,16 @@ export interface ChangeFacts {
   readonly sha256?: string
 }
 
+/** The SHA-256 of a file in a revision, hexadecimal; `null` if it is not known any more. */
+interface HashedEntry {
+  /** The id of the entry. */
+  readonly entry: number
+  readonly revision: string
+  /** Bytes. */
+  readonly size: number
+  readonly sha256: string | null
+}
+
 /** When a file was created that a restore has written. */
 export interface RestoredDate {
   readonly userUuid: string
@@ -149,7 +159,8 @@ export class EntryStatements {
     )
     this.#setListed = connection.prepare('UPDATE entries SET listed = ? WHERE id = ? AND revision = ?')
     this.#setSha256 = connection.prepare(
-      'UPDATE entries SET sha256 = ?, stamp = ? WHERE id = ? AND revision = ?',
+      `UPDATE entries SET sha256 = :sha256, revision = :revision, stamp = :stamp
+       WHERE id = :entry AND type = 'file' AND (revision = :revision OR revision IS NULL AND size = :size)`,
     )
     const ofUser = 'SELECT id FROM entries WHERE tree IN (SELECT id FROM trees WHERE user = ?)'
     this.#eraseEntries = connection.prepare(`DELETE FROM entries WHERE id IN (${ofUser} LIMIT ${stepRows})`)
@@ -198,9 +209,10 @@ export class EntryStatements {
     for (const { id, revision, listed } of files) this.#setListed.run(listed, id, revision)
   }
 
-  /** Remembers the SHA-256 of a file, unless it does not have the revision any more. */
-  putSha256(id: number, revision: string, sha256: string): void {
-    this.#setSha256.run(Buffer.from(sha256, 'hex'), this.#nextStamp(), id, revision)
+  /** Remembers the SHA-256 of a file, `null` for none, unless it does not have the revision any more. Where it is not known, the size tells. */
+  putSha256({ entry, revision, size, sha256 }: HashedEntry): void {
+    const bytes = sha256 === null ? null : Buffer.from(sha256, 'hex')
+    this.#setSha256.run({ entry, revision, size, sha256: bytes, stamp: this.#nextStamp() })
   }
 
   /** Remembers when restored files were created. Their storage is compared before anybody trusts the entries. */

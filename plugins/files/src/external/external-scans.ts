@@ -35,6 +35,8 @@ interface ExternalScansServices extends ExternalScanServices {
   readonly users: Pick<UserDirectory, 'list'>
   readonly state: Pick<StateStore, 'get' | 'set' | 'delete' | 'entries'>
   readonly log: Pick<Log, 'warn' | 'debug'>
+  /** Called when files of a followed user were compared, so that the index may have more of them. */
+  readonly onCompared: (userUuid: string) => void
 }
 
 /** A user whose files on one mount are followed. */
@@ -118,6 +120,11 @@ export class ExternalScans {
     await Promise.all(this.#begin(userUuid).map(({ begun }) => begun.promise))
   }
 
+  /** Whether somebody follows a user. */
+  isFollowed(userUuid: string): boolean {
+    return this.#followed.has(userUuid)
+  }
+
   /** Takes note that a user has files, or that somebody needs the index of the user. That of a new user is completed at once. */
   notice(userUuid: string): void {
     if (this.#isServing && !this.#completed.has(userUuid) && !this.#followed.has(userUuid))
@@ -198,13 +205,14 @@ export class ExternalScans {
     const { signal } = this.#services
     let dueInMs: number | null = null
     try {
-      if (signal.aborted || !this.#isFollowed(followed)) return
+      if (signal.aborted || !this.#isCurrent(followed)) return
       const scan = await this.#scanOf(followed)
       // Changes from now on differ from a complete index, whenever the scan comes to them.
       if (scan?.hasAll) followed.begun.resolve()
       await scan?.run()
       dueInMs = scan?.dueInMs ?? null
       followed.hasFailed = false
+      this.#services.onCompared(followed.userUuid)
     } catch (error) {
       if (signal.aborted) return
       this.#logFailure(followed, error)
@@ -213,7 +221,7 @@ export class ExternalScans {
     } finally {
       followed.begun.resolve()
       followed.isRunning = false
-      if (dueInMs !== null && this.#isFollowed(followed)) this.#schedule(followed, Math.max(againMs, dueInMs))
+      if (dueInMs !== null && this.#isCurrent(followed)) this.#schedule(followed, Math.max(againMs, dueInMs))
     }
   }
 
@@ -292,7 +300,7 @@ export class ExternalScans {
     }
   }
 
-  #isFollowed(followed: Followed): boolean {
+  #isCurrent(followed: Followed): boolean {
     return this.#followed.get(followed.userUuid)?.includes(followed) === true
   }
 

@@ -207,7 +207,7 @@ export class GroupCommit {
         entries.putListed(request.files)
         break
       case 'put-sha256':
-        entries.putSha256(request.entry, request.revision, request.sha256)
+        entries.putSha256(request)
         break
       case 'complete':
         entries.complete(request.tree, request.at)

@@ -88,13 +88,14 @@ export class JournalReader {
         `The changes after number ${after} are no longer kept. List the files again and continue from the newest number.`,
       )
     }
-    return rows.map(changeOf)
+    return rows.map((row) => this.#withContent(changeOf(row), user))
   }
 
   newest(user: string, path: string, limit: number): FileChange[] {
     this.#checkOpen()
     const inside = path === '/' ? path : `${path}/`
-    return (this.#newest.all({ user, path, inside, limit }) as unknown as ChangeRow[]).map(changeOf)
+    const rows = this.#newest.all({ user, path, inside, limit }) as unknown as ChangeRow[]
+    return rows.map((row) => this.#withContent(changeOf(row), user))
   }
 
   pending(): PendingIntent[] {
@@ -124,6 +125,19 @@ export class JournalReader {
 
   close(): void {
     if (this.#connection.isOpen) this.#connection.close()
+  }
+
+  /** A change, and what the index knows of the file if it still has the revision of the change. */
+  #withContent(change: FileChange, user: string): FileChange {
+    if (change.revision === undefined) return change
+    const entry = this.#entries.at(user, change.path)
+    if (entry === null || entry.revision !== change.revision) return change
+    const { modified, sha256 } = entry
+    return {
+      ...change,
+      ...(modified !== null && { modified: new Date(modified) }),
+      ...(sha256 !== null && { hash: sha256 }),
+    }
   }
 
   #checkOpen(): void {

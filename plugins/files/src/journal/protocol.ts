@@ -36,7 +36,8 @@ export type IndexRequest =
       readonly kind: 'put-sha256'
       readonly entry: number
       readonly revision: string
-      readonly sha256: string
+      readonly size: number
+      readonly sha256: string | null
     }
   | { readonly kind: 'complete'; readonly tree: number; readonly at: number }
 

@@ -6,6 +6,7 @@ import {
   type StorageEntry,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
+import { createdIf } from '../entries/created-date.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import { explain, folderError, forRead, ignoreMissing } from './path-errors.ts'
 import type { Scope } from './scope.ts'
@@ -38,8 +39,17 @@ export async function stat(scope: Scope, path: UserPath): Promise<FileEntry> {
 
 /** An entry of a backend as its user sees it. */
 export async function fileEntry(scope: Scope, path: UserPath, entry: StorageEntry): Promise<FileEntry> {
-  const known = entry.type === 'file' ? await scope.journal.createdOf(scope.userUuid, path, entry) : null
-  return { ...entry, name: nameOf(path), path, created: known ?? entry.created }
+  const { journal, userUuid } = scope
+  const known = entry.type === 'file' ? (await journal.entriesOf(userUuid)).at(userUuid, path) : null
+  const created = createdIf(known, entry)
+  const sha256 = known?.revision === entry.revision ? known.sha256 : null
+  return {
+    ...entry,
+    name: nameOf(path),
+    path,
+    created: created ?? entry.created,
+    ...(sha256 !== null && { sha256 }),
+  }
 }
 
 /** The entry of a folder that exists because it is a mount, or has one below it. */

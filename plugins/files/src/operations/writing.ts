@@ -12,6 +12,7 @@ import type { BegunChange } from '../changes/change-recorder.ts'
 import type { ChangeIntent, StagingStep } from '../journal/change.ts'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import { checkSha256 } from './check-sha256.ts'
 import { definedOnly } from './defined-only.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
@@ -29,6 +30,7 @@ export async function write(
   if (modified !== undefined && (!isDate(modified) || Number.isNaN(modified.getTime()))) {
     throw new NodekeepError('VALIDATION_ERROR', 'The time of modification must be a valid date.')
   }
+  if (options.sha256 !== undefined) checkSha256(options.sha256)
   if (options.size !== undefined && options.size > maxFileSize) throw fileTooLarge(maxFileSize)
   let ended: AbortController | undefined
   let isOver = false
@@ -61,6 +63,8 @@ interface CopyDetails {
   /** When the file was created. */
   readonly created: Date
   readonly staging: StagingStep | undefined
+  /** The SHA-256 of the content, hexadecimal, if it is known. */
+  readonly sha256: string
   /** The entry at the path, if the caller knows it. */
   readonly known: Pick<StorageKnowledge, 'destination'>
 }
@@ -70,12 +74,12 @@ export function writeLocked(
   scope: Scope,
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
-  { size, modified, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
+  { size, modified, sha256, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   { known, ...copy }: Partial<CopyDetails> = {},
 ): Promise<FileEntry> {
   const { backend, backendPath } = scope.locate(path)
   const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
-  return storeLocked(scope, path, copy, (beforeCommit) =>
+  return storeLocked(scope, path, { ...copy, ...definedOnly({ sha256 }) }, (beforeCommit) =>
     backend.write(backendPath, content, { ...options, beforeCommit }),
   )
 }
@@ -84,7 +88,7 @@ export function writeLocked(
 export async function storeLocked(
   scope: Scope,
   path: UserPath,
-  { staging, ...copy }: Partial<Omit<CopyDetails, 'known'>>,
+  { staging, sha256, ...copy }: Partial<Omit<CopyDetails, 'known'>>,
   store: (beforeCommit: (staged: StorageStaged) => Promise<void>) => Promise<StorageEntry>,
 ): Promise<FileEntry> {
   const { userUuid, origin, recorder } = scope
@@ -99,7 +103,7 @@ export async function storeLocked(
     await change?.resolveByStorage(error)
     throw error
   })
-  change?.commit({ modified: entry.modified.getTime() })
+  change?.commit({ modified: entry.modified.getTime(), ...definedOnly({ sha256 }) })
   return { ...entry, name: nameOf(path), path, created: created ?? entry.created }
 }
 

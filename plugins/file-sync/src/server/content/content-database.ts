@@ -1,32 +1,30 @@
 import { DatabaseSync } from 'node:sqlite'
-
-/** The version of the tables. A database of another version is made again. */
-const schemaVersion = 2
+import { inTransaction } from '@nodekeep/plugin-sdk'
 
 /**
- * `files`: the SHA-256 of the content that a file had in a revision. `blocks`: the parts of those files that have more than
- * one block. `uploads`: files that clients are about to send; `blocks` has 36 bytes for each block, its SHA-256 and its size.
- * `indexed`: how far the index has come, by user. Times are milliseconds since 1970.
+ * The version of the tables. A database of another version than this one and the one before is made again, also by the release before:
+ * no table or index has a name that it gives to another one.
  */
-const tables = `
-  CREATE TABLE files (
-    id INTEGER PRIMARY KEY,
-    user TEXT NOT NULL,
-    path TEXT NOT NULL,
-    revision TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    sha256 BLOB NOT NULL,
-    UNIQUE (user, path)
+const schemaVersion = 3
+
+/**
+ * `cuts`: contents of files of users whose blocks are known. `blocks`: their blocks, for contents of more than one block. `uploads`: files
+ * that clients are about to send; `blocks` has 36 bytes for each block, its SHA-256 and its size. Times are milliseconds since 1970.
+ */
+const cutTables = `
+  CREATE TABLE cuts (
+    id INTEGER PRIMARY KEY, user TEXT NOT NULL, sha256 BLOB NOT NULL, UNIQUE (user, sha256)
   ) STRICT;
-  CREATE INDEX contents ON files (user, sha256);
   CREATE TABLE blocks (
-    file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE,
+    cut INTEGER NOT NULL REFERENCES cuts ON DELETE CASCADE,
     start INTEGER NOT NULL,
     size INTEGER NOT NULL,
     sha256 BLOB NOT NULL,
-    PRIMARY KEY (file, start)
+    PRIMARY KEY (cut, start)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX block_contents ON blocks (sha256);
+`
+const uploadTable = `
   CREATE TABLE uploads (
     id TEXT PRIMARY KEY,
     user TEXT NOT NULL,
@@ -39,21 +37,29 @@ const tables = `
     used INTEGER NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX equal_uploads ON uploads (user, path, sha256);
-  CREATE TABLE indexed (
-    user TEXT PRIMARY KEY, epoch TEXT NOT NULL, seq INTEGER NOT NULL, id TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
 `
 
-/** Opens the database of contents and uploads, or makes it. */
+/** Opens the database of blocks and uploads, or makes it. */
 export function openContentDatabase(file: string): DatabaseSync {
   const connection = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true })
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON')
     const found = Number(connection.prepare('PRAGMA user_version').get()?.user_version)
     if (found === schemaVersion) return connection
-    const old = ['blocks', 'files', 'uploads', 'indexed'].map((name) => `DROP TABLE IF EXISTS ${name};`)
-    connection.exec(
-      `BEGIN IMMEDIATE; ${old.join(' ')} ${tables} PRAGMA user_version = ${schemaVersion}; COMMIT`,
+    // The hashes of version 2 move to the index of files: see `moveFormerHashes`.
+    const kept = found === 2 ? 'DROP INDEX contents; ALTER TABLE files RENAME TO former_hashes;' : ''
+    const dropped = [
+      'blocks',
+      'cuts',
+      'former_hashes',
+      ...(found === 2 ? [] : ['files', 'uploads']),
+      'indexed',
+    ]
+    inTransaction(connection, () =>
+      connection.exec(
+        `${dropped.map((name) => `DROP TABLE IF EXISTS ${name};`).join(' ')} ${kept} ${cutTables}
+         ${found === 2 ? '' : uploadTable} PRAGMA user_version = ${schemaVersion};`,
+      ),
     )
     return connection
   } catch (error) {

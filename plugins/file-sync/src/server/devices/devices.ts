@@ -94,13 +94,6 @@ export class Devices {
     return this.#connection.prepare(select).all(userUuid).map(deviceOf)
   }
 
-  /** Whether a user has devices. */
-  areThere(userUuid: string): boolean {
-    return (
-      this.#connection.prepare('SELECT 1 FROM devices WHERE user = ? LIMIT 1').get(userUuid) !== undefined
-    )
-  }
-
   remove(id: string): void {
     this.#connection.prepare('DELETE FROM devices WHERE id = ?').run(id)
   }

@@ -1,101 +1,150 @@
 import { setImmediate } from 'node:timers/promises'
 import {
   type AuthenticatedUser,
+  type FileIndex,
   type FilesService,
   isNodekeepError,
+  type UserFileIndex,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
-import type { Block } from '../../protocol/content-blocks.ts'
-import type { ContentIndex, ContentPlace } from '../content/content-index.ts'
+import type { Block, Content } from '../../protocol/content-blocks.ts'
+import type { KnownBlocks } from '../content/known-blocks.ts'
 import type { StagedBlocks } from './staged-blocks.ts'
 
 /** Blocks that are searched before other work of the process has its turn. */
-const blocksAtOnce = 500
+const blocksAtOnce = 100
+
+/** A place in a file of the user. */
+interface FilePlace {
+  readonly path: string
+  readonly revision: string
+  /** The content of the file, as far as the index knows. */
+  readonly content: Omit<Content, 'blocks'>
+  /** The first byte. */
+  readonly start: number
+}
 
 /** Where the bytes of a block are: in a staged file, or in a file of the user. */
-export type BlockSource = { readonly staged: string } | ContentPlace
+export type BlockSource = { readonly staged: string } | FilePlace
+
+interface BlockSourcesServices {
+  readonly files: FilesService
+  readonly index: FileIndex
+  readonly blocks: KnownBlocks
+  readonly staged: StagedBlocks
+}
 
 /** Finds blocks that the node has already. It searches only the user's own files and uploads. */
 export class BlockSources {
-  readonly #files: FilesService
-  readonly #index: ContentIndex
-  readonly #staged: StagedBlocks
+  readonly #services: BlockSourcesServices
 
-  constructor(files: FilesService, index: ContentIndex, staged: StagedBlocks) {
-    this.#files = files
-    this.#index = index
-    this.#staged = staged
+  constructor(services: BlockSourcesServices) {
+    this.#services = services
   }
 
   /**
-   * The sources of blocks, by their hashes. Blocks without a source are missing.
+   * The sources of the blocks of a content, by their hashes. Blocks without a source are missing.
    *
    * An API token that may not read files gets no block of them: by asking for hashes, it could find out what is in them.
    */
   async find(
     { uuid: userUuid, scopes }: AuthenticatedUser,
-    blocks: readonly Block[],
+    content: Content,
   ): Promise<ReadonlyMap<string, BlockSource>> {
+    const { files, index, blocks, staged } = this.#services
     const mayRead = scopes === null || scopes.includes('files:read')
-    const sizes = await this.#staged.of(userUuid)
-    const revisions = new Revisions(this.#files.for({ uuid: userUuid }))
+    const sizes = await staged.of(userUuid)
+    const own = new OwnFiles(files.for({ uuid: userUuid }), index.for({ uuid: userUuid }))
+    // The blocks of a file with the whole content need not be known: they are where the client says, or the whole is not what it says.
+    const whole = mayRead ? ((await own.placesOf(content))[0] ?? null) : null
     const found = new Map<string, BlockSource>()
-    let next: ContentPlace | null = null
-    for (const [number, block] of blocks.entries()) {
+    let next: FilePlace | null = null
+    let start = 0
+    for (const [number, block] of content.blocks.entries()) {
       if (number % blocksAtOnce === blocksAtOnce - 1) await setImmediate()
+      const at = start
+      start += block.size
       if (found.has(block.sha256)) continue
       if (sizes.get(block.sha256) === block.size) {
-        found.set(block.sha256, { staged: this.#staged.fileOf(userUuid, block.sha256) })
+        found.set(block.sha256, { staged: staged.fileOf(userUuid, block.sha256) })
         continue
       }
       if (!mayRead) continue
-      const place = await this.#placeOf(userUuid, block, revisions, next)
+      const place: FilePlace | null =
+        whole === null
+          ? await own.placeOf(block, blocks.placesOf(userUuid, block), next)
+          : { ...whole, start: at }
       if (place !== null) found.set(block.sha256, place)
       next = place === null ? null : { ...place, start: place.start + block.size }
     }
     return found
   }
+}
 
-  /** @param next the place after the block before, which is the fastest one to read */
-  async #placeOf(
-    userUuid: string,
+/** Files of the user that have a content now. Each content and each file is asked for once. */
+class OwnFiles {
+  readonly #files: UserFiles
+  readonly #index: UserFileIndex
+  readonly #places = new Map<string, readonly FilePlace[]>()
+  readonly #revisions = new Map<string, string | null>()
+
+  constructor(files: UserFiles, index: UserFileIndex) {
+    this.#files = files
+    this.#index = index
+  }
+
+  /** The files that have a content, from their first byte on. */
+  async placesOf({ sha256, size }: Omit<Content, 'blocks'>): Promise<readonly FilePlace[]> {
+    const places = await this.#withContent(sha256)
+    return places.filter(({ content }) => content.size === size)
+  }
+
+  /**
+   * A place of a block.
+   *
+   * @param within the contents that have the block, and where
+   * @param next the place after the block before, which is the fastest one to read
+   */
+  async placeOf(
     block: Block,
-    revisions: Revisions,
-    next: ContentPlace | null,
-  ): Promise<ContentPlace | null> {
-    const places = this.#index.placesOf(userUuid, block)
-    const isNext = ({ path, start }: ContentPlace) => path === next?.path && start === next.start
-    for (const place of [...places.filter(isNext), ...places]) {
-      const revision = await revisions.of(place.path)
-      if (revision === place.revision) return place
-      // Revisions never come back.
-      if (revision !== undefined) this.#index.forget(userUuid, place.path)
+    within: readonly { readonly sha256: string; readonly start: number }[],
+    next: FilePlace | null,
+  ): Promise<FilePlace | null> {
+    let first = (await this.placesOf(block))[0] ?? null
+    for (const { sha256, start } of within) {
+      for (const file of await this.#withContent(sha256)) {
+        const place = { ...file, start }
+        if (place.path === next?.path && start === next.start) return place
+        first ??= place
+      }
     }
-    return null
+    return first
+  }
+
+  async #withContent(sha256: string): Promise<readonly FilePlace[]> {
+    const known = this.#places.get(sha256)
+    if (known !== undefined) return known
+    const places: FilePlace[] = []
+    for (const { path, revision, size } of await this.#index.withContent(sha256)) {
+      if (revision === null || revision !== (await this.#revisionAt(path))) continue
+      places.push({ path, revision, content: { sha256, size }, start: 0 })
+    }
+    this.#places.set(sha256, places)
+    return places
+  }
+
+  /** The present revision at a path; null if no file is there, or its mount does not answer. */
+  async #revisionAt(path: string): Promise<string | null> {
+    const known = this.#revisions.get(path)
+    if (known !== undefined) return known
+    const entry = await this.#files.stat(path).catch(nullIfUnreachable)
+    const revision = entry?.type === 'file' ? entry.revision : null
+    this.#revisions.set(path, revision)
+    return revision
   }
 }
 
-/** The present revisions of files. Each is asked for once. */
-class Revisions {
-  readonly #files: UserFiles
-  readonly #known = new Map<string, string | null | undefined>()
-
-  constructor(files: UserFiles) {
-    this.#files = files
-  }
-
-  /** The revision at a path; null if no file is there, undefined if its mount does not answer. */
-  async of(path: string): Promise<string | null | undefined> {
-    if (!this.#known.has(path)) this.#known.set(path, await this.#revisionAt(path))
-    return this.#known.get(path)
-  }
-
-  async #revisionAt(path: string): Promise<string | null | undefined> {
-    try {
-      const { type, revision } = await this.#files.stat(path)
-      return type === 'file' ? revision : null
-    } catch (error) {
-      return isNodekeepError(error) && error.code === 'NOT_FOUND' ? null : undefined
-    }
-  }
+function nullIfUnreachable(error: unknown): null {
+  if (isNodekeepError(error)) return null
+  throw error
 }

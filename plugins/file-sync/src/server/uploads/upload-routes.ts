@@ -3,6 +3,7 @@ import {
   changeHeaders,
   changeOrigin,
   clientSignal,
+  type FileIndex,
   type FilesService,
   invalid,
   isNodekeepError,
@@ -21,8 +22,9 @@ import {
   success,
   uploadAnswer,
 } from '../../protocol/bodies.ts'
-import type { ContentIndex } from '../content/content-index.ts'
+import type { Content } from '../../protocol/content-blocks.ts'
 import type { Contents } from '../content/contents.ts'
+import type { KnownBlocks } from '../content/known-blocks.ts'
 import { assemble, missingBlocks, otherContent } from './assemble.ts'
 import type { BlockSource, BlockSources } from './block-sources.ts'
 import { sizeOfBlock, unpackBlocks } from './packed-blocks.ts'
@@ -34,7 +36,8 @@ const mostJson = 4 * 1024 * 1024
 
 interface UploadRouteServices {
   readonly files: FilesService
-  readonly index: ContentIndex
+  readonly index: FileIndex
+  readonly blocks: KnownBlocks
   readonly contents: Contents
   readonly uploads: Uploads
   readonly staged: StagedBlocks
@@ -46,7 +49,7 @@ const params = Type.Object({ id })
 
 /** Registers `/api/sync/uploads`. */
 export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): void {
-  const { files, index, contents, uploads, staged, sources } = services
+  const { files, index, blocks, contents, uploads, staged, sources } = services
   const config = { scope: 'files:write' }
   const commits = new KeyedLock()
 
@@ -77,7 +80,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
       // The file to replace has most blocks of a large file that changed a little.
       if (body.ifRevision !== undefined && body.blocks.length > 1) {
         const replaced = { path: body.path, revision: body.ifRevision }
-        await contents.inTurn(uuid, () => contents.sha256Of(uuid, replaced, clientSignal(reply)))
+        await contents.inTurn(uuid, () => contents.contentOf(uuid, replaced, clientSignal(reply)))
       }
       await refuseUnstageable(user, body)
       const upload = uploads.create(uuid, body)
@@ -169,17 +172,8 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
 
   /** @throws NodekeepError PRECONDITION_FAILED before any byte is sent; the commit checks again */
   async function checkCondition(userUuid: string, { path, ifRevision }: NewUpload): Promise<void> {
-    const revision = await files
-      .for({ uuid: userUuid })
-      .stat(path)
-      .then(
-        (entry) => entry.revision,
-        (error) => {
-          if (isNodekeepError(error) && error.code === 'NOT_FOUND') return undefined
-          throw error
-        },
-      )
-    if (revision === ifRevision) return
+    const entry = await files.for({ uuid: userUuid }).stat(path).catch(nullIfMissing)
+    if (entry?.revision === ifRevision) return
     throw new NodekeepError(
       'PRECONDITION_FAILED',
       ifRevision === undefined
@@ -193,10 +187,10 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
    *
    * @throws NodekeepError PAYLOAD_TOO_LARGE
    */
-  async function refuseUnstageable(user: AuthenticatedUser, { blocks, size }: NewUpload): Promise<void> {
-    if (size <= staged.mostBytes) return
-    const found = await sources.find(user, blocks)
-    const sizes = new Map(blocks.map((block) => [block.sha256, block.size]))
+  async function refuseUnstageable(user: AuthenticatedUser, content: NewUpload): Promise<void> {
+    if (content.size <= staged.mostBytes) return
+    const found = await sources.find(user, content)
+    const sizes = new Map(content.blocks.map((block) => [block.sha256, block.size]))
     let needed = 0
     for (const [hash, bytes] of sizes) {
       const source = found.get(hash)
@@ -210,10 +204,10 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
   }
 
   async function answerOf(user: AuthenticatedUser, upload: Upload) {
-    const blocks = unpackBlocks(upload.packed)
-    const found = await sources.find(user, blocks)
+    const content = contentOf(upload)
+    const found = await sources.find(user, content)
     const named = new Set(found.keys())
-    const missing = blocks.flatMap((block, number) => {
+    const missing = content.blocks.flatMap((block, number) => {
       if (named.has(block.sha256)) return []
       named.add(block.sha256)
       return number
@@ -226,23 +220,30 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     const user = userOf(request)
     const { uuid } = user
     const upload = uploads.get(uuid, uploadId)
-    const { path, size, modified, ifRevision } = upload
-    const content = { sha256: upload.sha256, size, blocks: unpackBlocks(upload.packed) }
-    const found = await sources.find(user, content.blocks)
+    const { path, size, modified, ifRevision, sha256 } = upload
+    const content = contentOf(upload)
+    const found = await sources.find(user, content)
     if (content.blocks.some((block) => !found.has(block.sha256))) throw missingBlocks()
     const own = files.for({ uuid }, changeOrigin(request))
+    const replaced = ifRevision === null ? undefined : (await own.stat(path).catch(nullIfMissing))?.sha256
     const entry = await own
       .write(path, assemble(own, content, found, signal), {
         ...(modified !== null && { modified }),
         ...(ifRevision === null ? { ifAbsent: true } : { ifRevision }),
         size,
+        sha256,
         signal,
       })
       .catch(async (error) => {
         if (error === otherContent) await forgetSources(uuid, upload, found)
         throw error
       })
-    index.set(uuid, entry, content)
+    // Blocks that come from a file with the whole content were not compared with their hashes.
+    const areCompared = found
+      .values()
+      .every((source) => 'staged' in source || source.content.sha256 !== sha256)
+    if (areCompared) blocks.set(uuid, content)
+    if (replaced !== undefined) await contents.forgetUnused(uuid, replaced)
     await end(uuid, upload)
     return {
       path: entry.path,
@@ -258,8 +259,12 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     upload: Upload,
     found: ReadonlyMap<string, BlockSource>,
   ): Promise<void> {
+    const own = index.for({ uuid: userUuid })
     for (const source of found.values()) {
-      if ('path' in source) index.forget(userUuid, source.path)
+      if ('staged' in source) continue
+      const { path, revision, content } = source
+      blocks.forget(userUuid, content.sha256)
+      await own.setHash(path, { revision, size: content.size, sha256: null })
     }
     uploads.remove(upload.id)
     await staged.remove(userUuid, () => found.keys())
@@ -274,6 +279,15 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     uploads.remove(uploadId)
     await removeUnnamed(userUuid)
   }
+}
+
+function contentOf({ sha256, size, packed }: Upload): Content {
+  return { sha256, size, blocks: unpackBlocks(packed) }
+}
+
+function nullIfMissing(error: unknown): null {
+  if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
+  throw error
 }
 
 /** @throws NodekeepError VALIDATION_ERROR */

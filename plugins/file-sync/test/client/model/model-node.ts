@@ -213,7 +213,7 @@ export class ModelNode {
       op,
       path,
       ...(source !== undefined && { source }),
-      ...(node?.type === 'file' && { revision: node.revision, size: node.size }),
+      ...(node?.type === 'file' && toldOf(node)),
       at: new Date(0).toISOString(),
     })
     for (const session of this.#sessions) this.#send(session)
@@ -349,6 +349,17 @@ export class ModelNode {
 
   #makeFolders(path: string): void {
     for (const folder of foldersAbove(path)) this.nodes.set(folder, { type: 'directory' })
+  }
+}
+
+/** The facts that a change tells of a file. The node knows the hashes of some files. */
+function toldOf({ revision, size, modified, content }: Extract<Node, { readonly type: 'file' }>) {
+  const isHashed = Number(revision.slice(1)) % 2 === 0
+  return {
+    revision,
+    size,
+    modified: new Date(modified).toISOString(),
+    ...(isHashed && { hash: createHash('sha256').update(content).digest('hex') }),
   }
 }
 

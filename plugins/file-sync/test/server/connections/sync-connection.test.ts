@@ -2,6 +2,7 @@ import t, { test } from 'tap'
 import { largestChanges } from '../../../src/protocol/messages.ts'
 import { begin, connect, pathsOf } from '../../fixtures/sync-client.ts'
 import { createSyncNode, put, send, withToken } from '../../fixtures/sync-node.ts'
+import { sha256 } from '../../fixtures/uploader.ts'
 
 const node = await createSyncNode()
 t.teardown(() => node.stop())
@@ -21,13 +22,17 @@ test('a device gets the changes after its snapshot, one message at a time', asyn
   t.match(first.changes, [{ op: 'write', path: '/a', size: 4, revision, by: 'phone' }])
   t.ok(first.cursor > reset.head)
   t.equal(first.head, first.cursor)
-  await put(ada, '/b', 'x')
+  const modified = new Date(Date.parse('2001-02-03T04:05:06.000Z'))
+  const b = await put(ada, '/b', 'x', { 'x-oc-mtime': String(modified.getTime() / 1000) })
   await put(ada, '/c', 'x')
+  await send(ada, 'POST', '/api/sync/hashes', { files: [{ path: '/b', revision: b }] })
   client.say({ type: 'ping' })
   await client.next('pong')
   client.say({ type: 'ack', cursor: first.cursor })
   const second = await client.next('changes')
   t.same(pathsOf(second), ['/b', '/c'], 'they waited for the ack')
+  const told = { size: 1, revision: b, modified: modified.toISOString(), hash: sha256('x') }
+  t.match(second.changes, [told, { hash: undefined }], 'they tell what is known of files')
 
   const grace = await node.signIn()
   await put(grace, '/hers', 'x')

@@ -40,6 +40,9 @@ test('a file is uploaded by blocks, and only what changed is sent again', async 
   t.ok(second.sent < 2 * mebibyte, `${second.sent} bytes were sent`)
   t.ok(inserted.equals(await read(ada, '/photos/large')))
 
+  const newest = await send(ada, 'GET', '/api/files/changes/newest')
+  t.match(newest.body.changes[0], { path: '/photos/large', hash: sha256(inserted) }, 'its hash is known')
+
   const copy = await upload(ada, '/copy', inserted)
   t.match(copy, { status: 200, sent: 0 }, 'equal content is never sent twice')
   t.ok(inserted.equals(await read(ada, '/copy')))
@@ -161,6 +164,19 @@ test('a client cannot lie about hashes', async (t) => {
   })
   t.equal((await ada.fetch('/stat?path=/lie')).status, 404, 'nothing is stored')
   t.match((await beginUpload(ada, '/lie', lie)).body.missing, [0], 'its blocks do not count any more')
+
+  const large = randomBytes(3 * mebibyte)
+  const truth = contentOf(large)
+  await upload(ada, '/large', large)
+  const untrue = { ...truth, blocks: [{ sha256: sha256('another'), size: truth.size }] }
+  const untold = await beginUpload(ada, '/copy', untrue)
+  const { body: copy } = await send(ada, 'POST', `/api/sync/uploads/${untold.body.id}/commit`)
+  const query = new URLSearchParams({ path: '/copy', revision: copy.revision })
+  t.same(
+    (await send(ada, 'GET', `/api/sync/blocks?${query}`)).body,
+    truth,
+    'nor about blocks of a whole that is there',
+  )
 
   const [block] = content.blocks
   for (const [name, wrong] of [
