@@ -1285,6 +1285,43 @@ export interface NodeAnswers {
      */
     identity: string
   }
+  'POST /api/files/check': {
+    /**
+     * One for each file of the request, in their order.
+     */
+    files: {
+      /**
+       * `stored`: a file with these bytes is here, and was read now. `damaged`: the bytes of the file that had this content differ now. `unreadable`: a file that may have it cannot be read now. `changed`: the file that had it is being changed, or was. `unlisted`: the node has not listed all files yet. `shorter` and `other`: no file has it; one of this name is shorter, or has other bytes. `absent`: none of this. `pending`: ask again for this file, the node still reads.
+       */
+      state:
+        | 'stored'
+        | 'damaged'
+        | 'unreadable'
+        | 'changed'
+        | 'unlisted'
+        | 'shorter'
+        | 'other'
+        | 'absent'
+        | 'pending'
+      /**
+       * The file that the state is about; null for `unlisted`, `absent` and `pending`.
+       */
+      path: string | null
+      /**
+       * Of a stored file: the newest backup with its content that was tried out.
+       */
+      backup: {
+        /**
+         * The moment of its state.
+         */
+        created: string
+        /**
+         * When it was tried out.
+         */
+        tried: string
+      } | null
+    }[]
+  }
   'POST /api/files/copy': {
     success: boolean
     /**

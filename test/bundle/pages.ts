@@ -18,6 +18,9 @@ const pages = ['files', 'published', 'account', 'node', 'chat', 'wasm']
 /** The pages that import a module only when they need it. It is a file of its own. */
 const split = ['files']
 
+/** The workers of pages, by their names in the bundle. */
+const workers = { 'files/hash-worker': 'pages/files/hash-worker.ts' }
+
 /**
  * Bundles the pages of the plugin `web` for browsers. Each page is complete by itself, as a page of any plugin. esbuild-wasm makes the same bytes on every platform.
  *
@@ -30,6 +33,7 @@ export async function bundlePages(): Promise<Map<string, Uint8Array>> {
     bundled(Object.assign(shell, ...whole)),
     // Alone: several pages would share files.
     ...split.map((name) => bundled(entriesOf(name), { splitting: true, chunkNames: `${name}/[name]` })),
+    bundled(workers),
   ])
   const plain = Object.entries(copied).map(
     async ([path, source]) => [path, await readFile(join(sources, source))] as const,

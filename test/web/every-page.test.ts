@@ -117,13 +117,24 @@ t.test(
       await page.goto(new URL(`/#/${place}`, node.url).href)
       await page.reload()
       await page.locator('main .page > *').first().waitFor()
-      await untilTrue(page, "!document.querySelector('.page').textContent.includes('Loading')")
+      await untilTrue(page, "!document.querySelector('.page').innerText.includes('Loading')")
     }
     for (const name of names) {
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
     }
     await open('files')
+    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    await inspect('check')
+    const card = { 'IMG_0001.jpg': 'a photo', 'To do.txt': 'a longer list than that of the node'.repeat(2) }
+    const chosen = Object.entries(card).map(([name, text]) => {
+      return { name, mimeType: 'text/plain', buffer: Buffer.from(text) }
+    })
+    await page.getByRole('dialog').getByLabel('Choose files').last().setInputFiles(chosen)
+    await page.getByText('No file here has its bytes.').waitFor()
+    await inspect('check-done')
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+    await page.setViewportSize(windows.desktop)
     await page.getByText('Space used').click()
     await page.getByRole('list', { name: 'Largest folders first' }).waitFor()
     await inspect('files-usage')

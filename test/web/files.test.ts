@@ -28,7 +28,7 @@ interface Scene {
 }
 
 t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
-  const plugins = { files: true, 'file-sync': true, 'storage-local': true, web: true }
+  const plugins = { files: true, 'file-sync': true, 'stored-check': true, 'storage-local': true, web: true }
   const config = { plugins, storage: { maxFileSize } }
   const node = await createTestNode({ config, folder: import.meta.dirname })
   t.teardown(() => node.stop())
@@ -119,6 +119,70 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await contentOf(ada, '/chosen/d.txt'), 'd')
     const chosen = Date.parse((await statOf(ada, '/chosen/d.txt')).modified)
     t.ok(Math.abs(Date.now() - chosen) < 5 * timeout, 'without a time, the file has that of its upload')
+  })
+
+  test('a folder is compared with the node, and only what is missing is uploaded', async (t, scene) => {
+    const { page, ada } = scene
+    const large = randomBytes(20_000_000)
+    const folder = t.testdir({
+      card: { 'a.jpg': 'a', 'cut.jpg': 'whole', deep: { 'b.jpg': 'b' }, empty: {} },
+    })
+    await writeFile(join(folder, 'card/large.bin'), large)
+    const put = (path: string, body: string | Buffer<ArrayBuffer>) =>
+      ada.fetch(`/write?path=${path}`, { method: 'PUT', body })
+    await put('/of-last-year.jpg', 'a')
+    await put('/cut.jpg', 'who')
+    await put('/large.bin', large)
+    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Is it all here?' })
+    await dialog.getByText('Nothing is uploaded by this.').waitFor()
+    const cdp = await page.context().newCDPSession(page)
+    const data = { items: [], files: [join(folder, 'card')], dragOperationsMask: 1 }
+    // Also beside the dialog, nothing is uploaded.
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+      await cdp.send('Input.dispatchDragEvent', { type, x: 10, y: 300, data })
+    await dialog
+      .getByText('2 of 4 are stored, but in no backup that was tried out. These 2 are not stored.')
+      .waitFor()
+    const missing = dialog.getByRole('list', { name: 'Files that are not stored' })
+    await missing.getByText('Only a part of it may be here: /cut.jpg is shorter.').waitFor()
+    await missing.getByText('No file here has its bytes.').waitFor()
+    t.equal(await missing.getByRole('listitem').count(), 2)
+    t.equal((await ada.fetch('/stat?path=/card')).status, 404)
+
+    await dialog.getByRole('button', { name: 'Upload what is missing' }).click()
+    await page.getByRole('button', { name: 'Upload here' }).click()
+    await page.getByText('(2/2)').waitFor()
+    t.equal(await contentOf(ada, '/card/deep/b.jpg'), 'b')
+    t.equal(await contentOf(ada, '/card/cut.jpg'), 'whole')
+    t.equal((await ada.fetch('/stat?path=/card/a.jpg')).status, 404)
+
+    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    const [chooser] = await Promise.all([
+      page.waitForEvent('filechooser'),
+      dialog.getByRole('button', { name: 'Choose a folder' }).click(),
+    ])
+    await chooser.setFiles(join(folder, 'card'))
+    await dialog.getByText('All 4 are stored, but in no backup that was tried out.').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await dialog.waitFor({ state: 'detached' })
+  })
+
+  test('a check is paused, goes on and is canceled', async (t, { page }) => {
+    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Is it all here?' })
+    const choose = dialog.getByLabel('Choose files').last()
+    const folder = t.testdir({ 'large.bin': '' })
+    await truncate(join(folder, 'large.bin'), 2_000_000_000)
+    await choose.setInputFiles(join(folder, 'large.bin'))
+    await dialog.getByRole('button', { name: 'Pause' }).click()
+    const progress = dialog.getByRole('progressbar')
+    await dialog.getByRole('button', { name: 'Go on' }).waitFor()
+    t.ok(Number(await progress.getAttribute('value')) < 1)
+    await dialog.getByRole('button', { name: 'Go on' }).click()
+    await dialog.getByRole('button', { name: 'Pause' }).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await dialog.getByText('Nothing is uploaded by this.').waitFor()
   })
 
   test('an entry that cannot be read costs only itself, and is named', async (t, { page, ada }) => {

@@ -78,6 +78,14 @@ export interface HashOptions {
   readonly signal?: AbortSignal
 }
 
+/** Files to look for. */
+export interface WantedFiles {
+  /** Bytes. */
+  readonly sizes: ReadonlySet<number>
+  /** Names in NFC, without folders. */
+  readonly names: ReadonlySet<string>
+}
+
 /**
  * The index of one user's files. Questions are answered without asking a storage, except `hash`. A change of the node is there when its
  * promise has resolved, a change of another program when it has its row in the journal.
@@ -115,8 +123,11 @@ export interface UserFileIndex {
   entry(id: string): Promise<IndexedEntry | null>
   /** The files that have a content, as far as hashes are known. At most 100. */
   withContent(sha256: string): Promise<readonly IndexedEntry[]>
-  /** The files of these sizes. */
-  withSizes(sizes: ReadonlySet<number>, signal?: AbortSignal): AsyncIterable<IndexedEntry>
+  /**
+   * The files that have one of some sizes or names. All rows of the user are read, so ask for many at once. A file that changes meanwhile
+   * may come twice.
+   */
+  matching(wanted: WantedFiles, signal?: AbortSignal): AsyncIterable<IndexedEntry>
   /**
    * The SHA-256 of a file. It is read if the hash is not known; other users' requests are not held up. `null` if nothing is there, or if
    * the file has or gets another revision.

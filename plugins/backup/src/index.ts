@@ -9,6 +9,7 @@ import {
   Restores,
   StorageBackends,
   Trials,
+  TriedBackups,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
 import { Backups } from './backups.ts'
@@ -16,6 +17,7 @@ import { configuration } from './configuration.ts'
 import { BackupMaker } from './create/backup-maker.ts'
 import { Drills } from './drill/drills.ts'
 import { readRehearsal } from './drill/rehearsal.ts'
+import { TriedContents } from './drill/tried-contents.ts'
 import { ReadBackups } from './extract/read-backups.ts'
 import { userFileRoutes } from './extract/user-file-routes.ts'
 import { backupHealth } from './health.ts'
@@ -47,6 +49,7 @@ export default definePlugin({
     users: UserDirectory,
   },
   optional: { files: Files },
+  provides: { tried: TriedBackups },
   contributes: { health: HealthChecks },
   async setup({
     config,
@@ -62,6 +65,7 @@ export default definePlugin({
     dataDir,
     nodeDataDir,
     state,
+    sqliteFile,
     log,
     signal,
     ...context
@@ -74,7 +78,18 @@ export default definePlugin({
     const isEncrypted = recipients.length > 0
     const maker = new BackupMaker({ participants, folder, info, restores, backends, recipients, log })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, command, log })
-    const drills = new Drills({ folder: join(nodeDataDir, 'drill'), dataDir, restores, trials, log })
+    const contents = new TriedContents(
+      () => sqliteFile('tried-contents', { inBackups: false, newIfDamaged: lostContents }),
+      () => folder.list(),
+    )
+    const drills = new Drills({
+      folder: join(nodeDataDir, 'drill'),
+      dataDir,
+      restores,
+      trials,
+      contents,
+      log,
+    })
     await drills.load()
     const backups = new Backups({
       maker,
@@ -130,7 +145,10 @@ export default definePlugin({
       return backups.close()
     })
     context.onStop(() => lent.close())
-    context.onStop(() => drills.interrupt())
+    context.onStop(async () => {
+      await drills.interrupt()
+      contents.close()
+    })
 
     health.add(
       'backup',
@@ -186,8 +204,11 @@ export default definePlugin({
       },
       { prefix: '/api/backup' },
     )
+    return { tried: contents }
   },
 })
+
+const lostContents = 'Until the next backup is tried out, the node does not know which files are in one.'
 
 async function plannedRestore(folders: RestoreFolders): Promise<BackupStatus['planned']> {
   const planned = await folders.planned()

@@ -7,9 +7,11 @@ import {
   type IndexedEntry,
   NodekeepError,
   type UserFileIndex,
+  type WantedFiles,
 } from '@nodekeep/plugin-sdk'
 import type { EntryReader, StampedEntry, TreeState } from './entries/entry-reader.ts'
 import type { KnownEntry } from './entries/known-entry.ts'
+import type { ExternalScans } from './external/external-scans.ts'
 import type { FileHashes } from './hashing/file-hashes.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Mounts } from './mounts/mounts.ts'
@@ -32,6 +34,7 @@ interface FileIndexServices {
   readonly journal: Journal
   readonly mounts: Mounts
   readonly hashes: FileHashes
+  readonly scans: Pick<ExternalScans, 'notice'>
 }
 
 /** A tree of a user, with its mount. */
@@ -70,7 +73,11 @@ class OneUsersIndex implements UserFileIndex {
 
   async isComplete(): Promise<boolean> {
     const reader = await this.#reader()
-    return this.#services.mounts.points.every((mount) => this.#tree(reader, mount)?.isComplete === true)
+    const { mounts, scans } = this.#services
+    const isComplete = mounts.points.every((mount) => this.#tree(reader, mount)?.isComplete === true)
+    // Nothing has come to a new user that would have completed it.
+    if (!isComplete) scans.notice(this.#userUuid)
+    return isComplete
   }
 
   async usage(path = '/'): Promise<FolderUsage> {
@@ -151,14 +158,15 @@ class OneUsersIndex implements UserFileIndex {
     )
   }
 
-  async *withSizes(sizes: ReadonlySet<number>, signal?: AbortSignal): AsyncIterable<IndexedEntry> {
+  async *matching({ sizes, names }: WantedFiles, signal?: AbortSignal): AsyncIterable<IndexedEntry> {
     for (let after = 0; ; await nextTurn()) {
       signal?.throwIfAborted()
       const reader = await this.#reader()
       const page = this.#merged(reader, (tree) => reader.changedAfter(tree, after, pageSize), 1)
       for (const entry of page.slice(0, pageSize)) {
         after = entry.stamp
-        if (entry.type !== 'file' || !sizes.has(entry.size)) continue
+        if (entry.type !== 'file') continue
+        if (!sizes.has(entry.size) && !names.has(entry.name.normalize('NFC'))) continue
         const found = this.#placed(reader, entry, entry.tree)
         if (found !== null) yield found
       }

@@ -192,7 +192,7 @@ export default definePlugin({
     events.on(SessionsEnded, ({ userUuid }) => followers.endOfUser(userUuid))
     context.signal.addEventListener('abort', () => followers.close())
     const headersOf = addedHeaders(fileHeaders)
-    const index = createFileIndex({ journal, mounts, hashes })
+    const index = createFileIndex({ journal, mounts, hashes, scans: external })
     routes(
       fileRoutes({
         files,

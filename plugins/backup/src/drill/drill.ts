@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Log, NodeRestores, NodeTrials } from '@nodekeep/plugin-sdk'
 import { emptyFolder } from '@nodekeep/plugin-sdk/archive'
+import { manifestEntries } from '../archive/manifest.ts'
 import { readHeader } from '../archive/read-archive.ts'
 import type { SampleRule } from '../archive/sample.ts'
-import { userMounts } from '../archive/user-files.ts'
+import { type UserMount, userMounts, userPathOf } from '../archive/user-files.ts'
 import { requireFreeSpace } from '../create/free-space.ts'
 import { prepareRestore } from '../restore/prepare-restore.ts'
 import { RestoreFolders } from '../restore/restore-folder.ts'
 import { type ComparedNode, compareNode } from './compare-node.ts'
+import type { TriedContents } from './tried-contents.ts'
 
 /** A backup to try out. */
 export interface DrilledBackup {
@@ -27,6 +29,8 @@ export interface DrillServices {
   readonly folder: string
   readonly restores: Pick<NodeRestores, 'folders' | 'migrateState'>
   readonly trials: NodeTrials
+  /** Notes what a backup has that passes. */
+  readonly contents: Pick<TriedContents, 'note'>
   readonly log: Pick<Log, 'warn'>
 }
 
@@ -48,7 +52,7 @@ interface PassedDrill extends ComparedNode {
  * @throws Error with the reason; NodekeepError INSUFFICIENT_STORAGE if the disk has no room for it; the signal's reason
  */
 export async function drill(
-  { folder, restores, trials, log }: DrillServices,
+  { folder, restores, trials, contents, log }: DrillServices,
   { file, bytes, identities }: DrilledBackup,
   { sampleBytes, signal }: DrillOptions,
 ): Promise<PassedDrill> {
@@ -58,7 +62,7 @@ export async function drill(
     const data = join(folder, 'data')
     await mkdir(data, { recursive: true, mode: 0o700 })
     await requireFreeSpace(folder, sampleBytes ?? bytes, 'the drill of a backup')
-    const { header } = await readHeader(file)
+    const [{ header }, { size }] = [await readHeader(file), await stat(file)]
     const own = await restores.folders()
     const folders = own.map(({ plugin, key }) => ({
       plugin,
@@ -127,6 +131,10 @@ export async function drill(
       ...sample,
       signal,
     })
+    // A backup is as good without it.
+    await contents
+      .note(basename(file), size, contentsOf(manifest, userMounts(header), signal))
+      .catch((err) => log.warn({ err }, 'The contents of a backup that passed its drill could not be noted.'))
     return { ...compared, seconds }
   } finally {
     await removeFolder(folder).catch((err) =>
@@ -135,6 +143,15 @@ export async function drill(
         'The folder of a drill could not be removed. The next drill or start tries again.',
       ),
     )
+  }
+}
+
+/** The contents of all files of users in a backup, also of those that the second node was not compared with: their checksums agree. */
+async function* contentsOf(manifest: string, mounts: readonly UserMount[], signal: AbortSignal) {
+  for await (const { path, sha256 } of manifestEntries(manifest)) {
+    signal.throwIfAborted()
+    const seen = sha256 === undefined ? null : userPathOf(path, mounts)
+    if (sha256 !== undefined && seen !== null) yield { uuid: seen.uuid, sha256 }
   }
 }
 

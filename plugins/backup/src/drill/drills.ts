@@ -2,9 +2,11 @@ import { basename } from 'node:path'
 import { isNodekeepError, type Log, type NodekeepError } from '@nodekeep/plugin-sdk'
 import { verifyArchive } from '../archive/read-archive.ts'
 import { type DrilledBackup, type DrillServices, drill, removeFolder } from './drill.ts'
+import type { TriedContents } from './tried-contents.ts'
 import { type DrillVerdict, readVerdict, sentenceOf, storeVerdict } from './verdict.ts'
 
 interface DrillsServices extends Omit<DrillServices, 'log'> {
+  readonly contents: Pick<TriedContents, 'note' | 'confirm'>
   /** The folder of the plugin, which keeps the verdict. */
   readonly dataDir: string
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -74,6 +76,8 @@ export class Drills {
       if (signal.aborted) return
       const verdict = { filename, at: at.toISOString(), ...outcome }
       await this.#remember(verdict)
+      if (verdict.result === 'passed' || (verdict.result === 'verified' && verdict.problem === null))
+        this.#services.contents.confirm(filename, at)
       const line = { filename, result: verdict.result, problem: verdict.problem, seconds: verdict.seconds }
       if (verdict.result === 'failed') log.error(line, sentenceOf(verdict, at))
       else log.info(line, sentenceOf(verdict, at))

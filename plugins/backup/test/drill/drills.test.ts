@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { appendFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +10,9 @@ import t, { type Test, test } from 'tap'
 import type { BackupHeader } from '../../src/archive/backup-header.ts'
 import { generateKey } from '../../src/archive/recovery-key.ts'
 import { Drills } from '../../src/drill/drills.ts'
+import { TriedContents } from '../../src/drill/tried-contents.ts'
 import type { DrillVerdict } from '../../src/drill/verdict.ts'
+import { BackupFolder } from '../../src/stored/backup-folder.ts'
 import { makeBackup, put } from '../fixtures/backup-node.ts'
 import { drilledNode } from './fixtures/drilled-node.ts'
 import type { Services } from './fixtures/probe/index.ts'
@@ -58,7 +61,13 @@ async function verdictOn(
 ): Promise<DrillVerdict | null> {
   const { bytes = 0, ...parts } = more
   const folder = join(node.dataFolder, 'drill')
-  const drills = new Drills({ ...services, folder, dataDir: t.testdir(), log: quiet, ...parts })
+  const dataDir = t.testdir()
+  const contents = new TriedContents(
+    () => join(dataDir, 'contents.sqlite'),
+    async () => [],
+  )
+  t.teardown(() => contents.close())
+  const drills = new Drills({ ...services, folder, dataDir, contents, log: quiet, ...parts })
   drills.begin({ file: join(node.dataFolder, 'backups', filename), bytes, identities: [] })
   while (drills.isRunning) await pause(20)
   t.strictSame(leftOf(node), [], 'nothing is left behind')
@@ -67,7 +76,7 @@ async function verdictOn(
 
 test('a node that was started on an encrypted backup has everything, and storages with files of one path and size are told apart', async (t) => {
   const { recipient } = await generateKey()
-  const { node, ada, owner } = await drilledNode(
+  const { node, ada, bob, owner, services } = await drilledNode(
     t,
     { drill: true, recipients: [recipient] },
     { '/disk': 'disk3', '/memory': 'memory' },
@@ -83,9 +92,22 @@ test('a node that was started on an encrypted backup has everything, and storage
   await mkdir(join(home, 'disk', 'second'), { recursive: true })
   await writeFile(join(home, 'disk', 'same.txt'), 'hidden'.padEnd(15))
   await writeFile(join(home, 'disk', 'second', 'same.txt'), 'hidden'.padEnd(15))
+  const contents = ['of Ada', 'on another disk', 'not on a disk', 'hidden'.padEnd(15), 'of the owner']
+  const having = (user: TestUser) =>
+    services.tried.having(
+      user.user,
+      contents.map((content) => hash('sha256', content)),
+    )
+  const none = contents.map(() => null)
+  t.strictSame(await having(ada), none, 'none was tried out')
   const { filename } = await makeBackup(owner)
   const verdict = await drillOf(owner)
   t.match(verdict, { filename, result: 'passed', problem: null, seconds: Number })
+  const dates = { createdAt: Date, triedAt: new Date(verdict?.at ?? '') }
+  t.match(await having(ada), [dates, dates, dates, null, null], 'the node knows the contents without a key')
+  t.strictSame(await having(bob), none, 'they are of another user')
+  await owner.fetch(`/api/backup/${filename}`, { method: 'DELETE' })
+  t.strictSame(await having(ada), none, 'that backup is gone')
   t.match(await healthOf(owner), { ok: true, state: 'unrehearsed' })
   t.strictSame(leftOf(node), [])
   const stored = await readFile(join(node.dataFolder, 'plugins', 'backup', 'drill.json'), 'utf8')
@@ -144,13 +166,32 @@ test('of a large backup all is verified, and a node starts on a sample of its fi
   const folder = join(made.node.dataFolder, 'drill')
   const dataDir = t.testdir()
   const file = join(made.node.dataFolder, 'backups', filename)
+  const backups = new BackupFolder(join(made.node.dataFolder, 'backups'))
+  const contents = new TriedContents(
+    () => join(dataDir, 'contents.sqlite'),
+    () => backups.list(),
+  )
+  t.teardown(() => contents.close())
+  /** The number of contents of Ada that are in a backup that was tried out. */
+  const known = async () => {
+    const sums = Array.from({ length: 50 }, (_, index) => hash('sha256', `number ${index}`))
+    return (await contents.having(ada.user, sums)).filter((found) => found !== null).length
+  }
   /** The paths of the files of each trial. */
   const started: string[][] = []
   const verdict = async (lastAt: Date | null, more: { sampleBytes?: number; trials?: NodeTrials } = {}) => {
     const last = { filename: 'earlier', result: 'verified', problem: null, seconds: null }
     if (lastAt !== null)
       await writeFile(join(dataDir, 'drill.json'), JSON.stringify({ ...last, at: lastAt.toISOString() }))
-    const parts = { ...made.services, folder, dataDir, log: quiet, maxBytes: 1000, sampleBytes: 100 }
+    const parts = {
+      ...made.services,
+      contents,
+      folder,
+      dataDir,
+      log: quiet,
+      maxBytes: 1000,
+      sampleBytes: 100,
+    }
     const trials: NodeTrials = {
       async start(options) {
         for (const name of ['manifest.json', 'users.json'])
@@ -169,7 +210,9 @@ test('of a large backup all is verified, and a node starts on a sample of its fi
     return drills.last
   }
   const day = 24 * 60 * 60_000
+  t.equal(await known(), 0)
   t.match(await verdict(null), { filename, result: 'verified', problem: null, seconds: null })
+  t.equal(await known(), 50, 'every byte was read, so all contents count')
   const [files = []] = started
   t.ok(files.length >= 3 && files.length < 30, `${files.length} files were restored`)
   t.ok(
@@ -203,7 +246,9 @@ test('of a large backup all is verified, and a node starts on a sample of its fi
   }
   t.match(await verdict(weekAgo, { trials: broken }), { result: 'failed', problem: /has another size/ })
 
+  t.equal(await known(), 50, 'an earlier drill has shown that the content is there')
   await appendFile(file, 'and more')
+  t.equal(await known(), 0, 'this is not the archive any more that was tried out')
   t.match(await verdict(weekAgo), { filename, result: 'failed' })
 })
 

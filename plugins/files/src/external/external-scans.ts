@@ -141,7 +141,7 @@ export class ExternalScans {
     return this.#followed.has(userUuid)
   }
 
-  /** Takes note that a user has files. The index of a new user is completed at once. */
+  /** Takes note that a user has files, or that somebody needs the index of the user. That of a new user is completed at once. */
   notice(userUuid: string): void {
     if (this.#isServing && !this.#completed.has(userUuid) && !this.#followed.has(userUuid))
       this.#compareLater(userUuid)

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { SyncFailure } from '../sync-failure.ts'
+import { type CheckOptions, check } from './check.ts'
 import { type LoginOptions, login } from './login.ts'
 import { readSettings } from './settings.ts'
 import { readStatus, setPaused } from './status-file.ts'
@@ -46,6 +47,14 @@ export async function run(args: readonly string[], version: string): Promise<voi
     .argument('[folder]', 'one of them')
     .option('--json', 'print JSON')
     .action(status)
+  program
+    .command('check')
+    .description('tell whether all files of a folder are stored on a node; nothing is uploaded')
+    .argument('<folder>', 'the folder, which need not be synced')
+    .option('--node <url>', 'the address of the node; needed if you have logged in to several')
+    .option('--json', 'print a line of JSON for each file, and one for the outcome')
+    .addHelpText('after', '\nThe exit code is 0 only if all files are stored.')
+    .action((folder: string, options: CheckOptions) => check(folder, options))
   for (const name of ['pause', 'resume'] as const) {
     program
       .command(name)

@@ -1,10 +1,9 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { commandName } from '../command-name.ts'
 import type { SyncStatus } from '../sync-engine.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import { openSyncFolder } from '../sync-folder.ts'
-import { nodeUrl } from './node-url.ts'
+import { nodeAndToken } from './node-and-token.ts'
 import { changeSettings, readSettings } from './settings.ts'
 import { isPaused, StatusFile } from './status-file.ts'
 import { printable, stateText, waitingText } from './status-text.ts'
@@ -33,11 +32,7 @@ export async function sync(path: string, options: SyncOptions): Promise<void> {
   const known = settings.folders[folder]
   const node = options.node ?? known
   if (node === undefined) throw new SyncFailure('stop', `Name the node of ${folder} with --node URL.`)
-  const url = nodeUrl(node)
-  const token = process.env.NODEKEEP_SYNC_TOKEN?.trim() || settings.tokens[url.origin]
-  if (token === undefined) {
-    throw new SyncFailure('stop', `Log in first: ${commandName()} login --node ${url.origin}`)
-  }
+  const { url, token } = nodeAndToken(node, settings)
   const waitMs = Number(options.wait ?? 60) * 1000
   if (!(waitMs >= 0)) throw new SyncFailure('stop', `Give --wait a number of seconds, not "${options.wait}".`)
   const deviceName = options.name ?? asciiOf(hostname())

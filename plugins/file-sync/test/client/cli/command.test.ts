@@ -1,7 +1,7 @@
 // In a process of its own: it starts commands, which take their environment from it.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -19,7 +19,7 @@ const nodekeep = fileURLToPath(new URL('../../../../../kernel/bin/nodekeep.js', 
 /** Without it, each command would start another process, which has it. */
 const fromSources = '--conditions=nodekeep-source'
 const { PATH, NODE_COMPILE_CACHE, XDG_CACHE_HOME } = process.env
-const node = await createSyncNode({ config: { plugins: { 'login-siwe': true } } })
+const node = await createSyncNode({ config: { plugins: { 'login-siwe': true, 'stored-check': true } } })
 t.teardown(() => node.stop())
 
 t.test('a folder is synced once, with a token from the standard input', async (t) => {
@@ -39,6 +39,53 @@ t.test('a folder is synced once, with a token from the standard input', async (t
   t.equal(await (await user.fetch('/read?path=/a.txt')).text(), 'hello')
   const status = await run(home, ['status', '--json'])
   t.match(JSON.parse(status.out), [{ folder, synced: 1, isRunning: false, problems: {} }])
+})
+
+t.test('a folder is checked by its contents, and nothing is uploaded or written into it', async (t) => {
+  const user = await node.signIn()
+  const home = await temporaryFolder(t)
+  const card = join(home, 'card')
+  await mkdir(join(card, 'DCIM'), { recursive: true })
+  for (const name of ['a.jpg', 'copy of a.jpg', '.DS_Store', 'DCIM/b.jpg', 'DCIM/c.jpg'])
+    await writeFile(join(card, name), name.includes('a.jpg') ? 'photo a' : `photo ${name}`)
+  await writeFile(join(card, '.nodekeepignore'), 'Thumbs.db\n')
+  await writeFile(join(card, 'DCIM/Thumbs.db'), 'pictures')
+  const put = (path: string, body: string) => user.fetch(`/write?path=${path}`, { method: 'PUT', body })
+  await put('/photos/renamed.jpg', 'photo a')
+  await put('/photos/b.jpg', 'photo')
+  const env = { NODEKEEP_SYNC_TOKEN: user.token }
+  const check = (...args: string[]) => run(home, ['check', card, '--node', node.url.href, ...args], '', env)
+  const before = await readdir(card, { recursive: true })
+  const { code, out } = await check()
+  t.equal(code, 1)
+  t.match(out, '/DCIM/b.jpg: Only a part of it may be here: /photos/b.jpg is shorter.\n')
+  t.match(out, '/DCIM/c.jpg: No file here has its bytes.\n')
+  t.match(out, '/DCIM/Thumbs.db: The rules of .nodekeepignore leave it out, so it was not checked.\n')
+  t.match(
+    out,
+    '2 of 6 are stored, but in no backup that was tried out. These 4 are not stored. 1 was not checked.\n',
+  )
+  t.notMatch(out, '/a.jpg')
+  t.strictSame(await readdir(card, { recursive: true }), before)
+  const { entries } = (await (await user.fetch('/api/files/list?path=/')).json()) as { entries: object[] }
+  t.equal(entries.length, 1)
+
+  for (const name of ['.DS_Store', '.nodekeepignore', 'DCIM/b.jpg', 'DCIM/c.jpg'])
+    await put(`/photos/${name}`, await readFile(join(card, name), 'utf8'))
+  const all = await check('--json')
+  t.equal(all.code, 0)
+  const lines = all.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(
+    lines.find(({ path }) => path === '/a.jpg'),
+    { state: 'stored', at: '/photos/renamed.jpg' },
+  )
+  t.match(lines.at(-1), { files: 6, stored: 6, inBackup: 0, ignored: 1 })
+
+  await symlink('/etc', join(card, 'link'))
+  t.match(await check(), { code: 1, out: /\/link: It is neither a file nor a folder\./ })
 })
 
 t.test('the exit code tells what was left', async (t) => {

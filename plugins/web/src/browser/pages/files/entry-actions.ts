@@ -16,6 +16,7 @@ import { nameFault, stemLength } from './names.ts'
 import { archiveAddress, contentAddress, pathIn } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
 import type { PublishedEntries } from './published-entries.ts'
+import type { StoredCheck } from './stored-check.ts'
 import type { Tasks } from './tasks.ts'
 import { upload } from './upload.ts'
 
@@ -50,6 +51,26 @@ export class EntryActions {
         if (content === 'folder') return newFolder(this.#page, to)
         return upload(this.#page, to, content, this.#folder.maxFileSize)
       }),
+    )
+  }
+
+  /** Uploads what a check has not found, into a folder that the person chooses. */
+  async uploadMissing(check: StoredCheck): Promise<void> {
+    const missing = check.missing.value
+    const folder = await chooseFolder({
+      title: texts.check.uploadTo,
+      agree: texts.check.uploadHere,
+      start: this.#folder.path.value,
+      other: false,
+    })
+    if (folder === null) return
+    check.close()
+    this.#tasks.add(
+      missing.flatMap(({ path, content }) =>
+        content instanceof File
+          ? [upload(this.#page, pathIn(folder, path), content, this.#folder.maxFileSize)]
+          : [],
+      ),
     )
   }
 

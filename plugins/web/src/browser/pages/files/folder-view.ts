@@ -14,6 +14,7 @@ import { FolderUsage } from './folder-usage.ts'
 import { folderAddress } from './paths.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import { RecentChanges } from './recent-changes.ts'
+import type { StoredCheck } from './stored-check.ts'
 import { TaskList } from './task-list.ts'
 import type { Tasks } from './tasks.ts'
 
@@ -22,11 +23,12 @@ interface FolderViewProps {
   readonly tasks: Tasks
   readonly actions: EntryActions
   readonly published: PublishedEntries
+  readonly check: StoredCheck
   readonly page: PageContext
 }
 
 /** The folder that is shown: where it is, what can be done, and its entries. */
-export function FolderView({ folder, tasks, actions, published, page }: FolderViewProps): VNode {
+export function FolderView({ folder, tasks, actions, published, check, page }: FolderViewProps): VNode {
   const isOver = useSignal(false)
   useEffect(() => {
     // A file that is dropped beside the list would replace the page.
@@ -36,7 +38,8 @@ export function FolderView({ folder, tasks, actions, published, page }: FolderVi
       event.preventDefault()
       isOver.value = event.type === 'dragover'
       if (event.type !== 'drop') return
-      void droppedFiles(transfer).then((files) => actions.upload(files))
+      const isCheck = check.isOpen.value
+      void droppedFiles(transfer).then((files) => (isCheck ? check.start(files) : actions.upload(files)))
     }
     for (const type of ['dragover', 'dragleave', 'drop'] as const)
       addEventListener(type, drag, { signal: page.signal })
@@ -46,7 +49,7 @@ export function FolderView({ folder, tasks, actions, published, page }: FolderVi
   }, [folder.entries.value])
   return html`<section class="files">
     <h1 class="path">${crumbs(folder.path.value)}</h1>
-    <${Tools} folder=${folder} actions=${actions} canPublish=${published.canPublish.value} />
+    <${Tools} folder=${folder} actions=${actions} check=${check} canPublish=${published.canPublish.value} />
     <p class="fault" role="alert">${folder.fault.value}</p>
     <${EntryGrid} folder=${folder} actions=${actions} published=${published} />
     <p class="hint" role="status">${statusText(folder)}</p>
@@ -57,11 +60,11 @@ export function FolderView({ folder, tasks, actions, published, page }: FolderVi
   </section>`
 }
 
-interface ToolsProps extends Pick<FolderViewProps, 'folder' | 'actions'> {
+interface ToolsProps extends Pick<FolderViewProps, 'folder' | 'actions' | 'check'> {
   readonly canPublish: boolean
 }
 
-function Tools({ folder, actions, canPublish }: ToolsProps): VNode {
+function Tools({ folder, actions, check, canPublish }: ToolsProps): VNode {
   const files = useRef<HTMLInputElement>(null)
   const folders = useRef<HTMLInputElement>(null)
   const car = useRef<HTMLInputElement>(null)
@@ -86,6 +89,7 @@ function Tools({ folder, actions, canPublish }: ToolsProps): VNode {
     <button type="button" onClick=${() => folders.current?.click()}>${texts.files.uploadFolder}</button>
     <input type="file" webkitdirectory hidden ref=${folders} onChange=${choose} aria-label=${texts.files.uploadFolder} />
     <button type="button" onClick=${() => actions.makeFolder()}>${texts.files.newFolder}</button>
+    <button type="button" onClick=${() => check.open()}>${texts.check.title}</button>
     ${
       canPublish &&
       html`<button type="button" title=${texts.files.importCar} onClick=${() => car.current?.click()}>${texts.files.import}</button>

@@ -10,6 +10,8 @@ import { FolderView } from './folder-view.ts'
 import { Preview } from './preview.ts'
 import { PublishDialog } from './publish-dialog.ts'
 import { PublishedEntries } from './published-entries.ts'
+import { StoredCheck } from './stored-check.ts'
+import { StoredCheckDialog } from './stored-check-dialog.ts'
 import { Tasks } from './tasks.ts'
 
 /** Uploads and other long changes go on while another page is shown. */
@@ -38,9 +40,10 @@ const mount: MountPage = (element, page) => {
   })
   folder.open(page.place)
   void published.refresh()
-  const parts = { folder, tasks, actions, published, page }
+  const check = new StoredCheck(page)
+  const parts = { folder, tasks, actions, published, check, page }
   render(
-    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${FolderChoice} page=${page} /><${PublishDialog} page=${page} /><${Questions} />`,
+    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${StoredCheckDialog} ...${parts} /><${FolderChoice} page=${page} /><${PublishDialog} page=${page} /><${Questions} />`,
     element,
   )
   return () => render(null, element)
