@@ -115,8 +115,10 @@ export class ExternalScans {
   /** Removes the entries of users that a former release erased, after a rollback of an update: it does not know the index. */
   async #forgetUnknown(): Promise<void> {
     const { journal, users } = this.#services
-    for (const userUuid of (await journal.entriesOf('')).users())
-      if ((await users.get(userUuid)) === null) await journal.erase(userUuid)
+    for (const userUuid of (await journal.entriesOf('')).users()) {
+      const isErased = (await users.get(userUuid)) === null && (await journal.head(userUuid)) === 0
+      if (isErased) await journal.erase(userUuid)
+    }
   }
 
   /** Follows a user. Resolves when no change is missed any more on the mounts that answer. */
