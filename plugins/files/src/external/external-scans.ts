@@ -116,8 +116,10 @@ export class ExternalScans {
   async #forgetUnknown(): Promise<void> {
     const { journal, users } = this.#services
     for (const userUuid of (await journal.entriesOf('')).users()) {
-      const isErased = (await users.get(userUuid)) === null && (await journal.head(userUuid)) === 0
-      if (isErased) await journal.erase(userUuid)
+      if ((await users.get(userUuid)) !== null) continue
+      const hasChanges =
+        (await journal.head(userUuid)) > 0 || (await journal.pendingPaths(userUuid)).length > 0
+      if (!hasChanges) await journal.erase(userUuid)
     }
   }
 
