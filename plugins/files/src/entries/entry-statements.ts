@@ -53,6 +53,8 @@ interface Row {
   readonly listed: string | null
 }
 
+type Sums = Pick<Row, 'size' | 'below'>
+
 interface TreeRow {
   readonly id: number
   readonly root: number
@@ -63,12 +65,6 @@ interface Place {
   readonly tree: number
   readonly root: number
   readonly names: readonly string[]
-}
-
-interface Added {
-  readonly folder: number
-  size: number
-  below: number
 }
 
 /** The columns of a file. */
@@ -86,6 +82,8 @@ const noFacts: FileRow = {
   listed: null,
 }
 
+const noSums: Sums = { size: 0, below: 0 }
+
 /** The trees of former disks that are kept for a user and a storage: one that is mounted again is compared with what it had. */
 const keptTrees = 3
 
@@ -93,14 +91,14 @@ const keptTrees = 3
 const stepRows = 300
 
 /**
- * The statements that keep the index. The caller has a transaction open. A change costs one row, one for each folder above it, and one
- * for each folder that it makes, whatever is below it.
+ * The statements that keep the index. The caller has a transaction open. A change costs one row, and one for each folder that it makes,
+ * whatever is below it. The folders above the changes of a transaction are written once, at its end.
  */
 export class EntryStatements {
   readonly #mounts: IndexedMounts
+  /** What is still to be added to the sums of folders, and of those above them. */
+  readonly #added = new Map<number, Sums>()
   #stamp: number
-  /** The bytes and entries that the last changes add to a folder and those above it. Many changes in a row are in one folder. */
-  #added: Added | null = null
   readonly #saveStamp: StatementSync
   readonly #storage: StatementSync
   readonly #setStorage: StatementSync
@@ -113,6 +111,7 @@ export class EntryStatements {
   readonly #rootOf: StatementSync
   readonly #setCompared: StatementSync
   readonly #child: StatementSync
+  readonly #childId: StatementSync
   readonly #row: StatementSync
   readonly #insert: StatementSync
   readonly #update: StatementSync
@@ -149,6 +148,9 @@ export class EntryStatements {
     this.#rootOf = connection.prepare('SELECT root FROM trees WHERE id = ?')
     this.#setCompared = connection.prepare('UPDATE trees SET complete = 1, compared = ? WHERE id = ?')
     this.#child = connection.prepare('SELECT * FROM entries WHERE parent = ? AND name = ?')
+    this.#childId = connection.prepare('SELECT id FROM entries WHERE parent = ? AND name = ?')
+    // A path has up to 2,000 names, and rows as arrays are read several times as fast.
+    this.#childId.setReturnArrays(true)
     this.#row = connection.prepare('SELECT * FROM entries WHERE id = ?')
     this.#insert = connection.prepare(
       `INSERT INTO entries (tree, parent, name, type, size, below, revision, modified, created, sha256, listed, stamp)
@@ -181,14 +183,14 @@ export class EntryStatements {
     this.#eraseTrees = connection.prepare('DELETE FROM trees WHERE user = ?')
   }
 
-  /** Call it at the begin of each transaction: the one before may have failed. */
+  /** Call it at the begin of each transaction: the one before may have been rolled back. */
   begin(): void {
-    this.#added = null
+    this.#added.clear()
   }
 
-  /** Writes what later transactions need. Call it before the end of each transaction. */
+  /** Writes the sums of folders, and what later transactions need. Call it before the end of each transaction. */
   end(): void {
-    this.#writeAdded()
+    this.#addSums()
     this.#saveStamp.run(this.#stamp, this.#stamp)
   }
 
@@ -299,26 +301,33 @@ export class EntryStatements {
   }
 
   #find({ root, names }: Place): Row | null {
-    let row: Row | undefined
-    for (const name of names) {
-      row = this.#child.get(row?.id ?? root, name) as Row | undefined
-      if (row === undefined) return null
+    if (names.length === 0) return null
+    const { id, level } = this.#lowestOf(root, names)
+    return level < names.length ? null : ((this.#row.get(id) as Row | undefined) ?? null)
+  }
+
+  /** The lowest known entry of those that names lead to from the root of a tree, and how many of the names lead to it. */
+  #lowestOf(root: number, names: readonly string[]): { readonly id: number; readonly level: number } {
+    let id = root
+    for (const [level, name] of names.entries()) {
+      const child = this.#childId.get(id, name) as unknown as [id: number] | undefined
+      if (child === undefined) return { id, level }
+      id = child[0]
     }
-    return row ?? null
+    return { id, level: names.length }
   }
 
   /** The id of the folder at a place. Missing folders are made; a file in the way is removed. */
   #folderAt({ tree, root, names }: Place): number {
-    let folder = root
-    for (const name of names) {
-      const row = this.#child.get(folder, name) as Row | undefined
-      if (row?.type === 'directory') folder = row.id
-      else {
-        if (row !== undefined) this.#remove(row)
-        const parent = folder
-        folder = this.#insertEntry(tree, parent, name, 'directory', noFacts)
-        this.#addAbove(parent, 0, 1)
-      }
+    const lowest = this.#lowestOf(root, names)
+    const row = this.#row.get(lowest.id) as Row | undefined
+    const isInTheWay = row?.type === 'file'
+    if (isInTheWay) this.#remove(row)
+    let folder = isInTheWay ? row.parent : lowest.id
+    for (const name of names.slice(isInTheWay ? lowest.level - 1 : lowest.level)) {
+      const parent = folder
+      folder = this.#insertEntry(tree, parent, name, 'directory', noFacts)
+      this.#addAbove(parent, 0, 1)
     }
     return folder
   }
@@ -343,7 +352,6 @@ export class EntryStatements {
   }
 
   #move(from: Place, to: Place, file: FileRow): void {
-    this.#writeAdded()
     const moved = this.#find(from)
     const name = to.names.at(-1)
     if (moved === null || name === undefined || from.tree !== to.tree) {
@@ -364,9 +372,10 @@ export class EntryStatements {
       return
     }
     if (replaced !== undefined) this.#remove(replaced)
-    this.#addAbove(moved.parent, -moved.size, -1 - moved.below)
+    const { size, below } = this.#sumsOf(moved)
+    this.#addAbove(moved.parent, -size, -1 - below)
     this.#place.run(parent, name, this.#nextStamp(), moved.id)
-    this.#addAbove(parent, moved.size, 1 + moved.below)
+    this.#addAbove(parent, size, 1 + below)
     if (moved.type === 'file')
       this.#setMoved.run({ id: moved.id, revision: file.revision, created: file.created })
   }
@@ -378,9 +387,8 @@ export class EntryStatements {
 
   /** Removes an entry. What is below a folder has no path from then on, and is deleted step by step. */
   #remove(row: Row): void {
-    this.#writeAdded()
     const { id, parent } = row
-    const { size, below } = row.type === 'file' ? row : (this.#row.get(id) as unknown as Row)
+    const { size, below } = this.#sumsOf(row)
     this.#addAbove(parent, -size, -1 - below)
     if (below === 0) this.#delete.run(id)
     else this.#place.run(removed, String(id), this.#nextStamp(), id)
@@ -393,20 +401,29 @@ export class EntryStatements {
   }
 
   #addAbove(folder: number, size: number, below: number): void {
-    if (this.#added?.folder !== folder) {
-      this.#writeAdded()
-      this.#added = { folder, size: 0, below: 0 }
-    }
-    this.#added.size += size
-    this.#added.below += below
+    const { size: addedSize, below: addedBelow } = this.#added.get(folder) ?? noSums
+    this.#added.set(folder, { size: addedSize + size, below: addedBelow + below })
   }
 
-  #writeAdded(): void {
-    const added = this.#added
-    this.#added = null
-    if (added === null || (added.size === 0 && added.below === 0)) return
-    for (let id: unknown = added.folder; typeof id === 'number' && id !== removed; )
-      id = this.#add.get(added.size, added.below, id)?.parent
+  /** Each change by itself would write all folders above it: 100 changes in a folder of 2,000 levels would take seconds. */
+  #addSums(): void {
+    const folders = [...this.#added.keys()]
+    // A folder comes after the one above it when both are new: the last is added first, and both go up together.
+    for (let id = folders.pop(); id !== undefined; id = folders.pop()) {
+      const { size, below } = this.#added.get(id) ?? noSums
+      this.#added.delete(id)
+      if (size === 0 && below === 0) continue
+      const parent = this.#add.get(size, below, id)?.parent
+      if (typeof parent !== 'number' || parent === removed) continue
+      if (!this.#added.has(parent)) folders.push(parent)
+      this.#addAbove(parent, size, below)
+    }
+  }
+
+  #sumsOf(row: Row): Sums {
+    if (row.type === 'file') return row
+    this.#addSums()
+    return (this.#row.get(row.id) as Sums | undefined) ?? noSums
   }
 
   #nextStamp(): number {

@@ -5,7 +5,8 @@
  * `storages`: the id of the stored files that a backend has now, by the name of the backend; empty if the backend tells none.
  * `trees`: the files of a user on a storage. The tree of a disk that is not mounted stays until it is back. A tree that is not complete
  * may lack entries, or have some that are gone. `compared`: when all of it was compared with the storage last.
- * `entries`: a folder has as `size` and `below` the bytes and the number of all entries below it. `parent` is null for the root of a
+ * `entries`: a folder has as `size` and `below` the bytes and the number of all entries below it. As a real number, a sum of sparse files
+ * cannot overflow; it is exact up to 2^53. `parent` is null for the root of a
  * tree, and 0 for an entry that is removed but still has entries below it. `revision`, `modified` and `sha256` are null for a folder, and
  * for a file where they are not known. `created` is set where the storage does not know when the file was created. `listed` is the state
  * of the file by a listing without revisions. `stamp` rises with each change of an entry; `index_state` has the highest one, and names
@@ -32,7 +33,7 @@ export const entryTables = `
     parent INTEGER,
     name TEXT NOT NULL,
     type TEXT NOT NULL,
-    size INTEGER NOT NULL,
+    size REAL NOT NULL,
     below INTEGER NOT NULL,
     revision TEXT,
     modified INTEGER,
