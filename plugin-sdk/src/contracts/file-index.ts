@@ -111,8 +111,10 @@ export interface UserFileIndex {
   /**
    * Lists entries that are new, renamed, moved or have another content or hash since the cursor, in the order of their last change. What is
    * in a folder that moved does not count as moved. An entry that is gone is not told: ask `entry` for those that you have.
+   * A page may have no entries although more follow. Nothing is left when its cursor is that of the page before.
    *
-   * @param cursor that of the page before; empty for all entries. If the index was made anew, it begins again with all entries
+   * @param cursor that of the page before; empty for all entries. It holds over restarts. If the index was made anew, or another disk is
+   * mounted, it begins again with all entries
    * @param limit at most 1,000. Default: 1,000
    */
   changed(

@@ -135,7 +135,8 @@ class OneUsersIndex implements UserFileIndex {
   async changed(cursor: string, limit = mostEntries) {
     checkLimit(limit)
     const reader = await this.#reader()
-    const index = reader.indexId()
+    // The trees belong to it: entries of a disk that is mounted again have the stamps that they had.
+    const index = [reader.indexId(), ...this.#trees(reader).map(({ id }) => id)].join('-')
     const [id, stamp] = cursor.split('.')
     const after = id === index ? stampIn(stamp ?? '') : 0
     const page = this.#merged(reader, (tree) => reader.changedAfter(tree, after, limit), 1).slice(0, limit)

@@ -84,6 +84,12 @@ const noFacts: FileRow = {
 
 const noSums: Sums = { size: 0, below: 0 }
 
+/**
+ * Stamps that each start skips. A power cut may take the last transactions, whose stamps a follower has seen: used again, they would
+ * keep changes from it. More than a power cut can take, and enough for two million starts.
+ */
+const skippedStamps = 2 ** 32
+
 /** The trees of former disks that are kept for a user and a storage: one that is mounted again is compared with what it had. */
 const keptTrees = 3
 
@@ -127,7 +133,10 @@ export class EntryStatements {
 
   constructor(connection: DatabaseSync, mounts: IndexedMounts) {
     this.#mounts = mounts
-    this.#stamp = Number(connection.prepare('SELECT stamp FROM index_state').get()?.stamp)
+    // It is synced: otherwise, stamps after two power cuts could be the same.
+    connection.exec('PRAGMA synchronous = FULL')
+    const skip = connection.prepare('UPDATE index_state SET stamp = stamp + ? RETURNING stamp')
+    this.#stamp = Number(skip.get(skippedStamps)?.stamp)
     this.#saveStamp = connection.prepare('UPDATE index_state SET stamp = ? WHERE stamp < ?')
     this.#storage = connection.prepare('SELECT id FROM storages WHERE name = ?')
     this.#setStorage = connection.prepare('INSERT OR REPLACE INTO storages (name, id) VALUES (?, ?)')

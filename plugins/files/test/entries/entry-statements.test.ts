@@ -1,3 +1,4 @@
+import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -11,8 +12,8 @@ import { openJournalFile } from '../../src/journal/journal-file.ts'
 type Change = Omit<ChangeIntent, 'userUuid'>
 
 /** The index of a user, as the thread of the journal writes it. */
-function openIndex(t: Test) {
-  const connection = openJournalFile(join(t.testdir(), 'journal.sqlite'))
+function openIndex(t: Test, file = join(t.testdir(), 'journal.sqlite')) {
+  const connection = openJournalFile(file)
   t.teardown(() => connection.close())
   const entries = new EntryStatements(connection, [['/', 'local']])
   const changes = new ChangeStatements(connection, entries)
@@ -20,6 +21,9 @@ function openIndex(t: Test) {
   const total = () => Number(connection.prepare('SELECT total_changes() AS rows').get()?.rows)
   return {
     connection,
+    file,
+    /** The highest stamp of an entry. */
+    lastStamp: () => Number(connection.prepare('SELECT max(stamp) AS last FROM entries').get()?.last),
     /** Writes changes in one transaction. Returns how many rows it changed, and whether all was written. */
     write(changes: readonly Change[], userUuid = 'ada') {
       const before = total()
@@ -62,6 +66,18 @@ t.test('sizes whose sum is no exact number any more stop nobody', async (t) => {
   t.match(index.usage(), { below: 2002 })
   t.ok(Number(index.usage().size) > 2 ** 63)
   t.strictSame(index.usage('bert'), { size: 4, below: 1 })
+})
+
+t.test('a stamp that a power cut took is not used again', async (t) => {
+  const index = openIndex(t)
+  index.write([{ op: 'mkdir', path: '/a' }])
+  const left = `${index.file}.left`
+  for (const part of ['', '-wal']) await copyFile(`${index.file}${part}`, `${left}${part}`)
+  index.write([{ op: 'mkdir', path: '/lost' }])
+  const seen = index.lastStamp()
+  const after = openIndex(t, left)
+  after.write([{ op: 'mkdir', path: '/new' }])
+  t.ok(after.lastStamp() > seen)
 })
 
 const path = fc
