@@ -354,6 +354,26 @@ t.test(
   },
 )
 
+t.test('a follower of the index gets the entries of a disk again that is mounted again', async (t) => {
+  const shaky = shakyBackend({ watches: true })
+  const { node, services } = await startShaky(t, shaky)
+  const ada = await node.signIn()
+  await put(ada, '/cold/file', 'x')
+  await compared(services.changes, ada)
+  const index = services.index.for(ada.user)
+  const [known] = (await index.changed('')).entries.filter(({ path }) => path === '/cold/file')
+  const mountDisk = async (id: string, isThere: () => Promise<boolean>) => {
+    shaky.storageId = id
+    shaky.hint('/')
+    while (!(await isThere())) await delay(5)
+  }
+  const isKnown = async () => (await index.entry(known?.id ?? '')) !== null
+  await mountDisk('other', async () => !(await isKnown()))
+  const { cursor } = await index.changed('')
+  await mountDisk('memory', isKnown)
+  t.match((await index.changed(cursor)).entries, [known], 'also without a change since then')
+})
+
 t.test('changes are found by what listings tell, if they tell no revisions', async (t) => {
   const counting = countingBackend({}, { listsRevisions: false })
   const services = captureServices()
