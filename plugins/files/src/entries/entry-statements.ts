@@ -102,7 +102,7 @@ const stepRows = 300
  */
 export class EntryStatements {
   readonly #mounts: IndexedMounts
-  /** What is still to be added to the sums of folders, and of those above them. */
+  /** Bytes and entries that are still to be added to folders, and to those above them. */
   readonly #added = new Map<number, Sums>()
   #stamp: number
   readonly #saveStamp: StatementSync
