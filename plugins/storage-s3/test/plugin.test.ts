@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode, runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import type { Configuration } from '../src/configuration.ts'
@@ -12,8 +13,10 @@ import { needsS3Clock, needsS3Server, s3Server } from './fixtures/s3-server.ts'
 function createS3Node(
   config: Partial<Configuration>,
   mounts: Record<string, string> = { '/': 'local', '/archive': 's3' },
+  dataFolder?: string,
 ): Promise<TestNode> {
   return createTestNode({
+    ...(dataFolder !== undefined && { dataFolder }),
     folder: import.meta.dirname,
     config: {
       plugins: { files: true, 'storage-local': true, 'storage-s3': true },
@@ -112,10 +115,23 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
 
   t.test('a node asks the server nothing before somebody uses the storage, then what it keeps', async (t) => {
     const config = { ...(await newBucket(server)), endpoint: proxy.endpoint }
+    const dataFolder = t.testdir()
+    const first = await createS3Node(config, undefined, dataFolder)
+    t.teardown(() => first.stop())
+    const { token, ...user } = await first.signIn()
+    // The index is built once.
+    const usage = async () => (await first.fetch('/api/files/usage', { headers: { authorization: `Bearer ${token}` } })).json()
+    while (!((await usage()) as { isComplete: boolean }).isComplete) await delay(20)
+    await first.stop()
     proxy.reset()
-    const node = await createS3Node(config)
+    const node = await createS3Node(config, undefined, dataFolder)
     t.teardown(() => node.stop())
-    const ada = await node.signIn()
+    const ada: TestUser = {
+      ...user,
+      token,
+      fetch: (path, init = {}) =>
+        node.fetch(path, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${token}` } }),
+    }
     t.equal((await put(ada, '/disk.txt', 'on the disk')).status, 200)
     t.equal((await read(ada, '/disk.txt')).status, 200)
     t.strictSame(proxy.requests, [])

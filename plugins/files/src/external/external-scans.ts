@@ -94,10 +94,16 @@ export class ExternalScans {
     this.#services = services
   }
 
-  /** Asks each storage whose files it has. A storage that does not answer in 3 seconds has those that it had before. */
+  /**
+   * Asks storages whose files they have: a disk may not be mounted. A storage that does not answer in 3 seconds has those that it had
+   * before. A server that is compared from time to time is asked then, so that a node which does not use it asks nothing.
+   */
   async identify(): Promise<void> {
     const { mounts, signal } = this.#services
-    await Promise.allSettled(mounts.points.map((mount) => withStorageLimit(this.#identify(mount, signal))))
+    const asked = mounts.backends.filter(
+      ({ backend }) => backend?.plainFolder !== undefined || backend?.watch === undefined,
+    )
+    await Promise.allSettled(asked.map(({ point }) => withStorageLimit(this.#identify(point, signal))))
   }
 
   /** Continues with the users that were followed before, and looks after the others. All in the background. */
@@ -367,13 +373,16 @@ export class ExternalScans {
   /** @returns whether the index of the mount is complete */
   async #compare(userUuid: string, mount: UserPath, signal: AbortSignal): Promise<boolean> {
     const { mounts } = this.#services
+    const { backend } = mounts.locate(userUuid, mount)
+    const isFresh = ({ isComplete, comparedAt }: IndexTree) => {
+      // A clock that was set back makes the time since then negative.
+      const sinceMs = Date.now() - comparedAt
+      return isComplete && (backend.watch === undefined || (sinceMs >= 0 && sinceMs <= compareMs))
+    }
+    if (isFresh(await this.#treeOf(userUuid, mount))) return true
     await this.#identify(mount, signal)
     const tree = await this.#treeOf(userUuid, mount)
-    const { backend } = mounts.locate(userUuid, mount)
-    // A clock that was set back makes the time since then negative.
-    const sinceMs = Date.now() - tree.comparedAt
-    const isDue = backend.watch !== undefined && (sinceMs < 0 || sinceMs > compareMs)
-    if (tree.isComplete && !isDue) return true
+    if (isFresh(tree)) return true
     using scan = this.#scan(userUuid, mount, tree, signal)
     for (let runs = 0; runs < 5 && scan.dueInMs === 0; runs += 1) await scan.run()
     return tree.isComplete
