@@ -85,7 +85,7 @@ const noFacts: FileRow = {
 const noSums: Sums = { size: 0, below: 0 }
 
 /**
- * Stamps that each start skips. A power cut may take the last transactions, whose stamps a follower has seen: used again, they would
+ * Stamps that the first transaction after a start skips. A power cut may take the last transactions, whose stamps a follower has seen: used again, they would
  * keep changes from it. More than a power cut can take, and enough for two million starts.
  */
 const skippedStamps = 2 ** 32
@@ -104,7 +104,11 @@ export class EntryStatements {
   readonly #mounts: IndexedMounts
   /** Bytes and entries that are still to be added to folders, and to those above them. */
   readonly #added = new Map<number, Sums>()
-  #stamp: number
+  /** The last stamp; null before the first one since the start. */
+  #stamp: number | null = null
+  /** Whether the disk has skipped stamps since the start. */
+  #isSynced = false
+  readonly #skipStamps: StatementSync
   readonly #saveStamp: StatementSync
   readonly #storage: StatementSync
   readonly #setStorage: StatementSync
@@ -133,10 +137,7 @@ export class EntryStatements {
 
   constructor(connection: DatabaseSync, mounts: IndexedMounts) {
     this.#mounts = mounts
-    // It is synced: otherwise, stamps after two power cuts could be the same.
-    connection.exec('PRAGMA synchronous = FULL')
-    const skip = connection.prepare('UPDATE index_state SET stamp = stamp + ? RETURNING stamp')
-    this.#stamp = Number(skip.get(skippedStamps)?.stamp)
+    this.#skipStamps = connection.prepare('UPDATE index_state SET stamp = stamp + ? RETURNING stamp')
     this.#saveStamp = connection.prepare('UPDATE index_state SET stamp = ? WHERE stamp < ?')
     this.#storage = connection.prepare('SELECT id FROM storages WHERE name = ?')
     this.#setStorage = connection.prepare('INSERT OR REPLACE INTO storages (name, id) VALUES (?, ?)')
@@ -192,6 +193,16 @@ export class EntryStatements {
     this.#eraseTrees = connection.prepare('DELETE FROM trees WHERE user = ?')
   }
 
+  /** Whether the next transaction must be synced: otherwise, stamps after two power cuts could be the same. */
+  get mustSync(): boolean {
+    return !this.#isSynced
+  }
+
+  /** Call it after each transaction that was written. */
+  written(): void {
+    this.#isSynced = this.#stamp !== null
+  }
+
   /** Call it at the begin of each transaction: the one before may have been rolled back. */
   begin(): void {
     this.#added.clear()
@@ -200,7 +211,7 @@ export class EntryStatements {
   /** Writes the sums of folders, and what later transactions need. Call it before the end of each transaction. */
   end(): void {
     this.#addSums()
-    this.#saveStamp.run(this.#stamp, this.#stamp)
+    if (this.#stamp !== null) this.#saveStamp.run(this.#stamp, this.#stamp)
   }
 
   /** Takes note of the id of the stored files that a backend has now. The entries of other files stay apart. */
@@ -436,6 +447,7 @@ export class EntryStatements {
   }
 
   #nextStamp(): number {
+    this.#stamp ??= Number(this.#skipStamps.get(skippedStamps)?.stamp)
     this.#stamp += 1
     return this.#stamp
   }

@@ -180,13 +180,16 @@ export class GroupCommit {
   }
 
   #transaction<T>(isDurable: boolean, work: () => T): T {
-    this.#connection.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
-    return inTransaction(this.#connection, () => {
+    const isSynced = isDurable || this.#entries.mustSync
+    this.#connection.exec(`PRAGMA synchronous = ${isSynced ? 'FULL' : 'NORMAL'}`)
+    const result = inTransaction(this.#connection, () => {
       this.#entries.begin()
       const result = work()
       this.#entries.end()
       return result
     })
+    this.#entries.written()
+    return result
   }
 
   #changedRows(): number {
