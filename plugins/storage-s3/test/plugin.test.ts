@@ -120,7 +120,8 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
     t.teardown(() => first.stop())
     const { token, ...user } = await first.signIn()
     // The index is built once.
-    const usage = async () => (await first.fetch('/api/files/usage', { headers: { authorization: `Bearer ${token}` } })).json()
+    const usage = async () =>
+      (await first.fetch('/api/files/usage', { headers: { authorization: `Bearer ${token}` } })).json()
     while (!((await usage()) as { isComplete: boolean }).isComplete) await delay(20)
     await first.stop()
     proxy.reset()
@@ -130,7 +131,10 @@ t.test('users keep files in a bucket', { skip: needsS3Server }, async (t) => {
       ...user,
       token,
       fetch: (path, init = {}) =>
-        node.fetch(path, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${token}` } }),
+        node.fetch(path, {
+          ...init,
+          headers: { ...(init.headers as object), authorization: `Bearer ${token}` },
+        }),
     }
     t.equal((await put(ada, '/disk.txt', 'on the disk')).status, 200)
     t.equal((await read(ada, '/disk.txt')).status, 200)
