@@ -69,6 +69,12 @@ export interface FileMoveOptions extends FileChangeOptions {
   readonly signal?: AbortSignal
 }
 
+/** Options of a removal. */
+export interface FileRemoveOptions extends FileChangeOptions, StorageRemoveOptions {
+  /** Removes for good, also where a trash would keep it. Default: false */
+  readonly permanent?: boolean
+}
+
 /**
  * The files of one user. Paths are checked and normalized here, once: no valid path is outside of the user's files. The
  * limit of `storage.maxFileSize` applies here too. A change is in the journal when its promise resolves.
@@ -93,10 +99,11 @@ export interface UserFiles {
   /** Makes a folder and its parents. An existing folder is no error. */
   makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
   /**
-   * Removes a file, or a folder with its whole content. With `onlyIfEmpty`, a folder that is not empty is a CONFLICT. With
+   * Removes a file, or a folder with its whole content. It goes to the trash if its mount has one, unless it is an empty folder that
+   * `onlyIfEmpty` removes. With `onlyIfEmpty`, a folder that is not empty is a CONFLICT. With
    * `ifRevision`, a folder is PRECONDITION_FAILED, because folders have no revision.
    */
-  remove(path: string, options?: FileChangeOptions & StorageRemoveOptions): Promise<void>
+  remove(path: string, options?: FileRemoveOptions): Promise<void>
   /**
    * Moves or renames. Across mounts it copies, verifies, then removes the copied entries from the source. CONFLICT also
    * if the copy is complete but entries stay at the source, because they changed meanwhile or cannot be copied.

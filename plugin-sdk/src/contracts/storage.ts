@@ -61,6 +61,16 @@ export interface StorageKnowledge {
   readonly destination?: StorageEntry | null
 }
 
+/** What a change of a file does with the entry that it replaces. */
+export interface StorageReplacement {
+  /**
+   * The path that the replaced file or folder gets, in the step that replaces it: after a crash it is at one of the two paths, or a file at both,
+   * until the caller removes one. Nothing is at the path before, and missing parents are made. The file keeps its revision there. Nothing
+   * is kept if nothing was replaced. Needs `supports.keepsReplaced`. If the change fails, a copy of a file may be left at the path: the caller removes it.
+   */
+  readonly keepReplacedAt?: string
+}
+
 /** Options of a look at an entry. */
 export interface StorageStatOptions {
   readonly signal?: AbortSignal
@@ -102,7 +112,7 @@ export interface StorageStaged {
 }
 
 /** Options of a write. */
-export interface StorageWriteOptions extends StorageConditions {
+export interface StorageWriteOptions extends StorageConditions, StorageReplacement {
   /**
    * The number of bytes, if known. A backend may refuse early a content that cannot fit. If the content has fewer or more
    * bytes, the write fails with VALIDATION_ERROR and stores nothing.
@@ -132,6 +142,7 @@ export interface StorageWriteOptions extends StorageConditions {
 /** Options of a copy. The conditions, `modified`, `beforeCommit` and `signal` are those of the write of the destination. */
 export interface StorageCopyOptions
   extends StorageConditions,
+    StorageReplacement,
     Pick<StorageWriteOptions, 'modified' | 'beforeCommit' | 'signal'> {
   /** The source must have this revision. */
   readonly ifSourceRevision?: string
@@ -156,7 +167,7 @@ export interface StorageMakeDirectoryOptions {
 }
 
 /** Options of a move. */
-export interface StorageMoveOptions {
+export interface StorageMoveOptions extends StorageReplacement {
   /** Replaces a file or folder at the destination, whole. Without it, the move is a CONFLICT. */
   readonly overwrite?: boolean
   readonly known?: StorageKnowledge
@@ -195,6 +206,8 @@ export interface StorageCapabilities {
    * time. For contents of more than 1 MiB, they may be checked right before that step. Nothing else of `atomicConditions` is promised.
    */
   readonly conditionalWrites?: boolean
+  /** Changes keep what they replace, as `keepReplacedAt` says. Without it, what is replaced is gone. */
+  readonly keepsReplaced?: boolean
 }
 
 /** The room of a storage, in bytes. */

@@ -1,0 +1,94 @@
+import { defineService } from '../service.ts'
+import type { ChangeMaker } from './change-log.ts'
+import type { FileChangeOptions, FileEntry, FileReading } from './files.ts'
+import type { StorageReadOptions } from './storage.ts'
+import type { User } from './users.ts'
+
+/** A file, or a folder with all that was in it, in the trash. */
+export interface TrashItem {
+  /** Names the item among all of its user. It is never used again. */
+  readonly id: string
+  /** The path that it had. */
+  readonly path: string
+  readonly type: 'file' | 'directory'
+  /** Bytes, of a folder of everything in it. */
+  readonly size: number
+  /** Files and folders in it; 0 for a file. */
+  readonly entries: number
+  readonly deleted: Date
+  /** Who deleted it. Undefined where that is not known. */
+  readonly maker?: ChangeMaker
+}
+
+/** A content that a file had before. */
+export interface FileVersion {
+  /** Names the version among all of its user. It is never used again. */
+  readonly id: string
+  /** Bytes. */
+  readonly size: number
+  /** The revision that the file had, and has again when the version is restored. */
+  readonly revision: string
+  readonly modified: Date
+  /** When it was replaced. */
+  readonly replaced: Date
+  /** Who replaced it. Undefined where that is not known. */
+  readonly maker?: ChangeMaker
+  /** The SHA-256 of its bytes, hexadecimal, where it is known. */
+  readonly sha256?: string
+}
+
+/** A part of a list. */
+export interface KeptPage<T> {
+  readonly items: readonly T[]
+  /** For the next part; null after the last one. */
+  readonly cursor: string | null
+}
+
+/** The part of a list to read. */
+export interface KeptPageOptions {
+  /** Of the part before. By default the list begins with the newest. */
+  readonly cursor?: string
+  /** At most 1,000; 100 by default. */
+  readonly limit?: number
+}
+
+/**
+ * What is kept of the files of one user: deleted ones in the trash, and former versions. Both count as room that the user takes.
+ *
+ * Methods throw NodekeepError: NOT_FOUND for an id that is not kept any more, and as `UserFiles` does.
+ */
+export interface UserKeptFiles {
+  /** Whether a deletion of this path goes to the trash, and whether an overwrite of it keeps a version. */
+  keeps(path: string): { readonly trash: boolean; readonly versions: boolean }
+  /** Lists the trash, the newest first. */
+  trash(options?: KeptPageOptions): Promise<KeptPage<TrashItem>>
+  /**
+   * Puts an item back, with its id in the index and its versions. Missing folders are made. If something is at the path, the item
+   * gets a free name beside it.
+   *
+   * @param destination another path; by default the former one
+   * @returns the entry, with its path
+   */
+  restore(id: string, destination?: string): Promise<FileEntry>
+  /** Deletes an item for good. */
+  deleteItem(id: string): Promise<void>
+  /** Deletes all items for good, and the versions of the files in them. */
+  emptyTrash(): Promise<void>
+  /** Lists the former versions of a file, the newest first. */
+  versions(path: string, options?: KeptPageOptions): Promise<KeptPage<FileVersion>>
+  /** Reads a version of the file that is at a path. */
+  readVersion(path: string, id: string, options?: StorageReadOptions): Promise<FileReading>
+  /** Makes a version the content of the file again. The present content becomes a version. */
+  restoreVersion(path: string, id: string): Promise<FileEntry>
+  /** Deletes a version for good. */
+  deleteVersion(path: string, id: string): Promise<void>
+}
+
+/** Gives other features access to what is kept. */
+export interface KeptFilesService {
+  /** @param origin the origin of the changes, as in `FilesService` */
+  for(user: Pick<User, 'uuid'>, origin?: FileChangeOptions): UserKeptFiles
+}
+
+/** Trash and versions of the `files` feature. */
+export const KeptFiles = defineService<KeptFilesService>('kept-files', 1)
