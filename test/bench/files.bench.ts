@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
+import { besideLargeFolder } from './fixtures/files-large-folder.ts'
 import { listing } from './fixtures/files-listing.ts'
 import { type FilesServers, nginxProgram, startFilesServers } from './fixtures/files-stand.ts'
 import { output, type Transfer, transfer } from './fixtures/files-transfers.ts'
@@ -189,4 +190,5 @@ export default [
   },
   smallWrites,
   listing,
+  besideLargeFolder,
 ] satisfies Bench[]
