@@ -140,7 +140,7 @@ export const failingPlugins: readonly FailingPlugin[] = [
   failed(
     'setup',
     'hollow-backend',
-    /adds "hollow" to the registry "storage-backends@2", but the entry has no method "list"/,
+    /adds "hollow" to the registry "storage-backends@3", but the entry has no method "list"/,
   ),
   failed(
     'setup',
