@@ -1,5 +1,5 @@
 /** The goal of a figure: a ratio to the baseline, or a value in the unit of the bench. */
-export type Goal = { readonly ratio: number } | { readonly ours: number }
+type Goal = { readonly ratio: number } | { readonly ours: number }
 
 /** One row of the table. */
 export interface Figure {
