@@ -78,7 +78,7 @@ for (const [name, change] of Object.entries({ ...changes, ...keepingChanges })) 
         else {
           const possible = possibleStates(before, after, madeParents[name] ?? [])
           const kept = Object.entries(after).filter(([path]) => path.includes('kept'))
-          // What is to be replaced may be at both paths.
+          // The replaced file or folder may be at both paths.
           const both = { ...before, ...Object.fromEntries(kept) }
           assertOneOf(t, found, [...possible, both], where)
         }
