@@ -41,6 +41,7 @@ import { RunningChanges } from './journal/running-changes.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { ignoreMissing } from './operations/path-errors.ts'
+import { createScopes } from './operations/scope.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
 
@@ -98,7 +99,10 @@ export default definePlugin({
     const { maxFileSize } = config
     const locks = new PathLocks()
     const crossMountMoves = new CrossMountMoves()
-    const files = createFilesService({ mounts, journal, recorder, locks, crossMountMoves, maxFileSize })
+    const keeping = { trash: config.trash !== false, versions: config.versions !== false }
+    const scopeServices = { mounts, journal, recorder, locks, crossMountMoves, keeping, maxFileSize }
+    const scopeOf = createScopes(scopeServices)
+    const files = createFilesService(scopeOf, maxFileSize)
     participants.add('files', filesInBackups(mounts, journal, crossMountMoves))
     const { signal } = context
     const external = new ExternalScans({
