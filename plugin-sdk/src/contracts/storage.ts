@@ -61,7 +61,7 @@ export interface StorageKnowledge {
   readonly destination?: StorageEntry | null
 }
 
-/** The part of a change of a file that concerns the entry which it replaces. */
+/** Options of a change that may replace a file or folder. */
 export interface StorageReplacement {
   /**
    * The path that the replaced file or folder gets, in the step that replaces it: after a crash it is at one of the two paths, or a file at both,
