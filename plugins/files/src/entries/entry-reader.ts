@@ -31,6 +31,12 @@ export interface StampedEntry extends KnownEntry {
 const columns =
   'id, name, type, size, below, revision, modified, created, iif(sha256 IS NULL, NULL, lower(hex(sha256))) AS sha256, listed'
 
+/** Places of a revision that are named. */
+const mostPlaces = 8
+
+/** Entries with a revision or a content that are looked at. Those that are kept have no place. */
+const mostLookedAt = 1000
+
 /** Reads the index. */
 export class EntryReader {
   readonly #mounts: IndexedMounts
@@ -65,7 +71,7 @@ export class EntryReader {
     this.#createdIn = connection.prepare(
       'SELECT name, revision, size, modified, created FROM entries WHERE parent = ? AND created IS NOT NULL LIMIT ?',
     )
-    this.#ofRevision = connection.prepare('SELECT id FROM entries WHERE revision = ? AND tree = ? LIMIT 8')
+    this.#ofRevision = connection.prepare('SELECT id FROM entries WHERE revision = ? AND tree = ?')
     this.#above = connection.prepare(
       `WITH RECURSIVE above (id, parent, name, level) AS (
          SELECT id, parent, name, 0 FROM entries WHERE id = ?
@@ -79,9 +85,7 @@ export class EntryReader {
     const ofTree = `SELECT ${columns}, stamp FROM entries WHERE tree = ? AND parent IS NOT NULL`
     this.#changed = connection.prepare(`${ofTree} AND stamp > ? ORDER BY stamp LIMIT ?`)
     this.#before = connection.prepare(`${ofTree} AND stamp < ? ORDER BY stamp DESC LIMIT ?`)
-    this.#ofSha256 = connection.prepare(
-      `SELECT ${columns} FROM entries WHERE sha256 = ? AND tree = ? LIMIT ?`,
-    )
+    this.#ofSha256 = connection.prepare(`SELECT ${columns} FROM entries WHERE sha256 = ? AND tree = ?`)
     this.#trees = connection.prepare(
       `SELECT trees.id, trees.user, trees.storage, complete, entries.size, entries.below FROM trees
        JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
@@ -147,12 +151,11 @@ export class EntryReader {
     return new Map(rows.map(({ name, ...date }) => [name, date]))
   }
 
-  /** The names, from the root of the storage on, of files of a tree with a revision. */
+  /** The names, from the root of the storage on, of some files of a tree with a revision. */
   placesOf(tree: TreeState, revision: string): string[][] {
-    return this.#ofRevision.all(revision, tree.id).flatMap(({ id }) => {
-      const names = this.namesOf(Number(id))
-      return names === null ? [] : [names]
-    })
+    const found = this.#ofRevision.iterate(revision, tree.id).take(mostLookedAt)
+    const places = found.map(({ id }) => this.namesOf(Number(id))).filter((names) => names !== null)
+    return [...places.take(mostPlaces)]
   }
 
   /** The folder at a path, also the root of a storage; null if it is none. */
@@ -184,10 +187,13 @@ export class EntryReader {
 
   /** Files of a tree with a content. */
   withContent(tree: TreeState, sha256: string, limit: number): KnownEntry[] {
-    return this.#ofSha256.all(Buffer.from(sha256, 'hex'), tree.id, limit) as unknown as KnownEntry[]
+    const found = this.#ofSha256.iterate(Buffer.from(sha256, 'hex'), tree.id).take(mostLookedAt)
+    return [
+      ...found.filter(({ id }) => this.namesOf(Number(id)) !== null).take(limit),
+    ] as unknown as KnownEntry[]
   }
 
-  /** The names of an entry, from the root of the storage on; null if it is removed. */
+  /** The names of an entry, from the root of the storage on; null if it is removed or kept. */
   namesOf(id: number): string[] | null {
     const [top, ...above] = this.#above.all(id)
     return top?.parent === null ? above.map(({ name }) => String(name)) : null

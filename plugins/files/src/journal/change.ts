@@ -89,6 +89,7 @@ export type CommittedChange = Pick<
   | 'maker'
   | 'change_group'
   | 'created'
+  | 'at'
   | 'staging'
   | 'kept'
   | 'restored'
