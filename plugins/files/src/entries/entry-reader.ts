@@ -7,6 +7,8 @@ import type { KnownEntry } from './known-entry.ts'
 export interface TreeState {
   readonly id: number
   readonly root: number
+  /** The folder of what is kept of them; 0 if there is none. */
+  readonly keptRoot: number
   /** Whether the index has all entries. */
   readonly isComplete: boolean
   /** When all of it was compared with the storage last, in milliseconds since 1970; 0 for never. */
@@ -59,7 +61,7 @@ export class EntryReader {
   constructor(connection: DatabaseSync, mounts: IndexedMounts) {
     this.#mounts = mounts
     this.#tree = connection.prepare(
-      `SELECT trees.id, root, complete, compared FROM trees
+      `SELECT trees.id, root, kept_root, complete, compared FROM trees
        JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
        WHERE trees.user = ? AND trees.storage = ?`,
     )
@@ -121,14 +123,32 @@ export class EntryReader {
   tree(user: string, storage: string): TreeState | null {
     const row = this.#tree.get(user, storage)
     if (row === undefined) return null
-    const { id, root, complete, compared } = row
-    return { id: Number(id), root: Number(root), isComplete: complete === 1, comparedAt: Number(compared) }
+    const { id, root, kept_root: keptRoot, complete, compared } = row
+    return {
+      id: Number(id),
+      root: Number(root),
+      keptRoot: Number(keptRoot),
+      isComplete: complete === 1,
+      comparedAt: Number(compared),
+    }
   }
 
   /** The entry at a path of a user; null for the root of a storage. */
   at(user: string, path: string): KnownEntry | null {
     const id = this.#idAt(user, path)
-    return id === null ? null : ((this.#entry.get(id) as KnownEntry | undefined) ?? null)
+    return id === null ? null : this.#entryOf(id)
+  }
+
+  /** The entry at names below a root. */
+  below(root: number, names: readonly string[]): KnownEntry | null {
+    const id = this.#idBelow(root, names)
+    return id === null ? null : this.#entryOf(id)
+  }
+
+  /** The first entries of a folder below a root after a name, by name. */
+  pageBelow(root: number, folder: readonly string[], after: string, limit: number): KnownEntry[] {
+    const id = this.#idBelow(root, folder)
+    return id === null ? [] : (this.#page.all(id, after, limit) as unknown as KnownEntry[])
   }
 
   /** The first entries of a folder after a name, by name. */
@@ -161,8 +181,8 @@ export class EntryReader {
   /** The folder at a path, also the root of a storage; null if it is none. */
   folderAt(user: string, path: string): KnownEntry | null {
     const id = this.#idAt(user, path)
-    const row = id === null ? undefined : (this.#entry.get(id) as KnownEntry | undefined)
-    return row?.type === 'directory' ? row : null
+    const entry = id === null ? null : this.#entryOf(id)
+    return entry?.type === 'directory' ? entry : null
   }
 
   /** The largest folders in a folder. */
@@ -201,11 +221,21 @@ export class EntryReader {
 
   #idAt(user: string, path: string): number | null {
     const { storage, names } = indexPath(this.#mounts, path)
-    let id = this.tree(user, storage)?.root ?? null
+    const tree = this.tree(user, storage)
+    return tree === null ? null : this.#idBelow(tree.root, names)
+  }
+
+  /** @param root 0 for one that is not made yet */
+  #idBelow(root: number, names: readonly string[]): number | null {
+    let id = root === 0 ? null : root
     for (const name of names) {
       if (id === null) return null
       id = (this.#child.get(id, name)?.id as number | undefined) ?? null
     }
     return id
+  }
+
+  #entryOf(id: number): KnownEntry | null {
+    return (this.#entry.get(id) as KnownEntry | undefined) ?? null
   }
 }
