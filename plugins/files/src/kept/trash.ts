@@ -29,6 +29,7 @@ import {
   placeOf,
   pointOf,
   removeKept,
+  removeStored,
 } from './kept-entries.ts'
 import { putBack } from './put-back.ts'
 
@@ -132,7 +133,7 @@ async function restoreLocked(scope: Scope, item: KeptEntry, restored: Restored):
     const to = `${path}${below}` as UserPath
     await restoreEntry(scope, `${item.entry.name}${below}`, { from: place, stored: file, path: to })
   })
-  await from.backend.remove(from.backendPath).catch(ignoreMissing)
+  await removeStored(from)
   await forget(scope, item)
 }
 
