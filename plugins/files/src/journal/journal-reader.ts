@@ -2,7 +2,15 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
 import { EntryReader } from '../entries/entry-reader.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
-import { type ChangedPaths, type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
+import { KeptReader } from '../entries/kept-reader.ts'
+import {
+  type ChangedPaths,
+  type ChangeRow,
+  changeOf,
+  intentOf,
+  keptNames,
+  type PendingIntent,
+} from './change.ts'
 
 /**
  * A user's changes before the first pending one: their outcomes are known, and no change can appear between them. Those of
@@ -25,11 +33,13 @@ export class JournalReader {
   readonly #pending: StatementSync
   readonly #pendingPaths: StatementSync
   readonly #entries: EntryReader
+  readonly #kept: KeptReader
 
   constructor(file: string, mounts: IndexedMounts) {
     const connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     this.#connection = connection
     this.#entries = new EntryReader(connection, mounts)
+    this.#kept = new KeptReader(connection)
     this.#head = connection.prepare(`SELECT seq FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT 1`)
     this.#read = connection.prepare(
       `SELECT * FROM changes WHERE ${resolved} AND seq > :after ORDER BY seq LIMIT :limit`,
@@ -46,7 +56,9 @@ export class JournalReader {
        UNION ALL SELECT id FROM pruned WHERE user = :user AND through = :seq`,
     )
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
-    this.#pendingPaths = connection.prepare('SELECT path, source FROM changes WHERE user = ? AND pending = 1')
+    this.#pendingPaths = connection.prepare(
+      'SELECT path, source, kept, restored FROM changes WHERE user = ? AND pending = 1',
+    )
   }
 
   epoch(): string {
@@ -105,9 +117,11 @@ export class JournalReader {
 
   pendingPaths(user: string): ChangedPaths[] {
     this.#checkOpen()
-    return this.#pendingPaths.all(user).map(({ path, source }) => ({
-      path: String(path),
-      ...(source !== null && { source: String(source) }),
+    const rows = this.#pendingPaths.all(user) as unknown as ChangeRow[]
+    return rows.map(({ path, source, ...names }) => ({
+      path,
+      ...(source !== null && { source }),
+      ...keptNames(names),
     }))
   }
 
@@ -115,6 +129,12 @@ export class JournalReader {
   get entries(): EntryReader {
     this.#checkOpen()
     return this.#entries
+  }
+
+  /** Reads what is kept of deleted and replaced files. */
+  get kept(): KeptReader {
+    this.#checkOpen()
+    return this.#kept
   }
 
   stagedMoves(): { readonly userUuid: string; readonly path: string }[] {

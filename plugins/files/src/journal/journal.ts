@@ -5,6 +5,7 @@ import type { CreatedDate, FileVersion } from '../entries/created-date.ts'
 import type { EntryReader } from '../entries/entry-reader.ts'
 import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
+import type { KeptReader } from '../entries/kept-reader.ts'
 import type { ChangedPaths, ChangeIntent, PendingIntent } from './change.ts'
 import { JournalReader } from './journal-reader.ts'
 import { JournalSnapshot } from './journal-snapshot.ts'
@@ -65,6 +66,8 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   resolve(seq: number, outcome: 'commit' | 'discard', facts?: ChangeFacts): Promise<void>
   /** Reads the index of all entries. Each outcome of a user's changes that was recorded before is in it. */
   entriesOf(userUuid: string): Promise<EntryReader>
+  /** Reads what is kept of deleted and replaced files. Each outcome of a user's changes that was recorded before is in it. */
+  keptOf(userUuid: string): Promise<KeptReader>
   /** Changes the index where no change of the journal does. Returns the id of a `tree`. */
   index(request: IndexRequest): Promise<number>
   /** When a file was created that was overwritten or restored since; `null` where the backend's own date is right. */
@@ -202,6 +205,11 @@ class OpenJournal implements Journal {
   async entriesOf(userUuid: string): Promise<EntryReader> {
     await this.#outcomesWritten(userUuid)
     return this.#reader.entries
+  }
+
+  async keptOf(userUuid: string): Promise<KeptReader> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.kept
   }
 
   index(request: IndexRequest): Promise<number> {
