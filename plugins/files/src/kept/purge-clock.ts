@@ -1,12 +1,12 @@
 const hourMs = 60 * 60 * 1000
 
 /** A clock that goes further than this in one direction, while the node runs or not, may be wrong. Milliseconds. */
-export const jumpMs = 48 * hourMs
+const jumpMs = 48 * hourMs
 
 /** Running time that passes before anything is purged by a clock that has jumped. Milliseconds. */
-export const waitMs = 24 * hourMs
+const jumpWaitMs = 24 * hourMs
 
-/** What the purge knows of the clock, also over restarts. */
+/** The clock as the purge knows it, also over restarts. */
 export interface PurgeClock {
   /** The time by the clock, in milliseconds since 1970. */
   readonly at: number
@@ -24,5 +24,5 @@ export interface PurgeClock {
 export function clockAfter(before: PurgeClock | undefined, now: number, ranMs: number): PurgeClock {
   if (before === undefined) return { at: now, waitMs: 0 }
   const hasJumped = Math.abs(now - before.at - ranMs) > jumpMs
-  return { at: now, waitMs: hasJumped ? waitMs : Math.max(0, before.waitMs - ranMs) }
+  return { at: now, waitMs: hasJumped ? jumpWaitMs : Math.max(0, before.waitMs - ranMs) }
 }

@@ -127,6 +127,11 @@ export class Mounts {
     return this.#mountOf(point)[1]
   }
 
+  /** The mount of a storage; null if it has none. */
+  pointOfStorage(name: string): UserPath | null {
+    return this.#mounts.find(([, storage]) => storage === name)?.[0] ?? null
+  }
+
   /** The mount that a path belongs to. */
   pointOf(path: UserPath): UserPath {
     return this.#mountOf(path)[0]

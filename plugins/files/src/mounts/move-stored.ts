@@ -1,6 +1,6 @@
 import { NodekeepError, type StorageBackend, type StorageEntry } from '@nodekeep/plugin-sdk'
 
-/** What the caller knows of an entry: all of it, or less. */
+/** An entry as far as the caller knows it. */
 export type StoredEntry = Pick<StorageEntry, 'type'> & Partial<StorageEntry>
 
 /**

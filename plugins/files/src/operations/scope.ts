@@ -6,7 +6,7 @@ import type { PathLocks, Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { CrossMountMoves } from './cross-mount-moves.ts'
 
-/** What is kept where its storage can. */
+/** The kinds of files that are kept where their storage can. */
 export interface KeepingOptions {
   /** Whether deleted files and folders are. */
   readonly trash: boolean
@@ -39,7 +39,7 @@ export interface Scope {
 }
 
 /** The parts that the operations on the files of all users work with. */
-export interface ScopeServices
+interface ScopeServices
   extends Pick<Scope, 'mounts' | 'journal' | 'recorder' | 'crossMountMoves' | 'keeping' | 'maxFileSize'> {
   readonly locks: PathLocks
 }

@@ -1,9 +1,9 @@
 import { concurrently, type StorageEntry } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
+import { moveStored, type StoredEntry } from '../mounts/move-stored.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import { type KeptPlace, newKeptPlace, placeWithin } from './keeping.ts'
-import { moveStored, type StoredEntry } from '../mounts/move-stored.ts'
 import { forChange, ignoreMissing } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 import { deepestFirst, treeAt } from './walk.ts'
@@ -26,7 +26,7 @@ export async function moveToTrash(scope: Scope, path: UserPath, entry: StorageEn
   }
   await concurrently(files, movesAtOnce, async (file) => {
     const found = file.revision === undefined ? await scope.mounts.entryAt(scope.userUuid, file.path) : null
-    const known = found ?? { type: 'file', revision: file.revision }
+    const known = found ?? { type: 'file' as const, ...definedOnly({ revision: file.revision }) }
     // Another program may remove one meanwhile.
     await moveEntry(scope, file.path, known, placeOf(file.path)).catch(ignoreMissing)
   })

@@ -57,10 +57,7 @@ t.test('what was there before a change of hand stays for the whole time', async 
 })
 
 const version = fc.record({
-  age: fc.oneof(
-    fc.integer({ min: -dayMs, max: 2 * hourMs }),
-    fc.integer({ min: 0, max: 40 * dayMs }),
-  ),
+  age: fc.oneof(fc.integer({ min: -dayMs, max: 2 * hourMs }), fc.integer({ min: 0, max: 40 * dayMs })),
   isHandover: fc.boolean(),
 })
 
