@@ -45,10 +45,7 @@ export interface EntryRouteServices {
 }
 
 /** Registers `GET /stat`, `POST /mkdir`, `POST /delete`, `POST /move` and `POST /api/files/copy`. */
-export function entryRoutes(
-  app: RoutesApp,
-  { files, kept, mounts, headersOf }: EntryRouteServices,
-): void {
+export function entryRoutes(app: RoutesApp, { files, kept, mounts, headersOf }: EntryRouteServices): void {
   const stat = {
     operationId: 'getMetadata',
     summary: 'Get the metadata of a file or folder',

@@ -6,8 +6,8 @@ import {
   type KeptFilesService,
   type RoutesApp,
   type TrashItem,
-  undoHeader,
   type UserKeptFiles,
+  undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'

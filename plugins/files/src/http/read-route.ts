@@ -102,11 +102,7 @@ export function readRoutes(app: RoutesApp, { files, kept, headersOf }: ReadRoute
 }
 
 /** RFC 9110, section 14.2: ranges are for GET only. */
-async function head(
-  readable: Readable,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+async function head(readable: Readable, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const file = await fileOf(readable)
   if (isNotModified(request, file)) return notModified(reply, file)
   const added = readable.headersOf(file)
@@ -114,11 +110,7 @@ async function head(
   return reply.headers({ ...fileHeaders(file), 'content-length': file.size }).send()
 }
 
-async function get(
-  readable: Readable,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+async function get(readable: Readable, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   refuseAsCode(request)
   if (!isConditional(request)) return answer(await readable.read({ reuseBuffers: true }), null)
   for (let attempt = 0; attempt < attempts; attempt += 1) {

@@ -399,6 +399,9 @@ export const versionQuery = Type.Object({ path, id })
 /** `{ "path": …, "id": … }` */
 export const versionBody = Type.Object({ path, id }, { additionalProperties: false })
 
+/** The header of a change that always has a group of its own. */
+export const deviceHeader = Type.Pick(changeHeaders, ['x-nodekeep-device'])
+
 /** The body of `POST /api/files/undo`. */
 export const undoBody = Type.Object(
   { group: Type.String({ pattern: changeGroupPattern, description: 'Of the header `x-nodekeep-undo`.' }) },
