@@ -139,9 +139,14 @@ export class ChangeStatements {
     }
   }
 
-  /** Whether a change places or abandons a staged copy, which takes steps. */
-  endsStaging(seq: number): boolean {
-    return this.#placed.get(seq) !== undefined
+  /**
+   * The steps of a change that places or abandons a staged copy, or restores from the trash; null for another one. Each returns whether it
+   * was the last one. After one that failed, they begin anew.
+   */
+  stepsOf(seq: number): (() => boolean) | null {
+    const change = this.#placed.get(seq) as CommittedChange | undefined
+    if (change === undefined) return null
+    return change.restored === null ? () => this.#endStaging(seq) : this.#restoring(change)
   }
 
   /**
@@ -151,7 +156,7 @@ export class ChangeStatements {
    *
    * @returns whether it was the last step
    */
-  endStaging(seq: number): boolean {
+  #endStaging(seq: number): boolean {
     const change = this.#placed.get(seq) as CommittedChange | undefined
     if (change === undefined) return true
     const { user, path, source, by, maker, change_group, staging, kept } = change
@@ -172,6 +177,25 @@ export class ChangeStatements {
     this.#deleteStaged.run(user, copy)
     this.#drop.run(seq)
     return true
+  }
+
+  /** Readers get what is restored as new changes. If the steps begin anew, they get some of them twice, which tells them nothing new. */
+  #restoring({ seq, ...change }: CommittedChange): () => boolean {
+    let restored: ReturnType<EntryStatements['restoreKept']> | undefined
+    return () => {
+      // The user may have been erased.
+      if (this.#placed.get(seq) === undefined) return true
+      restored ??= this.#entries.restoreKept(change)
+      for (let left = stepRows; left > 0; left -= 1) {
+        const { value } = restored.next()
+        if (value === undefined) {
+          this.#drop.run(seq)
+          return true
+        }
+        this.#insertShown({ ...change, ...nothing, ...value, at: Date.now() })
+      }
+      return false
+    }
   }
 
   /**
@@ -196,9 +220,29 @@ export class ChangeStatements {
   }
 
   /** Writes a change that has happened, and its entries. */
-  #show(change: Omit<CommittedChange, 'seq' | 'staging'>, facts?: ChangeFacts): number {
-    const { user, op, path, source, size, revision, by, maker, change_group: group, kept, restored } = change
-    const values = [
+  #show(change: Omit<Shown, 'at'>, facts?: ChangeFacts): number {
+    const at = Date.now()
+    const { lastInsertRowid } = this.#insertShown({ ...change, at })
+    this.#entries.apply({ ...change, at }, facts)
+    return Number(lastInsertRowid)
+  }
+
+  #insertShown(change: Shown) {
+    const {
+      user,
+      op,
+      path,
+      source,
+      size,
+      revision,
+      by,
+      maker,
+      change_group: group,
+      at,
+      kept,
+      restored,
+    } = change
+    return this.#insertCommitted.run(
       user,
       op,
       path,
@@ -208,14 +252,14 @@ export class ChangeStatements {
       by,
       maker,
       group,
-      Date.now(),
+      at,
       kept,
       restored,
-    ] as const
-    const { lastInsertRowid } = this.#insertCommitted.run(...values)
-    this.#entries.apply(change, facts)
-    return Number(lastInsertRowid)
+    )
   }
 }
+
+/** A change that readers see. */
+type Shown = Omit<CommittedChange, 'seq' | 'staging'>
 
 const nothing = { source: null, size: null, revision: null, created: null, kept: null, restored: null }

@@ -94,6 +94,7 @@ export type CommittedChange = Pick<
   | 'maker'
   | 'change_group'
   | 'created'
+  | 'at'
   | 'staging'
   | 'kept'
   | 'restored'

@@ -56,5 +56,5 @@ export async function putBack(
     await begun?.resolveByStorage(error)
     throw error
   }
-  begun?.commit()
+  await begun?.commit()
 }

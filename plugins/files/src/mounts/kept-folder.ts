@@ -7,8 +7,9 @@ export const keptFolder = '/kept'
 /**
  * The path within a backend of something that is kept.
  *
- * @param name its name, or a path in it
+ * @param name its name, or a path in it; empty for all that is kept of the user
  */
 export function keptPath(userUuid: string, name: string): string {
-  return `${keptFolder}/${userUuid}/${name}`
+  const folder = `${keptFolder}/${userUuid}`
+  return name === '' ? folder : `${folder}/${name}`
 }
