@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { KeptEntry } from '../entries/kept-reader.ts'
 import type { RecordedChange } from '../journal/change.ts'
 import { definedOnly } from '../operations/defined-only.ts'
-import type { UserPath } from '../paths/user-path.ts'
+import { foldersAbove, type UserPath } from '../paths/user-path.ts'
 import { PathSet } from './path-set.ts'
 
 /** Changes between which others get their turn. */
@@ -59,9 +59,9 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
   const expected: Expected[] = []
   const changedSince = new Set<UserPath>()
   const notKept = new Set<UserPath>()
-  const made = foldersMadeBy(group)
-  /** The folders that go with what the group has made in them. */
-  const filled = new Set<UserPath>()
+  const inFolders = await madeInFolders(group)
+  /** The changes that made folders which go with what is in them. */
+  const filled = new Set<number>()
   const seenItems = new Set<string>()
   /** Kept names of what went back into the file that it was split from. */
   const splitOff = new Set<string>()
@@ -85,7 +85,7 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
   function takeBack(change: RecordedChange): void {
     const path = change.path as UserPath
     if (change.op === 'delete') takeBackDeletion(change, path)
-    else if (change.op === 'mkdir') takeBackFolder(path)
+    else if (change.op === 'mkdir') takeBackFolder(change, path)
     else {
       conflict(later.made.overlapping(path) ?? later.removed.overlapping(path))
       if (change.op === 'move') takeBackMove(change, path)
@@ -93,11 +93,11 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
     }
   }
 
-  function takeBackFolder(path: UserPath): void {
+  function takeBackFolder({ seq }: RecordedChange, path: UserPath): void {
     conflict(later.made.atOrAbove(path) ?? later.removed.atOrAbove(path))
-    const outer = made.above(path)
+    const outer = inFolders.get(seq)
     if (outer !== undefined) filled.add(outer)
-    else if (!filled.has(path)) steps.push({ kind: 'remove if empty', path })
+    else if (!filled.has(seq)) steps.push({ kind: 'remove if empty', path })
     else {
       conflict(later.made.below(path) ?? later.removed.below(path))
       if (isKept(path)) steps.push({ kind: 'remove', path })
@@ -106,11 +106,11 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
   }
 
   function takeBackWrite(change: RecordedChange, path: UserPath): void {
-    const { keptAs, restores, revision, created } = change
+    const { seq, keptAs, restores, revision, created } = change
     if (keptAs !== undefined && splitOff.has(keptAs)) return
     expect(path, revision)
     const splitFrom = restores === undefined ? undefined : written.get(restores)
-    const folder = made.above(path)
+    const folder = inFolders.get(seq)
     if (keptAs !== undefined) {
       const version = kept.get(keptAs)
       if (version === undefined) notKept.add(path)
@@ -173,16 +173,32 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
   return { steps, expected, changedSince, notKept }
 }
 
-/** The outermost folders that a group has made, and neither moved nor deleted. */
-function foldersMadeBy(group: readonly RecordedChange[]): PathSet {
-  const gone = new PathSet()
-  const made = new PathSet()
-  for (const { op, path, source } of group) {
-    if (op === 'delete') gone.add(path as UserPath)
-    if (source !== undefined) gone.add(source as UserPath)
+/**
+ * The changes that made something in a folder that the group had made before, with the number of the change that made the outermost such
+ * folder. They are taken back with it.
+ */
+async function madeInFolders(group: readonly RecordedChange[]): Promise<ReadonlyMap<number, number>> {
+  const inFolders = new Map<number, number>()
+  const made = new Map<string, number>()
+  const gone = new Map<string, number>()
+  const folderMadeAbove = (path: UserPath): number | null => {
+    let goneAt = 0
+    for (const folder of foldersAbove(path).reverse()) {
+      goneAt = Math.max(goneAt, gone.get(folder) ?? 0)
+      const madeAt = made.get(folder) ?? 0
+      if (madeAt > goneAt) return madeAt
+    }
+    return null
   }
-  for (const { op, path } of group.toReversed())
-    if (op === 'mkdir' && (gone.atOrAbove(path as UserPath) ?? made.above(path as UserPath)) === undefined)
-      made.add(path as UserPath)
-  return made
+  for (const [index, { seq, op, path, source }] of group.toReversed().entries()) {
+    if (op === 'delete') gone.set(path, seq)
+    if (source !== undefined) gone.set(source, seq)
+    if (op === 'write' || op === 'mkdir') {
+      const folder = folderMadeAbove(path as UserPath)
+      if (folder !== null) inFolders.set(seq, folder)
+      else if (op === 'mkdir') made.set(path, seq)
+    }
+    if (index % changesAtOnce === 0) await setImmediate()
+  }
+  return inFolders
 }

@@ -1,4 +1,4 @@
-import type { TestUser } from '@nodekeep/kernel/testing'
+import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import t from 'tap'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
@@ -30,15 +30,18 @@ async function refusal(answer: Promise<Response>) {
   return [refused.status, ((await refused.json()) as { message?: string }).message]
 }
 
-async function withScopes(user: TestUser, scopes: string[]): Promise<TestUser> {
+/** The user with an API token. */
+async function withScopes(node: TestNode, user: TestUser, scopes: string[]): Promise<TestUser> {
   const answer = await post(user, 'api/account/tokens', { name: scopes.join(), scopes })
   const { token } = (await answer.json()) as { token: string }
-  const { fetch } = user
-  return { ...user, token, fetch: (path, init) => fetch(path, withToken(init, token)) }
-}
-
-function withToken(init: RequestInit | undefined, token: string): RequestInit {
-  return { ...init, headers: { ...(init?.headers as object), authorization: `Bearer ${token}` } }
+  return {
+    ...user,
+    fetch: (path, init = {}) => {
+      const headers = new Headers(init.headers)
+      headers.set('authorization', `Bearer ${token}`)
+      return node.fetch(path, { ...init, headers })
+    },
+  }
 }
 
 t.test('the trash is listed in pages, and gives back what was deleted', async (t) => {
@@ -154,8 +157,8 @@ t.test('a token that may write can delete into the trash, but nothing for good',
   const node = await createFilesNode()
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  const writer = await withScopes(ada, ['files:read', 'files:write'])
-  const purger = await withScopes(ada, ['files:read', 'files:write', 'files:purge'])
+  const writer = await withScopes(node, ada, ['files:read', 'files:write'])
+  const purger = await withScopes(node, ada, ['files:read', 'files:write', 'files:purge'])
   await put(ada, '/a', 'x')
   t.match(await refusal(post(writer, 'delete', { path: '/a', permanent: true })), [
     403,
@@ -178,7 +181,7 @@ t.test('without a trash, a token that may write can delete, and the answers say 
   const node = await createFilesNode({ trash: false, versions: false })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  const writer = await withScopes(ada, ['files:read', 'files:write'])
+  const writer = await withScopes(node, ada, ['files:read', 'files:write'])
   await put(ada, '/a', 'x')
   t.match(await (await get(ada, 'api/files/list', '/')).json(), { keeps: { trash: false, versions: false } })
   const gone = await post(writer, 'delete', { path: '/a' })
