@@ -27,7 +27,7 @@ import { nameVersion } from './version-headers.ts'
 const reading = { scope: 'files:read' }
 /** A large folder takes longer to restore than an answer may take otherwise. */
 const writing = { scope: 'files:write', answersLate: true }
-/** What is deleted by these is gone for good, so a token that may write may not do it. */
+/** These delete for good, so a token that may write may not call them. */
 const purging = { scope: 'files:purge', answersLate: true }
 
 /** Registers `/api/files/trash` and `/api/files/versions`, but for the reading of versions. */

@@ -35,7 +35,7 @@ interface Readable {
 /** Attempts to read a file that changes between its stat and its opening. */
 const attempts = 5
 
-export interface ReadRouteServices {
+interface ReadRouteServices {
   readonly files: FilesService
   readonly kept: KeptFilesService
   readonly headersOf: AddedHeaders

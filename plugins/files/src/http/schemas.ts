@@ -149,7 +149,7 @@ export const folderPage = Type.Object({
       trash: Type.Boolean({ description: 'Deleted entries of this folder go to the trash.' }),
       versions: Type.Boolean({ description: 'The content that a write replaces becomes a version.' }),
     },
-    { description: 'What is false here is gone for good.' },
+    { description: 'The mount of the folder keeps this. All else is gone for good.' },
   ),
 })
 
@@ -383,7 +383,7 @@ export const versionsPage = Type.Object({
       replaced: time,
       maker: Type.Optional(
         Type.Object(changeMaker.properties, {
-          description: 'Who replaced it. Missing if that is not known.',
+          description: 'The maker of the change that replaced it. Missing if that is not known.',
         }),
       ),
       sha256: Type.Optional(Type.String({ description: 'SHA-256 of the content, if it is known.' })),

@@ -26,7 +26,7 @@ export type UndoStep =
   | { readonly kind: 'remove'; readonly path: UserPath; readonly revision?: string }
   | { readonly kind: 'remove if empty'; readonly path: UserPath }
 
-/** What must be at a path, or nothing, before anything is taken back. */
+/** A path, and what must be there before anything is taken back. */
 export interface Expected {
   readonly path: UserPath
   /** Null if nothing may be there. Undefined for any file or folder. */
@@ -36,9 +36,9 @@ export interface Expected {
 export interface UndoPlan {
   readonly steps: readonly UndoStep[]
   readonly expected: readonly Expected[]
-  /** What later changes have changed. Nothing must be taken back if there is any. */
+  /** Paths of later changes. If there are any, nothing may be taken back. */
   readonly changedSince: ReadonlySet<UserPath>
-  /** What cannot come back, because it is not kept, or would not be kept if it went. */
+  /** Paths of which something cannot come back, because it is not kept, or would not be kept if it went. */
   readonly notKept: ReadonlySet<UserPath>
 }
 
@@ -47,7 +47,7 @@ interface UndoneChanges {
   readonly group: readonly RecordedChange[]
   /** The changes that are none of the group, newest first, at least those after its oldest one. */
   readonly others: readonly RecordedChange[]
-  /** What has been kept, by its kept name. */
+  /** The entries that are kept, by their kept names. */
   readonly kept: ReadonlyMap<string, KeptEntry>
   /** Whether what is removed from a path is kept. */
   readonly isKept: (path: UserPath) => boolean

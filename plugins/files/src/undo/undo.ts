@@ -118,7 +118,7 @@ async function othersSince(
   }
 }
 
-/** What the changes have kept and is still kept, by its kept name. */
+/** The entries that the changes have kept, as far as they are still kept, by their kept names. */
 async function keptBy(
   { journal, userUuid }: Scope,
   changes: readonly RecordedChange[],

@@ -1,4 +1,6 @@
-import type { TestNode, TestUser } from '@nodekeep/kernel/testing'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runCommand, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import t from 'tap'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
@@ -189,3 +191,44 @@ t.test('without a trash, a token that may write can delete, and the answers say 
   t.equal(gone.headers.get('x-nodekeep-undo'), null)
   t.strictSame((await trash(ada)).items, [])
 })
+
+t.test(
+  'the command line shows the trash and versions, and puts back what was deleted or replaced',
+  async (t) => {
+    const node = await createFilesNode()
+    t.teardown(() => node.stop())
+    const folder = t.testdir({ 'nodekeep.json': JSON.stringify({ plugins: { files: true } }) })
+    const options = ['--config', join(folder, 'nodekeep.json'), '--data', node.dataFolder]
+    const run = (...args: string[]) => runCommand([...args, ...options], { cwd: folder })
+    const owner = await node.signIn('owner')
+    await put(owner, '/notes', 'x'.repeat(1500))
+    await put(owner, '/notes', 'later')
+    await put(owner, '/folder/a', 'a')
+    await post(owner, 'delete', { path: '/folder' })
+
+    t.match(await run('trash'), { code: 0, stdout: /\/folder\/ +1 B .*test/ })
+    const [item] = JSON.parse((await run('trash', 'list', '--json')).stdout)
+    t.match(item, { path: '/folder', type: 'directory', size: 1 })
+    t.match(await run('trash', 'restore', item.id, '/back'), { code: 0, stdout: /\/back/ })
+    t.equal(await text(owner, '/back/a'), 'a')
+    t.match(await run('trash', 'restore', item.id), { code: 1, stderr: /not kept/ })
+    t.match(await run('trash', 'restore'), { code: 1, stderr: /by its id/ })
+    t.match(await run('trash', 'burn'), { code: 1, stderr: /Use list, restore or empty/ })
+    await post(owner, 'delete', { path: '/back' })
+    t.match(await run('trash', 'empty'), { code: 0, stdout: /Nothing was deleted/ }, 'nobody was asked')
+    t.match(await run('trash', 'empty', '--yes'), { code: 0, stdout: /trash is empty/ })
+    t.match(await run('files', 'trash'), { code: 0, stdout: /trash is empty/ })
+
+    t.match(await run('versions', '/notes'), { code: 0, stdout: /1\.5 kB .*test/ })
+    const [version] = JSON.parse((await run('versions', '/notes', '--json')).stdout)
+    const saved = join(folder, 'saved')
+    t.match(await run('versions', '/notes', '--save', version.id, saved), { code: 0 })
+    t.equal(await readFile(saved, 'utf8'), 'x'.repeat(1500))
+    t.match(await run('versions', '/notes', '--save', version.id, saved), { code: 1, stderr: /already/ })
+    t.match(await run('versions', '/notes', '--save', version.id), { code: 1, stderr: /a new file/ })
+    t.match(await run('versions', '/notes', '--restore', version.id), { code: 0, stdout: /again/ })
+    t.equal(await text(owner, '/notes'), 'x'.repeat(1500))
+    t.match(await run('versions', '/notes', '--restore', version.id), { code: 1, stderr: /not kept/ })
+    t.match(await run('versions', '/back'), { code: 1, stderr: /nothing at/ })
+  },
+)
