@@ -426,7 +426,7 @@ export interface NodeAnswers {
      */
     maxFileSize: number
     /**
-     * What is false here is gone for good.
+     * The mount of the folder keeps this. All else is gone for good.
      */
     keeps: {
       /**
@@ -616,7 +616,7 @@ export interface NodeAnswers {
       modified: string
       replaced: string
       /**
-       * Who replaced it. Missing if that is not known.
+       * The maker of the change that replaced it. Missing if that is not known.
        */
       maker?: {
         kind: 'session' | 'token' | 'program' | 'plugin'
