@@ -26,6 +26,9 @@ const batchSize = 128
 /** Changes that are recorded with one sync of the disk, each with the folders above it. */
 const recordedChanges = 64
 
+/** Milliseconds after which what is kept is compared again. */
+const compareKeptMs = 24 * 60 * 60 * 1000
+
 /** More hints than this are replaced by one scan of the whole mount. */
 const maxHints = 20_000
 
@@ -65,6 +68,8 @@ export class ExternalScan implements Disposable {
   #left: Set<UserPath>
   /** Paths of the index where nothing is now. They come last: an entry that was renamed keeps its row. */
   #gone = new Set<UserPath>()
+  /** In milliseconds of `performance.now()`. */
+  #keptComparedAt = Number.NEGATIVE_INFINITY
   readonly #unfollow: () => void
 
   /** @param turn is held for one page of a folder or one batch of paths, so that users share the disk */
@@ -143,20 +148,22 @@ export class ExternalScan implements Disposable {
     this.#gone = new Set()
     try {
       const isWhole = scanned[0] === this.#mount
+      if (isWhole) await this.#compareKept()
       await this.#walk(isWhole ? [this.#mount] : await this.#check(scanned, { areHinted: true }))
       await this.#walk(await this.#check([...this.#gone], { areGone: true }))
-      if (isWhole)
-        await compareKept(
-          this.#services,
-          { userUuid: this.#userUuid, mount: this.#mount },
-          this.#tree,
-          this.#turn,
-        )
       if (this.#left.size === 0 && (isWhole || !this.#tree.isComplete)) await this.#tree.complete()
     } catch (error) {
       this.#left.add(this.#mount)
       throw error
     }
+  }
+
+  /** Compares what is kept, unless that was done lately: only the node itself changes it. */
+  async #compareKept(): Promise<void> {
+    if (performance.now() - this.#keptComparedAt < compareKeptMs) return
+    const files = { userUuid: this.#userUuid, mount: this.#mount }
+    await compareKept(this.#services, files, this.#tree, this.#turn)
+    this.#keptComparedAt = performance.now()
   }
 
   /** Compares folders and everything below them. Differences of many small folders are recorded together. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concurrently, type Mutex, type StorageEntry } from '@nodekeep/plugin-sdk'
-import { foundEntry, type KnownEntry } from '../entries/known-entry.ts'
+import { foundEntry, type KnownEntry, type ListedFile, listedState } from '../entries/known-entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningChanges } from '../journal/running-changes.ts'
 import { entryIn, isMissing, type Mounts } from '../mounts/mounts.ts'
@@ -26,6 +26,9 @@ interface KeptFiles {
 
 /** Names from the folder of the kept files of a user on. */
 type KeptNames = readonly string[]
+
+/** A kept entry, with its {@link listedState}. */
+type Listed = readonly [names: KeptNames, listed: string | null]
 
 /**
  * Compares what is kept of a user on one mount with the index. A difference is no change of the user's files, so the index takes it without a
@@ -55,7 +58,7 @@ async function compareFolder(
   const { mounts, signal } = services
   const known = await entriesIn(tree, folder)
   const found: KeptNames[] = []
-  const differing: KeptNames[] = []
+  const differing: Listed[] = []
   const check = async () => {
     const batch = differing.splice(0)
     found.push(...(await turn.run(() => checkEntries(services, files, tree, batch))))
@@ -66,7 +69,7 @@ async function compareFolder(
       for (const entry of page) {
         const before = known.get(entry.name)
         known.delete(entry.name)
-        if (!isSame(before, entry)) differing.push([...folder, entry.name])
+        if (!isSame(before, entry)) differing.push([[...folder, entry.name], listedState(entry)])
         else if (entry.type === 'directory') found.push([...folder, entry.name])
       }
       if (differing.length >= batchSize) await check()
@@ -76,7 +79,7 @@ async function compareFolder(
     if (!isMissing(error)) throw error
   }
   for (const name of known.keys()) {
-    differing.push([...folder, name])
+    differing.push([[...folder, name], null])
     if (differing.length >= batchSize) await check()
   }
   if (differing.length > 0) await check()
@@ -102,12 +105,12 @@ async function checkEntries(
   { journal, mounts, running, signal }: KeptScanServices,
   { userUuid, mount }: KeptFiles,
   tree: IndexTree,
-  batch: readonly KeptNames[],
+  batch: readonly Listed[],
 ): Promise<KeptNames[]> {
   signal.throwIfAborted()
-  const entries: (readonly [KeptNames, StorageEntry | null])[] = []
-  await concurrently(batch, statsAtOnce, async (names) => {
-    entries.push([names, await entryIn(mounts.locateKept(userUuid, mount, names.join('/')))])
+  const entries: (readonly [KeptNames, StorageEntry | null, string | null])[] = []
+  await concurrently(batch, statsAtOnce, async ([names, listed]) => {
+    entries.push([names, await entryIn(mounts.locateKept(userUuid, mount, names.join('/'))), listed])
   })
   // A change takes its names before it touches the storage, and gives them back when its outcome is on its way to the index. So what
   // differs now, and has no name of a change, differs by none.
@@ -119,6 +122,13 @@ async function checkEntries(
     if (!changing.has(names[0]) && !isSame(before, entry)) differing.push([names, entry])
   }
   await tree.putKept(differing.map(([names, entry]) => [names, entry === null ? null : foundEntry(entry)]))
+  const files: ListedFile[] = []
+  for (const [names, entry, listed] of entries) {
+    const known = entry?.type === 'file' && listed !== null ? await tree.keptAt(names) : null
+    if (known !== null && entry !== null && listed !== null)
+      files.push({ id: known.id, revision: entry.revision, listed })
+  }
+  await tree.putListed(files)
   return entries.flatMap(([names, entry]) => (entry?.type === 'directory' ? [names] : []))
 }
 

@@ -1,13 +1,17 @@
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { concurrently, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { KeptEntry } from '../entries/kept-reader.ts'
-import type { Location } from '../mounts/mounts.ts'
+import { entryIn, type Location } from '../mounts/mounts.ts'
 import { ignoreMissing } from '../operations/path-errors.ts'
 import type { Scope } from '../operations/scope.ts'
+import { walkStored } from '../operations/walk.ts'
 import type { UserPath } from '../paths/user-path.ts'
 
 /** Entries of a page, where the caller names no number. */
 const defaultLimit = 100
 const mostPerPage = 1000
+
+/** Files of an item that are removed at a time. */
+const removalsAtOnce = 16
 
 /** The id of something kept is the text of its number. */
 export function idOf({ number }: KeptEntry): string {
@@ -58,12 +62,27 @@ export async function removeKept(scope: Scope, entry: KeptEntry): Promise<void> 
   try {
     // It may be back at its path since.
     await keptEntry(scope, idOf(entry))
-    const { backend, backendPath } = placeOf(scope, entry)
-    await backend.remove(backendPath).catch(ignoreMissing)
+    await removeStored(placeOf(scope, entry))
     await forget(scope, entry)
   } finally {
     release()
   }
+}
+
+/** Removes a file, or a folder with everything in it, file by file where its storage has no step for that. */
+export async function removeStored({ backend, backendPath }: Location): Promise<void> {
+  const remove = (path: string) => backend.remove(`${backendPath}${path}`).catch(ignoreMissing)
+  const entry = backend.supports.atomicFolders ? null : await entryIn({ backend, backendPath })
+  if (entry?.type === 'directory') {
+    const files: string[] = []
+    const folders: string[] = []
+    for await (const [path, { type }] of walkStored({ backend, backendPath }, entry))
+      (type === 'file' ? files : folders).push(path)
+    await concurrently(files, removalsAtOnce, remove)
+    // A folder comes before those in it.
+    for (const folder of folders.slice(1).reverse()) await remove(folder)
+  }
+  await remove('')
 }
 
 /** Takes note that the files of what is kept are gone. */

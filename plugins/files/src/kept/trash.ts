@@ -29,6 +29,7 @@ import {
   placeOf,
   pointOf,
   removeKept,
+  removeStored,
   takenError,
 } from './kept-entries.ts'
 import { putBack } from './put-back.ts'
@@ -138,7 +139,7 @@ async function restoreLocked(scope: Scope, item: KeptEntry, restored: Restored):
     const to = `${path}${below}` as UserPath
     await restoreEntry(scope, `${item.entry.name}${below}`, { from: place, stored: file, path: to })
   })
-  await from.backend.remove(from.backendPath).catch(ignoreMissing)
+  await removeStored(from)
   await forget(scope, item)
 }
 

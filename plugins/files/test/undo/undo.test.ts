@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+import { createKeptNode, storages } from '../fixtures/kept-node.ts'
 
 // Nodes start and stop, also on a busy machine.
 t.setTimeout(120_000)
@@ -50,41 +51,37 @@ async function trashed(user: TestUser): Promise<string[]> {
   return items.map(({ path }) => path)
 }
 
-const changes: Record<string, (user: TestUser, headers: Record<string, string>) => Promise<Response>> = {
-  'a new file': (user, headers) => put(user, '/new/file', 'new', headers),
-  'an overwritten file': (user, headers) => put(user, '/a', 'changed', headers),
-  'a new folder': (user, headers) => post(user, 'mkdir', { path: '/empty2' }, headers),
-  'a deleted file': (user, headers) => post(user, 'delete', { path: '/a' }, headers),
-  'a deleted folder': (user, headers) => post(user, 'delete', { path: '/folder' }, headers),
-  'a deleted empty folder': (user, headers) =>
-    post(user, 'delete', { path: '/empty', onlyIfEmpty: true }, headers),
-  'a moved file': (user, headers) => post(user, 'move', { source: '/a', destination: '/deep/er/a' }, headers),
-  'a moved folder': (user, headers) =>
-    post(user, 'move', { source: '/folder', destination: '/renamed' }, headers),
-  'a file moved over a file': (user, headers) =>
-    post(user, 'move', { source: '/a', destination: '/b', overwrite: true }, headers),
-  'a folder moved over a folder': (user, headers) =>
-    post(user, 'move', { source: '/folder', destination: '/other', overwrite: true }, headers),
-  'a folder moved over a file': (user, headers) =>
-    post(user, 'move', { source: '/folder', destination: '/b', overwrite: true }, headers),
-  'a copied file': (user, headers) =>
-    post(user, 'api/files/copy', { source: '/a', destination: '/copy' }, headers),
-  'a copied folder': (user, headers) =>
-    post(user, 'api/files/copy', { source: '/folder', destination: '/copy' }, headers),
-  'a file copied over a file': (user, headers) =>
-    post(user, 'api/files/copy', { source: '/a', destination: '/b', overwrite: true }, headers),
-  'a folder copied over a folder': (user, headers) =>
-    post(user, 'api/files/copy', { source: '/folder', destination: '/other', overwrite: true }, headers),
+const changes: Record<string, (user: TestUser) => Promise<Response>> = {
+  'a new file': (user) => put(user, '/new/file', 'new'),
+  'an overwritten file': (user) => put(user, '/a', 'changed'),
+  'a new folder': (user) => post(user, 'mkdir', { path: '/empty2' }),
+  'a deleted file': (user) => post(user, 'delete', { path: '/a' }),
+  'a deleted folder': (user) => post(user, 'delete', { path: '/folder' }),
+  'a deleted empty folder': (user) => post(user, 'delete', { path: '/empty', onlyIfEmpty: true }),
+  'a moved file': (user) => post(user, 'move', { source: '/a', destination: '/deep/er/a' }),
+  'a moved folder': (user) => post(user, 'move', { source: '/folder', destination: '/renamed' }),
+  'a file moved over a file': (user) =>
+    post(user, 'move', { source: '/a', destination: '/b', overwrite: true }),
+  'a folder moved over a folder': (user) =>
+    post(user, 'move', { source: '/folder', destination: '/other', overwrite: true }),
+  'a folder moved over a file': (user) =>
+    post(user, 'move', { source: '/folder', destination: '/b', overwrite: true }),
+  'a copied file': (user) => post(user, 'api/files/copy', { source: '/a', destination: '/copy' }),
+  'a copied folder': (user) => post(user, 'api/files/copy', { source: '/folder', destination: '/copy' }),
+  'a file copied over a file': (user) =>
+    post(user, 'api/files/copy', { source: '/a', destination: '/b', overwrite: true }),
+  'a folder copied over a folder': (user) =>
+    post(user, 'api/files/copy', { source: '/folder', destination: '/other', overwrite: true }),
 }
 
-async function fill(user: TestUser, mount = ''): Promise<void> {
-  await put(user, `${mount}/a`, 'first a')
-  await put(user, `${mount}/a`, 'a')
-  await put(user, `${mount}/b`, 'b')
-  await put(user, `${mount}/folder/x`, 'x')
-  await put(user, `${mount}/folder/sub/y`, 'y')
-  await put(user, `${mount}/other/z`, 'z')
-  await post(user, 'mkdir', { path: `${mount}/empty` })
+async function fill(user: TestUser): Promise<void> {
+  await put(user, `/a`, 'first a')
+  await put(user, `/a`, 'a')
+  await put(user, `/b`, 'b')
+  await put(user, `/folder/x`, 'x')
+  await put(user, `/folder/sub/y`, 'y')
+  await put(user, `/other/z`, 'z')
+  await post(user, 'mkdir', { path: `/empty` })
 }
 
 /** Leaves out folders that a change has made on its way: a folder above a new file, and above a destination. */
@@ -93,24 +90,25 @@ function withoutParents(found: Record<string, string>): Record<string, string> {
   return rest
 }
 
-t.test('each change is taken back, and its undo, and the undo of that', async (t) => {
-  const node = await createFilesNode()
-  t.teardown(() => node.stop())
-  for (const [name, change] of Object.entries(changes)) {
-    const user = await node.signIn()
-    await fill(user)
-    const before = await tree(user)
-    const group = await groupOf(change(user, {}))
-    const after = await tree(user)
-    t.notSame(after, before, name)
-    const back = await undo(user, group)
-    t.strictSame(withoutParents(await tree(user)), before, `${name} is taken back`)
-    const again = await undo(user, back)
-    t.strictSame(await tree(user), after, `${name} is there again`)
-    await undo(user, again)
-    t.strictSame(withoutParents(await tree(user)), before, `${name} is taken back again`)
-  }
-})
+for (const kind of storages) {
+  t.test(`each change is taken back, and its undo, and the undo of that: ${kind}`, async (t) => {
+    const { node } = await createKeptNode(t, kind)
+    for (const [name, change] of Object.entries(changes)) {
+      const user = await node.signIn()
+      await fill(user)
+      const before = await tree(user)
+      const group = await groupOf(change(user))
+      const after = await tree(user)
+      t.notSame(after, before, name)
+      const back = await undo(user, group)
+      t.strictSame(withoutParents(await tree(user)), before, `${name} is taken back`)
+      const again = await undo(user, back)
+      t.strictSame(await tree(user), after, `${name} is there again`)
+      await undo(user, again)
+      t.strictSame(withoutParents(await tree(user)), before, `${name} is taken back again`)
+    }
+  })
+}
 
 t.test('all changes of a group are taken back together, newest first', async (t) => {
   const node = await createFilesNode()
