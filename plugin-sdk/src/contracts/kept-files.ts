@@ -77,6 +77,8 @@ export interface UserKeptFiles {
   emptyTrash(): Promise<void>
   /** Lists the former versions of a file, the newest first. */
   versions(path: string, options?: KeptPageOptions): Promise<KeptPage<FileVersion>>
+  /** Tells the size and the revision of a version of the file that is at a path. */
+  statVersion(path: string, id: string): Promise<FileReading['entry']>
   /** Reads a version of the file that is at a path. */
   readVersion(path: string, id: string, options?: StorageReadOptions): Promise<FileReading>
   /** Makes a version the content of the file again. The present content becomes a version. CONFLICT if its storage cannot keep it now. */

@@ -49,6 +49,7 @@ import { ignoreMissing } from './operations/path-errors.ts'
 import { createScopes } from './operations/scope.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
+import { createUndo } from './undo/undo.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
 export default definePlugin({
@@ -214,6 +215,8 @@ export default definePlugin({
     routes(
       fileRoutes({
         files,
+        kept,
+        undo: createUndo(scopeOf),
         spool,
         maxFileSize,
         journal,

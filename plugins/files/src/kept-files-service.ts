@@ -1,7 +1,7 @@
 import { isNodekeepError, type KeptFilesService, type UserKeptFiles } from '@nodekeep/plugin-sdk'
 import { originOf } from './change-origin.ts'
 import { deleteItem, emptyTrash, listTrash, restoreItem } from './kept/trash.ts'
-import { deleteVersion, listVersions, readVersion, restoreVersion } from './kept/versions.ts'
+import { deleteVersion, listVersions, readVersion, restoreVersion, statVersion } from './kept/versions.ts'
 import { keepsDeleted, keepsOverwritten } from './operations/keeping.ts'
 import type { Scope, ScopeOf } from './operations/scope.ts'
 import { userPath } from './paths/user-path.ts'
@@ -35,6 +35,7 @@ function userKeptFiles(scope: Scope): UserKeptFiles {
     deleteItem: async (id) => deleteItem(scope, id),
     emptyTrash: async () => emptyTrash(scope),
     versions: async (path, options) => listVersions(scope, userPath(path), options),
+    statVersion: async (path, id) => statVersion(scope, userPath(path), id),
     readVersion: async (path, id, options) => readVersion(scope, userPath(path), id, options),
     restoreVersion: async (path, id) => restoreVersion(scope, userPath(path), id),
     deleteVersion: async (path, id) => deleteVersion(scope, userPath(path), id),

@@ -22,7 +22,7 @@ export interface ChangeIntent extends FileChangeOptions {
   readonly path: string
   /** The former path of a `move`. */
   readonly source?: string
-  /** Bytes. */
+  /** Bytes. A `delete` with 0 and without a revision removes an empty folder. */
   readonly size?: number
   /** The revision that the change makes; for a `move` of a file, the revision that it keeps. */
   readonly revision?: string
@@ -49,6 +49,11 @@ export interface ChangeIntent extends FileChangeOptions {
 /** An intent with its number in the journal. Its outcome is still open. */
 export interface PendingIntent extends ChangeIntent {
   readonly seq: number
+}
+
+/** A change as the journal has it. Its outcome may be open. */
+export interface RecordedChange extends PendingIntent {
+  readonly isPending: boolean
 }
 
 /** The paths of a change, `source` for a `move`, and its names of kept files. */

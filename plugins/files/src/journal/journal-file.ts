@@ -100,7 +100,7 @@ const addMakers = `
 `
 
 /**
- * Version 10 adds the files that are kept after a deletion or a replacement. `kept` is the name under which a change keeps them, and
+ * Version 10 adds an index of the changes of a group, to take them back, and the files that are kept after a deletion or a replacement. `kept` is the name under which a change keeps them, and
  * `restored` the one from which it puts them back. A former release resolves such changes as if nothing was kept, and a comparison then
  * finds what is.
  */
@@ -108,6 +108,7 @@ const addKept = `
   ${keptTables}
   ALTER TABLE changes ADD COLUMN kept TEXT;
   ALTER TABLE changes ADD COLUMN restored TEXT;
+  CREATE INDEX grouped_changes ON changes (user, change_group) WHERE change_group IS NOT NULL AND staging IS NULL;
 `
 
 /**

@@ -10,6 +10,7 @@ import {
   intentOf,
   keptNames,
   type PendingIntent,
+  type RecordedChange,
 } from './change.ts'
 
 /**
@@ -28,6 +29,8 @@ export class JournalReader {
   readonly #head: StatementSync
   readonly #read: StatementSync
   readonly #newest: StatementSync
+  readonly #inGroup: StatementSync
+  readonly #since: StatementSync
   readonly #pruned: StatementSync
   readonly #idOf: StatementSync
   readonly #pending: StatementSync
@@ -49,6 +52,12 @@ export class JournalReader {
     this.#newest = connection.prepare(
       `SELECT * FROM (SELECT * FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT ${mostLookedThrough})
        WHERE ${isWithin('path')} OR ${isWithin('source')} ORDER BY seq DESC LIMIT :limit`,
+    )
+    this.#inGroup = connection.prepare(
+      'SELECT * FROM changes WHERE user = ? AND change_group = ? AND staging IS NULL ORDER BY seq DESC LIMIT ?',
+    )
+    this.#since = connection.prepare(
+      'SELECT * FROM changes WHERE user = ? AND seq > ? AND staging IS NULL ORDER BY seq LIMIT ?',
     )
     this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
     this.#idOf = connection.prepare(
@@ -110,6 +119,16 @@ export class JournalReader {
     return rows.map((row) => this.#withContent(changeOf(row), user))
   }
 
+  inGroup(user: string, group: string, limit: number): RecordedChange[] {
+    this.#checkOpen()
+    return this.#inGroup.all(user, group, limit).map(recordedOf)
+  }
+
+  since(user: string, seq: number, limit: number): RecordedChange[] {
+    this.#checkOpen()
+    return this.#since.all(user, seq, limit).map(recordedOf)
+  }
+
   pending(): PendingIntent[] {
     this.#checkOpen()
     return (this.#pending.all() as unknown as ChangeRow[]).map(intentOf)
@@ -164,6 +183,11 @@ export class JournalReader {
     if (this.#connection.isOpen) return
     throw new NodekeepError('SERVICE_UNAVAILABLE', 'The journal of files is closed. Restart the node.')
   }
+}
+
+function recordedOf(row: unknown): RecordedChange {
+  const recorded = row as ChangeRow & { readonly pending: number }
+  return { ...intentOf(recorded), isPending: recorded.pending === 1 }
 }
 
 function checkNumber(name: string, value: number, least: number): void {

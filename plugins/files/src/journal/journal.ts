@@ -6,7 +6,7 @@ import type { EntryReader } from '../entries/entry-reader.ts'
 import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
 import type { KeptReader } from '../entries/kept-reader.ts'
-import type { ChangedPaths, ChangeIntent, PendingIntent } from './change.ts'
+import type { ChangedPaths, ChangeIntent, PendingIntent, RecordedChange } from './change.ts'
 import { JournalReader } from './journal-reader.ts'
 import { JournalSnapshot } from './journal-snapshot.ts'
 import { JournalWriter } from './journal-writer.ts'
@@ -48,6 +48,10 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
    * already.
    */
   newest(userUuid: string, path: string, limit: number): Promise<FileChange[]>
+  /** A user's changes of a group, newest first, also those that readers do not see yet. */
+  inGroup(userUuid: string, group: string, limit: number): Promise<RecordedChange[]>
+  /** A user's changes after a number, oldest first, also those that readers do not see yet. */
+  since(userUuid: string, seq: number, limit: number): Promise<RecordedChange[]>
   /** The id of a change of a user that readers have, or may have had; empty for 0. `null` if no such change has the number. */
   idOf(userUuid: string, seq: number): string | null
   /** Gives the change its number. The intent is on the disk when this resolves. */
@@ -169,6 +173,16 @@ class OpenJournal implements Journal {
   async newest(userUuid: string, path: string, limit: number): Promise<FileChange[]> {
     await this.#outcomesWritten(userUuid)
     return this.#reader.newest(userUuid, path, limit)
+  }
+
+  async inGroup(userUuid: string, group: string, limit: number): Promise<RecordedChange[]> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.inGroup(userUuid, group, limit)
+  }
+
+  async since(userUuid: string, seq: number, limit: number): Promise<RecordedChange[]> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.since(userUuid, seq, limit)
   }
 
   idOf(userUuid: string, seq: number): string | null {

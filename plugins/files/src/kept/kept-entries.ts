@@ -30,6 +30,10 @@ export function goneError(cause?: unknown): NodekeepError {
   return new NodekeepError('NOT_FOUND', 'This is not kept any more.', { cause })
 }
 
+export function takenError(path: UserPath): NodekeepError {
+  return new NodekeepError('CONFLICT', `There is something at "${path}" already. Choose another path.`)
+}
+
 /**
  * The place of what is kept.
  *

@@ -30,6 +30,7 @@ import {
   pointOf,
   removeKept,
   removeStored,
+  takenError,
 } from './kept-entries.ts'
 import { putBack } from './put-back.ts'
 
@@ -71,7 +72,7 @@ export async function restoreItem(scope: Scope, id: string, destination?: UserPa
     const path = number === 1 ? wanted : freeName(wanted, found.entry.type, number)
     if (await isRestoredAt(scope, found, path)) return stat(scope, path)
   }
-  throw new NodekeepError('CONFLICT', `There is something at "${wanted}" already. Choose another path.`)
+  throw takenError(wanted)
 }
 
 /** The path at which an item was. It may be one of another mount now. */
@@ -79,6 +80,11 @@ function formerPath({ mounts }: Scope, { path, storage }: KeptEntry): UserPath {
   const point = pointOf(mounts, storage)
   const former = userPath(path)
   return mounts.pointOf(former) === point ? former : childOf(point, nameOf(former))
+}
+
+/** Puts an item back at a path, at which nothing may be. */
+export async function restoreItemAt(scope: Scope, item: KeptEntry, path: UserPath): Promise<void> {
+  if (!(await isRestoredAt(scope, item, path))) throw takenError(path)
 }
 
 /** @returns false if something is at the path */

@@ -6,6 +6,7 @@ import {
   type KeptPageOptions,
   NodekeepError,
   nameOf,
+  type StorageEntry,
   type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import type { KeptEntry } from '../entries/kept-reader.ts'
@@ -26,6 +27,7 @@ import {
   pageOf,
   placeOf,
   removeKept,
+  takenError,
 } from './kept-entries.ts'
 import { putBack } from './put-back.ts'
 
@@ -61,6 +63,14 @@ async function versionOf(scope: Scope, kept: KeptEntry): Promise<FileVersion> {
   }
 }
 
+/** The version as a file at the path. */
+export async function statVersion(scope: Scope, path: UserPath, id: string): Promise<FileReading['entry']> {
+  const version = await versionAt(scope, path, id)
+  const stored = await entryIn(placeOf(scope, version))
+  if (stored === null) throw goneError()
+  return versionAsFile(path, stored)
+}
+
 /** Opens a version. */
 export async function readVersion(
   scope: Scope,
@@ -71,10 +81,39 @@ export async function readVersion(
   const { backend, backendPath } = placeOf(scope, await versionAt(scope, path, id))
   try {
     const { entry, content } = await backend.read(backendPath, options)
-    const { type, size, modified, revision } = entry
-    return { entry: { name: nameOf(path), path, type, size, modified, revision }, content }
+    return { entry: versionAsFile(path, entry), content }
   } catch (error) {
     throw isMissing(error) ? goneError(error) : error
+  }
+}
+
+function versionAsFile(path: UserPath, entry: Omit<StorageEntry, 'created'>): FileReading['entry'] {
+  const { type, size, modified, revision } = entry
+  return { name: nameOf(path), path, type, size, modified, revision }
+}
+
+/** Makes a version a file of its own. */
+export async function moveVersion(
+  scope: Scope,
+  { from, path }: { readonly from: UserPath; readonly path: UserPath },
+  id: string,
+): Promise<void> {
+  const found = await versionAt(scope, from, id)
+  const release = await scope.lock([path, lockOf(found)])
+  try {
+    const version = await versionAt(scope, from, id)
+    if ((await scope.mounts.entryAt(scope.userUuid, path)) !== null) throw takenError(path)
+    const place = placeOf(scope, version)
+    const stored = await entryIn(place)
+    if (stored === null) throw goneError()
+    const intent = { op: 'write', size: stored.size, restores: version.entry.name } as const
+    await putBack(
+      scope,
+      { from: place, stored, path, intent },
+      { known: { source: stored, destination: null } },
+    )
+  } finally {
+    release()
   }
 }
 

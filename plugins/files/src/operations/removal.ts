@@ -88,8 +88,9 @@ async function record(
   options: StorageRemoveOptions & Pick<ChangeIntent, 'staging'>,
 ): Promise<void> {
   const { userUuid, origin } = scope
-  const { staging } = options
-  const intent = { userUuid, op: 'delete' as const, path, ...origin, ...definedOnly({ staging }) }
+  const { staging, onlyIfEmpty } = options
+  const size = onlyIfEmpty === true ? 0 : undefined
+  const intent = { userUuid, op: 'delete' as const, path, ...origin, ...definedOnly({ staging, size }) }
   await forChange(path, () => scope.recorder.record(intent, () => removeNow(scope, path, options)))
 }
 
