@@ -23,6 +23,7 @@ import type { Scope } from './operations/scope.ts'
 import { write } from './operations/writing.ts'
 import type { PathLocks } from './paths/path-locks.ts'
 import { userPath } from './paths/user-path.ts'
+import type { Rooms } from './quota/rooms.ts'
 
 /** Characters in the name of a device. */
 const longestDeviceName = 100
@@ -37,6 +38,7 @@ interface FilesServices {
   readonly recorder: ChangeRecorder
   readonly crossMountMoves: CrossMountMoves
   readonly locks: PathLocks
+  readonly rooms: Rooms
   /** Bytes. */
   readonly maxFileSize: number
 }
@@ -54,6 +56,7 @@ export function createFilesService(services: FilesServices): FilesService {
   const since = new Date()
   return {
     maxFileSize: services.maxFileSize,
+    holdRoom: ({ uuid }, bytes = 0) => services.rooms.hold(uuid, null, bytes),
     for: ({ uuid }, origin = {}) =>
       userFiles({
         ...services,

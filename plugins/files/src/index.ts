@@ -43,6 +43,9 @@ import { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { ignoreMissing } from './operations/path-errors.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
+import { DiskReserve } from './quota/disk-reserve.ts'
+import { Quotas } from './quota/quotas.ts'
+import { Rooms } from './quota/rooms.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
 export default definePlugin({
@@ -69,7 +72,6 @@ export default definePlugin({
   }) {
     const mounts = new Mounts(config.mounts, backends, log)
     const restoredFiles = new RestoredFiles(dataDir, { mounts, backends, log, signal: context.signal })
-    const spool = await openSpool(dataDir)
     // A restored storage has other revisions than the journal knows, so backups leave it out.
     const journalFile = context.sqliteFile('journal', {
       inBackups: false,
@@ -98,7 +100,20 @@ export default definePlugin({
     const { maxFileSize } = config
     const locks = new PathLocks()
     const crossMountMoves = new CrossMountMoves()
-    const files = createFilesService({ mounts, journal, recorder, locks, crossMountMoves, maxFileSize })
+    const quotas = new Quotas(config.quota ?? null, state)
+    await quotas.load()
+    const reserve = new DiskReserve(config.reserve, dataDir, mounts)
+    const spool = await openSpool(dataDir, reserve)
+    const rooms = new Rooms({ journal, quotas, reserve })
+    const files = createFilesService({
+      mounts,
+      journal,
+      recorder,
+      locks,
+      crossMountMoves,
+      rooms,
+      maxFileSize,
+    })
     participants.add('files', filesInBackups(mounts, journal, crossMountMoves))
     const { signal } = context
     const external = new ExternalScans({
@@ -160,6 +175,8 @@ export default definePlugin({
       },
     })
 
+    health.add('disk-space', { check: () => reserve.health() })
+
     health.add('file-index', {
       async check() {
         const { length } = await external.incomplete()
@@ -179,6 +196,7 @@ export default definePlugin({
       }
       await external.erase(userUuid)
       await journal.erase(userUuid)
+      await quotas.reset(userUuid)
     }
 
     userData.add('files', { erase: eraseFiles })
@@ -206,6 +224,8 @@ export default definePlugin({
         mounts,
         users,
         external,
+        quotas,
+        rooms,
         signal,
       }),
     )

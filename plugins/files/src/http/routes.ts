@@ -4,6 +4,7 @@ import { archiveRoutes } from './archive-route.ts'
 import { type ChangesRouteServices, changesRoutes } from './changes-route.ts'
 import { entryRoutes } from './entry-routes.ts'
 import { listRoute } from './list-route.ts'
+import { type QuotaRouteServices, quotaRoute } from './quota-route.ts'
 import { readRoutes } from './read-route.ts'
 import { readdirRoute } from './readdir-route.ts'
 import { requireUtf8 } from './request.ts'
@@ -14,7 +15,8 @@ import { type UsageRouteServices, usageRoutes } from './usage-routes.ts'
 export function fileRoutes(
   services: UploadRouteServices &
     ChangesRouteServices &
-    UsageRouteServices & { readonly headersOf: AddedHeaders },
+    UsageRouteServices &
+    QuotaRouteServices & { readonly headersOf: AddedHeaders },
 ): (app: RoutesApp) => Promise<void> {
   return async (app) => {
     requireUtf8(app)
@@ -25,6 +27,7 @@ export function fileRoutes(
     entryRoutes(app, services.files, services.headersOf)
     changesRoutes(app, services)
     usageRoutes(app, services)
+    quotaRoute(app, services)
     // Nested, so that only uploads get their bodies unparsed.
     await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, services))
   }

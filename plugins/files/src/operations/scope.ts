@@ -4,6 +4,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Location, Mounts } from '../mounts/mounts.ts'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import type { Rooms } from '../quota/rooms.ts'
 import type { CrossMountMoves } from './cross-mount-moves.ts'
 
 /** The parts that every operation on the files of one user works with. */
@@ -17,6 +18,7 @@ export interface Scope {
   /** The copies of single files that run at a time, by user. */
   readonly copySlots: FairSlots
   readonly crossMountMoves: CrossMountMoves
+  readonly rooms: Rooms
   /** Bytes. */
   readonly maxFileSize: number
   /** When the feature started: the times of folders that exist only because of a mount. */
