@@ -200,3 +200,20 @@ t.test('room that another plugin holds counts, and a file takes its bytes from i
   room.release()
   await t.rejects(files.for(ada.user).write('/x', Readable.from([]), { room: {} as never }), TypeError)
 })
+
+t.test('a write counts once while its outcome is not known, and after the storage has told it', async (t) => {
+  const { node, ada, shaky } = await createNodeWithTwoMounts(t)
+  await setQuota(await node.signIn('owner'), ada, 1000)
+  shaky.afterChange = () => {
+    shaky.isReachable = false
+    throw new Error('The storage is gone.')
+  }
+  t.equal(await statusOf(put(ada, '/cold/file', Buffer.alloc(600))), 503)
+  t.match(await usage(ada), { bytes: 0, quota: { taken: 600 } })
+  t.equal(await statusOf(put(ada, '/other', Buffer.alloc(401))), 507)
+  shaky.afterChange = () => {}
+  shaky.isReachable = true
+  t.equal(await statusOf(put(ada, '/cold/file', Buffer.alloc(401))), 507, 'both contents need room')
+  t.equal(await statusOf(put(ada, '/cold/file', Buffer.alloc(400))), 200)
+  t.match(await usage(ada), { bytes: 400, quota: { taken: 400 } })
+})
