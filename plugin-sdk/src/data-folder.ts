@@ -4,7 +4,13 @@
  */
 export { type DatabaseFile, findDatabases, preparePluginDatabase } from './data-folder/databases.ts'
 export { isBusy, isDamage, isDiskFull, resultCode, resultCodes } from './data-folder/disk-failures.ts'
-export { makeReserve, releaseForDeletions, releaseReserve, withReserve } from './data-folder/disk-reserve.ts'
+export {
+  diskSpace,
+  makeReserve,
+  releaseForDeletions,
+  releaseReserve,
+  withReserve,
+} from './data-folder/disk-reserve.ts'
 export { type DataLock, type LockHolder, lockDataFolder, lockHolder } from './data-folder/lock.ts'
 export { openFailure } from './data-folder/open-failure.ts'
 export { makePrivateFolder, preparePrivateFile } from './data-folder/private-folder.ts'

@@ -1,3 +1,4 @@
+export { byteSizePattern } from './byte-size.ts'
 export { isCommands } from './commands.ts'
 export { isPlugin } from './plugin.ts'
 export { byteSizeKeyword, checkKeyword, filePathKeyword, secretKeyword } from './schema.ts'

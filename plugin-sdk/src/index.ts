@@ -1,4 +1,5 @@
 export { addressGroup } from './address-group.ts'
+export { parseByteSize } from './byte-size.ts'
 export { changeGroupPattern, changeHeaders, changeOrigin, undoHeader } from './change-origin.ts'
 export { collectHeap } from './collect-heap.ts'
 export {

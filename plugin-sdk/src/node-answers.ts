@@ -531,6 +531,19 @@ export interface NodeAnswers {
        */
       total: number
     } | null
+    /**
+     * How much you may store; null for no limit.
+     */
+    quota: {
+      /**
+       * Bytes that you may store.
+       */
+      bytes: number
+      /**
+       * Bytes that you take of it: of all files, and of uploads that are not complete.
+       */
+      taken: number
+    } | null
   }
   'GET /api/files/usage/all': {
     /**
@@ -551,6 +564,14 @@ export interface NodeAnswers {
        * False while the node is still counting: until then, the numbers are too small.
        */
       isComplete: boolean
+      /**
+       * Bytes that the user may store; null for no limit.
+       */
+      quota: number | null
+      /**
+       * Whether the user has another quota than all users.
+       */
+      hasOwnQuota: boolean
       mounts: {
         mount: string
         /**
@@ -1798,6 +1819,18 @@ export interface NodeAnswers {
      * Absolute path, such as "/photos/cat.jpg".
      */
     path: string
+  }
+  'PUT /api/files/quotas/{uuid}': {
+    uuid: string
+    username: string
+    /**
+     * Bytes that the user may store; null for no limit.
+     */
+    quota: number | null
+    /**
+     * Whether the user has another quota than all users.
+     */
+    hasOwnQuota: boolean
   }
   'PUT /api/sync/uploads/{id}/blocks/{sha256}': {
     success: boolean

@@ -560,6 +560,14 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       t.equal(await summary.locator('.usage-bar').count(), 0)
       await page.unroute('**/api/files/usage?*')
       await summary.getByText(/^8 kB in 7 entries, [\d.]+ [GT]B of/).waitFor()
+      await page.route('**/api/files/usage?*', (route) =>
+        route.fulfill({ json: { ...answer, quota: { bytes: 9000, taken: 8500 } } }),
+      )
+      await page.goto(new URL('#/files/films', page.url()).href)
+      await page.goto(new URL('#/files', page.url()).href)
+      await summary.getByText('8 kB in 7 entries, 8.5 kB of your 9 kB are used', { exact: true }).waitFor()
+      await summary.locator('.usage-bar .own').waitFor()
+      await page.unroute('**/api/files/usage?*')
     },
     async (ada) => {
       const write = (path: string, size: number) =>

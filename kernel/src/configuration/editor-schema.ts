@@ -1,3 +1,4 @@
+import { byteSizePattern } from '@nodekeep/plugin-sdk/host'
 import type { TObject } from 'typebox'
 import {
   isByteSize,
@@ -7,7 +8,6 @@ import {
   subschemas,
   typesOf,
 } from '../validation/json-schema.ts'
-import { byteSizePattern } from './byte-size.ts'
 import { closeSchema } from './closed-schema.ts'
 import { kernelSchema, pluginSchema } from './kernel-schema.ts'
 

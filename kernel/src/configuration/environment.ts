@@ -1,3 +1,4 @@
+import { parseByteSize } from '@nodekeep/plugin-sdk'
 import {
   childSchema,
   isByteSize,
@@ -7,7 +8,6 @@ import {
   typesOf,
 } from '../validation/json-schema.ts'
 import { suggest } from '../validation/suggestion.ts'
-import { parseByteSize } from './byte-size.ts'
 import { type Origin, type Tree, treeAt, treeOf } from './tree.ts'
 
 /** The environment of the process, or an object that replaces it. */

@@ -42,6 +42,25 @@ export interface FileChangeOptions {
   readonly group?: string
 }
 
+/**
+ * Room of a user that is held for content before it is a file, such as the parts of an unfinished upload: it counts as taken, also against
+ * the user's quota. It is not kept over a restart.
+ */
+export interface FileRoom extends Disposable {
+  /** Bytes that are held now. */
+  readonly bytes: number
+  /**
+   * Holds more bytes. Nothing changes if it fails.
+   *
+   * @throws NodekeepError INSUFFICIENT_STORAGE, with a message for the user, if the user may not store as many, or if the disk is full
+   */
+  extend(bytes: number): Promise<void>
+  /** Holds fewer bytes: at most as many are given back as are held. */
+  reduce(bytes: number): void
+  /** Gives all bytes back, and holds none from then on. */
+  release(): void
+}
+
 /** Options of a write. */
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   /** The number of bytes, if known. A file that cannot fit is then refused at once. */
@@ -53,6 +72,8 @@ export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
    * throw before its end if they differ: nobody does so again.
    */
   readonly sha256?: string
+  /** Room of the same user for the content, from `holdRoom`: the file takes its bytes from it, and only what it lacks is held in addition. */
+  readonly room?: FileRoom
   /** Lets the backend free the memory of chunks early: see `freeChunks` of `StorageWriteOptions`. */
   readonly freeChunks?: boolean
   readonly signal?: AbortSignal
@@ -133,6 +154,12 @@ export interface FilesService {
    * @throws NodekeepError VALIDATION_ERROR if the origin has another form
    */
   for(user: Pick<User, 'uuid'>, origin?: FileChangeOptions): UserFiles
+  /**
+   * Holds room for content that the caller stores in its data folder until it is a file. Release it in any case.
+   *
+   * @param bytes that are stored already, such as before a restart. They are not refused. Default: 0
+   */
+  holdRoom(user: Pick<User, 'uuid'>, bytes?: number): FileRoom
 }
 
 /** The `files` feature. */

@@ -59,8 +59,8 @@ export async function makeReserve(folder: string, bytes = reserveBytes): Promise
   const file = fileIn(folder)
   try {
     if ((await stat(file).catch(() => null))?.size === bytes) return
-    const available = await availableBytes(folder)
-    if (available === null || available < plentyBytes) return
+    const space = await diskSpace(folder)
+    if (space === null || space.free < plentyBytes) return
     await writeFile(file, reservePieces(bytes), { mode: 0o600 })
   } catch {
     await rm(file, { force: true }).catch(() => {})
@@ -77,14 +77,20 @@ function* reservePieces(bytes: number): Generator<Buffer> {
 }
 
 async function isFull(folder: string): Promise<boolean> {
-  const available = await availableBytes(folder).catch(() => null)
-  return available !== null && available < fullBytes
+  const space = await diskSpace(folder).catch(() => null)
+  return space !== null && space.free < fullBytes
 }
 
-/** Null for a file system that cannot tell its space. */
-async function availableBytes(folder: string): Promise<number | null> {
+/**
+ * The room of the disk with a folder, in bytes; null for a file system that cannot tell it.
+ *
+ * @throws the error of the system
+ */
+export async function diskSpace(
+  folder: string,
+): Promise<{ readonly free: number; readonly total: number } | null> {
   const { bavail, blocks, bsize } = await statfs(folder)
-  return blocks === 0 ? null : bavail * bsize
+  return blocks === 0 ? null : { free: bavail * bsize, total: blocks * bsize }
 }
 
 function fileIn(folder: string): string {

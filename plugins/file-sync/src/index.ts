@@ -70,7 +70,11 @@ export default definePlugin({
     const contents = new Contents({ files, index, blocks })
     onStop(() => contents.close())
     const uploads = new Uploads(database)
-    const staged = new StagedBlocks(join(dataDir, 'not-in-backups', 'blocks'), config.stagedBytesPerUser)
+    const staged = new StagedBlocks(
+      join(dataDir, 'not-in-backups', 'blocks'),
+      config.stagedBytesPerUser,
+      files,
+    )
     const sources = new BlockSources({ files, index, blocks, staged })
     const connections = new SyncConnections(config.connectionsPerUser)
     onStop(() => connections.stop())

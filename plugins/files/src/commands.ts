@@ -11,10 +11,33 @@ type Space = OfFolder['space']
 /** The sentence of an answer that is not complete. */
 const counting = 'The node is still counting. Until then, the numbers are too small.'
 
-/** The commands `nodekeep usage`, `nodekeep trash` and `nodekeep versions`. They ask the running node, as its owner. */
+/** The commands `nodekeep usage`, `nodekeep quota`, `nodekeep trash` and `nodekeep versions`. They ask the running node, as its owner. */
 export default defineCommands({
   trash,
   versions,
+  async quota(context) {
+    const { args, options, output } = context
+    const [name = '', quota] = args
+    const node = await runningNode(context)
+    const { users } = await usageOf<OfAll>(node, '/api/files/usage/all')
+    const user = users.find(({ uuid, username }) => uuid === name || username === name)
+    if (user === undefined) throw new Error(`There is no user "${name}". "nodekeep usage --all" shows all.`)
+    const { uuid, username, bytes } = user
+    const now =
+      quota === undefined
+        ? user
+        : await answerOf<NodeAnswers['PUT /api/files/quotas/{uuid}']>(
+            node.fetch(`/api/files/quotas/${uuid}`, {
+              method: 'PUT',
+              headers: { 'content-type': 'application/json' },
+              body: JSON.stringify({ quota }),
+            }),
+          )
+    const { hasOwnQuota } = now
+    if (options.json === true) return output.state({ uuid, username, bytes, quota: now.quota, hasOwnQuota })
+    output.state({ user: username, size: bytesText(bytes), quota: quotaText(now) })
+  },
+
   async usage(context) {
     const { args, options, output } = context
     const [path = '/'] = args
@@ -26,7 +49,7 @@ export default defineCommands({
       const all = await usageOf<OfAll>(node, '/api/files/usage/all')
       if (isJson) return output.state(all)
       output.table(
-        all.users.map(({ username, ...of }) => ({ user: username, ...shown(of) })),
+        all.users.map((user) => ({ user: user.username, ...shown(user), quota: quotaText(user) })),
         'There are no users.',
       )
       output.lines('')
@@ -44,8 +67,13 @@ export default defineCommands({
     }
     const usage = await usageOf<OfFolder>(node, `/api/files/usage?${new URLSearchParams({ path })}`)
     if (isJson) return output.state(usage)
-    const { bytes, entries, folders, space, isComplete } = usage
-    output.state({ path: usage.path, ...shown({ bytes, entries }), ...(space && shownSpace(space)) })
+    const { bytes, entries, folders, space, quota, isComplete } = usage
+    output.state({
+      path: usage.path,
+      ...shown({ bytes, entries }),
+      ...(space && shownSpace(space)),
+      ...(quota && { quota: `${bytesText(quota.taken)} of ${bytesText(quota.bytes)}` }),
+    })
     if (folders.length > 0) {
       output.lines('')
       output.table(
@@ -67,4 +95,9 @@ function shown({ bytes, entries }: { readonly bytes: number; readonly entries: n
 
 function shownSpace(space: Space) {
   return { free: space && bytesText(space.free), total: space && bytesText(space.total) }
+}
+
+function quotaText({ quota, hasOwnQuota }: { readonly quota: number | null; readonly hasOwnQuota: boolean }) {
+  const size = quota === null ? 'none' : bytesText(quota)
+  return hasOwnQuota ? size : `${size} (default)`
 }

@@ -18,6 +18,17 @@ export const configuration = Type.Object({
     default: 10 * 1024 ** 3,
     description: 'Maximum size of an uploaded file, in bytes.',
   }),
+  quota: Type.Optional(
+    ByteSize({
+      description:
+        'Bytes that each user may store, unless the owner sets another quota for a user. Without it, there is no limit.',
+    }),
+  ),
+  reserve: ByteSize({
+    default: 256 * 1024 ** 2,
+    description:
+      'Bytes of the disks of the node that uploads leave free for its databases; of a small disk at most an eighth.',
+  }),
   mounts: Type.Object(
     {
       '/': Type.String({

@@ -9,11 +9,13 @@ import { remove } from './operations/removal.ts'
 import type { Scope, ScopeOf } from './operations/scope.ts'
 import { write } from './operations/writing.ts'
 import { userPath } from './paths/user-path.ts'
+import type { Rooms } from './quota/rooms.ts'
 
 /** Gives each user access to their files. Paths are checked and normalized here, and nowhere below. */
-export function createFilesService(scopeOf: ScopeOf, maxFileSize: number): FilesService {
+export function createFilesService(scopeOf: ScopeOf, rooms: Rooms, maxFileSize: number): FilesService {
   return {
     maxFileSize,
+    holdRoom: ({ uuid }, bytes = 0) => rooms.hold(uuid, null, bytes),
     for: ({ uuid }, origin = {}) => userFiles(scopeOf(uuid, originOf(origin))),
   }
 }

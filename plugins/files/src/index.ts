@@ -49,6 +49,9 @@ import { ignoreMissing } from './operations/path-errors.ts'
 import { createScopes } from './operations/scope.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
+import { DiskReserve } from './quota/disk-reserve.ts'
+import { Quotas } from './quota/quotas.ts'
+import { Rooms } from './quota/rooms.ts'
 import { createUndo } from './undo/undo.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
@@ -76,7 +79,6 @@ export default definePlugin({
   }) {
     const mounts = new Mounts(config.mounts, backends, log)
     const restoredFiles = new RestoredFiles(dataDir, { mounts, backends, log, signal: context.signal })
-    const spool = await openSpool(dataDir)
     // A restored storage has other revisions than the journal knows, so backups leave it out.
     const journalFile = context.sqliteFile('journal', {
       inBackups: false,
@@ -105,10 +107,20 @@ export default definePlugin({
     const { maxFileSize } = config
     const locks = new PathLocks()
     const crossMountMoves = new CrossMountMoves()
+    const quotas = new Quotas(config.quota ?? null, state)
+    await quotas.load()
+    const reserve = new DiskReserve(config.reserve, dataDir, mounts)
+    const spool = await openSpool(dataDir, reserve)
+    const rooms = new Rooms({
+      journal,
+      quotas,
+      reserve,
+      makeRoom: (userUuid, bytes) => purge.makeRoom(userUuid, bytes),
+    })
     const keeping = { trash: config.trash !== false, versions: config.versions !== false }
-    const scopeServices = { mounts, journal, recorder, locks, crossMountMoves, keeping, maxFileSize }
+    const scopeServices = { mounts, journal, recorder, locks, crossMountMoves, keeping, rooms, maxFileSize }
     const scopeOf = createScopes(scopeServices)
-    const files = createFilesService(scopeOf, maxFileSize)
+    const files = createFilesService(scopeOf, rooms, maxFileSize)
     const kept = createKeptFiles(scopeOf)
     const keptDays = { trash: daysOf(config.trash), versions: daysOf(config.versions) }
     const purge = new Purge({ journal, scopeOf, state, log, signal: context.signal }, keptDays)
@@ -178,6 +190,8 @@ export default definePlugin({
       },
     })
 
+    health.add('disk-space', { check: () => reserve.health() })
+
     health.add('file-index', {
       async check() {
         const { length } = await external.incomplete()
@@ -198,6 +212,7 @@ export default definePlugin({
       }
       await external.erase(userUuid)
       await journal.erase(userUuid)
+      await quotas.reset(userUuid)
     }
 
     userData.add('files', { erase: eraseFiles })
@@ -227,6 +242,8 @@ export default definePlugin({
         mounts,
         users,
         external,
+        quotas,
+        rooms,
         signal,
       }),
     )

@@ -62,7 +62,8 @@ export class FailedSteps {
     const vain = kind === 'changed' ? formerVain + 1 : formerVain
     this.#failed.set(path, { attempts, situation, vain })
     const waitsForChange = kind === 'refused' || vain >= mostAttempts
-    if (waitsForChange || attempts >= mostAttempts) problems.set(path, message)
+    // One sentence tells it of all paths for which the node has no room.
+    if (waitsForChange || (attempts >= mostAttempts && kind !== 'full')) problems.set(path, message)
     return { attempts, waitsForChange }
   }
 }

@@ -14,6 +14,7 @@ import { StepOrder } from './step-order.ts'
 import { SyncFailure } from './sync-failure.ts'
 import { foldersAbove, isSyncPath, isWithin } from './sync-paths.ts'
 import type { RemoteRecord, SyncState } from './sync-state.ts'
+import { WaitingForRoom } from './waiting-for-room.ts'
 
 /** Steps that are made at a time. */
 const mostSteps = 24
@@ -24,6 +25,10 @@ const scanAllEveryMs = 60 * 60_000
 /** Milliseconds until a step that was not possible is tried again, and until a lost connection is. Doubled up to the longest. */
 const firstPauseMs = 500
 const longestPauseMs = 60_000
+
+/** Milliseconds until the node is asked again whether it has room, and until it is asked after something was removed from it. */
+const roomPauseMs = 60_000
+const removedPauseMs = 2000
 
 /** A connection that lasts for fewer milliseconds is a failed attempt: a node could send a reset with each. */
 const shortConnectionMs = 5000
@@ -83,6 +88,9 @@ export class SyncEngine {
   readonly #remoteScans = new Scans()
   readonly #remoteAnswers: RemoteAnswers
   readonly #order: StepOrder
+  readonly #waitingForRoom: WaitingForRoom
+  /** Pauses until the paths are tried again that wait for room, by their milliseconds. */
+  readonly #roomPauses = new Set<number>()
   /** Acknowledges the last changes. `null` if that is done. */
   #ack: (() => void) | null = null
   readonly #end = new AbortController()
@@ -114,6 +122,7 @@ export class SyncEngine {
     this.#progressAt = clock.elapsed()
     this.replicas = new Replicas(state, services.disk)
     this.#failed = new FailedSteps(state, this.replicas)
+    this.#waitingForRoom = new WaitingForRoom(this.replicas)
     this.#remoteAnswers = new RemoteAnswers(services.remote)
     const orderServices = {
       state,
@@ -174,7 +183,7 @@ export class SyncEngine {
       open,
       heldDeletions,
       problems: replicas.problems,
-      trouble: this.#trouble ?? this.#waiting,
+      trouble: this.#trouble ?? this.#waiting ?? this.#waitingForRoom.message,
     }
   }
 
@@ -281,6 +290,7 @@ export class SyncEngine {
         break
       case 'changes': {
         const { paths, files } = this.#toldBy(message.changes)
+        if (message.changes.some(({ op }) => op === 'delete')) this.#awaitRoom(removedPauseMs)
         this.replicas.takeRemoteChanges(message.changes, message, paths, files)
         this.#head = message.head
         // A variable first: MEMORY.md, "Functions on objects".
@@ -424,6 +434,8 @@ export class SyncEngine {
       await applyStep({ ...this.#services, replicas, deviceName }, path, step)
       this.#failed.forget(path)
       replicas.retryLater.delete(path)
+      if (this.#waitingForRoom.delete(path)) this.#waitingForRoom.tryAgain(mostSteps)
+      if (step.do === 'removeRemote') this.#awaitRoom(removedPauseMs)
       this.#noteProgress()
       this.#options.onStep?.(path, step.do)
       // One situation may take several steps.
@@ -444,9 +456,16 @@ export class SyncEngine {
     if (kind === 'unavailable') this.#endChangesLater()
     const { attempts, waitsForChange } = this.#failed.add(path, step, error as SyncFailure)
     if (waitsForChange) {
+      this.#waitingForRoom.delete(path)
       replicas.retryLater.delete(path)
       return
     }
+    if (kind === 'full') {
+      this.#waitingForRoom.add(path, (error as SyncFailure).message)
+      this.#awaitRoom(roomPauseMs)
+      return
+    }
+    this.#waitingForRoom.delete(path)
     replicas.dirtyLocal.add(path)
     this.#tryTo(() => this.#services.state.markDirty(path))
     if (kind === 'changed' && attempts < 3) {
@@ -546,8 +565,22 @@ export class SyncEngine {
     this.#isRetrying = true
     this.#after(this.#pauseAfter(attempts), () => {
       this.#isRetrying = false
-      for (const path of this.replicas.retryLater) this.replicas.dirty.add(path)
-      this.replicas.retryLater.clear()
+      for (const path of this.replicas.retryLater) {
+        if (this.#waitingForRoom.has(path)) continue
+        this.replicas.retryLater.delete(path)
+        this.replicas.dirty.add(path)
+      }
+    })
+  }
+
+  /** Tries some of the paths that wait for room again after a pause, and goes on until none waits. */
+  #awaitRoom(ms: number): void {
+    if (this.#waitingForRoom.message === null || this.#roomPauses.has(ms)) return
+    this.#roomPauses.add(ms)
+    this.#after(ms * (0.5 + this.#services.random() / 2), () => {
+      this.#roomPauses.delete(ms)
+      this.#waitingForRoom.tryAgain(mostSteps)
+      this.#awaitRoom(roomPauseMs)
     })
   }
 

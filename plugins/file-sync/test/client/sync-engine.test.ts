@@ -9,6 +9,61 @@ const day = 86_400_000
 /** Long enough for all steps that need no retry. */
 const soon = 5000
 
+t.test(
+  'files without room on the node wait quietly, others go on, and all is sent when there is room',
+  async (t) => {
+    const { node, pass, device } = createQuietWorld()
+    const one = device()
+    await pass(soon)
+    let quota = 100
+    let refused = 0
+    const write = node.write.bind(node)
+    const taken = () =>
+      node.nodes.values().reduce((sum, each) => sum + (each.type === 'file' ? each.content.length : 0), 0)
+    node.write = (path, content, ...others) => {
+      if (taken() + content.length <= quota) return write(path, content, ...others)
+      refused += 1
+      throw new SyncFailure(
+        'full',
+        `You may store ${quota} bytes, and there is no room for ${content.length}.`,
+      )
+    }
+    for (let i = 0; i < 200; i += 1) one.disk.write(`/large/${i}`, 'x'.repeat(150 + i), 1)
+    one.disk.write('/small', 'fits', 2)
+    await pass(2 * soon)
+    t.strictSame(treeOf(node), ['/small: fits'])
+    const told = new Set<unknown>()
+    const before = refused
+    for (let minutes = 0; minutes < 60; minutes += 1) {
+      await pass(60_000)
+      told.add(one.engine?.status.trouble)
+    }
+    t.equal(told.size, 1, 'one sentence, which stays')
+    t.match([...told], [/no room for/])
+    t.ok(refused - before < 60 * 50, `${refused - before} requests in an hour`)
+    t.match(one.engine?.status, { isIdle: false, isConnected: true })
+    t.equal(one.engine?.status.problems.size, 0)
+    one.disk.write('/more', 'fits', 3)
+    await pass(soon)
+    t.ok(node.nodes.has('/more'))
+
+    one.disk.drop('/large/199')
+    quota = 1e6
+    await pass(120_000)
+    t.equal(treeOf(node).length, 201)
+    t.match(one.engine?.status, { isIdle: true, trouble: null })
+
+    quota = taken()
+    one.disk.write('/last', 'x'.repeat(100), 4)
+    await pass(soon)
+    t.notOk(node.nodes.has('/last'))
+    one.disk.drop('/large/0')
+    await pass(2 * soon)
+    t.ok(node.nodes.has('/last'), 'a deletion makes room at once')
+    t.match(one.engine?.status, { isIdle: true, trouble: null })
+  },
+)
+
 t.test('a file that is edited before the answer to its upload is lost is no conflict', async (t) => {
   for (const isKilled of [false, true]) {
     const { node, pass, device } = createQuietWorld()

@@ -57,6 +57,7 @@ export class EntryReader {
   readonly #trees: StatementSync
   readonly #indexId: StatementSync
   readonly #users: StatementSync
+  readonly #taken: StatementSync
 
   constructor(connection: DatabaseSync, mounts: IndexedMounts) {
     this.#mounts = mounts
@@ -95,6 +96,14 @@ export class EntryReader {
     )
     this.#indexId = connection.prepare('SELECT id FROM index_state')
     this.#users = connection.prepare('SELECT DISTINCT user FROM trees')
+    // One statement sees one moment: a change is either pending or in the index.
+    this.#taken = connection.prepare(
+      `SELECT trees.storage, entries.size FROM trees
+       JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
+       JOIN entries ON entries.id IN (trees.root, trees.kept_root) WHERE trees.user = :user
+       UNION ALL SELECT NULL, total(size) FROM changes
+       WHERE user = :user AND pending = 1 AND op = 'write' AND staging IS NULL`,
+    )
   }
 
   /** Names the index. One that was made anew has another name. */
@@ -117,6 +126,18 @@ export class EntryReader {
       bytes: Number(size),
       entries: Number(below),
     }))
+  }
+
+  /**
+   * The bytes that a user takes on the storages of all mounts: of all files, of what is kept, and of files that changes write whose outcome is open. A copy
+   * counts when it is placed.
+   */
+  takenBy(user: string): number {
+    const isMounted = (storage: unknown) => this.#mounts.some(([, name]) => name === storage)
+    const rows = this.#taken.all({ user })
+    return rows.reduce((sum, { storage, size }) => {
+      return storage === null || isMounted(storage) ? sum + Number(size) : sum
+    }, 0)
   }
 
   /** The files of a user on a storage, as its backend has it now; null if the index has none of them. */

@@ -5,6 +5,7 @@ import { type ChangesRouteServices, changesRoutes } from './changes-route.ts'
 import { type EntryRouteServices, entryRoutes } from './entry-routes.ts'
 import { keptRoutes } from './kept-routes.ts'
 import { listRoute } from './list-route.ts'
+import { type QuotaRouteServices, quotaRoute } from './quota-route.ts'
 import { readRoutes } from './read-route.ts'
 import { readdirRoute } from './readdir-route.ts'
 import { requireUtf8 } from './request.ts'
@@ -17,6 +18,7 @@ export function fileRoutes(
   services: UploadRouteServices &
     ChangesRouteServices &
     UsageRouteServices &
+    QuotaRouteServices &
     EntryRouteServices & { readonly undo: Undo },
 ): (app: RoutesApp) => Promise<void> {
   return async (app) => {
@@ -30,6 +32,7 @@ export function fileRoutes(
     undoRoute(app, services.undo)
     changesRoutes(app, services)
     usageRoutes(app, services)
+    quotaRoute(app, services)
     // Nested, so that only uploads get their bodies unparsed.
     await app.register(async (uploads: RoutesApp) => uploadRoutes(uploads, services))
   }

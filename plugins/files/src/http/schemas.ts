@@ -272,6 +272,33 @@ const space = Type.Union(
   { description: 'The room of the storage, null if it has no limit or does not tell it now.' },
 )
 
+const quota = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+  description: 'Bytes that the user may store; null for no limit.',
+})
+const hasOwnQuota = Type.Boolean({ description: 'Whether the user has another quota than all users.' })
+
+/** `:uuid` */
+export const quotaParams = Type.Object({ uuid: Type.String({ format: 'uuid' }) })
+
+/** The quota that the owner sets. */
+export const newQuota = Type.Object(
+  {
+    quota: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 100 })], {
+      description:
+        'Bytes, or a text: a size such as "50 GB", "none" for no limit, "default" for the quota of all users.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+/** The quota that a user has. */
+export const userQuota = Type.Object({
+  uuid: Type.String({ format: 'uuid' }),
+  username: Type.String(),
+  quota,
+  hasOwnQuota,
+})
+
 /** `?path=…` */
 export const usageQuery = Type.Object({
   path: Type.Optional(Type.String({ description: 'A folder. Without it, all files.' })),
@@ -290,6 +317,19 @@ export const folderUsage = Type.Object({
     description:
       'The room of the storage, null for a folder on several storages, or if its storage does not tell it.',
   }),
+  quota: Type.Union(
+    [
+      Type.Object({
+        bytes: Type.Integer({ minimum: 0, description: 'Bytes that you may store.' }),
+        taken: Type.Integer({
+          minimum: 0,
+          description: 'Bytes that you take of it: of all files, and of uploads that are not complete.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'How much you may store; null for no limit.' },
+  ),
 })
 
 /** How much room the files of all users take. */
@@ -301,6 +341,8 @@ export const allUsage = Type.Object({
       bytes,
       entries,
       isComplete,
+      quota,
+      hasOwnQuota,
       mounts: Type.Array(Type.Object({ mount: Type.String(), bytes, entries, isComplete })),
     }),
     { description: 'Largest first.' },

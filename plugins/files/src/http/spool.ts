@@ -4,6 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import type { DiskReserve } from '../quota/disk-reserve.ts'
 
 /** Content that is stored in a temporary file until its path is known. */
 interface Spooled {
@@ -17,11 +18,11 @@ interface Spooled {
 export type Spool = (content: AsyncIterable<Uint8Array>) => Promise<Spooled>
 
 /** Makes the folder for temporary files. Files that the last run left there are removed. */
-export async function openSpool(dataDir: string): Promise<Spool> {
+export async function openSpool(dataDir: string, reserve: Pick<DiskReserve, 'check'>): Promise<Spool> {
   const folder = join(dataDir, 'incoming')
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  return (content) => spool(join(folder, randomUUID()), content)
+  return (content) => spool(join(folder, randomUUID()), checked(content, reserve))
 }
 
 async function spool(path: string, content: AsyncIterable<Uint8Array>): Promise<Spooled> {
@@ -35,6 +36,14 @@ async function spool(path: string, content: AsyncIterable<Uint8Array>): Promise<
     await file.close()
     await rm(path, { force: true })
     throw isDiskFull(error) ? noRoom(error) : error
+  }
+}
+
+/** Passes content on while there is enough left of the disk. */
+async function* checked(content: AsyncIterable<Uint8Array>, reserve: Pick<DiskReserve, 'check'>) {
+  for await (const chunk of content) {
+    await reserve.check(null, chunk.byteLength)
+    yield chunk
   }
 }
 

@@ -13,6 +13,8 @@ import {
 import type { ExternalScans } from '../external/external-scans.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import { isBelow, root, userPath } from '../paths/user-path.ts'
+import type { Quotas } from '../quota/quotas.ts'
+import type { Rooms } from '../quota/rooms.ts'
 import { allUsage, folderUsage, usageQuery } from './schemas.ts'
 
 export interface UsageRouteServices {
@@ -21,6 +23,8 @@ export interface UsageRouteServices {
   readonly mounts: Pick<Mounts, 'points' | 'pointOf' | 'storageAt' | 'spaceAt'>
   readonly users: Pick<UserDirectory, 'list'>
   readonly external: Pick<ExternalScans, 'notice'>
+  readonly quotas: Pick<Quotas, 'of' | 'hasOwn'>
+  readonly rooms: Pick<Rooms, 'takenBy'>
   /** Aborts when the plugin stops. */
   readonly signal: AbortSignal
 }
@@ -29,7 +33,7 @@ type AllUsage = Static<typeof allUsage>
 
 /** Registers `GET /api/files/usage` and `GET /api/files/usage/all`. */
 export function usageRoutes(app: RoutesApp, services: UsageRouteServices): void {
-  const { mounts, users, signal } = services
+  const { mounts, users, quotas, rooms, signal } = services
   const ofFolder = {
     operationId: 'getFolderUsage',
     summary: 'Tell how much room a folder takes, and its largest folders',
@@ -38,12 +42,15 @@ export function usageRoutes(app: RoutesApp, services: UsageRouteServices): void 
   }
   app.get('/api/files/usage', { schema: ofFolder, config: { scope: 'files:read' } }, async (request) => {
     const path = userPath(request.query.path ?? root)
-    const { folders, ...usage } = await usageOf(services, userOf(request), path)
+    const user = userOf(request)
+    const { folders, ...usage } = await usageOf(services, user, path)
+    const bytes = quotas.of(user.uuid)
     const isOneStorage = !mounts.points.some((point) => isBelow(point, path))
     return {
       ...usage,
       folders: folders.map(({ name, path, size, below }) => ({ name, path, bytes: size, entries: below })),
       space: isOneStorage ? await mounts.spaceAt(mounts.pointOf(path), signal) : null,
+      quota: bytes === null ? null : { bytes, taken: await rooms.takenBy(user.uuid) },
     }
   })
 
@@ -60,7 +67,8 @@ export function usageRoutes(app: RoutesApp, services: UsageRouteServices): void 
       const known = byUser.get(uuid)
       const each = points.map((mount) => known?.get(mount) ?? { mount, ...nothing })
       const isComplete = each.every((one) => one.isComplete)
-      all.push({ uuid, username, ...sumOf(each), isComplete, mounts: each })
+      const quota = { quota: quotas.of(uuid), hasOwnQuota: quotas.hasOwn(uuid) }
+      all.push({ uuid, username, ...sumOf(each), isComplete, ...quota, mounts: each })
     }
     const perMount = points.map(async (mount) => ({
       mount,

@@ -161,6 +161,11 @@ export class Mounts {
     return space === undefined ? null : withStorageLimit(space).catch(() => null)
   }
 
+  /** The folder of the disk with the files of a mount; undefined if its storage has none. */
+  plainFolderAt(point: UserPath): string | undefined {
+    return this.#backends.get(this.storageAt(point))?.plainFolder
+  }
+
   /** Returns for each mount whose backend is not loaded, or does not work, the mount and the reason. */
   async unreachable(signal: AbortSignal): Promise<string[]> {
     const probes = this.#mounts.map(async ([point, name]) => {

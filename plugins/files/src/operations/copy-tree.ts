@@ -10,6 +10,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { StagingStep } from '../journal/change.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import type { HeldRoom } from '../quota/held-room.ts'
 import { definedOnly } from './defined-only.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
 import { forChange } from './path-errors.ts'
@@ -19,6 +20,8 @@ import { checkPathLengthsOf, type Tree, treeAt } from './walk.ts'
 import { storeLocked, writeLocked } from './writing.ts'
 
 interface CopyOptions extends Pick<FileMoveOptions, 'signal'> {
+  /** Where the files get their room. */
+  readonly room: HeldRoom
   /** Whether each copy gets the date of creation of its file. */
   readonly keepCreated: boolean
   /** Whether readers of the journal see nothing of the copy before it is placed. */
@@ -69,6 +72,7 @@ export async function copyTree(
     isStaged ? (path === source ? 'begin' : 'fill') : undefined
   const { files, folders } = await treeAt(scope, source, entry, signal)
   checkPathLengthsOf({ files, folders }, source, destination)
+  await options.room.extend(files.reduce((sum, { size }) => sum + size, 0))
   for (const path of folders) {
     signal?.throwIfAborted()
     const isMissing = path !== source || replaced === null
@@ -129,12 +133,12 @@ async function copyByBackend(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { signal, keepCreated, staging, known }: CopyFileOptions,
+  { signal, keepCreated, staging, known, room }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const entry = known.source ?? (await forChange(source, () => backend.stat(backendPath, { signal })))
   const { created, modified, revision } = await fileEntry(scope, source, entry)
-  const details = { staging, ...(keepCreated && { created }) }
+  const details = { room, staging, ...(keepCreated && { created }) }
   const { revision: to } = await storeLocked(scope, copy, details, (step) =>
     (backend as Required<typeof backend>).copy(backendPath, scope.locate(copy).backendPath, {
       ifSourceRevision: revision,
@@ -156,7 +160,7 @@ async function copyBytes(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { signal, keepCreated, staging, known }: CopyFileOptions,
+  { signal, keepCreated, staging, known, room }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, { signal }))
@@ -165,6 +169,7 @@ async function copyBytes(
   // The chunks of the reading are hashed, and belong to nobody else.
   const options = definedOnly({ signal, size, modified, freeChunks: true })
   const written = await writeLocked(scope, copy, hashing(reading.content, hash), options, {
+    room,
     staging,
     known,
     ...(keepCreated && { created }),

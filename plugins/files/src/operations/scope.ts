@@ -4,6 +4,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Location, Mounts } from '../mounts/mounts.ts'
 import type { PathLocks, Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import type { Rooms } from '../quota/rooms.ts'
 import type { CrossMountMoves } from './cross-mount-moves.ts'
 
 /** The kinds of files that are kept where their storage can. */
@@ -26,6 +27,7 @@ export interface Scope {
   readonly copySlots: FairSlots
   readonly crossMountMoves: CrossMountMoves
   readonly keeping: KeepingOptions
+  readonly rooms: Rooms
   /** Bytes. */
   readonly maxFileSize: number
   /** When the feature started: the times of folders that exist only because of a mount. */
@@ -40,7 +42,10 @@ export interface Scope {
 
 /** The parts that the operations on the files of all users work with. */
 interface ScopeServices
-  extends Pick<Scope, 'mounts' | 'journal' | 'recorder' | 'crossMountMoves' | 'keeping' | 'maxFileSize'> {
+  extends Pick<
+    Scope,
+    'mounts' | 'journal' | 'recorder' | 'crossMountMoves' | 'keeping' | 'rooms' | 'maxFileSize'
+  > {
   readonly locks: PathLocks
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
 import { childOf, parentOf, type UserPath } from '../paths/user-path.ts'
+import type { HeldRoom } from '../quota/held-room.ts'
 import { type Copied, copyTree, nothingCopied } from './copy-tree.ts'
 import { definedOnly } from './defined-only.ts'
 import { keepsDeleted, placeForReplaced } from './keeping.ts'
@@ -24,6 +25,8 @@ export interface Transfer extends Transferred {
   readonly destination: UserPath
   readonly staging: UserPath
 }
+
+type RoomAnd<Options> = Options & { readonly room: HeldRoom }
 
 type CopyIntoPlaceOptions = FileMoveOptions & {
   readonly keepCreated: boolean
@@ -108,13 +111,23 @@ export async function copyIntoPlace(
   transfer: Transfer,
   options: CopyIntoPlaceOptions,
 ): Promise<Copied> {
-  await makeParent(scope, transfer.destination)
-  const isStaged = movesInOneStep(scope, transfer.destination, transfer.entry)
-  return isStaged ? copyAside(scope, transfer, options) : copyInPlace(scope, transfer, options)
+  const { destination, entry } = transfer
+  await makeParent(scope, destination)
+  const room = scope.rooms.hold(scope.userUuid, scope.mounts.pointOf(destination))
+  const copyTo = movesInOneStep(scope, destination, entry) ? copyAside : copyInPlace
+  try {
+    return await copyTo(scope, transfer, { ...options, room })
+  } finally {
+    room.releaseAfter(scope.journal.entriesOf(scope.userUuid))
+  }
 }
 
 /** Copies to the staging path, then renames in one step. */
-async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
+async function copyAside(
+  scope: Scope,
+  transfer: Transfer,
+  options: RoomAnd<CopyIntoPlaceOptions>,
+): Promise<Copied> {
   const { source, staging, destination, entry } = transfer
   const copied = nothingCopied()
   try {
@@ -136,7 +149,11 @@ async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlac
 }
 
 /** Copies entry by entry to the destination, where the storage cannot move the copy there in one step. */
-async function copyInPlace(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
+async function copyInPlace(
+  scope: Scope,
+  transfer: Transfer,
+  options: RoomAnd<CopyIntoPlaceOptions>,
+): Promise<Copied> {
   const { source, entry, destination } = transfer
   const copied = nothingCopied()
   const replaced = await makeRoom(scope, transfer)

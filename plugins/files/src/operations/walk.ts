@@ -12,7 +12,12 @@ export interface Tree<File = { readonly path: UserPath; readonly revision: strin
 }
 
 /** A tree as its storage lists it. The revisions of its files may be unknown. */
-type ListedTree = Tree<{ readonly path: UserPath; readonly revision: string | undefined }>
+type ListedTree = Tree<{
+  readonly path: UserPath
+  readonly revision: string | undefined
+  /** Bytes. */
+  readonly size: number
+}>
 
 /**
  * An entry of a backend and all entries below it, by their paths from it on; empty for itself. A folder comes before its content.
@@ -53,9 +58,9 @@ export async function treeAt(
   signal?: AbortSignal,
 ): Promise<ListedTree> {
   const tree: ListedTree = { files: [], folders: [] }
-  for await (const [entryPath, { type, revision }] of walk(scope, path, entry, signal)) {
+  for await (const [entryPath, { type, revision, size }] of walk(scope, path, entry, signal)) {
     signal?.throwIfAborted()
-    if (type === 'file') tree.files.push({ path: entryPath, revision })
+    if (type === 'file') tree.files.push({ path: entryPath, revision, size })
     else tree.folders.push(entryPath)
   }
   return tree

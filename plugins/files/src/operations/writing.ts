@@ -13,6 +13,7 @@ import type { BegunChange } from '../changes/change-recorder.ts'
 import type { ChangeIntent, StagingStep } from '../journal/change.ts'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import { HeldRoom } from '../quota/held-room.ts'
 import { checkSha256 } from './check-sha256.ts'
 import { definedOnly } from './defined-only.ts'
 import { placeForOverwritten } from './keeping.ts'
@@ -34,6 +35,8 @@ export async function write(
   }
   if (options.sha256 !== undefined) checkSha256(options.sha256)
   if (options.size !== undefined && options.size > maxFileSize) throw fileTooLarge(maxFileSize)
+  const point = scope.mounts.pointOf(path)
+  const room = roomOf(options) ?? scope.rooms.hold(scope.userUuid, point)
   let ended: AbortController | undefined
   let isOver = false
   let release: Release | null = null
@@ -47,9 +50,21 @@ export async function write(
     if (isOver) acquired()
     else release = acquired
   }
+  let checkedAt = performance.now()
+  const beforeChunk = async (size: number) => {
+    if (size > room.bytes) await room.extend(size - room.bytes)
+    const now = performance.now()
+    if (now - checkedAt < diskCheckMs) return
+    checkedAt = now
+    await scope.rooms.checkDisk(point)
+  }
   try {
-    return await writeLocked(scope, path, limited(content, maxFileSize, lock), options)
+    // A file that has no room is refused before any of it is read.
+    await beforeChunk(options.size ?? 0)
+    const bounded = limited(content, maxFileSize, { beforeChunk, atEnd: lock })
+    return await writeLocked(scope, path, bounded, options, { room })
   } finally {
+    if (room !== options.room) room.release()
     // The backend may fail before the content ends. A lock that is granted later must not be kept.
     isOver = true
     ended?.abort(overError)
@@ -57,11 +72,26 @@ export async function write(
   }
 }
 
+/**
+ * The room that a caller gives.
+ *
+ * @throws TypeError for another object than `holdRoom` gives, which a plugin in JavaScript may pass
+ */
+function roomOf({ room }: FileWriteOptions): HeldRoom | undefined {
+  if (room === undefined || room instanceof HeldRoom) return room
+  throw new TypeError('room must be that of holdRoom')
+}
+
 /** Nobody sees this error. */
 const overError = new Error('The write is over.')
 
+/** Milliseconds between two looks at the disk during an upload: others write to it at the same time. */
+const diskCheckMs = 100
+
 /** Details of the copy of a file. */
 interface CopyDetails {
+  /** Where the file gets its room. */
+  readonly room: HeldRoom
   /** When the file was created. */
   readonly created: Date
   readonly staging: StagingStep | undefined
@@ -71,13 +101,15 @@ interface CopyDetails {
   readonly known: Pick<StorageKnowledge, 'destination'>
 }
 
+type RoomAnd<Details extends Pick<CopyDetails, 'room'>> = Pick<Details, 'room'> & Partial<Details>
+
 /** Stores a file for a caller that holds the lock of the path at the latest when the content ends. */
 export function writeLocked(
   scope: Scope,
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
   { size, modified, sha256, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
-  { known, ...copy }: Partial<CopyDetails> = {},
+  { known, ...copy }: RoomAnd<CopyDetails>,
 ): Promise<FileEntry> {
   const { backend, backendPath } = scope.locate(path)
   const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
@@ -93,7 +125,7 @@ type LastStep = Pick<StorageWriteOptions, 'beforeCommit' | 'keepReplacedAt'>
 export async function storeLocked(
   scope: Scope,
   path: UserPath,
-  { staging, sha256, ...copy }: Partial<Omit<CopyDetails, 'known'>>,
+  { room, staging, sha256, ...copy }: RoomAnd<Omit<CopyDetails, 'known'>>,
   store: (step: LastStep) => Promise<StorageEntry>,
 ): Promise<FileEntry> {
   const { userUuid, origin, recorder } = scope
@@ -103,8 +135,11 @@ export async function storeLocked(
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision, ...origin }
+    await room.claim(size)
     const keptAs = replaced?.type === 'file' ? place?.name : undefined
-    change = await recorder.begin({ ...intent, ...definedOnly({ created, staging, keptAs }) })
+    const begin = () => recorder.begin({ ...intent, ...definedOnly({ created, staging, keptAs }) })
+    // A staged copy is counted by the journal when it is placed.
+    change = await (staging === undefined ? room.record(size, begin) : begin())
   }
   const step = { beforeCommit, ...definedOnly({ keepReplacedAt: place?.backendPath }) }
   const entry = await forChange(path, () => store(step)).catch(async (error) => {
@@ -124,18 +159,24 @@ async function createdOfReplaced(
   return (await journal.createdOf(userUuid, path, replaced)) ?? replaced.created
 }
 
+interface LimitedSteps {
+  readonly beforeChunk?: (size: number) => Promise<void>
+  readonly atEnd?: () => Promise<void>
+}
+
 /**
  * Passes content on up to a limit.
  *
  * @param limit bytes of `storage.maxFileSize`
- * @param atEnd awaited when all bytes have arrived, before the iteration ends
+ * @param steps `beforeChunk` is awaited with the bytes that have arrived, before they are passed on, and `atEnd` when all have arrived, before
+ *   the iteration ends
  * @throws NodekeepError PAYLOAD_TOO_LARGE with the first byte beyond the limit; TypeError for anything but bytes, which a
  * plugin in JavaScript may pass
  */
 export async function* limited(
   content: AsyncIterable<Uint8Array>,
   limit: number,
-  atEnd: () => Promise<void> = async () => {},
+  { beforeChunk, atEnd }: LimitedSteps = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (typeof content?.[Symbol.asyncIterator] !== 'function') throw contentError()
   let size = 0
@@ -143,9 +184,10 @@ export async function* limited(
     if (!isUint8Array(chunk)) throw contentError()
     size += chunk.byteLength
     if (size > limit) throw fileTooLarge(limit)
+    await beforeChunk?.(size)
     yield chunk
   }
-  await atEnd()
+  await atEnd?.()
 }
 
 function contentError(): TypeError {

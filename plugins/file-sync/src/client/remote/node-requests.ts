@@ -34,6 +34,7 @@ const kinds: Readonly<Record<number, SyncFailureKind>> = {
   412: 'changed',
   416: 'changed',
   429: 'unavailable',
+  507: 'full',
 }
 
 const otherAddress =

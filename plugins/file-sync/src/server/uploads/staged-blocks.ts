@@ -1,31 +1,32 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { KeyedLock, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type FileRoom, type FilesService, KeyedLock, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import type { Block } from '../../protocol/content-blocks.ts'
-
-/** Bytes of the disk that blocks leave free, so that files can still be written and deleted. */
-const leftFree = 64 * 1024 * 1024
 
 const isHash = /^[0-9a-f]{64}$/
 
 /**
  * Blocks that clients have sent, as files that are named by their SHA-256, in a folder for each user. They survive a restart. After
- * a power failure a block may be damaged, so the whole file is verified before it appears.
+ * a power failure a block may be damaged, so the whole file is verified before it appears. They count as room that their user takes.
  */
 export class StagedBlocks {
   readonly #folder: string
   /** The most bytes of all blocks of a user. */
   readonly mostBytes: number
+  readonly #files: Pick<FilesService, 'holdRoom'>
+  /** The room of each block, by its file. */
+  readonly #rooms = new Map<string, FileRoom>()
   readonly #sizes = new Map<string, Promise<Map<string, number>>>()
   /** Bytes that are being received, by user. */
   readonly #receiving = new Map<string, number>()
   /** Blocks of a user get their names, and are removed, one after the other. */
   readonly #lock = new KeyedLock()
 
-  constructor(folder: string, mostBytes: number) {
+  constructor(folder: string, mostBytes: number, files: Pick<FilesService, 'holdRoom'>) {
     this.#folder = folder
+    this.#files = files
     this.mostBytes = mostBytes
   }
 
@@ -50,7 +51,15 @@ export class StagedBlocks {
     if (stored + receiving + block.size > this.mostBytes) throw tooManyBytes(this.mostBytes)
     this.#receiving.set(userUuid, receiving + block.size)
     try {
-      await this.#receive(userUuid, block, content, sizes)
+      const room = this.#files.holdRoom({ uuid: userUuid })
+      try {
+        await room.extend(block.size)
+        await this.#receive(userUuid, block, content, sizes)
+      } catch (error) {
+        room.release()
+        throw error
+      }
+      this.#setRoom(userUuid, block.sha256, room)
     } catch (error) {
       throw isDiskFull(error) ? diskFull(error) : error
     } finally {
@@ -69,8 +78,49 @@ export class StagedBlocks {
     await this.#lock.run([userUuid], async () => {
       if (sizes.size === 0) return
       const removed = [...(await choose(sizes.keys()))].filter((sha256) => sizes.delete(sha256))
-      for (const sha256 of removed) await rm(this.fileOf(userUuid, sha256), { force: true })
+      for (const sha256 of removed) {
+        await rm(this.fileOf(userUuid, sha256), { force: true })
+        this.#setRoom(userUuid, sha256, null)
+      }
     })
+  }
+
+  /**
+   * Runs a step that makes a file of blocks. The file gets their room, so that it needs none beside them.
+   *
+   * @param hashes those of the blocks
+   */
+  async lendRoom<T>(
+    userUuid: string,
+    hashes: Iterable<string>,
+    step: (room: FileRoom) => Promise<T>,
+  ): Promise<T> {
+    const lent = [...hashes]
+    const rooms = lent.flatMap((sha256) => this.#rooms.get(this.fileOf(userUuid, sha256)) ?? [])
+    const room = this.#files.holdRoom(
+      { uuid: userUuid },
+      rooms.reduce((sum, { bytes }) => sum + bytes, 0),
+    )
+    for (const each of rooms) each.release()
+    try {
+      return await step(room)
+    } finally {
+      const sizes = await this.#sizesOf(userUuid)
+      room.release()
+      // Those that are still there may be of other uploads, too.
+      for (const sha256 of lent) {
+        const size = sizes.get(sha256)
+        if (size !== undefined)
+          this.#setRoom(userUuid, sha256, this.#files.holdRoom({ uuid: userUuid }, size))
+      }
+    }
+  }
+
+  #setRoom(userUuid: string, sha256: string, room: FileRoom | null): void {
+    const file = this.fileOf(userUuid, sha256)
+    this.#rooms.get(file)?.release()
+    if (room === null) this.#rooms.delete(file)
+    else this.#rooms.set(file, room)
   }
 
   /** The users who have a folder. */
@@ -79,6 +129,8 @@ export class StagedBlocks {
   }
 
   async erase(userUuid: string): Promise<void> {
+    for (const sha256 of (await this.#sizes.get(userUuid))?.keys() ?? [])
+      this.#setRoom(userUuid, sha256, null)
     this.#sizes.delete(userUuid)
     await rm(join(this.#folder, userUuid), { recursive: true, force: true })
   }
@@ -90,8 +142,6 @@ export class StagedBlocks {
     sizes: Map<string, number>,
   ): Promise<void> {
     const folder = join(this.#folder, userUuid)
-    const { bavail, bsize } = await statfs(folder)
-    if (bavail * bsize < block.size + leftFree) throw diskFull()
     const part = join(folder, `${block.sha256}.${randomUUID()}`)
     const file = await open(part, 'wx', 0o600)
     try {
@@ -137,8 +187,11 @@ export class StagedBlocks {
     const sizes = new Map<string, number>()
     for (const name of await readdir(folder)) {
       const path = join(folder, name)
-      if (isHash.test(name)) sizes.set(name, (await stat(path)).size)
-      else await rm(path, { force: true })
+      if (isHash.test(name)) {
+        const { size } = await stat(path)
+        sizes.set(name, size)
+        this.#setRoom(userUuid, name, this.#files.holdRoom({ uuid: userUuid }, size))
+      } else await rm(path, { force: true })
     }
     return sizes
   }
@@ -151,7 +204,7 @@ function tooManyBytes(most: number): NodekeepError {
   )
 }
 
-function diskFull(cause?: unknown): NodekeepError {
+function diskFull(cause: unknown): NodekeepError {
   return new NodekeepError(
     'INSUFFICIENT_STORAGE',
     'The disk of the node is full. Delete files that are no longer needed.',

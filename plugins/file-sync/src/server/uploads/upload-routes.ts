@@ -86,7 +86,11 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
       await refuseUnstageable(user, body)
       const upload = uploads.create(uuid, body)
       await removeUnnamed(uuid)
-      return answerOf(user, upload)
+      const found = await sources.find(user, body)
+      // Bytes that have no room are not even sent. What is staged has its room, and the upload may go on later.
+      using room = files.holdRoom(user)
+      await room.extend(body.size - stagedBytes(body, found))
+      return answerOf(upload, found)
     },
   )
 
@@ -103,7 +107,8 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     },
     async (request) => {
       const user = userOf(request)
-      return answerOf(user, uploads.get(user.uuid, request.params.id))
+      const upload = uploads.get(user.uuid, request.params.id)
+      return answerOf(upload, await sources.find(user, contentOf(upload)))
     },
   )
 
@@ -204,9 +209,8 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     )
   }
 
-  async function answerOf(user: AuthenticatedUser, upload: Upload) {
+  function answerOf(upload: Upload, found: ReadonlyMap<string, BlockSource>) {
     const content = contentOf(upload)
-    const found = await sources.find(user, content)
     const named = new Set(found.keys())
     const missing = content.blocks.flatMap((block, number) => {
       if (named.has(block.sha256)) return []
@@ -229,25 +233,30 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     const origin = changeOrigin(request)
     const own = files.for({ uuid }, origin)
     const replaced = ifRevision === null ? undefined : (await own.stat(path).catch(nullIfMissing))?.sha256
-    const entry = await own
-      .write(path, assemble(own, content, found, signal), {
-        ...(modified !== null && { modified }),
-        ...(ifRevision === null ? { ifAbsent: true } : { ifRevision }),
-        size,
-        sha256,
-        signal,
-      })
-      .catch(async (error) => {
-        if (error === otherContent) await forgetSources(uuid, upload, found)
-        throw error
-      })
+    const ofStaged = [...found].filter(([, source]) => 'staged' in source).map(([hash]) => hash)
+    const entry = await staged.lendRoom(uuid, ofStaged, async (room) => {
+      const written = await own
+        .write(path, assemble(own, content, found, signal), {
+          ...(modified !== null && { modified }),
+          ...(ifRevision === null ? { ifAbsent: true } : { ifRevision }),
+          size,
+          sha256,
+          room,
+          signal,
+        })
+        .catch(async (error) => {
+          if (error === otherContent) await forgetSources(uuid, upload, found)
+          throw error
+        })
+      await end(uuid, upload)
+      return written
+    })
     // Blocks that come from a file with the whole content were not compared with their hashes.
     const areCompared = found
       .values()
       .every((source) => 'staged' in source || source.content.sha256 !== sha256)
     if (areCompared) blocks.set(uuid, content)
     if (replaced !== undefined) await contents.forgetUnused(uuid, replaced)
-    await end(uuid, upload)
     reply.header(undoHeader, origin.group)
     return {
       path: entry.path,
@@ -283,6 +292,15 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     uploads.remove(uploadId)
     await removeUnnamed(userUuid)
   }
+}
+
+/** Bytes of a content whose blocks are staged. */
+function stagedBytes({ blocks }: Pick<Content, 'blocks'>, found: ReadonlyMap<string, BlockSource>): number {
+  const sizes = new Map(blocks.map(({ sha256, size }) => [sha256, size]))
+  return [...found].reduce(
+    (sum, [hash, source]) => sum + ('staged' in source ? (sizes.get(hash) ?? 0) : 0),
+    0,
+  )
 }
 
 function contentOf({ sha256, size, packed }: Upload): Content {

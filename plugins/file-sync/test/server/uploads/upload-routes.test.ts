@@ -292,6 +292,36 @@ test('blocks that arrive at the same time count together', async (t) => {
   t.same([status, statusCode].sort(), [200, 507], 'there is room for one of them')
 })
 
+test('blocks count toward the quota of their user, and the file that is made of them takes their room', async (t) => {
+  const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-test-'))
+  t.teardown(() => rm(dataFolder, { recursive: true, force: true }))
+  const options = { dataFolder, config: { storage: { quota: 2 * mebibyte } } }
+  const before = await createSyncNode(options)
+  const taken = async (user: Pick<TestUser, 'fetch'>) =>
+    (await send(user, 'GET', '/api/files/usage')).body.quota.taken
+  let owner = await before.signIn('owner')
+  const bytes = randomBytes(1_500_000)
+  const content = contentOf(bytes)
+  const { body } = await beginUpload(owner, '/large', content)
+  t.equal(await taken(owner), 0, 'what is not sent takes nothing')
+  for (const part of partsOf(bytes, content)) await sendBlock(owner, body.id, part.sha256, part.bytes)
+  t.equal(await taken(owner), bytes.length)
+  const other = await beginUpload(owner, '/other', contentOf(randomBytes(mebibyte)))
+  t.match(other, { status: 507, body: { code: 'INSUFFICIENT_STORAGE', message: /ask the owner/ } })
+  await before.stop()
+
+  const after = await createSyncNode(options)
+  t.teardown(() => after.stop())
+  owner = await after.signIn('owner')
+  t.match((await beginUpload(owner, '/large', content)).body, { id: body.id, missing: [] })
+  t.equal(await taken(owner), bytes.length, 'they count after a restart')
+  t.match(await send(owner, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 200 })
+  t.equal(await taken(owner), bytes.length)
+  t.match(await upload(owner, '/copy', bytes), { status: 507 }, 'a file of known blocks needs room')
+  t.match(await send(owner, 'POST', '/delete', { path: '/large' }), { status: 200 })
+  t.equal(await taken(owner), 0)
+})
+
 test('uploads are bounded', async (t) => {
   const node = await createSyncNode({
     config: { storage: { maxFileSize: 4 * mebibyte }, 'file-sync': { stagedBytesPerUser: mebibyte } },

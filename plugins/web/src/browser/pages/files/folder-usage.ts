@@ -30,10 +30,11 @@ export function FolderUsage({ folder, page }: { folder: Folder; page: PageContex
   const toggle = ({ currentTarget }: Event) => {
     isOpen.value = (currentTarget as HTMLDetailsElement).open
   }
+  const room = answer && roomOf(answer)
   return html`<details class="folded usage" onToggle=${toggle}>
     <summary>
       ${words.title}${answer && html`: <span class="state">${sentenceOf(answer)}</span>`}
-      ${answer?.space && html`<${UsageBar} bytes=${answer.bytes} space=${answer.space} />`}
+      ${room && answer && html`<${UsageBar} bytes=${answer.bytes} space=${room} />`}
     </summary>
     ${isOpen.value && fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
     ${isOpen.value && answer && html`<${Largest} usage=${answer} />`}
@@ -57,10 +58,16 @@ function Largest({ usage: { path, bytes, folders } }: { usage: Usage }): VNode {
   </ul>`
 }
 
-function sentenceOf({ bytes, entries, isComplete, space }: Usage): string {
+/** The room that the person may use: that of the quota, without one that of the storage. */
+function roomOf({ quota, space }: Usage): Usage['space'] {
+  return quota === null ? space : { free: Math.max(0, quota.bytes - quota.taken), total: quota.bytes }
+}
+
+function sentenceOf({ bytes, entries, isComplete, space, quota }: Usage): string {
   return [
     words.taken(bytesText(bytes), texts.files.count(entries)),
     ...(isComplete ? [] : [words.counting]),
-    ...(space === null ? [] : [words.free(bytesText(space.free), bytesText(space.total))]),
+    ...(quota === null ? [] : [words.quota(bytesText(quota.taken), bytesText(quota.bytes))]),
+    ...(quota !== null || space === null ? [] : [words.free(bytesText(space.free), bytesText(space.total))]),
   ].join(', ')
 }

@@ -4,7 +4,9 @@ import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { usePolled } from '../../../polled.ts'
+import { ask } from '../../../questions.ts'
 import { Refusal } from '../../../refusal.ts'
+import { reasonOf, request } from '../../../request.ts'
 import { shownName } from '../../../shown-name.ts'
 import { texts } from '../../../texts.ts'
 import { UsageBar } from '../../../usage-bar.ts'
@@ -14,7 +16,7 @@ type All = NodeAnswers['GET /api/files/usage/all']
 const words = texts.usage
 
 /** Asks for the usage of all users; `null` while the node has no files. */
-export function useFileUsage(page: PageContext): All | null {
+export function useFileUsage(page: PageContext): { all: All | null; refresh: () => Promise<void> } {
   const usage = usePolled<All | null>(page, {
     load: (get) =>
       get('GET /api/files/usage/all').catch((error) => {
@@ -23,15 +25,37 @@ export function useFileUsage(page: PageContext): All | null {
       }),
     pauseMs: (all) => (all?.users.some(({ isComplete }) => !isComplete) ? 2000 : 15_000),
   })
-  return usage.value.value
+  return { all: usage.value.value, refresh: () => usage.refresh() }
 }
 
-/** How much the files of a user take. */
-export function usageText(all: All | null, uuid: string): string {
-  const user = all?.users.find((one) => one.uuid === uuid)
-  if (user === undefined) return ''
-  const taken = words.taken(bytesText(user.bytes), texts.files.count(user.entries))
-  return user.isComplete ? taken : `${taken}, ${words.counting}`
+/** Asks the owner how much a user may store, and sets it. */
+export async function askQuota(
+  page: PageContext,
+  { uuid, username, quota, hasOwnQuota }: All['users'][number],
+): Promise<void> {
+  const { users: forms } = texts.node
+  const own = quota === null ? forms.quotaNone : bytesText(quota)
+  const check = (typed: string) =>
+    request(page, 'PUT /api/files/quotas/{uuid}', { names: { uuid }, body: { quota: typed } }).then(
+      () => null,
+      reasonOf,
+    )
+  await ask({
+    title: forms.quotaTitle(username),
+    text: forms.quotaText,
+    field: { label: forms.quotaLabel, value: hasOwnQuota ? own : forms.quotaDefault },
+    agree: forms.quotaSet,
+    check,
+  })
+}
+
+/** How much the files of a user take, and how much they may. */
+export function usageText({ bytes, entries, isComplete, quota }: All['users'][number]): string {
+  return [
+    words.taken(bytesText(bytes), texts.files.count(entries)),
+    ...(isComplete ? [] : [words.counting]),
+    ...(quota === null ? [] : [words.mayStore(bytesText(quota))]),
+  ].join(', ')
 }
 
 /** The storages of the files, with their room. */

@@ -13,7 +13,7 @@ import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { dateText } from '../../../times.ts'
 import { userNameOf } from '../../../user-name.ts'
-import { Storages, usageText, useFileUsage } from './file-usage.ts'
+import { askQuota, Storages, usageText, useFileUsage } from './file-usage.ts'
 
 type Account = NodeAnswers['GET /api/users']['users'][number]
 
@@ -50,26 +50,30 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
     <ul class="rows" aria-label=${words.list}>
       ${(users.value.value ?? []).map((user) => {
         const { uuid, username, wallet, owner, disabled, deletionDue } = user
+        const taken = usage.all?.users.find((one) => one.uuid === uuid)
+        const setQuota = async () => {
+          if (taken === undefined) return
+          await askQuota(page, taken)
+          await usage.refresh()
+        }
         const button = (text: string, run: () => Promise<void>) =>
           html`<${Action} key=${text} page=${page} label=${texts.node.of(text, username)} run=${run}>${text}<//>`
         return html`<li key=${uuid}>
           <div>
             <strong>${username}</strong> <span class="state">${stateOf(user)}</span>
             <p class="hint">${wallet}</p>
-            <p class="hint">${usageText(usage, uuid)}</p>
+            <p class="hint">${taken && usageText(taken)}</p>
           </div>
-          ${
-            !owner &&
-            html`<span class="actions">
-              ${disabled === null && button(words.disable, () => disable(user))}
-              ${disabled !== null && button(deletionDue === null ? words.enable : words.undo, () => change(user, false))}
-              ${deletionDue === null && button(words.delete, () => remove(user))}
-            </span>`
-          }
+          <span class="actions">
+            ${taken && button(words.quota, setQuota)}
+            ${!owner && disabled === null && button(words.disable, () => disable(user))}
+            ${!owner && disabled !== null && button(deletionDue === null ? words.enable : words.undo, () => change(user, false))}
+            ${!owner && deletionDue === null && button(words.delete, () => remove(user))}
+          </span>
         </li>`
       })}
     </ul>
-    ${usage && html`<${Storages} all=${usage} />`}
+    ${usage.all && html`<${Storages} all=${usage.all} />`}
   `
 }
 

@@ -6,7 +6,10 @@ export const byteSizePattern = '^(\\d+(?:\\.\\d+)?) ?(?:([KMGTkmgt])(i)?)?[Bb]$'
 
 const prefixes = ['', 'K', 'M', 'G', 'T']
 
-/** Returns the bytes of a text with a unit, or `undefined` for other texts. */
+/**
+ * Returns the bytes of a text with a unit, such as "8GB" or "1.5 MiB", or `undefined` for other texts. SI prefixes are powers of 1000, IEC
+ * prefixes powers of 1024 (IEC 80000-13).
+ */
 export function parseByteSize(text: string): number | undefined {
   const [, amount, prefix = '', binary] = new RegExp(byteSizePattern).exec(text.trim()) ?? []
   if (amount === undefined) return undefined
