@@ -42,7 +42,7 @@ export async function usedBy({ pid, dataFolder }: UnreadNode): Promise<number> {
 }
 
 /** Sends a request, and reads nothing of the answer. */
-export function ask(
+function ask(
   node: FilesProcess,
   path: string,
   { session = node.session, accept = '*/*' }: { readonly session?: Session; readonly accept?: string } = {},

@@ -20,7 +20,7 @@ export interface ArchiveMemoryOptions {
 }
 
 /** An archive that needs memory. */
-export interface ArchiveNeed {
+interface ArchiveNeed {
   readonly user: string
   /** Bytes of all its entries. */
   readonly bytes: number
