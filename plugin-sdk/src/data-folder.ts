@@ -14,3 +14,4 @@ export {
 export { type DataLock, type LockHolder, lockDataFolder, lockHolder } from './data-folder/lock.ts'
 export { openFailure } from './data-folder/open-failure.ts'
 export { makePrivateFolder, preparePrivateFile } from './data-folder/private-folder.ts'
+export { inTransaction } from './in-transaction.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction } from '@nodekeep/plugin-sdk'
+import { inTransaction } from '@nodekeep/plugin-sdk/data-folder'
 import type { EntryStatements } from './entry-statements.ts'
 
 /** Rows that one transaction takes. */

@@ -15,12 +15,18 @@ import { makeZip } from 'client-zip'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { outermost } from '../paths/user-path.ts'
+import {
+  ArchiveMemory,
+  type ArchiveMemoryOptions,
+  type ArchiveShare,
+  bytesOfEntry,
+} from './archive-memory.ts'
 import { entriesBelow } from './entries-below.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { decodeUtf8, userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, selectionBody } from './schemas.ts'
 
-/** Entries of an archive. Each takes some 500 bytes of memory until the archive ends, because its index is at the end. */
+/** Entries of an archive. */
 const mostEntries = 100_000
 
 /** Paths of a selection. The node checks each before the answer begins. */
@@ -52,11 +58,17 @@ interface Selection {
 /** Entries in their order. A folder has no reading. */
 type Readings = ReturnType<ReadAhead['open']>
 
+/** Memory that all archives share. */
+interface SharedMemory {
+  readonly readAhead: ReadAhead
+  readonly memory: ArchiveMemory
+}
+
 /** Registers `GET` and `POST /api/files/archive`. */
-export function archiveRoutes(app: RoutesApp, files: FilesService): void {
+export function archiveRoutes(app: RoutesApp, files: FilesService, options: ArchiveMemoryOptions = {}): void {
   const config = { scope: 'files:read' }
   const openOf = new Map<string, number>()
-  const readAhead = new ReadAhead()
+  const shared = { readAhead: new ReadAhead(), memory: new ArchiveMemory(options) }
 
   /** @throws NodekeepError TOO_MANY_REQUESTS */
   function countOpen(request: FastifyRequest, reply: FastifyReply): void {
@@ -110,7 +122,7 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
       if (folder.type === 'file')
         throw new NodekeepError('VALIDATION_ERROR', `"${folder.path}" is a file. Read it with GET /read.`)
       const base = folder.path === '/' ? '/' : parentOf(folder.path)
-      return send(reply, readAhead, userFiles, { base, entries: [folder] })
+      return send(reply, shared, userFiles, { base, entries: [folder] })
     },
   )
 
@@ -143,7 +155,7 @@ export function archiveRoutes(app: RoutesApp, files: FilesService): void {
         const { paths } = request.body
         countSelected(paths, reply)
         const userFiles = userFilesOf(files, request)
-        return send(reply, readAhead, userFiles, await selectionOf(userFiles, paths))
+        return send(reply, shared, userFiles, await selectionOf(userFiles, paths))
       },
     )
   })
@@ -163,12 +175,23 @@ function pathsIn(form: Buffer): unknown {
 
 async function send(
   reply: FastifyReply,
-  readAhead: ReadAhead,
+  { readAhead, memory }: SharedMemory,
   files: UserFiles,
   selection: Selection,
 ): Promise<never> {
-  await checkCount(files, selection)
   const { base, entries } = selection
+  const end = new AbortController()
+  // The end of the stream would wait for the files that are being read.
+  finished(reply.raw, () => end.abort())
+  const share = await memory.take({
+    user: userOf(reply.request).uuid,
+    bytes: await bytesOf(files, selection),
+    signal: end.signal,
+    breakOff() {
+      reply.log.info('An archive was broken off: its client took nothing, and another one needs its memory.')
+      reply.raw.destroy()
+    },
+  })
   const name = entries.length === 1 ? (entries[0] as FileEntry).name : nameOf(base)
   reply.headers({
     'content-type': 'application/zip',
@@ -177,11 +200,9 @@ async function send(
     'cross-origin-resource-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
   })
-  const end = new AbortController()
-  // The end of the stream would wait for the files that are being read.
-  finished(reply.raw, () => end.abort())
   const readings = readAhead.open(files, allEntries(files, entries), end)
-  await sendArchive(reply, zipOf(readings, base, end))
+  const named = zipEntries(readings, base, (name) => memory.add(share, name))
+  await sendArchive(reply, zipOf(named, share, end))
   return reply as never
 }
 
@@ -213,17 +234,24 @@ function isBelow(path: string, folder: string): boolean {
   return folder === '/' || path.startsWith(`${folder}/`)
 }
 
-/** @throws NodekeepError PAYLOAD_TOO_LARGE before the answer begins, since a broken archive would show no reason */
-async function checkCount(files: UserFiles, { entries }: Selection): Promise<void> {
+/**
+ * Returns the bytes that the entries of a selection take in memory.
+ *
+ * @throws NodekeepError PAYLOAD_TOO_LARGE before the answer begins, since a broken archive would show no reason
+ */
+async function bytesOf(files: UserFiles, { base, entries }: Selection): Promise<number> {
   let count = 0
-  for await (const _entry of allEntries(files, entries)) {
+  let bytes = 0
+  for await (const { path } of allEntries(files, entries)) {
     count += 1
+    bytes += bytesOfEntry(nameBelow(base, path))
     if (count <= mostEntries) continue
     throw new NodekeepError(
       'PAYLOAD_TOO_LARGE',
       `There are more than ${mostEntries.toLocaleString('en')} files and folders. Download the folders one by one.`,
     )
   }
+  return bytes
 }
 
 /**
@@ -232,14 +260,17 @@ async function checkCount(files: UserFiles, { entries }: Selection): Promise<voi
  * @param end ends the archive, and everything that is read for it
  */
 async function* zipOf(
-  readings: Readings,
-  base: string,
+  entries: ReturnType<typeof zipEntries>,
+  share: ArchiveShare,
   end: AbortController,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const entries = zipEntries(readings, base)
   const reader = makeZip(entries).getReader()
   try {
-    for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value
+    for (let step = await reader.read(); !step.done; step = await reader.read()) {
+      share.untakenSince = performance.now()
+      yield step.value
+      share.untakenSince = null
+    }
   } finally {
     // A canceled stream of this library leaves the file open that it reads.
     end.abort()
@@ -247,15 +278,21 @@ async function* zipOf(
   }
 }
 
-async function* zipEntries(readings: Readings, base: string) {
+/** @param add is called with the name of each entry before it comes */
+async function* zipEntries(readings: Readings, base: string, add: (name: string) => void) {
   for await (const [{ path, modified }, reading] of readings) {
-    const name = path.slice(base === '/' ? 1 : base.length + 1)
+    const name = nameBelow(base, path)
+    add(name)
     if (reading === null) yield { name: `${name}/`, lastModified: zipTime(modified) }
     else {
       const { size, modified: lastModified } = reading.entry
       yield { name, lastModified: zipTime(lastModified), size, input: ReadableStream.from(reading.content) }
     }
   }
+}
+
+function nameBelow(base: string, path: string): string {
+  return path.slice(base === '/' ? 1 : base.length + 1)
 }
 
 /**

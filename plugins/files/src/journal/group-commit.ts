@@ -1,6 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { inTransaction } from '@nodekeep/plugin-sdk'
-import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import { inTransaction, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import type { EntryStatements } from '../entries/entry-statements.ts'
 import type { RemovedEntries } from '../entries/removed-entries.ts'
 import type { ChangeStatements } from './change-statements.ts'

@@ -2,9 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
-import { createStorageBackend, definePlugin, StorageBackends, type StorageDriver } from '@nodekeep/plugin-sdk'
+import {
+  createStorageBackend,
+  definePlugin,
+  Files,
+  StorageBackends,
+  type StorageDriver,
+} from '@nodekeep/plugin-sdk'
 import { unzipSync } from 'fflate'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { archiveRoutes } from '../../src/http/archive-route.ts'
+import { countingBackend } from '../fixtures/counting-backend.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 import { openFiles, untilEmpty } from '../fixtures/leftovers.ts'
 import { openRaw, requestHead } from '../fixtures/raw-http.ts'
@@ -263,4 +271,76 @@ t.test('large selections share a bound of memory, and small ones are taken besid
   await unread.body?.cancel()
   const taken = await untilEmpty(async () => ((await select(bob, 10_000)).status === 200 ? [] : ['refused']))
   t.strictSame(taken, [])
+})
+
+/**
+ * A node with archives at `/bounded`, too, whose memory is enough for two folders of one file. Files in `/slow` are read when the test
+ * lets them.
+ */
+async function boundedNode(t: Test) {
+  const slow = countingBackend()
+  const { promise, resolve: letRead } = Promise.withResolvers<void>()
+  slow.beforeRead = () => promise
+  const bounded = definePlugin({
+    id: 'bounded-archives',
+    requires: { files: Files },
+    setup({ files, routes }) {
+      const bounds = { most: 2700, small: 0, stalledMs: 200 }
+      routes(async (app) => {
+        await app.register(async (inner) => archiveRoutes(inner, files, bounds), { prefix: '/bounded' })
+      })
+    },
+  })
+  const node = await createFilesNode({ mounts: { '/slow': 'counting' } }, { plugins: [slow.plugin, bounded] })
+  t.teardown(() => node.stop())
+  const archive = (user: TestUser, path: string) => get(user, 'bounded/api/files/archive', path)
+  return { node, archive, letRead }
+}
+
+t.test('an archive whose client takes nothing is broken off when another one needs its memory', async (t) => {
+  const { node, archive } = await boundedNode(t)
+  const [ada, bob] = [await node.signIn(), await node.signIn()]
+  await put(ada, '/folder/large', Buffer.alloc(8 * 1024 * 1024))
+  await put(bob, '/folder/b', 'x')
+  const unread = [await archive(ada, '/folder'), await archive(ada, '/folder')]
+  let answer = await archive(bob, '/folder')
+  // Those that are not read take more time to stall while the machine is busy.
+  while (answer.status === 429) answer = await archive(bob, '/folder')
+  t.strictSame(await unzipped(answer), { 'folder/': '', 'folder/b': 'x' })
+  const ends = await Promise.allSettled(unread.map((answer) => answer.arrayBuffer()))
+  const broken = ends.filter(({ status }) => status === 'rejected')
+  t.equal(broken.length, 1, 'no more are broken off than needed')
+})
+
+t.test('an archive whose client waits for the storage is not broken off for others', async (t) => {
+  const { node, archive, letRead } = await boundedNode(t)
+  const [ada, bob] = [await node.signIn(), await node.signIn()]
+  await put(ada, '/slow/folder/a', 'x')
+  await put(bob, '/folder/b', 'x')
+  const reading = [await archive(ada, '/slow/folder'), await archive(ada, '/slow/folder')]
+  const refused = await archive(bob, '/folder')
+  t.equal(refused.headers.get('retry-after'), '10')
+  t.match(await refused.json(), { code: 'TOO_MANY_REQUESTS', message: /too many files and folders already/ })
+
+  letRead()
+  for (const answer of reading) t.strictSame(await unzipped(answer), { 'folder/': '', 'folder/a': 'x' })
+})
+
+t.test('the memory of an archive is bounded by the names in it, also while its folder grows', async (t) => {
+  const { node, archive, letRead } = await boundedNode(t)
+  const ada = await node.signIn()
+  for (const name of 'abcde') await put(ada, `/many/${name}`, name)
+  t.match(await (await archive(ada, '/many')).json(), {
+    code: 'PAYLOAD_TOO_LARGE',
+    message: /too long for one archive/,
+  })
+
+  // The second file is looked at when the first one was read.
+  for (const name of 'ab') await put(ada, `/slow/folder/${name}`, Buffer.alloc(600 * 1024))
+  await put(ada, '/slow/folder/later/a', 'x')
+  const grown = await archive(ada, '/slow/folder')
+  t.equal(grown.status, 200)
+  for (const name of 'bcde') await put(ada, `/slow/folder/later/${name}`, 'x')
+  letRead()
+  await t.rejects(grown.arrayBuffer())
 })
