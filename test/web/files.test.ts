@@ -703,6 +703,20 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByText('Recent changes').click()
     await page.locator('.recent li').getByText('Stored long').waitFor()
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+    await page.getByText('Space used').click()
+    const boxes = page.locator('.folded[open]')
+    t.equal(await boxes.count(), 2)
+    for (const box of await boxes.all())
+      t.equal(
+        await box.evaluate((box) => {
+          box.scrollTop = 10
+          return box.scrollTop
+        }),
+        0,
+        'no box scrolls in the page',
+      )
+    const height = (await page.getByRole('grid').boundingBox())?.height ?? 0
+    t.ok(height >= 300, `the list keeps its height: ${height}`)
     await page.getByRole('button', { name: 'Delete' }).click()
     t.ok(
       await page.evaluate(

@@ -73,7 +73,10 @@ export interface FileContentHash {
 export interface HashOptions {
   /** The file must have this revision. */
   readonly revision?: string
-  /** Reads the file again, although its hash is known: bytes on a disk may change by themselves. */
+  /**
+   * Reads the file again, although its hash is known: bytes on a disk may change by themselves. The answer is about the bytes of now; the
+   * index keeps the hash that it knew, so that damage is found each time.
+   */
   readonly isFresh?: boolean
   readonly signal?: AbortSignal
 }
@@ -138,13 +141,10 @@ export interface UserFileIndex {
    */
   hash(path: string, options?: HashOptions): Promise<FileContentHash | null>
   /**
-   * Remembers the SHA-256 of a file that the caller has computed from all its bytes; `null` forgets one that turned out to be wrong. Nothing
-   * happens if the index has another revision of the file.
+   * Remembers the SHA-256 of a file that the caller has computed from all its bytes. Nothing happens if the index has another revision of the
+   * file, or a hash of this one.
    */
-  setHash(
-    path: string,
-    hash: Omit<FileContentHash, 'sha256'> & { readonly sha256: string | null },
-  ): Promise<void>
+  setHash(path: string, hash: FileContentHash): Promise<void>
 }
 
 /** The index of all files: who has how much, and where it is. */

@@ -145,7 +145,7 @@ export default definePlugin({
         })
         clientFileRoutes(app, address)
         contentRoutes(app, contents)
-        uploadRoutes(app, { files, index, blocks, contents, uploads, staged, sources })
+        uploadRoutes(app, { files, blocks, contents, uploads, staged, sources })
         deviceRoutes(app, devices, {
           isConnected: (userUuid, id) => connections.isConnected(userUuid, id),
           onRemoved(userUuid, id) {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
+  type FileContentHash,
   type FileIndex,
   type FindOptions,
   type FolderUsage,
@@ -179,8 +180,8 @@ class OneUsersIndex implements UserFileIndex {
     return this.#services.hashes.hash(this.#userUuid, userPath(path), options)
   }
 
-  async setHash(path: string, hash: Parameters<UserFileIndex['setHash']>[1]): Promise<void> {
-    if (hash.sha256 !== null) checkSha256(hash.sha256)
+  async setHash(path: string, hash: FileContentHash): Promise<void> {
+    checkSha256(hash.sha256)
     await this.#services.hashes.set(this.#userUuid, userPath(path), hash)
   }
 

@@ -139,7 +139,10 @@ class Search {
     }
   }
 
-  /** Reads files of the same size whose content is not known, and looks for files of the same name. */
+  /**
+   * Looks for files of the same name, and reads those of the same size that may have the content: it is not known, or the name is the same.
+   * Another program may have changed a file and neither its size nor its time.
+   */
   async #findOthers(signal: AbortSignal): Promise<void> {
     // Several names may have one content.
     const open = this.#asked.filter((file) => (this.#wanted.get(keyOf(file))?.stored ?? null) === null)
@@ -151,9 +154,15 @@ class Search {
       const name = entry.name.normalize('NFC')
       if (names.has(name)) this.#keepNamed(name, entry)
       const isEmptyOne = entry.size === 0 && this.#wanted.has(keyOf({ size: 0, sha256: '', name }))
-      const isUnknown = sizes.has(entry.size) && entry.sha256 === null
-      if (isEmptyOne || (isUnknown && this.#isOpen(entry.size))) await this.#readBack(entry, null)
+      const mayHaveIt = entry.sha256 === null || (names.has(name) && !this.#wasRead(entry))
+      if (isEmptyOne || (sizes.has(entry.size) && mayHaveIt && this.#isOpen(entry.size)))
+        await this.#readBack(entry, null)
     }
+  }
+
+  /** Whether the file was read because it had a content that is looked for. */
+  #wasRead({ size, sha256, name }: IndexedEntry): boolean {
+    return this.#wanted.has(keyOf({ size, sha256: sha256 ?? '', name }))
   }
 
   #isOpen(size: number): boolean {

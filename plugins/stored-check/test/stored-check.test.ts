@@ -1,3 +1,4 @@
+import { statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { definePlugin, NodekeepError, StorageBackends } from '@nodekeep/plugin-sdk'
 import t, { test } from 'tap'
@@ -66,8 +67,33 @@ test('a file whose bytes have changed on the disk by themselves is damaged, and 
   t.match(await check(ada, [file]), [{ state: 'stored', path: '/a.jpg' }])
   flipBit(join(folderOf(node, ada), 'a.jpg'))
   t.match(await check(ada, [file]), [{ state: 'damaged', path: '/a.jpg' }])
+  t.match(await check(ada, [file]), [{ state: 'damaged', path: '/a.jpg' }], 'until somebody acts')
   await put(ada, '/b.jpg', file.content)
   t.match(await check(ada, [file]), [{ state: 'stored', path: '/b.jpg' }])
+  await put(ada, '/b.jpg', Buffer.from('another'))
+  await put(ada, '/a.jpg', file.content)
+  t.match(await check(ada, [file]), [{ state: 'stored', path: '/a.jpg' }], 'it was stored again')
+})
+
+test('a file that a program has rewritten with equal size and time is found by its name', async (t) => {
+  const node = await createCheckingNode()
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const [former, now] = ['of before', 'of now...'].map((text) => ({
+    name: 'a.bin',
+    content: Buffer.from(text),
+  }))
+  if (former === undefined || now === undefined) throw new Error('There are two.')
+  await put(ada, '/a.bin', former.content)
+  t.match(await check(ada, [former]), [{ state: 'stored', path: '/a.bin' }])
+  const file = join(folderOf(node, ada), 'a.bin')
+  const { atime, mtime } = statSync(file)
+  writeFileSync(file, now.content, { flag: 'r+' })
+  utimesSync(file, atime, mtime)
+  for (const round of ['first', 'second']) {
+    t.match(await check(ada, [now]), [{ state: 'stored', path: '/a.bin' }], round)
+    t.match(await check(ada, [former]), [{ state: 'damaged', path: '/a.bin' }], round)
+  }
 })
 
 test('a storage out of reach is told, and a copy elsewhere counts', async (t) => {

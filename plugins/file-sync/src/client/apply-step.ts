@@ -1,5 +1,14 @@
 import { type AsideVersion, conflictPath } from './conflict-name.ts'
-import type { Clock, Disk, Incoming, LocalEntry, LocalFileEntry, Remote, RemoteFileEntry } from './ports.ts'
+import type {
+  Clock,
+  Disk,
+  Incoming,
+  LocalContent,
+  LocalEntry,
+  LocalFileEntry,
+  Remote,
+  RemoteFileEntry,
+} from './ports.ts'
 import type { Step } from './reconcile.ts'
 import type { LocalRecord, Replicas } from './replicas.ts'
 import { SyncFailure } from './sync-failure.ts'
@@ -206,7 +215,8 @@ async function moveRemotely(
   }
 }
 
-async function download({ replicas, disk, remote }: StepServices, path: string): Promise<void> {
+async function download(services: StepServices, path: string): Promise<void> {
+  const { replicas, disk } = services
   const { state } = replicas
   const file = remoteFile(replicas, path)
   const there = replicas.local.get(path)
@@ -216,14 +226,11 @@ async function download({ replicas, disk, remote }: StepServices, path: string):
   const former = replaced === null ? null : await disk.read(path, replaced)
   let incoming: Incoming
   try {
-    incoming = await disk.receive(remote.read(path, file, former), file)
+    incoming = await receive(services, path, file, former)
   } finally {
     await former?.close()
   }
   try {
-    if (incoming.size !== file.size || (file.sha256 !== undefined && file.sha256 !== incoming.sha256)) {
-      throw otherBytes(path)
-    }
     const entry = await disk.place(incoming, path, replaced)
     replicas.setLocalFolders(path)
     replicas.setLocal(path, { ...entry, sha256: incoming.sha256 })
@@ -231,6 +238,35 @@ async function download({ replicas, disk, remote }: StepServices, path: string):
   } finally {
     await incoming.discard()
   }
+}
+
+/**
+ * Receives a file of the node. Another program, or a disk that fails, may have changed bytes and neither their number nor the time. So the
+ * node reads the file again if they are not those that it told.
+ *
+ * @throws SyncFailure `unavailable` if the node has other bytes
+ */
+async function receive(
+  services: StepServices,
+  path: string,
+  file: RemoteFile,
+  former: LocalContent | null,
+): Promise<Incoming> {
+  const { disk, remote } = services
+  const incoming = await disk.receive(remote.read(path, file, former), file)
+  const { size, sha256 } = incoming
+  if (size === file.size && (file.sha256 === undefined || sha256 === file.sha256)) return incoming
+  try {
+    const isWhole = size === file.size && former === null
+    if (isWhole && (await remote.hash(path, file.revision, true)) === sha256) return incoming
+  } catch (error) {
+    await incoming.discard()
+    throw error
+  }
+  await incoming.discard()
+  if (former === null) throw otherBytes(path)
+  // The parts that were not sent may be other ones by now.
+  return receive(services, path, file, null)
 }
 
 /** The path of a local file that the node has moved to a path: it has the same revision there. */
@@ -370,15 +406,15 @@ async function asideFor(
 
 /** Gives the version of the node another name on this disk. The local version is then uploaded in its place. */
 async function copyRemoteAside(services: StepServices, path: string): Promise<void> {
-  const { replicas, disk, remote } = services
+  const { replicas, disk } = services
   const file = remoteFile(replicas, path)
-  const { sha256 = '' } = file
+  let { sha256 = '' } = file
   const aside = await asideFor(services, path, { device: null, time: file.modified }, sha256)
   if (aside !== null) {
-    const incoming = await disk.receive(remote.read(path, file, null), file)
+    const incoming = await receive(services, path, file, null)
     try {
-      if (incoming.sha256 !== sha256) throw otherBytes(path)
       const entry = await disk.place(incoming, aside, null)
+      sha256 = incoming.sha256
       replicas.setLocal(aside, { ...entry, sha256 })
     } finally {
       await incoming.discard()

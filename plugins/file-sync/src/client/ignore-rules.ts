@@ -12,6 +12,9 @@ const mostBytes = 64 * 1024
 /** The most `**` in a rule. Each takes the time of one more comparison for each folder of a path. */
 const mostAnyFolders = 2
 
+/** Paths after which the rules are read anew: the library remembers the outcome of each one for good. */
+const mostRemembered = 10_000
+
 /**
  * Reads the rules from the disk. Without the file, there are none.
  *
@@ -39,8 +42,15 @@ export async function readIgnoreFile(disk: Pick<Disk, 'stat' | 'read'>): Promise
 export function ignoreRules(text: string): (path: string, isFolder: boolean) => boolean {
   const slow = text.split('\n').find((rule) => rule.split('**').length - 1 > mostAnyFolders)
   if (slow !== undefined) throw unfit(`A rule has "**" more than twice: ${slow.slice(0, 100)}`)
-  const rules = ignore({ ignoreCase: false }).add(text)
-  return (path, isFolder) => isOwn(path) || rules.ignores(`${path.slice(1)}${isFolder ? '/' : ''}`)
+  const read = () => ignore({ ignoreCase: false }).add(text)
+  let rules = read()
+  let asked = 0
+  return (path, isFolder) => {
+    if (isOwn(path)) return true
+    asked += 1
+    if (asked % mostRemembered === 0) rules = read()
+    return rules.ignores(`${path.slice(1)}${isFolder ? '/' : ''}`)
+  }
 }
 
 function isOwn(path: string): boolean {

@@ -65,8 +65,12 @@ export interface Remote {
   list(folder: string): Promise<ReadonlyMap<string, RemoteEntry> | null>
   /** Bytes of the largest file that the node takes. */
   largestFile(): Promise<number>
-  /** The SHA-256 of files in hexadecimal, `null` for a file that has another revision by now. */
-  hash(path: string, revision: string): Promise<string | null>
+  /**
+   * The SHA-256 of a file in hexadecimal, `null` if it has another revision by now.
+   *
+   * @param isFresh whether the node reads the file again, although it knows the hash
+   */
+  hash(path: string, revision: string, isFresh?: boolean): Promise<string | null>
   /**
    * Reads a file with this revision.
    *

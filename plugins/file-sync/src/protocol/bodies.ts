@@ -37,6 +37,11 @@ export const hashesRequest = Type.Object(
       minItems: 1,
       maxItems: mostHashes,
     }),
+    fresh: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the files are read again, although their hashes are known. Default: false.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { ignoreRules, readIgnoreFile } from '../../src/client/ignore-rules.ts'
 import type { Disk } from '../../src/client/ports.ts'
@@ -9,6 +11,20 @@ t.test('rules have the syntax of gitignore, and the folder of a client is always
   t.ok(ignores('/build', true))
   for (const path of ['/keep.tmp', '/build', '/a/build', '/a.TMP', '/.nodekeepignore'])
     t.notOk(ignores(path, false), path)
+})
+
+t.test('rules remember no paths', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const ignores = ignoreRules('*.tmp\n')
+  const used = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = used()
+  for (let at = 0; at < 200_000; at++) ignores(`/a folder/a photo of the day ${at}.jpg`, false)
+  const grown = used() - before
+  t.ok(grown < 10_000_000, `they take ${Math.round(grown / 1e6)} MB more`)
 })
 
 t.test('rules that cannot be used stop the client, because what they name would be sent', async (t) => {

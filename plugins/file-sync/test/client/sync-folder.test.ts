@@ -57,6 +57,28 @@ t.test('two folders of a user become the same, in both directions', async (t) =>
   )
 })
 
+t.test('a file that a program has rewritten with equal size and time is taken as it is', async (t) => {
+  const user = await node.signIn()
+  const folder = await temporaryFolder(t)
+  await user.fetch('/write?path=/a', { method: 'PUT', body: 'of before' })
+  const { headers } = await user.fetch('/stat?path=/a')
+  const files = [{ path: '/a', revision: headers.get('etag')?.slice(1, -1) }]
+  await user.fetch('/api/sync/hashes', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ files }),
+  })
+  const stored = join(node.dataFolder, 'files', user.user.uuid, 'a')
+  const { atime, mtime } = await stat(stored)
+  await writeFile(stored, 'of now...', { flag: 'r+' })
+  await utimes(stored, atime, mtime)
+  // The client compares both versions by their hashes, so it knows the one of before.
+  await writeFile(join(folder, 'a'), 'of the device')
+  const sync = await syncFolder(t, node, user, { folder })
+  await sync.idle()
+  t.match(await tree(folder), ['a: of now...', /^a \(conflict laptop .*: of the device$/].sort())
+})
+
 t.test('files keep times before 1970, small ones and those in blocks', async (t) => {
   const user = await node.signIn()
   const [one, two] = [await temporaryFolder(t), await temporaryFolder(t)]

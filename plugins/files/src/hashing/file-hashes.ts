@@ -99,14 +99,11 @@ export class FileHashes {
   }
 
   /** As `setHash` of `UserFileIndex`. */
-  async set(
-    userUuid: string,
-    path: UserPath,
-    { revision, size, sha256 }: Omit<FileContentHash, 'sha256'> & { readonly sha256: string | null },
-  ): Promise<void> {
+  async set(userUuid: string, path: UserPath, { revision, size, sha256 }: FileContentHash): Promise<void> {
     const { journal } = this.#services
     const known = await this.#entryAt(userUuid, path)
-    if (known === null || known.sha256 === sha256 || !mayBe(known, { revision, size })) return
+    // Other bytes in a revision that has a hash already are damage: the index keeps what the file should have.
+    if (known === null || known.sha256 !== null || !mayBe(known, { revision, size })) return
     await journal.index({ kind: 'put-sha256', entry: known.id, revision, size, sha256 })
   }
 

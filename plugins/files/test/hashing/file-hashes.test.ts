@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { appendFile } from 'node:fs/promises'
+import { appendFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { test } from 'tap'
@@ -37,17 +37,24 @@ test('a hash that was asked for is known to all readers of the file in this revi
   await t.rejects(index.hash('no path'), { code: 'VALIDATION_ERROR' })
 })
 
-test('a writer that has compared the bytes tells their hash, and one that was wrong is forgotten', async (t) => {
+test('a writer that has compared the bytes tells their hash, which the revision keeps', async (t) => {
   const { user } = await node.signIn()
   const [files, index] = [services.files.for(user), services.index.for(user)]
   const sha256 = sha256Of('x')
   const { revision } = await files.write('/a', contentOf('x'), { sha256 })
   t.match(await index.withContent(sha256), [{ path: '/a' }])
   await t.rejects(files.write('/b', contentOf('x'), { sha256: 'x' }), { code: 'VALIDATION_ERROR' })
-  await index.setHash('/a', { revision: 'another', size: 1, sha256: null })
+  for (const given of ['another', revision])
+    await index.setHash('/a', { revision: given, size: 1, sha256: sha256Of('y') })
   t.equal((await files.stat('/a')).sha256, sha256)
-  await index.setHash('/a', { revision, size: 1, sha256: null })
-  t.equal((await files.stat('/a')).sha256, undefined)
+  const file = join(node.dataFolder, 'files', user.uuid, 'a')
+  const { atime, mtime } = await stat(file)
+  await writeFile(file, 'y', { flag: 'r+' })
+  await utimes(file, atime, mtime)
+  t.match(await index.hash('/a', { isFresh: true }), { revision, sha256: sha256Of('y') })
+  t.equal((await files.stat('/a')).sha256, sha256, 'damage does not change what the file should have')
+  t.match(await files.write('/a', contentOf('y')), { size: 1 })
+  t.match(await index.hash('/a'), { sha256: sha256Of('y') })
 })
 
 test('files of a followed user are hashed in the background, and nobody who asks waits for that', async (t) => {

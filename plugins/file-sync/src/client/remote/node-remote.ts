@@ -135,10 +135,10 @@ export class NodeRemote implements Remote {
     return this.#largestFile ?? Number.POSITIVE_INFINITY
   }
 
-  async hash(path: string, revision: string): Promise<string | null> {
+  async hash(path: string, revision: string, isFresh = false): Promise<string | null> {
     const { hashes } = await this.#requests.ask('/api/sync/hashes', hashesAnswer, {
       method: 'POST',
-      json: { files: [{ path, revision }] },
+      json: { files: [{ path, revision }], ...(isFresh && { fresh: true }) },
     })
     return hashes[0]?.sha256 ?? null
   }

@@ -26,8 +26,10 @@ export function contentRoutes(app: RoutesApp, contents: Contents): void {
       return contents.inTurn(uuid, async () => {
         const end = performance.now() + answerMs
         const hashes = []
-        for (const file of request.body.files) {
-          hashes.push({ ...file, sha256: await contents.sha256Of(uuid, file, signal) })
+        const { files, fresh = false } = request.body
+        for (const file of files) {
+          const sha256 = await contents.sha256Of(uuid, file, { isFresh: fresh, signal })
+          hashes.push({ ...file, sha256 })
           if (performance.now() > end) break
         }
         return { hashes }

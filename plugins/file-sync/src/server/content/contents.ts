@@ -4,6 +4,7 @@ import {
   type FileEntry,
   type FileIndex,
   type FilesService,
+  type HashOptions,
   isNodekeepError,
   KeyedLock,
   NodekeepError,
@@ -43,8 +44,12 @@ export class Contents {
   }
 
   /** The SHA-256 of a file; null if the file does not have the revision any more. */
-  async sha256Of(uuid: string, { path, revision }: FileVersion, signal: AbortSignal): Promise<string | null> {
-    const found = this.#services.index.for({ uuid }).hash(path, { revision, signal })
+  async sha256Of(
+    uuid: string,
+    { path, revision }: FileVersion,
+    options: Pick<HashOptions, 'isFresh' | 'signal'>,
+  ): Promise<string | null> {
+    const found = this.#services.index.for({ uuid }).hash(path, { revision, ...options })
     return (await found.catch(nullIfGone))?.sha256 ?? null
   }
 
@@ -53,7 +58,7 @@ export class Contents {
     const entry = await this.#entry(userUuid, file)
     if (entry === null) return null
     if (entry.size <= smallestBlock) {
-      const sha256 = await this.sha256Of(userUuid, file, signal)
+      const sha256 = await this.sha256Of(userUuid, file, { signal })
       return sha256 === null ? null : wholeOf({ sha256, size: entry.size })
     }
     const known = this.#known(userUuid, entry)

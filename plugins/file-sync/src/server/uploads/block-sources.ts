@@ -14,6 +14,9 @@ import type { StagedBlocks } from './staged-blocks.ts'
 /** Blocks that are searched before other work of the process has its turn. */
 const blocksAtOnce = 100
 
+/** Damaged files that are left out at a time. With more, the oldest one is tried again. */
+const mostDamaged = 10_000
+
 /** A place in a file of the user. */
 interface FilePlace {
   readonly path: string
@@ -37,9 +40,18 @@ interface BlockSourcesServices {
 /** Finds blocks that the node has already. It searches only the user's own files and uploads. */
 export class BlockSources {
   readonly #services: BlockSourcesServices
+  /** Files that have other bytes than the index knows, by user, path and revision. */
+  readonly #damaged = new Set<string>()
 
   constructor(services: BlockSourcesServices) {
     this.#services = services
+  }
+
+  /** Leaves out a file from now on, as long as it has this revision: it has other bytes than the index knows. */
+  leaveOut(userUuid: string, place: FilePlace): void {
+    const [oldest] = this.#damaged
+    if (this.#damaged.size >= mostDamaged && oldest !== undefined) this.#damaged.delete(oldest)
+    this.#damaged.add(keyOf(userUuid, place))
   }
 
   /**
@@ -54,7 +66,8 @@ export class BlockSources {
     const { files, index, blocks, staged } = this.#services
     const mayRead = scopes === null || scopes.includes('files:read')
     const sizes = await staged.of(userUuid)
-    const own = new OwnFiles(files.for({ uuid: userUuid }), index.for({ uuid: userUuid }))
+    const isSound = (place: FilePlace) => !this.#damaged.has(keyOf(userUuid, place))
+    const own = new OwnFiles(files.for({ uuid: userUuid }), index.for({ uuid: userUuid }), isSound)
     // The blocks of a file with the whole content need not be known: they are where the client says, or the whole is not what it says.
     const whole = mayRead ? ((await own.placesOf(content))[0] ?? null) : null
     const found = new Map<string, BlockSource>()
@@ -85,12 +98,14 @@ export class BlockSources {
 class OwnFiles {
   readonly #files: UserFiles
   readonly #index: UserFileIndex
+  readonly #isSound: (place: FilePlace) => boolean
   readonly #places = new Map<string, readonly FilePlace[]>()
   readonly #revisions = new Map<string, string | null>()
 
-  constructor(files: UserFiles, index: UserFileIndex) {
+  constructor(files: UserFiles, index: UserFileIndex, isSound: (place: FilePlace) => boolean) {
     this.#files = files
     this.#index = index
+    this.#isSound = isSound
   }
 
   /** The files that have a content, from their first byte on. */
@@ -127,7 +142,8 @@ class OwnFiles {
     const places: FilePlace[] = []
     for (const { path, revision, size } of await this.#index.withContent(sha256)) {
       if (revision === null || revision !== (await this.#revisionAt(path))) continue
-      places.push({ path, revision, content: { sha256, size }, start: 0 })
+      const place = { path, revision, content: { sha256, size }, start: 0 }
+      if (this.#isSound(place)) places.push(place)
     }
     this.#places.set(sha256, places)
     return places
@@ -142,6 +158,10 @@ class OwnFiles {
     this.#revisions.set(path, revision)
     return revision
   }
+}
+
+function keyOf(userUuid: string, { path, revision }: FilePlace): string {
+  return `${userUuid} ${revision} ${path}`
 }
 
 function nullIfUnreachable(error: unknown): null {

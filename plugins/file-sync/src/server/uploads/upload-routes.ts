@@ -3,7 +3,6 @@ import {
   changeHeaders,
   changeOrigin,
   clientSignal,
-  type FileIndex,
   type FilesService,
   invalid,
   isNodekeepError,
@@ -37,7 +36,6 @@ const mostJson = 4 * 1024 * 1024
 
 interface UploadRouteServices {
   readonly files: FilesService
-  readonly index: FileIndex
   readonly blocks: KnownBlocks
   readonly contents: Contents
   readonly uploads: Uploads
@@ -50,7 +48,7 @@ const params = Type.Object({ id })
 
 /** Registers `/api/sync/uploads`. */
 export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): void {
-  const { files, index, blocks, contents, uploads, staged, sources } = services
+  const { files, blocks, contents, uploads, staged, sources } = services
   const config = { scope: 'files:write' }
   const commits = new KeyedLock()
 
@@ -272,12 +270,10 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     upload: Upload,
     found: ReadonlyMap<string, BlockSource>,
   ): Promise<void> {
-    const own = index.for({ uuid: userUuid })
     for (const source of found.values()) {
       if ('staged' in source) continue
-      const { path, revision, content } = source
-      blocks.forget(userUuid, content.sha256)
-      await own.setHash(path, { revision, size: content.size, sha256: null })
+      blocks.forget(userUuid, source.content.sha256)
+      sources.leaveOut(userUuid, source)
     }
     uploads.remove(upload.id)
     await staged.remove(userUuid, () => found.keys())

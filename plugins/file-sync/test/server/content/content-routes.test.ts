@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t, { test } from 'tap'
 import { ContentBlocks } from '../../../src/protocol/content-blocks.ts'
 import { createShakyStorage } from '../../fixtures/shaky-storage.ts'
@@ -36,6 +38,18 @@ test('files are hashed in the revisions that the client names', async (t) => {
   const revision = await put(ada, '/small', 'changed')
   const { body } = await ask([{ path: '/small', revision }])
   t.equal(body.hashes[0].sha256, sha256('changed'))
+
+  const file = join(node.dataFolder, 'files', ada.user.uuid, 'small')
+  const { atime, mtime } = await stat(file)
+  await writeFile(file, 'rewrote', { flag: 'r+' })
+  await utimes(file, atime, mtime)
+  for (const fresh of [true, false]) {
+    const { body } = await send(ada, 'POST', '/api/sync/hashes', {
+      files: [{ path: '/small', revision }],
+      fresh,
+    })
+    t.equal(body.hashes[0].sha256, sha256(fresh ? 'rewrote' : 'changed'), `fresh: ${fresh}`)
+  }
 
   const grace = await node.signIn()
   const hers = await send(grace, 'POST', '/api/sync/hashes', { files })
