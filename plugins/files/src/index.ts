@@ -9,7 +9,6 @@ import {
   FileIndex,
   Files,
   HealthChecks,
-  KeptFiles,
   restoredEntriesFile,
   SessionsEnded,
   StorageBackends,
@@ -39,6 +38,7 @@ import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { RunningChanges } from './journal/running-changes.ts'
+import { KeptFiles } from './kept/kept-files.ts'
 import { Purge } from './kept/purge.ts'
 import { eraseUnknownUsers } from './kept/unknown-users.ts'
 import { createKeptFiles } from './kept-files-service.ts'

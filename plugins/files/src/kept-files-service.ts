@@ -1,5 +1,6 @@
-import { isNodekeepError, type KeptFilesService, type UserKeptFiles } from '@nodekeep/plugin-sdk'
+import { isNodekeepError } from '@nodekeep/plugin-sdk'
 import { originOf } from './change-origin.ts'
+import type { KeptFilesService, UserKeptFiles } from './kept/kept-files.ts'
 import { deleteItem, emptyTrash, listTrash, restoreItem } from './kept/trash.ts'
 import { deleteVersion, listVersions, readVersion, restoreVersion, statVersion } from './kept/versions.ts'
 import { keepsDeleted, keepsOverwritten } from './operations/keeping.ts'

@@ -5,7 +5,6 @@ import {
   clientSignal,
   type FileEntry,
   type FilesService,
-  type KeptFilesService,
   NodekeepError,
   type RoutesApp,
   type Static,
@@ -13,6 +12,7 @@ import {
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { KeptFilesService } from '../kept/kept-files.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import { userPath } from '../paths/user-path.ts'
 import type { AddedHeaders } from './added-headers.ts'

@@ -2,15 +2,12 @@ import {
   type ChangeMaker,
   changeHeaders,
   changeOrigin,
-  type FileVersion,
-  type KeptFilesService,
   type RoutesApp,
-  type TrashItem,
-  type UserKeptFiles,
   undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
+import type { FileVersion, KeptFilesService, TrashItem, UserKeptFiles } from '../kept/kept-files.ts'
 import {
   itemBody,
   restoreBody,

@@ -2,12 +2,12 @@ import {
   concurrently,
   type FileListEntry,
   type FilesService,
-  type KeptFilesService,
   NodekeepError,
   type RoutesApp,
   type UserFiles,
   userOf,
 } from '@nodekeep/plugin-sdk'
+import type { KeptFilesService } from '../kept/kept-files.ts'
 import { nullIfGone } from './gone.ts'
 import { userFilesOf } from './request.ts'
 import { folderPage, listQuery } from './schemas.ts'

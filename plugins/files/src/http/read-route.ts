@@ -2,7 +2,6 @@ import {
   type FileReading,
   type FilesService,
   isNodekeepError,
-  type KeptFilesService,
   NodekeepError,
   type RoutesApp,
   type StorageReadOptions,
@@ -17,6 +16,7 @@ import {
   sendContent,
 } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { KeptFilesService } from '../kept/kept-files.ts'
 import { versionError } from '../operations/path-errors.ts'
 import type { AddedHeaders } from './added-headers.ts'
 import { allowsRange, readConditions } from './conditional-requests.ts'

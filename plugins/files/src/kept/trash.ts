@@ -2,12 +2,9 @@ import {
   concurrently,
   type FileEntry,
   isNodekeepError,
-  type KeptPage,
-  type KeptPageOptions,
   NodekeepError,
   nameOf,
   type StorageEntry,
-  type TrashItem,
 } from '@nodekeep/plugin-sdk'
 import type { KeptEntry } from '../entries/kept-reader.ts'
 import { entryIn, type Location } from '../mounts/mounts.ts'
@@ -32,6 +29,7 @@ import {
   removeStored,
   takenError,
 } from './kept-entries.ts'
+import type { KeptPage, KeptPageOptions, TrashItem } from './kept-files.ts'
 import { putBack } from './put-back.ts'
 
 /** Names that are tried for an item whose path is taken. */

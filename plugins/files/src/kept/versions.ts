@@ -1,9 +1,6 @@
 import {
   type FileEntry,
   type FileReading,
-  type FileVersion,
-  type KeptPage,
-  type KeptPageOptions,
   NodekeepError,
   nameOf,
   type StorageEntry,
@@ -29,6 +26,7 @@ import {
   removeKept,
   takenError,
 } from './kept-entries.ts'
+import type { FileVersion, KeptPage, KeptPageOptions } from './kept-files.ts'
 import { putBack } from './put-back.ts'
 
 /** Lists the versions of the file at a path, the newest first. */

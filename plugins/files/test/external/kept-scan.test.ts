@@ -1,8 +1,9 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { definePlugin, KeptFiles, type KeptFilesService, type TrashItem } from '@nodekeep/plugin-sdk'
+import { definePlugin } from '@nodekeep/plugin-sdk'
 import { type Test, test } from 'tap'
+import { KeptFiles, type KeptFilesService, type TrashItem } from '../../src/kept/kept-files.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, journalOf, post, put } from '../fixtures/files-node.ts'
 

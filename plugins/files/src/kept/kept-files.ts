@@ -1,8 +1,12 @@
-import { defineService } from '../service.ts'
-import type { ChangeMaker } from './change-log.ts'
-import type { FileChangeOptions, FileEntry, FileReading } from './files.ts'
-import type { StorageReadOptions } from './storage.ts'
-import type { User } from './users.ts'
+import {
+  type ChangeMaker,
+  defineService,
+  type FileChangeOptions,
+  type FileEntry,
+  type FileReading,
+  type StorageReadOptions,
+  type User,
+} from '@nodekeep/plugin-sdk'
 
 /** A file, or a folder with all that was in it, in the trash. */
 export interface TrashItem {
