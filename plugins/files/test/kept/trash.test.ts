@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createKeptNode, storages } from '../fixtures/kept-node.ts'
 import { replay } from '../fixtures/replay.ts'
+import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 t.jobs = 2
 
@@ -172,4 +173,50 @@ t.test('a trash within the trash, and names and paths of the greatest length', a
   await t.rejects(kept.restore(again?.id ?? '', `/${'q'.repeat(255)}/${'r'.repeat(100)}`), {
     code: 'VALIDATION_ERROR',
   })
+})
+
+t.test('the trash of a mount that is not there stays, and the rest of it can be used', async (t) => {
+  const shaky = shakyBackend()
+  const { newUser } = await createKeptNode(
+    t,
+    'local',
+    { mounts: { '/': 'local', '/cold': 'shaky' } },
+    { plugins: [shaky.plugin] },
+  )
+  const { files, kept, write, text, trashed } = await newUser()
+  for (const path of ['/a', '/cold/b', '/cold/c']) {
+    await write(path, path)
+    await files.remove(path)
+  }
+  shaky.isReachable = false
+  t.strictSame(await trashed(), ['/cold/c', '/cold/b', '/a'])
+  const [, item] = (await kept.trash()).items
+  await t.rejects(kept.restore(item?.id ?? ''), { code: 'SERVICE_UNAVAILABLE' })
+  await t.rejects(kept.deleteItem(item?.id ?? ''), { code: 'SERVICE_UNAVAILABLE' })
+  await t.rejects(kept.emptyTrash(), { code: 'SERVICE_UNAVAILABLE' })
+  t.strictSame(await trashed(), ['/cold/c', '/cold/b'])
+  shaky.isReachable = true
+  await t.rejects(kept.restore(item?.id ?? '', '/elsewhere'), { code: 'CONFLICT' })
+  await kept.restore(item?.id ?? '')
+  t.equal(await text('/cold/b'), '/cold/b')
+})
+
+t.test('a deletion and a restore that break off leave each file at one place', async (t) => {
+  const { objects, newUser } = await createKeptNode(t, 'copies')
+  for (let steps = 1; steps <= 14; steps += 1) {
+    const { files, kept, write, keptOnStorage } = await newUser()
+    for (const name of ['a', 'b', 'c']) await write(`/docs/${name}`, name)
+    objects.failAfter(steps, steps % 2 === 0)
+    await files.remove('/docs').catch(() => {})
+    objects.failAfter(Number.POSITIVE_INFINITY, false)
+    await files.remove('/docs').catch(() => {})
+    objects.failAfter(steps, steps % 2 === 1)
+    for (const { id } of (await kept.trash()).items) await kept.restore(id).catch(() => {})
+    objects.failAfter(Number.POSITIVE_INFINITY, false)
+    for (const { id } of (await kept.trash()).items) await kept.restore(id)
+    const found: string[] = []
+    for await (const folder of files.list('/'))
+      for await (const { name } of files.list(folder.path)) found.push(name)
+    t.strictSame([found.sort(), await keptOnStorage()], [['a', 'b', 'c'], []], `${steps} steps`)
+  }
 })
