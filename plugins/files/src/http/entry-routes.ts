@@ -40,7 +40,7 @@ const writingLate = { ...writing, answersLate: true }
 export interface EntryRouteServices {
   readonly files: FilesService
   readonly kept: KeptFilesService
-  readonly mounts: Pick<Mounts, 'pointOf'>
+  readonly mounts: Pick<Mounts, 'pointOf' | 'locate'>
   readonly headersOf: AddedHeaders
 }
 
@@ -120,20 +120,29 @@ export function entryRoutes(app: RoutesApp, { files, kept, mounts, headersOf }: 
     transfer('copy', request, reply),
   )
 
+  /** Whether a storage moves. Otherwise a move copies, and removes its source for good. */
+  function movesItself({ uuid }: AuthenticatedUser, source: string, destination: string): boolean {
+    const from = userPath(source, 'The source')
+    const to = userPath(destination, 'The destination')
+    return mounts.pointOf(from) === mounts.pointOf(to) && mounts.locate(uuid, from).backend.move !== undefined
+  }
+
   async function transfer(
     method: 'move' | 'copy',
     request: FastifyRequest<{ Body: Static<typeof transferBody> }>,
     reply: FastifyReply,
   ) {
+    const user = userOf(request)
     const origin = changeOrigin(request)
-    const view = files.for(userOf(request), origin)
+    const view = files.for(user, origin)
     const { source, destination, overwrite = false } = request.body
     const conditions = await transferConditions(view, source, request.headers)
     const options = { ...conditions, overwrite, signal: clientSignal(reply) }
+    const removesSource = method === 'move' && !movesItself(user, source, destination)
     const entry = await view[method](source, destination, options)
-    // A move to another mount copies, and removes its source for good.
-    const isOneMount = mounts.pointOf(userPath(source)) === mounts.pointOf(userPath(destination))
-    if (method === 'copy' || isOneMount) reply.header(undoHeader, origin.group)
+    const { trash, versions } = kept.for(user).keeps(destination)
+    const keepsReplaced = !overwrite || (entry.type === 'file' ? versions : trash)
+    if (keepsReplaced && !removesSource) reply.header(undoHeader, origin.group)
     nameVersion(reply, entry)
     return { success: true, path: entry.path }
   }

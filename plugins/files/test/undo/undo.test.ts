@@ -74,6 +74,11 @@ const changes: Record<string, (user: TestUser) => Promise<Response>> = {
     post(user, 'api/files/copy', { source: '/folder', destination: '/other', overwrite: true }),
 }
 
+/** These replace a file by a file. */
+const replacesFile = ['an overwritten file', 'a file moved over a file', 'a file copied over a file']
+
+const moves = Object.keys(changes).filter((name) => /moved/.test(name))
+
 async function fill(user: TestUser): Promise<void> {
   await put(user, `/a`, 'first a')
   await put(user, `/a`, 'a')
@@ -93,10 +98,22 @@ function withoutParents(found: Record<string, string>): Record<string, string> {
 for (const kind of storages) {
   t.test(`each change is taken back, and its undo, and the undo of that: ${kind}`, async (t) => {
     const { node } = await createKeptNode(t, kind)
+    const keepsVersions = kind === 'local' || kind === 'memory'
     for (const [name, change] of Object.entries(changes)) {
       const user = await node.signIn()
       await fill(user)
       const before = await tree(user)
+      if (kind === 'copies' && moves.includes(name)) {
+        t.equal((await change(user)).headers.get('x-nodekeep-undo'), null, name)
+        continue
+      }
+      if (!keepsVersions && replacesFile.includes(name)) {
+        const answer = await change(user)
+        const group = answer.headers.get('x-nodekeep-undo')
+        if (group !== null)
+          t.match(await refusedUndo(user, group), { status: 409, message: /kept: "\/a"/ }, name)
+        continue
+      }
       const group = await groupOf(change(user))
       const after = await tree(user)
       t.notSame(after, before, name)
@@ -214,6 +231,18 @@ t.test('a refusal names what is not kept, and at most 20 paths', async (t) => {
   t.match(await refusedUndo(bert, 'many'), { status: 404 }, 'only the own changes')
   t.match(await refusedUndo(ada, 'never'), { status: 404, message: /no such changes/ })
   t.match(await refusedUndo(ada, 'two words'), { status: 400 })
+})
+
+t.test('a move to another mount, which removes its source for good, offers no undo', async (t) => {
+  const node = await createFilesNode({ mounts: { '/cold': 'memory' } })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await put(ada, '/a', 'x')
+  const moved = await post(ada, 'move', { source: '/a', destination: '/cold/a' })
+  t.match([moved.status, moved.headers.get('x-nodekeep-undo')], [200, null])
+  const back = await groupOf(post(ada, 'api/files/copy', { source: '/cold/a', destination: '/a' }))
+  await undo(ada, back)
+  t.strictSame(await tree(ada), { '/cold': '', '/cold/a': 'x' })
 })
 
 t.test('without a trash or versions, nothing is taken back that would be lost', async (t) => {
