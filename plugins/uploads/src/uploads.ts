@@ -33,7 +33,7 @@ export const keepMs = 7 * 24 * 60 * 60 * 1000
 /** Finished uploads of a user that are remembered, for clients that have lost the last answer. */
 const mostFinished = 64
 
-/** What a client tells when it begins an upload. */
+/** An upload as its client begins it. */
 export interface NewUpload {
   readonly id: string
   readonly path: string
@@ -96,12 +96,12 @@ export class Uploads {
   create(userUuid: string, upload: NewUpload, isInUse: (id: string) => boolean): readonly string[] {
     const { id, path, length, metadata, modified, ifRevision, ifAbsent } = upload
     return inTransaction(this.#connection, () => {
-      const unfinished = this.unfinished(userUuid)
+      const unfinished = this.#connection
+        .prepare('SELECT id FROM uploads WHERE user = ? AND revision IS NULL ORDER BY used, rowid')
+        .all(userUuid)
+        .map((row) => String(row.id))
       const surplus = unfinished.length + 1 - this.#mostUnfinished
-      const forgotten = unfinished
-        .filter((other) => !isInUse(other.id))
-        .slice(0, Math.max(surplus, 0))
-        .map((other) => other.id)
+      const forgotten = unfinished.filter((other) => !isInUse(other)).slice(0, Math.max(surplus, 0))
       if (forgotten.length < surplus) throw tooMany(this.#mostUnfinished)
       for (const other of forgotten) this.remove(userUuid, other)
       this.#connection
@@ -137,14 +137,6 @@ export class Uploads {
       .prepare('SELECT * FROM uploads WHERE user = ? AND revision IS NULL ORDER BY used, rowid')
       .all(userUuid)
       .map(uploadOf)
-  }
-
-  /** Bytes on the disk for the unfinished uploads of a user. */
-  stagedBytes(userUuid: string): number {
-    const row = this.#connection
-      .prepare('SELECT sum(received) AS bytes FROM uploads WHERE user = ? AND revision IS NULL')
-      .get(userUuid)
-    return Number(row?.bytes ?? 0)
   }
 
   /** Records that a client uses an upload. */
