@@ -4,9 +4,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { type Test, test } from 'tap'
+import t, { type Test, test } from 'tap'
 import { Upload, type UploadOptions } from 'tus-js-client'
 import { type Client, createUploadsNode, read } from './fixtures/uploads-node.ts'
+
+// Other tests may use both processors.
+t.setTimeout(120_000)
 
 const mebibyte = 1024 * 1024
 
