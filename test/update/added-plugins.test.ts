@@ -224,7 +224,7 @@ t.test('a trial that does not end can be interrupted, and nothing has changed', 
   const { run, start, packages, configuration, written, folder } = await deployment(t)
   await packages.publish(notes('1.1.0'), {
     'index.js':
-      "import { writeFileSync } from 'node:fs'; writeFileSync('loops', String(process.pid)); for (;;);",
+      "import { renameSync, writeFileSync } from 'node:fs'; writeFileSync('loop', String(process.pid)); renameSync('loop', 'loops'); for (;;);",
   })
   const { child, ended } = start(['plugins', 'add', 'nodekeep-notes', '--yes'])
   for await (const _ of watch(folder)) if (existsSync(join(folder, 'loops'))) break

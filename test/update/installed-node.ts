@@ -250,7 +250,7 @@ export class InstalledNode {
 }
 
 /** Unpacks the archive of a release into a folder. Returns the folder of the release. */
-async function unpackRelease(archive: string, into: string): Promise<string> {
+export async function unpackRelease(archive: string, into: string): Promise<string> {
   await mkdir(into, { recursive: true })
   const { stdout } = await run('tar', ['-xzvf', archive, '-C', into], { maxBuffer: 2 ** 24 })
   return join(into, stdout.slice(0, stdout.indexOf('/')))

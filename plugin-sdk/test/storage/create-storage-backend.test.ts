@@ -252,7 +252,7 @@ test('with `conditionalWrites`, the conditions of a write are those of its drive
   stats = 0
   // The driver has learned that its server checks conditions.
   supports = { conditionalWrites: true }
-  t.strictSame(backend.supports, { conditionalWrites: true })
+  t.strictSame(backend.supports, { conditionalWrites: true, keepsReplaced: true })
   await backend.write('/file', chunks(), options)
   await backend.write('/file', chunks(), { known: { destination: null }, ifAbsent: true })
   t.equal(stats, 0)
@@ -353,6 +353,84 @@ test('a copy whose source changes before its last step, or whose driver hides an
   })
   await t.rejects(backend.stat('/copy'), { code: 'NOT_FOUND' })
   t.notOk(createStorageBackend(Object.assign(new PaperDriver(), { copy: undefined })).copy)
+})
+
+test('a file is copied before it is replaced, if its driver copies files and does not keep them', async (t) => {
+  const log: string[] = []
+  const driver = new PaperDriver()
+  const kept: unknown[] = []
+  const backend = createStorageBackend(
+    Object.assign(driver, {
+      supports: {},
+      async copy(...call: Parameters<PaperDriver['copy']>) {
+        log.push(`copy ${call[0]} to ${call[1]}`)
+        kept.push(call[2].kept)
+        return PaperDriver.prototype.copy.apply(driver, call)
+      },
+      put(...call: Parameters<PaperDriver['put']>) {
+        if (call[1] !== null) log.push(`put ${call[0]}`)
+        PaperDriver.prototype.put.apply(driver, call)
+      },
+    }),
+  )
+  t.equal(backend.supports.keepsReplaced, true)
+  const file = await backend.write('/file', chunks(Buffer.from('old')))
+  log.length = 0
+  const beforeCommit = async () => void log.push('commit')
+  await backend.write('/file', chunks(), { keepReplacedAt: '/kept/1', beforeCommit })
+  t.strictSame(log, ['commit', 'copy /file to /kept/1', 'put /kept/1', 'put /file'])
+  t.strictSame(kept, [file])
+  await backend.write('/new', chunks(), { keepReplacedAt: '/kept/2', beforeCommit })
+  t.equal(kept.length, 1, 'nothing is copied where nothing is replaced')
+  log.length = 0
+  await backend.move?.('/new', '/file', { overwrite: true, keepReplacedAt: '/kept/2' })
+  t.strictSame(log, ['copy /file to /kept/2', 'put /kept/2'])
+
+  const broken = async (_path: string, to: string) => {
+    if (to.startsWith('/kept')) throw new Error('down')
+  }
+  Object.assign(driver, { copy: broken })
+  const former = await backend.stat('/file')
+  const failing = backend.write('/file', chunks(Buffer.from('new')), { keepReplacedAt: '/kept/3' })
+  await t.rejects(failing, { code: 'SERVICE_UNAVAILABLE', cause: { message: 'down' } })
+  t.strictSame(await backend.stat('/file'), former, 'what cannot be kept is not replaced')
+  const gone = () => Promise.reject(new NodekeepError('NOT_FOUND', 'Another program has removed it.'))
+  Object.assign(driver, { copy: gone })
+  await backend.write('/file', chunks(Buffer.from('new')), { keepReplacedAt: '/kept/3' })
+  t.not((await backend.stat('/file')).revision, former.revision)
+})
+
+test('`keepReplacedAt` reaches only a driver that keeps what it replaces, and nothing is copied for others that cannot', async (t) => {
+  for (const [abilities, keeps] of [
+    [{ supports: { atomicFolders: true, keepsReplaced: true } }, true],
+    [{ supports: { keepsReplaced: false } }, false],
+    [{ supports: { atomicFolders: true } }, false],
+    [{ supports: {}, copy: undefined }, false],
+    [{ supports: {}, prepareSnapshot: () => Promise.reject(new Error('none')) }, false],
+  ] as const) {
+    const seen: (string | undefined)[] = []
+    const driver = new PaperDriver()
+    const backend = createStorageBackend(
+      Object.assign(driver, {
+        copy: () => Promise.reject(new Error('copied')),
+        commit(...call: Parameters<PaperDriver['commit']>) {
+          seen.push(call[2].keepReplacedAt)
+          return PaperDriver.prototype.commit.apply(driver, call)
+        },
+        async move(_source: string, _destination: string, { keepReplacedAt }: StorageDriverMoveOptions) {
+          seen.push(keepReplacedAt)
+        },
+        ...abilities,
+      }),
+    )
+    t.equal(backend.supports.keepsReplaced ?? false, keeps)
+    await backend.write('/file', chunks())
+    await backend.write('/other', chunks())
+    seen.length = 0
+    await backend.write('/file', chunks(), { keepReplacedAt: '/kept' })
+    await backend.move?.('/other', '/file', { overwrite: true, keepReplacedAt: '/kept' })
+    t.strictSame(seen, keeps ? ['/kept', '/kept'] : [undefined, undefined])
+  }
 })
 
 test('callers that keep chunks have memory of their own, and the others that of the driver', async (t) => {

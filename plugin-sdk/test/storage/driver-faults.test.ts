@@ -62,7 +62,8 @@ test('A driver that does not prepare its snapshots passes the suite', async (t) 
 })
 
 test('Drivers that move only files, and that move nothing, pass the suite, which tells what it skips', async (t) => {
-  const ofMoves = /move|made|stay as they are|two versions|than a page|has its code|`modified`|halt|snapshot/
+  const ofMoves =
+    /move|made|stay as they are|two versions|than a page|has its code|`modified`|halt|snapshot|kept|keeps/
   const skippedOf = async (abilities: object) => {
     const create = () => Object.assign(new PaperDriver(), { supports: { modified: true }, ...abilities })
     const outcomes = await runSuite((add) => storageConformance(add, harnessOf(create)), ofMoves)
@@ -79,6 +80,8 @@ test('Drivers that move only files, and that move nothing, pass the suite, which
     'a folder can move to a name that begins with its own name',
     'a move with `overwrite` replaces files and folders whole',
     'a moved folder is seen at exactly one of the two paths, with all its files',
+    'a move keeps the folder that it replaces, whole',
+    'a move keeps a folder for a file, and a file for a folder',
     'a snapshot that is made while a folder is moved shows it once, and whole',
   ]
   const ofConditions = [
@@ -98,6 +101,7 @@ test('Drivers that move only files, and that move nothing, pass the suite, which
       'an atomic move keeps the revisions of the moved files',
       'during an atomic move, the file is seen at exactly one of the two paths',
       'a file that an atomic move replaces exists at every moment',
+      'a move of a file keeps the file that it replaces',
     ],
   )
 })
@@ -197,6 +201,16 @@ const faults: readonly Fault[] = [
         await original.move.apply(driver, call)
         for (const [path, file] of driver.files) driver.files.set(path, { ...file, modified: new Date(0) })
       },
+    }),
+  ],
+  [
+    'a copy does not keep the revision of the file that is about to be replaced',
+    /a write keeps the file/,
+    (driver) => ({
+      supports: { modified: true },
+      prepareSnapshot: undefined,
+      copy: (...[source, destination, { kept, ...options }]: Parameters<PaperDriver['copy']>) =>
+        original.copy.call(driver, source, destination, options),
     }),
   ],
   [

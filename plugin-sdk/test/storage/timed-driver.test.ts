@@ -160,6 +160,24 @@ test('the wait for an upload and for the journal does not count, and the last st
   t.equal((await written).size, 30 * 1024 * 1024)
 })
 
+test('the copy that keeps a large file has time by its size, however small the file is that replaces it', async (t) => {
+  useClock(t)
+  const driver = new PaperDriver()
+  const copied = Promise.withResolvers<void>()
+  const copy: PaperDriver['copy'] = async (...call) => {
+    await copied.promise
+    return PaperDriver.prototype.copy.apply(driver, call)
+  }
+  const backend = createStorageBackend(Object.assign(driver, { supports: {}, copy }))
+  driver.put('/file', Buffer.alloc(30 * 1024 * 1024), 'old')
+  const written = backend.write('/file', chunks(Buffer.from('x')), { keepReplacedAt: '/kept' })
+  await settle()
+  mock.timers.tick(2 * limitMs)
+  copied.resolve()
+  await written
+  t.equal((await backend.stat('/kept')).revision, 'old')
+})
+
 test('a write that was given up commits nothing later', async (t) => {
   useClock(t)
   const driver = new PaperDriver()

@@ -1,5 +1,8 @@
 import { answerOf, defineCommands, type NodeClient, runningNode } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
+import { bytesText } from './bytes-text.ts'
+import { trash } from './commands/trash.ts'
+import { versions } from './commands/versions.ts'
 
 type OfFolder = NodeAnswers['GET /api/files/usage']
 type OfAll = NodeAnswers['GET /api/files/usage/all']
@@ -8,8 +11,10 @@ type Space = OfFolder['space']
 /** The sentence of an answer that is not complete. */
 const counting = 'The node is still counting. Until then, the numbers are too small.'
 
-/** The command `nodekeep usage`. It asks the running node, as its owner. */
+/** The commands `nodekeep usage`, `nodekeep trash` and `nodekeep versions`. They ask the running node, as its owner. */
 export default defineCommands({
+  trash,
+  versions,
   async usage(context) {
     const { args, options, output } = context
     const [path = '/'] = args
@@ -62,13 +67,4 @@ function shown({ bytes, entries }: { readonly bytes: number; readonly entries: n
 
 function shownSpace(space: Space) {
   return { free: space && bytesText(space.free), total: space && bytesText(space.total) }
-}
-
-const units = ['B', 'kB', 'MB', 'GB', 'TB']
-
-/** Writes a number of bytes in units of 1000, as the pages do. */
-function bytesText(bytes: number): string {
-  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1)
-  const value = bytes / 1000 ** power
-  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`
 }

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { captureServices } from './fixtures/captured-services.ts'
@@ -13,23 +13,35 @@ t.test(
     const [ada, bob] = [await node.signIn(), await node.signIn()]
     const maker = { kind: 'plugin', id: 'backup', user: ada.user.uuid } as const
     for (const user of [ada, bob]) {
-      await put(user, '/docs/a', 'x')
-      await put(user, '/memory/b', 'x')
+      for (const path of ['/gone', '/memory/gone', '/docs/a', '/docs/a', '/memory/b'])
+        await put(user, path, 'x')
+      for (const path of ['/gone', '/memory/gone']) await services.files.for(user.user).remove(path)
     }
     await services.files.for(bob.user, { maker }).makeDirectory('/restored by ada')
     t.match((await services.recorded(bob.user.uuid)).at(-1), { maker })
     const { signal } = new AbortController()
     await services.userData.get('files')?.erase(ada.user.uuid, signal)
     await services.userData.get('files')?.erase(ada.user.uuid, signal)
-    t.notOk((await readdir(join(node.dataFolder, 'files'))).includes(ada.user.uuid))
+    const root = join(node.dataFolder, 'files')
+    t.notOk((await readdir(root)).includes(ada.user.uuid))
+    t.strictSame(await readdir(join(root, 'kept')), [bob.user.uuid])
+    await t.rejects(async () => services.backends.get('memory')?.stat(`/kept/${ada.user.uuid}`), {
+      code: 'NOT_FOUND',
+    })
+    t.strictSame((await services.kept.for(ada.user).trash()).items, [])
+    t.strictSame((await services.kept.for(bob.user).trash()).items.length, 2)
+    t.strictSame((await services.kept.for(bob.user).versions('/docs/a')).items.length, 1)
     t.match(await services.changes.head(ada.user.uuid), { seq: 0, id: '' })
     t.equal((await get(ada, 'stat', '/memory/b')).status, 404)
     t.equal(await (await get(bob, 'read', '/docs/a')).text(), 'x')
     t.equal(await (await get(bob, 'read', '/memory/b')).text(), 'x')
     const ofBob = await services.recorded(bob.user.uuid)
     t.match(
-      ofBob.map(({ path, maker }) => [path, maker?.user]),
+      ofBob.filter(({ op }) => op !== 'delete').map(({ path, maker }) => [path, maker?.user]),
       [
+        ['/gone', bob.user.uuid],
+        ['/memory/gone', bob.user.uuid],
+        ['/docs/a', bob.user.uuid],
         ['/docs/a', bob.user.uuid],
         ['/memory/b', bob.user.uuid],
         ['/restored by ada', undefined],
@@ -38,6 +50,25 @@ t.test(
     t.notOk(ofBob.at(-1)?.maker, 'nothing names the erased user')
   },
 )
+
+t.test('the trash of users whom the directory does not have is erased at the start', async (t) => {
+  const dataFolder = t.testdir()
+  const services = captureServices()
+  const first = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+  const ada = await first.signIn()
+  await put(ada, '/gone', 'x')
+  await services.files.for(ada.user).remove('/gone')
+  await first.stop()
+  const kept = join(dataFolder, 'files', 'kept')
+  const unknown = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'
+  for (const name of [unknown, 'of somebody else']) await mkdir(join(kept, name, 'item'), { recursive: true })
+  const erased = Promise.withResolvers<void>()
+  const onLog = (line: string) => line.includes('who is not there any more') && erased.resolve()
+  const second = await createFilesNode({}, { dataFolder, onLog })
+  t.teardown(() => second.stop())
+  await erased.promise
+  t.strictSame((await readdir(kept)).sort(), [ada.user.uuid, 'of somebody else'].sort())
+})
 
 t.test('a user whose files are unreachable is not erased', async (t) => {
   const services = captureServices()

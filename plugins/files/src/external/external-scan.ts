@@ -17,6 +17,8 @@ import {
 } from '../paths/user-path.ts'
 import { ChangeThrottle } from './change-throttle.ts'
 import type { IndexTree } from './index-tree.ts'
+import { compareKept } from './kept-scan.ts'
+import { isSame, pageSize, pagesOf, statsAtOnce } from './listed-entries.ts'
 
 /** Paths that are checked under one lock. */
 const batchSize = 128
@@ -24,11 +26,8 @@ const batchSize = 128
 /** Changes that are recorded with one sync of the disk, each with the folders above it. */
 const recordedChanges = 64
 
-/** Entries that a storage is asked for at a time. */
-const statsAtOnce = 16
-
-/** Entries of a folder or of the index that are handled at a time. */
-const pageSize = 300
+/** Milliseconds after which what is kept is compared again. */
+const compareKeptMs = 24 * 60 * 60 * 1000
 
 /** More hints than this are replaced by one scan of the whole mount. */
 const maxHints = 20_000
@@ -69,6 +68,8 @@ export class ExternalScan implements Disposable {
   #left: Set<UserPath>
   /** Paths of the index where nothing is now. They come last: an entry that was renamed keeps its row. */
   #gone = new Set<UserPath>()
+  /** In milliseconds of `performance.now()`. */
+  #keptComparedAt = Number.NEGATIVE_INFINITY
   readonly #unfollow: () => void
 
   /** @param turn is held for one page of a folder or one batch of paths, so that users share the disk */
@@ -147,6 +148,7 @@ export class ExternalScan implements Disposable {
     this.#gone = new Set()
     try {
       const isWhole = scanned[0] === this.#mount
+      if (isWhole) await this.#compareKept()
       await this.#walk(isWhole ? [this.#mount] : await this.#check(scanned, { areHinted: true }))
       await this.#walk(await this.#check([...this.#gone], { areGone: true }))
       if (this.#left.size === 0 && (isWhole || !this.#tree.isComplete)) await this.#tree.complete()
@@ -154,6 +156,14 @@ export class ExternalScan implements Disposable {
       this.#left.add(this.#mount)
       throw error
     }
+  }
+
+  /** Compares what is kept, unless that was done lately: only the node itself changes it. */
+  async #compareKept(): Promise<void> {
+    if (performance.now() - this.#keptComparedAt < compareKeptMs) return
+    const files = { userUuid: this.#userUuid, mount: this.#mount }
+    await compareKept(this.#services, files, this.#tree, this.#turn)
+    this.#keptComparedAt = performance.now()
   }
 
   /** Compares folders and everything below them. Differences of many small folders are recorded together. */
@@ -180,7 +190,11 @@ export class ExternalScan implements Disposable {
     const known = await this.#entriesIn(folder)
     const found: UserPath[] = []
     try {
-      for await (const page of this.#pagesOf(folder)) {
+      for await (const page of pagesOf(
+        this.#services.mounts.locate(this.#userUuid, folder),
+        this.#turn,
+        this.#services.signal,
+      )) {
         for (const entry of page) {
           const path = childOf(folder, entry.name)
           const before = known.get(entry.name)
@@ -237,23 +251,6 @@ export class ExternalScan implements Disposable {
     return {
       touches: (path) => changes.some((change) => overlaps(change, path)),
       [Symbol.dispose]: end,
-    }
-  }
-
-  /** Lists a folder. The turn of the storage is held for one page. */
-  async *#pagesOf(folder: UserPath): AsyncIterable<readonly StorageListEntry[]> {
-    const { mounts, signal } = this.#services
-    const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
-    const entries = backend.list(backendPath)[Symbol.asyncIterator]()
-    try {
-      for (let isLast = false; !isLast; ) {
-        const page = await this.#turn.run(() => take(entries, pageSize))
-        signal.throwIfAborted()
-        yield page
-        isLast = page.length < pageSize
-      }
-    } finally {
-      await entries.return?.()
     }
   }
 
@@ -468,17 +465,6 @@ interface CheckOptions {
 
 const nothingListed: ReadonlyMap<UserPath, StorageListEntry> = new Map()
 
-/** Takes at most a number of items. */
-async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
-  const taken: T[] = []
-  while (taken.length < limit) {
-    const { done, value } = await items.next()
-    if (done) break
-    taken.push(value)
-  }
-  return taken
-}
-
 /** The changes that turn one entry into another. */
 function changesOf(
   userUuid: string,
@@ -501,16 +487,6 @@ function changesOf(
 /** Whether the index lacks facts of a file, which then do not count as changed. */
 function isPartlyKnown(before: KnownEntry, revision: string): boolean {
   return before.revision === null || (before.revision === revision && before.modified === null)
-}
-
-function isSame(before: KnownEntry | undefined, entry: StorageListEntry | null): boolean {
-  if (before === undefined || entry === null) return before === undefined && entry === null
-  if (before.type !== entry.type) return false
-  if (entry.type === 'directory') return true
-  if (before.modified === null) return false
-  return entry.revision === undefined
-    ? before.listed === listedState(entry)
-    : before.revision === entry.revision
 }
 
 /** Whether requests can name the path. */

@@ -47,6 +47,8 @@ interface Followed {
   /** The stored files that the scan compares. */
   storageId: string
   isRunning: boolean
+  /** Whether a hint came since the last run began. The storage may have other files since that run asked for their id. */
+  isHinted: boolean
   timer: NodeJS.Timeout | undefined
   /** When the timer ends, in milliseconds of `performance.now()`. */
   runsAt: number
@@ -204,7 +206,14 @@ export class ExternalScans {
     this.#seen.add(userUuid)
     const followed = this.#services.mounts.points.map((mount): Followed => {
       const begun = Promise.withResolvers<void>()
-      const idle = { isRunning: false, timer: undefined, runsAt: 0, notBefore: 0, hasFailed: false }
+      const idle = {
+        isRunning: false,
+        isHinted: false,
+        timer: undefined,
+        runsAt: 0,
+        notBefore: 0,
+        hasFailed: false,
+      }
       return { userUuid, mount, scan: null, storageId: '', ...idle, begun }
     })
     this.#followed.set(userUuid, followed)
@@ -235,11 +244,12 @@ export class ExternalScans {
     let dueInMs: number | null = null
     try {
       if (signal.aborted || !this.#isCurrent(followed)) return
+      followed.isHinted = false
       const scan = await this.#scanOf(followed)
       // Changes from now on differ from a complete index, whenever the scan comes to them.
       if (scan?.hasAll) followed.begun.resolve()
       await scan?.run()
-      dueInMs = scan?.dueInMs ?? null
+      dueInMs = followed.isHinted ? 0 : (scan?.dueInMs ?? null)
       followed.hasFailed = false
       this.#services.onCompared(followed.userUuid)
     } catch (error) {
@@ -325,7 +335,9 @@ export class ExternalScans {
       if (followed?.scan === null || followed === undefined) continue
       const path = rest.length === 0 ? mount : usablePath(`${mount === '/' ? '' : mount}/${rest.join('/')}`)
       if (path === null) continue
-      if (followed.scan.hint(path)) this.#schedule(followed, gatherMs)
+      if (!followed.scan.hint(path)) continue
+      followed.isHinted = true
+      this.#schedule(followed, gatherMs)
     }
   }
 

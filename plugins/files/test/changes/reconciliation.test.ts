@@ -1,7 +1,11 @@
+import { linkSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { TestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import type { ChangeIntent } from '../../src/journal/change.ts'
 import { openJournal } from '../../src/journal/journal.ts'
-import { captureServices } from '../fixtures/captured-services.ts'
+import { type CapturedServices, captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, journalOf, post, put } from '../fixtures/files-node.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
@@ -49,6 +53,80 @@ t.test('changes that a crash interrupted are resolved by the state of the storag
   t.match(recorded, [...happened, { op: 'delete', path: '/last' }])
   t.equal(recorded.length, happened.length + 1)
 })
+
+t.test('a change that was interrupted keeps what it should, and nothing else', async (t) => {
+  const dataFolder = t.testdir()
+  const services = captureServices()
+  const first = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+  const { ada, paths, home, kept } = await interruptedUser(first, services)
+  await first.stop()
+  const { uuid: userUuid } = ada.user
+  const { overwritten, deleted, restored, lost, replaced } = paths
+
+  // Each is in the state in which a crash has left it.
+  mkdirSync(kept, { recursive: true })
+  renameSync(join(home, 'deleted'), join(kept, 'of-deleted'))
+  renameSync(join(home, 'replaced'), join(kept, 'of-replaced'))
+  linkSync(join(home, 'overwritten'), join(kept, 'of-overwritten'))
+  renameSync(join(home, 'lost'), join(kept, 'of-lost'))
+  writeFileSync(join(home, 'replaced'), 'of another program')
+  const [restoredName = ''] = readdirSync(kept).filter((name) => !name.startsWith('of-'))
+  renameSync(join(kept, restoredName), join(home, 'restored'))
+  const journal = await openJournal(journalOf(dataFolder))
+  const intents: Omit<ChangeIntent, 'userUuid'>[] = [
+    { op: 'delete', path: '/deleted', keptAs: 'of-deleted', ...deleted },
+    { op: 'delete', path: '/replaced', keptAs: 'of-replaced', ...replaced },
+    { op: 'delete', path: '/stays', keptAs: 'of-stays' },
+    { op: 'write', path: '/overwritten', revision: 'another', size: 1, keptAs: 'of-overwritten' },
+    { op: 'write', path: '/lost', revision: 'another', size: 1, keptAs: 'of-lost' },
+    { op: 'move', path: '/restored', staging: 'place', restores: restoredName, ...restored },
+  ]
+  for (const intent of intents) await journal.begin({ userUuid, ...intent })
+  await journal.close()
+
+  const again = captureServices()
+  const second = await createFilesNode({}, { dataFolder, plugins: [again.plugin] })
+  t.teardown(() => second.stop())
+  const items = (await again.kept.for(ada.user).trash()).items
+  t.strictSame(items.map(({ path, size }) => [path, size]).sort(), [
+    ['/deleted', 7],
+    ['/replaced', 8],
+  ])
+  t.strictSame(readdirSync(kept).sort(), ['of-deleted', 'of-replaced'])
+  const files = again.files.for(ada.user)
+  await t.rejects(files.stat('/deleted'), { code: 'NOT_FOUND' })
+  for (const [path, text] of [
+    ['/replaced', 'of another program'],
+    ['/stays', 'stays'],
+    ['/overwritten', 'overwritten'],
+    ['/lost', 'lost'],
+    ['/restored', 'restored'],
+  ] as const)
+    t.equal(Buffer.concat(await Array.fromAsync((await files.read(path)).content)).toString(), text)
+  t.equal((await files.stat('/overwritten')).revision, overwritten.revision)
+  t.equal((await files.stat('/lost')).revision, lost.revision)
+  t.strictSame((await again.kept.for(ada.user).versions('/overwritten')).items, [])
+})
+
+/** Files of a user, whose content is their name, and one of them in the trash. */
+async function interruptedUser(node: TestNode, services: CapturedServices) {
+  const ada = await node.signIn()
+  const files = services.files.for(ada.user)
+  const names = ['deleted', 'replaced', 'stays', 'overwritten', 'lost', 'restored'] as const
+  const revisions = await Promise.all(
+    names.map(async (name) => {
+      const { revision, size } = await files.write(`/${name}`, Readable.from([Buffer.from(name)]))
+      return [name, { revision, size }] as const
+    }),
+  )
+  await files.remove('/restored')
+  const paths = Object.fromEntries(revisions) as Record<
+    (typeof names)[number],
+    { readonly revision: string; readonly size: number }
+  >
+  const root = join(node.dataFolder, 'files')
+  return { ada, paths, home: join(root, ada.user.uuid), kept: join(root, 'kept', ada.user.uuid) }
+}
 
 t.test('a change stays open while its mount is unreachable, and hides later changes', async (t) => {
   const dataFolder = t.testdir()

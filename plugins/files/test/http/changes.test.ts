@@ -130,21 +130,24 @@ t.test('each change names its session or API token by an id that outlives it, an
   const script = bearer(ada, first, token)
   const { cursor } = await page(ada)
   const group = { 'x-nodekeep-group': 'run-1.a_B' }
-  await put(ada, '/a', 'x')
-  await upload(ada, '/b', 'x', group)
+  const written = (await put(ada, '/a', 'x')).headers.get('x-nodekeep-undo')
+  const named = (await upload(ada, '/b', 'x', group)).headers.get('x-nodekeep-undo')
   await post(script, 'mkdir', { path: '/d' }, { ...group, 'x-nodekeep-device': 'laptop' })
   await post(script, 'move', { source: '/a', destination: '/d/a' }, group)
-  await post(ada, 'delete', { path: '/b' })
+  const removed = (await post(ada, 'delete', { path: '/b' })).headers.get('x-nodekeep-undo')
   const session = { kind: 'session', id: sessions[0]?.id, name: sessions[0]?.label, user: user.uuid }
   const byToken = { kind: 'token', id: details.id, name: 'backup script', user: user.uuid }
   const run = 'run-1.a_B'
   const expected = [
-    { op: 'write', path: '/a', maker: session },
+    { op: 'write', path: '/a', maker: session, group: written },
     { op: 'write', path: '/b', maker: session, group: run },
     { op: 'mkdir', path: '/d', by: 'laptop', maker: byToken, group: run },
     { op: 'move', path: '/d/a', source: '/a', maker: byToken, group: run },
-    { op: 'delete', path: '/b', maker: session },
+    { op: 'delete', path: '/b', maker: session, group: removed },
   ]
+  t.equal(named, run)
+  t.match(written, /^[\w-]{16}$/, 'a request without a group has one of its own')
+  t.not(written, removed)
   const facts = ({ changes = [] }: Pick<Page, 'changes'>) =>
     changes.map((change) => {
       const { size, revision, at, ...rest } = change as Record<string, unknown>

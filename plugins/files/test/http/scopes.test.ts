@@ -11,6 +11,10 @@ const reading = [
   'GET /api/files/changes',
   'GET /api/files/changes/newest',
   'GET /api/files/usage',
+  'GET /api/files/trash',
+  'GET /api/files/versions',
+  'GET /api/files/versions/read',
+  'HEAD /api/files/versions/read',
 ]
 const writing = [
   'POST /write',
@@ -19,6 +23,14 @@ const writing = [
   'POST /delete',
   'POST /move',
   'POST /api/files/copy',
+  'POST /api/files/trash/restore',
+  'POST /api/files/versions/restore',
+  'POST /api/files/undo',
+]
+const purging = [
+  'POST /api/files/trash/delete',
+  'POST /api/files/trash/empty',
+  'POST /api/files/versions/delete',
 ]
 
 t.test(
@@ -44,10 +56,12 @@ t.test(
     }
     const reader = await tokenFor(['files:read'])
     const writer = await tokenFor(['files:write'])
-    for (const route of [...reading, ...writing]) {
+    const purger = await tokenFor(['files:purge'])
+    for (const route of [...reading, ...writing, ...purging]) {
       t.equal(await statusOf(route), 401, `${route} without a session`)
-      t.equal((await statusOf(route, reader)) === 403, writing.includes(route), `${route} for a reader`)
-      t.equal((await statusOf(route, writer)) === 403, reading.includes(route), `${route} for a writer`)
+      t.equal((await statusOf(route, reader)) === 403, !reading.includes(route), `${route} for a reader`)
+      t.equal((await statusOf(route, writer)) === 403, !writing.includes(route), `${route} for a writer`)
+      t.equal((await statusOf(route, purger)) === 403, !purging.includes(route), `${route} for "files:purge"`)
     }
   },
 )

@@ -11,9 +11,10 @@ import {
   NodekeepError,
   type RoutesApp,
   Type,
+  undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   committedUpload,
   type NewUpload,
@@ -137,7 +138,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
       },
     },
     async (request, reply) =>
-      commits.run([request.params.id], () => commit(request, request.params.id, clientSignal(reply))),
+      commits.run([request.params.id], () => commit(request, reply, request.params.id)),
   )
 
   app.register(async (raw: RoutesApp) => {
@@ -216,7 +217,8 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     return { id: upload.id, path, size, sha256: upload.sha256, missing, expires: expires.toISOString() }
   }
 
-  async function commit(request: FastifyRequest, uploadId: string, signal: AbortSignal) {
+  async function commit(request: FastifyRequest, reply: FastifyReply, uploadId: string) {
+    const signal = clientSignal(reply)
     const user = userOf(request)
     const { uuid } = user
     const upload = uploads.get(uuid, uploadId)
@@ -224,7 +226,8 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     const content = contentOf(upload)
     const found = await sources.find(user, content)
     if (content.blocks.some((block) => !found.has(block.sha256))) throw missingBlocks()
-    const own = files.for({ uuid }, changeOrigin(request))
+    const origin = changeOrigin(request)
+    const own = files.for({ uuid }, origin)
     const replaced = ifRevision === null ? undefined : (await own.stat(path).catch(nullIfMissing))?.sha256
     const entry = await own
       .write(path, assemble(own, content, found, signal), {
@@ -245,6 +248,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
     if (areCompared) blocks.set(uuid, content)
     if (replaced !== undefined) await contents.forgetUnused(uuid, replaced)
     await end(uuid, upload)
+    reply.header(undoHeader, origin.group)
     return {
       path: entry.path,
       revision: entry.revision,

@@ -1,0 +1,65 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { journalOf } from '../fixtures/files-node.ts'
+import { createKeptNode, keptFilesOf } from '../fixtures/kept-node.ts'
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Lets what is kept with a path look as if it was kept some days earlier. */
+function age(dataFolder: string, ages: Readonly<Record<string, number>>): void {
+  const database = new DatabaseSync(journalOf(dataFolder))
+  const older = database.prepare('UPDATE kept_entries SET at = at - ? WHERE path = ?')
+  for (const [path, days] of Object.entries(ages)) older.run(days * dayMs, path)
+  database.close()
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await delay(5)
+}
+
+/** A user of a node with kept files of different ages, before and after a restart. */
+async function restarted(t: Test, ages: Readonly<Record<string, number>>) {
+  const dataFolder = t.testdir()
+  const first = await createKeptNode(t, 'local', {}, { dataFolder })
+  const { ada, files, write } = await first.newUser()
+  for (const path of ['/old', '/young', '/folder/a', '/file', '/orphan']) await write(path, '1')
+  for (const path of ['/file', '/orphan']) for (const text of ['2', '3']) await write(path, text)
+  for (const path of ['/old', '/young', '/folder']) await files.remove(path)
+  await files.remove('/orphan', { permanent: true })
+  await first.node.stop()
+  age(dataFolder, ages)
+  return {
+    async start(onLog: (line: string) => void = () => {}) {
+      const { node, services, backend } = await createKeptNode(t, 'local', {}, { dataFolder, onLog })
+      return { node, ...keptFilesOf(services, ada, backend) }
+    },
+  }
+}
+
+t.test('the trash and versions that were kept long enough are deleted', async (t) => {
+  const { start } = await restarted(t, { '/old': 31, '/folder': 31, '/young': 29, '/file': 31 })
+  const { trashed, versionTexts, keptOnStorage } = await start()
+  await until(async () => (await keptOnStorage()).length === 1)
+  t.strictSame(await trashed(), ['/young'])
+  t.strictSame(await versionTexts('/file'), [])
+})
+
+t.test('nothing is deleted by a clock that has jumped', async (t) => {
+  const { start } = await restarted(t, {})
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  for (const years of [1, 1, 0]) {
+    Date.now = () => now() + years * 365 * dayMs
+    const waits = Promise.withResolvers<void>()
+    const { node, trashed, versionTexts } = await start((line) => {
+      if (line.includes('not purged for 24 hours')) waits.resolve()
+    })
+    await waits.promise
+    t.strictSame(await trashed(), ['/folder', '/young', '/old'])
+    t.strictSame(await versionTexts('/file'), ['2', '1'])
+    await node.stop()
+  }
+})
