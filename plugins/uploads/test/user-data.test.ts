@@ -5,6 +5,9 @@ import { userDataConformance } from '@nodekeep/plugin-sdk/conformance/user-data'
 import t from 'tap'
 import { begin, type Client, createUploadsNode, patch, uploads } from './fixtures/uploads-node.ts'
 
+// Other tests may use both processors.
+t.setTimeout(120_000)
+
 userDataConformance(t.test, {
   async setUp() {
     const dataFolder = t.testdir()
