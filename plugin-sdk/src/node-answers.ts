@@ -483,6 +483,25 @@ export interface NodeAnswers {
      */
     cursor: string | null
   }
+  'GET /api/files/uploads': {
+    uploads: {
+      id: string
+      path: string
+      /**
+       * Bytes that the node has.
+       */
+      offset: number
+      /**
+       * Bytes of the file; null if the client has not told it.
+       */
+      length: number | null
+      /**
+       * When a client used it last.
+       */
+      used: string
+      expires: string
+    }[]
+  }
   'GET /api/files/usage': {
     /**
      * Absolute path, such as "/photos/cat.jpg".

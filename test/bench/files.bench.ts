@@ -109,6 +109,31 @@ const raw: Way = ({ nodeFolder, authorization, at }) => ({
   send: () => transfer({ method: 'PUT', url: at('write', '/large'), authorization, bytes: gigabyte }),
 })
 
+const tus: Way = ({ node, nodeFolder, authorization }) => ({
+  file: join(nodeFolder, 'large'),
+  async send() {
+    const began = performance.now()
+    const metadata = `path ${Buffer.from('/large').toString('base64')}`
+    const begun = await fetch(new URL('/api/files/uploads', node.url), {
+      method: 'POST',
+      headers: {
+        authorization,
+        'tus-resumable': '1.0.0',
+        'upload-length': String(gigabyte),
+        'upload-metadata': metadata,
+      },
+    })
+    const beginning = (performance.now() - began) / 1000
+    const url = new URL(begun.headers.get('location') ?? '', node.url).href
+    const headers = {
+      'tus-resumable': '1.0.0',
+      'upload-offset': '0',
+      'content-type': 'application/offset+octet-stream',
+    }
+    return beginning + (await transfer({ method: 'PATCH', url, authorization, headers, bytes: gigabyte }))
+  },
+})
+
 const form: Way = ({ node, nodeFolder, authorization }) => ({
   file: join(nodeFolder, 'large'),
   send: () =>
@@ -183,6 +208,7 @@ export default [
   largeRead,
   largeWrite('PUT /write of 1 GiB, against bare node:http', 0.9, async () => bare, raw),
   largeWrite('POST /write of 1 GiB as a form, against PUT /write', 0.85, async () => raw, form),
+  largeWrite('upload of 1 GiB by tus, against PUT /write', 0.5, async () => raw, tus),
   { ...smallReads('nginx'), missing },
   {
     ...largeWrite("PUT /write of 1 GiB, against nginx's WebDAV PUT and a sync", 0.9, nginxWay, raw),

@@ -12,7 +12,7 @@ export class ResponseCounter {
     this.#onResponse = onResponse
   }
 
-  /** Takes the next bytes. Throws when a response is not 2xx or has no content-length. */
+  /** Takes the next bytes. Throws when a response is not 2xx, or has a body without content-length. */
   take(chunk: Buffer): void {
     let rest = this.#head.length > 0 ? Buffer.concat([this.#head, chunk]) : chunk
     this.#head = Buffer.alloc(0)
@@ -36,6 +36,8 @@ export class ResponseCounter {
 function contentLength(head: string): number {
   if (!head.startsWith('HTTP/1.1 2'))
     throw new Error(`The server answered ${head.slice(0, head.indexOf('\r'))}.`)
+  // An answer 204 has no body (RFC 9110, section 15.3.5).
+  if (head.startsWith('HTTP/1.1 204')) return 0
   const length = /\r\ncontent-length: *(\d+)\r\n/i.exec(head)?.[1]
   if (length === undefined) throw new Error('The server answered without content-length.')
   return Number(length)

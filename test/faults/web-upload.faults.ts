@@ -21,7 +21,7 @@ export default {
   roundSeconds: 600,
   async round({ log }) {
     const folder = await mkdtemp(join(tmpdir(), 'nodekeep-upload-'))
-    const plugins = { files: true, 'storage-local': true, web: true }
+    const plugins = { files: true, 'storage-local': true, uploads: true, web: true }
     const config = { plugins, storage: { maxFileSize: size } }
     const node = await createTestNode({ config, folder: import.meta.dirname })
     const browser = await launchChromium()

@@ -2,18 +2,18 @@ import { isOfProxy, Refusal, refusalOf } from '../../refusal.ts'
 import type { Attempt } from './tasks.ts'
 
 interface SentFile extends Pick<Attempt, 'signal' | 'progress'> {
-  readonly method: 'POST' | 'PUT'
+  readonly method: 'POST' | 'PUT' | 'PATCH'
   readonly address: string
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * Sends a file once, and resolves to the text of the answer or to a refusal, with the status 0 if the node does not answer. The
+ * Sends a file, or a part of it, once, and resolves to the text of the answer or to a refusal, with the status 0 if the node does not answer. The
  * browser streams the file from the disk, so a large one takes no memory of the page. `fetch` does not tell how far an upload is, so
  * this is a request of XMLHttpRequest.
  */
 export function sendFile(
-  file: File,
+  file: Blob,
   { method, address, headers, signal, progress }: SentFile,
 ): Promise<string | Refusal> {
   return new Promise((resolve) => {

@@ -2,22 +2,19 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { bytesText } from '../../bytes-text.ts'
 import { Refusal } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
-import { BlockUpload, mostInBlocks } from './block-upload.ts'
 import { statOf } from './entry-operations.ts'
 import { timeOf } from './file-time.ts'
 import { nameOf } from './paths.ts'
+import { ResumedUpload } from './resumed-upload.ts'
 import { sendFile } from './send-file.ts'
 import type { Attempt, Work } from './tasks.ts'
 
-/** Bytes from which on an upload first asks whether something is there, because its answer would come late. */
-const asksFirst = 1_000_000
+/** Bytes from which on an upload goes on where it broke off. A smaller file is sent with one request. */
+const largeBytes = 1_000_000
 
-/**
- * The upload of a file to a path. The time of the file is kept, where the storage can. If the connection breaks, the next attempts
- * send the file in blocks, if the node can: a whole file needs no second copy on the node, and need not be read twice.
- */
+/** The upload of a file to a path. The time of the file is kept, where the storage can. */
 export function upload(page: PageContext, path: string, file: File, maxFileSize: number): Work {
-  let blocks: BlockUpload | null = null
+  let resumed = file.size < largeBytes ? null : new ResumedUpload(page, file)
   return {
     title: nameOf(path),
     path,
@@ -27,15 +24,16 @@ export function upload(page: PageContext, path: string, file: File, maxFileSize:
       if (file.size > maxFileSize) {
         return new Refusal(413, texts.files.tooLarge(bytesText(file.size), bytesText(maxFileSize)))
       }
-      const isLarge = file.size >= asksFirst
-      const there = isLarge ? await statOf(page, attempt.path) : null
-      if (there !== null && !attempt.replaces) return new Refusal(412, '')
+      if (resumed !== null) {
+        const answer = await resumed.attempt(attempt)
+        if (answer !== 'unavailable') return answer
+        resumed = null
+        // The answer to a large file would come late.
+        const isThere = !attempt.replaces && (await statOf(page, attempt.path)) !== null
+        if (isThere) return new Refusal(412, '')
+      }
       if (attempt.signal.aborted) return null
-      const inBlocks = await blocks?.attempt(attempt, there?.revision ?? null)
-      if (inBlocks !== undefined && inBlocks !== 'unavailable') return inBlocks
       const refusal = await send(file, attempt)
-      const canContinue = isLarge && file.size <= mostInBlocks && inBlocks !== 'unavailable'
-      if (refusal?.status === 0 && canContinue) blocks = new BlockUpload(page, file)
       // If the plugin of the files is not running, this says so.
       if (refusal?.status === 404) await statOf(page, attempt.path)
       return refusal

@@ -1,0 +1,69 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  conflict,
+  type FileEntry,
+  invalid,
+  isNodekeepError,
+  NodekeepError,
+  type UserFiles,
+} from '@nodekeep/plugin-sdk'
+import { entityTags } from '@nodekeep/plugin-sdk/stored-content'
+import type { NewUpload } from './uploads.ts'
+
+/** The latest second that a date can have (ECMA-262, "Time Values and Time Range"). */
+const latestSecond = 8.64e12
+
+/**
+ * Reads where and under which conditions a client wants to store a file. What can be known now is refused now, before any byte is sent.
+ *
+ * @throws NodekeepError VALIDATION_ERROR, PRECONDITION_FAILED, CONFLICT for a folder at the path
+ */
+export async function readBegin(
+  files: UserFiles,
+  metadata: Readonly<Record<string, string | null>>,
+  headers: IncomingHttpHeaders,
+): Promise<Pick<NewUpload, 'path' | 'modified' | 'ifRevision' | 'ifAbsent'>> {
+  const { path, mtime } = metadata
+  if (!path) throw invalid('Send the path of the file as "path" in "upload-metadata".')
+  const modified = mtime === undefined || mtime === null ? null : timeOf(mtime)
+  const entry = await files.stat(path).catch(nullIfMissing)
+  if (entry?.type === 'directory') throw conflict('A folder has this name. Choose another name for the file.')
+  return { path, modified, ...conditionsOf(entry, headers) }
+}
+
+function conditionsOf(
+  entry: FileEntry | null,
+  headers: IncomingHttpHeaders,
+): Pick<NewUpload, 'ifRevision' | 'ifAbsent'> {
+  const { 'if-match': match, 'if-none-match': noneMatch } = headers
+  if (headers['if-unmodified-since'] !== undefined)
+    throw invalid('An upload does not support "if-unmodified-since". Send "if-match" instead.')
+  if (noneMatch !== undefined) {
+    if (match !== undefined) throw invalid('"if-match" and "if-none-match: *" exclude each other.')
+    if (noneMatch.trim() !== '*') throw invalid('For a change, "if-none-match" must be "*".')
+    if (entry !== null) throw changed('A file or folder exists at this path. Choose another path.')
+    return { ifRevision: null, ifAbsent: true }
+  }
+  if (match === undefined) return { ifRevision: null, ifAbsent: false }
+  const isNamed = match.trim() === '*' || entityTags(match).includes(`"${entry?.revision}"`)
+  if (entry?.revision === undefined || !isNamed)
+    throw changed('The file was changed or removed meanwhile. Read it again, then repeat the change.')
+  return { ifRevision: entry.revision, ifAbsent: false }
+}
+
+/** @throws NodekeepError VALIDATION_ERROR */
+function timeOf(mtime: string): Date {
+  const seconds = /^-?\d{1,13}(\.\d{1,9})?$/.test(mtime) ? Number(mtime) : Number.NaN
+  // Fractions of a second are inexact numbers, so the product is rounded before it is cut.
+  if (Math.abs(seconds) <= latestSecond) return new Date(Math.floor(Number((seconds * 1000).toFixed(3))))
+  throw invalid('"mtime" must be a number of seconds since 1970, such as 1700000000.')
+}
+
+function changed(message: string): NodekeepError {
+  return new NodekeepError('PRECONDITION_FAILED', message)
+}
+
+function nullIfMissing(error: unknown): null {
+  if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
+  throw error
+}
