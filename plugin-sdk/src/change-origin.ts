@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { FileChangeOptions } from './contracts/files.ts'
@@ -5,6 +6,15 @@ import { userOf } from './user-of.ts'
 
 /** The pattern of the group of a change: see `group` of {@link FileChangeOptions}. */
 export const changeGroupPattern = '^[A-Za-z0-9._-]{1,64}$'
+
+/** Bytes of a fresh group. Nobody guesses or draws the group of another change. */
+const groupBytes = 12
+
+/**
+ * The header of an answer to a change, with the group that `POST /api/files/undo` takes back. It is missing where nothing can be taken
+ * back.
+ */
+export const undoHeader = 'x-nodekeep-undo'
 
 /** The headers of a route that changes files. The schema of the route has them, so that a wrong group is refused. */
 export const changeHeaders = Type.Object({
@@ -15,23 +25,32 @@ export const changeHeaders = Type.Object({
     Type.String({
       pattern: changeGroupPattern,
       description:
-        'Changes with the same group belong together, such as the files of one upload or one run of a program. 1 to 64 letters, digits, "-", "_" and ".".',
+        'Changes with the same group belong together, such as the files of one upload or one run of a program, and are taken back together. By default, the changes of each request are a group. 1 to 64 letters, digits, "-", "_" and ".".',
     }),
   ),
 })
 
 /**
  * The origin of the changes of a request: the session or API token that the node has checked, and the device and the group that its
- * headers name. Routes that use it have {@link changeHeaders} in their schema.
+ * headers name, or else a fresh group. Routes that use it have {@link changeHeaders} in their schema.
  *
  * @throws NodekeepError UNAUTHORIZED on a public route that nobody is signed in to
  */
-export function changeOrigin({ user, headers }: Pick<FastifyRequest, 'user' | 'headers'>): FileChangeOptions {
+export function changeOrigin({
+  user,
+  headers,
+}: Pick<FastifyRequest, 'user' | 'headers'>): FileChangeOptions & { readonly group: string } {
   const { uuid, sessionId: id, sessionName: name, scopes } = userOf({ user })
-  const { 'x-nodekeep-device': by, 'x-nodekeep-group': group } = headers as Static<typeof changeHeaders>
+  const { 'x-nodekeep-device': by, 'x-nodekeep-group': group = freshGroup() } = headers as Static<
+    typeof changeHeaders
+  >
   return {
     ...(by !== undefined && { by }),
-    ...(group !== undefined && { group }),
+    group,
     maker: { kind: scopes === null ? 'session' : 'token', id, ...(name !== '' && { name }), user: uuid },
   }
+}
+
+function freshGroup(): string {
+  return randomBytes(groupBytes).toString('base64url')
 }

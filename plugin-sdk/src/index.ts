@@ -1,5 +1,5 @@
 export { addressGroup } from './address-group.ts'
-export { changeGroupPattern, changeHeaders, changeOrigin } from './change-origin.ts'
+export { changeGroupPattern, changeHeaders, changeOrigin, undoHeader } from './change-origin.ts'
 export { collectHeap } from './collect-heap.ts'
 export {
   answerInTime,

@@ -16,7 +16,7 @@ export interface TrashItem {
   /** Files and folders in it; 0 for a file. */
   readonly entries: number
   readonly deleted: Date
-  /** Who deleted it. Undefined where that is not known. */
+  /** The maker of the deletion. Undefined where it is not known. */
   readonly maker?: ChangeMaker
 }
 
@@ -31,7 +31,7 @@ export interface FileVersion {
   readonly modified: Date
   /** When it was replaced. */
   readonly replaced: Date
-  /** Who replaced it. Undefined where that is not known. */
+  /** The maker of the change that replaced it. Undefined where it is not known. */
   readonly maker?: ChangeMaker
   /** The SHA-256 of its bytes, hexadecimal, where it is known. */
   readonly sha256?: string
@@ -53,7 +53,7 @@ export interface KeptPageOptions {
 }
 
 /**
- * What is kept of the files of one user: deleted ones in the trash, and former versions. Both count as room that the user takes.
+ * The files of one user that are kept: deleted ones in the trash, and former versions. Both count as room that the user takes.
  *
  * Methods throw NodekeepError: NOT_FOUND for an id that is not kept any more, and as `UserFiles` does.
  */
@@ -66,19 +66,22 @@ export interface UserKeptFiles {
    * Puts an item back, with its id in the index and its versions. Missing folders are made. If something is at the path, the item
    * gets a free name beside it.
    *
-   * @param destination another path; by default the former one
+   * @param destination another path on the same mount; by default the former one
    * @returns the entry, with its path
+   * @throws NodekeepError CONFLICT if a file is where a folder above the path should be, or the path is on another mount
    */
   restore(id: string, destination?: string): Promise<FileEntry>
   /** Deletes an item for good. */
   deleteItem(id: string): Promise<void>
-  /** Deletes all items for good, and the versions of the files in them. */
+  /** Deletes all items for good, and the versions of the files in them. Those on a mount that does not answer stay, and fail the call at its end. */
   emptyTrash(): Promise<void>
   /** Lists the former versions of a file, the newest first. */
   versions(path: string, options?: KeptPageOptions): Promise<KeptPage<FileVersion>>
+  /** Tells the size and the revision of a version of the file that is at a path. */
+  statVersion(path: string, id: string): Promise<FileReading['entry']>
   /** Reads a version of the file that is at a path. */
   readVersion(path: string, id: string, options?: StorageReadOptions): Promise<FileReading>
-  /** Makes a version the content of the file again. The present content becomes a version. */
+  /** Makes a version the content of the file again. The present content becomes a version. CONFLICT if its storage cannot keep it now. */
   restoreVersion(path: string, id: string): Promise<FileEntry>
   /** Deletes a version for good. */
   deleteVersion(path: string, id: string): Promise<void>

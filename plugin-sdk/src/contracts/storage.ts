@@ -61,7 +61,7 @@ export interface StorageKnowledge {
   readonly destination?: StorageEntry | null
 }
 
-/** What a change of a file does with the entry that it replaces. */
+/** Options of a change that may replace a file or folder. */
 export interface StorageReplacement {
   /**
    * The path that the replaced file or folder gets, in the step that replaces it: after a crash it is at one of the two paths, or a file at both,

@@ -1,5 +1,17 @@
 import { ByteSize, Type } from '@nodekeep/plugin-sdk'
 
+/** Days for which something is kept if the configuration does not say. */
+export const defaultDays = 30
+
+/** Days for which something is kept, or `false`. */
+function kept(description: string) {
+  const days = Type.Integer({ minimum: 1, maximum: 36500, default: defaultDays })
+  return Type.Union([Type.Object({ days }), Type.Literal(false)], {
+    default: { days: defaultDays },
+    description,
+  })
+}
+
 /** The section `storage` of the configuration. */
 export const configuration = Type.Object({
   maxFileSize: ByteSize({
@@ -24,6 +36,12 @@ export const configuration = Type.Object({
     minimum: 1024 ** 2,
     description: 'Bytes of files that are hashed in the background per second.',
   }),
+  trash: kept(
+    'Days for which deleted files are kept, as { days: 30 }. With false, they are deleted for good.',
+  ),
+  versions: kept(
+    'Days for which the former contents of files are kept, as { days: 30 }. With false, overwriting a file deletes them for good.',
+  ),
   journal: Type.Object(
     {
       keepDays: Type.Integer({

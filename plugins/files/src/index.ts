@@ -9,6 +9,7 @@ import {
   FileIndex,
   Files,
   HealthChecks,
+  KeptFiles,
   restoredEntriesFile,
   SessionsEnded,
   StorageBackends,
@@ -24,7 +25,7 @@ import { createChangeLog } from './changes/change-log.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
-import { configuration } from './configuration.ts'
+import { configuration, defaultDays } from './configuration.ts'
 import { removeFormerIndex } from './entries/former-index.ts'
 import { ExternalScans } from './external/external-scans.ts'
 import { createFileIndex } from './file-index.ts'
@@ -38,11 +39,17 @@ import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { RunningChanges } from './journal/running-changes.ts'
+import { Purge } from './kept/purge.ts'
+import { eraseUnknownUsers } from './kept/unknown-users.ts'
+import { createKeptFiles } from './kept-files-service.ts'
+import { keptFolder } from './mounts/kept-folder.ts'
 import { Mounts } from './mounts/mounts.ts'
 import { CrossMountMoves } from './operations/cross-mount-moves.ts'
 import { ignoreMissing } from './operations/path-errors.ts'
+import { createScopes } from './operations/scope.ts'
 import { PathLocks } from './paths/path-locks.ts'
 import type { UserPath } from './paths/user-path.ts'
+import { createUndo } from './undo/undo.ts'
 
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
 export default definePlugin({
@@ -51,7 +58,7 @@ export default definePlugin({
   config: configuration,
   requires: { backends: StorageBackends, fileHeaders: FileHeaders, users: UserDirectory },
   contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },
-  provides: { files: Files, changes: Changes, index: FileIndex },
+  provides: { files: Files, changes: Changes, index: FileIndex, kept: KeptFiles },
   async setup({
     config,
     backends,
@@ -98,7 +105,14 @@ export default definePlugin({
     const { maxFileSize } = config
     const locks = new PathLocks()
     const crossMountMoves = new CrossMountMoves()
-    const files = createFilesService({ mounts, journal, recorder, locks, crossMountMoves, maxFileSize })
+    const keeping = { trash: config.trash !== false, versions: config.versions !== false }
+    const scopeServices = { mounts, journal, recorder, locks, crossMountMoves, keeping, maxFileSize }
+    const scopeOf = createScopes(scopeServices)
+    const files = createFilesService(scopeOf, maxFileSize)
+    const kept = createKeptFiles(scopeOf)
+    const keptDays = { trash: daysOf(config.trash), versions: daysOf(config.versions) }
+    const purge = new Purge({ journal, scopeOf, state, log, signal: context.signal }, keptDays)
+    context.onStop(() => purge.stop())
     participants.add('files', filesInBackups(mounts, journal, crossMountMoves))
     const { signal } = context
     const external = new ExternalScans({
@@ -148,6 +162,10 @@ export default definePlugin({
     context.onServing(() => {
       restoredFiles.begin()
       journal.prune()
+      purge.start()
+      eraseUnknownUsers(mounts, users, log).catch((error) =>
+        log.warn({ err: error }, 'The trash of users who are not there any more could not be deleted.'),
+      )
       return external.start()
     })
     context.onStop(() => reconciliation.stop())
@@ -176,6 +194,7 @@ export default definePlugin({
         signal.throwIfAborted()
         const { backend, backendPath } = mounts.locate(userUuid, point)
         await backend.remove(backendPath).catch(ignoreMissing)
+        await backend.remove(`${keptFolder}/${userUuid}`).catch(ignoreMissing)
       }
       await external.erase(userUuid)
       await journal.erase(userUuid)
@@ -196,6 +215,8 @@ export default definePlugin({
     routes(
       fileRoutes({
         files,
+        kept,
+        undo: createUndo(scopeOf),
         spool,
         maxFileSize,
         journal,
@@ -209,6 +230,11 @@ export default definePlugin({
         signal,
       }),
     )
-    return { files, changes, index }
+    return { files, changes, index, kept }
   },
 })
+
+/** Days for which something is kept. What was kept before it was switched off stays for the default time. */
+function daysOf(kept: { readonly days: number } | false): number {
+  return kept === false ? defaultDays : kept.days
+}

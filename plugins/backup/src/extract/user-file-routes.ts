@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { changeHeaders, changeOrigin, clientSignal, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
 import { maxFound } from '../archive/user-files.ts'
 import { logSecurityEvent } from '../security-event.ts'
@@ -79,7 +78,7 @@ export function userFileRoutes(app: RoutesApp, reads: ReadBackups): void {
     const { userUuid, path, ...rest } = request.body
     // The files may be those of another user, who must not learn the owner's session.
     const maker = { kind: 'plugin', id: 'backup', user: userOf(request).uuid } as const
-    const origin = { group: randomUUID(), ...changeOrigin(request), by: 'backup', maker }
+    const origin = { ...changeOrigin(request), by: 'backup', maker }
     const now = await reads.putBack({ ...rest, userUuid, path, origin, signal: clientSignal(reply) })
     logSecurityEvent(request, 'file-put-back', 'A file of a backup was put back.', {
       filename: rest.filename,

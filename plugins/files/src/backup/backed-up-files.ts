@@ -1,5 +1,6 @@
 import type { BackupEntry, BackupOmission, StorageEntry, StorageSnapshot } from '@nodekeep/plugin-sdk'
 import type { JournalSnapshot } from '../journal/journal-snapshot.ts'
+import { keptFolder } from '../mounts/kept-folder.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 
@@ -33,10 +34,17 @@ export async function mountSnapshot(
   snapshot: StorageSnapshot,
   omitted: BackupOmission[],
 ): Promise<MountSnapshot> {
-  for (const { what, why } of snapshot.omitted) omitted.push({ what: `${name}${what}`, why })
+  for (const { what, why } of snapshot.omitted) {
+    if (!what.startsWith(`${keptFolder}/`)) omitted.push({ what: `${name}${what}`, why })
+  }
   const homes: StorageEntry[] = []
   for await (const entry of snapshot.list('/')) {
     if (entry.type === 'directory' && uuid.test(entry.name)) homes.push(entry)
+    else if (`/${entry.name}` === keptFolder)
+      omitted.push({
+        what: `${name}${keptFolder}`,
+        why: 'The trash and former versions of files are left out.',
+      })
     else omitted.push({ what: `${name}/${entry.name}`, why: 'It belongs to no user.' })
   }
   return { name, point, snapshot, homes }

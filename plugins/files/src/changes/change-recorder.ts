@@ -18,8 +18,12 @@ interface RecorderServices {
 
 /** A change whose intent is in the journal. */
 export interface BegunChange {
-  /** Records that the change was applied. Readers of the journal see it from now on. */
-  commit(facts?: ChangeFacts): void
+  /**
+   * Records that the change was applied. Readers of the journal see it from now on.
+   *
+   * @returns when it is written, or postponed: what is placed or restored takes steps, in which its path must stay locked
+   */
+  commit(facts?: ChangeFacts): Promise<void>
   /** Asks the storage for the outcome after a failed step, which may have failed after it took effect. */
   resolveByStorage(failure: unknown): Promise<void>
 }
@@ -60,14 +64,15 @@ export class ChangeRecorder {
       await change.resolveByStorage(error)
       throw error
     }
-    change.commit()
+    const written = change.commit()
+    if (intent.staging === 'place' || intent.staging === 'replace') await written
     return result
   }
 
-  #commit(intent: ChangeIntent, change: PendingChange, facts?: ChangeFacts): void {
+  #commit(intent: ChangeIntent, change: PendingChange, facts?: ChangeFacts): Promise<void> {
     const written = change.commit(facts)
     this.#services.running.end(intent)
-    written.then(
+    return written.then(
       () => {
         if (isShown(intent)) this.#services.announce(intent.userUuid, change.seq)
       },
@@ -78,7 +83,7 @@ export class ChangeRecorder {
   async #resolveByStorage(intent: ChangeIntent, change: PendingChange, failure: unknown): Promise<void> {
     if (wasGivenUp(failure)) return this.#postpone(intent, change, failure)
     try {
-      if (await this.#services.wasApplied(intent)) this.#commit(intent, change)
+      if (await this.#services.wasApplied(intent)) await this.#commit(intent, change)
       else {
         await change.discard()
         this.#services.running.end(intent)

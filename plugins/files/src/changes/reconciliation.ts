@@ -68,14 +68,15 @@ export class Reconciliation {
   }
 
   /**
-   * Resolves open changes at the paths of a change that is about to begin. Afterwards the storage shows another state,
+   * Resolves open changes at the paths of a change that is about to begin, and of what it puts back. Afterwards the storage shows another state,
    * which would no longer show their outcome.
    *
    * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable
    */
   readonly resolveBefore = async (intent: ChangeIntent): Promise<void> => {
     for (const change of this.#open.values()) {
-      if (change.userUuid === intent.userUuid && overlap(change, intent)) await this.#resolve(change)
+      if (change.userUuid !== intent.userUuid) continue
+      if (overlap(change, intent) || concernSameKept(change, intent)) await this.#resolve(change)
     }
   }
 
@@ -131,6 +132,11 @@ export class Reconciliation {
 
 function overlap(one: ChangeIntent, other: ChangeIntent): boolean {
   return pathsOf(one).some((a) => pathsOf(other).some((b) => isWithin(a, b) || isWithin(b, a)))
+}
+
+/** Whether a change puts back something that another one keeps or puts back. */
+function concernSameKept(one: ChangeIntent, { restores }: ChangeIntent): boolean {
+  return restores !== undefined && (one.restores === restores || one.keptAs === restores)
 }
 
 function pathsOf({ path, source }: ChangeIntent): string[] {

@@ -1,10 +1,12 @@
+import type { StorageEntry } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
-import type { Mounts } from '../mounts/mounts.ts'
+import { entryIn, type Location, type Mounts } from '../mounts/mounts.ts'
+import { moveStored } from '../mounts/move-stored.ts'
 import { withStorageLimit } from '../mounts/storage-limit.ts'
 import type { UserPath } from '../paths/user-path.ts'
 
 /**
- * Whether the storage shows that an intended change was applied.
+ * Whether the storage shows that an intended change was applied. If it was not, what it has kept goes back to its path.
  *
  * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable or does not answer in time
  */
@@ -13,18 +15,70 @@ export function wasApplied(intent: ChangeIntent, mounts: Mounts): Promise<boolea
 }
 
 async function compareWithStorage(intent: ChangeIntent, mounts: Mounts): Promise<boolean> {
-  const entryAt = (path: string) => mounts.entryAt(intent.userUuid, path as UserPath)
-  const entry = await entryAt(intent.path)
-  switch (intent.op) {
+  const { userUuid, keptAs, restores } = intent
+  const path = intent.path as UserPath
+  const entry = await mounts.entryAt(userUuid, path)
+  const source = intent.source as UserPath | undefined
+  const restored = restores === undefined ? undefined : mounts.locateKept(userUuid, path, restores)
+  const isAway = async () => {
+    if (restored !== undefined) return (await entryIn(restored)) === null
+    return source === undefined || (await mounts.entryAt(userUuid, source)) === null
+  }
+  if (await isShownBy(entry, intent, isAway)) {
+    if (restored !== undefined) await removeCopied(restored)
+    return true
+  }
+  if (keptAs === undefined) return false
+  const kept = mounts.locateKept(userUuid, path, keptAs)
+  return isKeptInstead(intent, entry, kept, mounts.locate(userUuid, path))
+}
+
+/** @param isAway whether nothing is any more where a moved folder came from */
+async function isShownBy(
+  entry: StorageEntry | null,
+  { op, revision }: ChangeIntent,
+  isAway: () => Promise<boolean>,
+): Promise<boolean> {
+  switch (op) {
     case 'write':
-      return entry?.type === 'file' && entry.revision === intent.revision
+      return entry?.type === 'file' && entry.revision === revision
     case 'mkdir':
       return entry?.type === 'directory'
     case 'delete':
       return entry === null
     case 'move':
       if (entry === null) return false
-      if (intent.revision !== undefined) return entry.revision === intent.revision
-      return (await entryAt(intent.source ?? intent.path)) === null
+      return revision === undefined ? isAway() : entry.revision === revision
   }
+}
+
+/** Removes the source of a file that was put back, if its storage copies files to move them. */
+async function removeCopied({ backend, backendPath }: Location): Promise<void> {
+  if (backend.move === undefined && (await entryIn({ backend, backendPath })) !== null)
+    await backend.remove(backendPath)
+}
+
+/**
+ * Sees to what a change has kept that the storage does not show.
+ *
+ * @returns whether the change was applied nevertheless: something else is at the path of a deletion since
+ */
+async function isKeptInstead(
+  { op, revision }: ChangeIntent,
+  entry: StorageEntry | null,
+  { backend, backendPath }: Location,
+  { backendPath: formerPath }: Location,
+): Promise<boolean> {
+  const kept = await entryIn({ backend, backendPath })
+  if (kept === null) return false
+  if (entry === null) {
+    await moveStored(backend, backendPath, formerPath, kept)
+    return false
+  }
+  if (kept.type === 'directory') return op === 'delete' && backend.supports.atomicFolders === true
+  if (op === 'delete' && entry.revision !== revision) return true
+  // If the two are not surely the same file, a comparison finds the kept one.
+  const isCopy = backend.move === undefined && kept.size === entry.size
+  if (kept.revision === entry.revision || isCopy) await backend.remove(backendPath)
+  return false
 }

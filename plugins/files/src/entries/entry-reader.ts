@@ -7,6 +7,8 @@ import type { KnownEntry } from './known-entry.ts'
 export interface TreeState {
   readonly id: number
   readonly root: number
+  /** The folder of what is kept of them; 0 if there is none. */
+  readonly keptRoot: number
   /** Whether the index has all entries. */
   readonly isComplete: boolean
   /** When all of it was compared with the storage last, in milliseconds since 1970; 0 for never. */
@@ -31,6 +33,12 @@ export interface StampedEntry extends KnownEntry {
 const columns =
   'id, name, type, size, below, revision, modified, created, iif(sha256 IS NULL, NULL, lower(hex(sha256))) AS sha256, listed'
 
+/** Places of a revision that are named. */
+const mostPlaces = 8
+
+/** Entries with a revision or a content that are looked at. Those that are kept have no place. */
+const mostLookedAt = 1000
+
 /** Reads the index. */
 export class EntryReader {
   readonly #mounts: IndexedMounts
@@ -53,7 +61,7 @@ export class EntryReader {
   constructor(connection: DatabaseSync, mounts: IndexedMounts) {
     this.#mounts = mounts
     this.#tree = connection.prepare(
-      `SELECT trees.id, root, complete, compared FROM trees
+      `SELECT trees.id, root, kept_root, complete, compared FROM trees
        JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
        WHERE trees.user = ? AND trees.storage = ?`,
     )
@@ -65,7 +73,7 @@ export class EntryReader {
     this.#createdIn = connection.prepare(
       'SELECT name, revision, size, modified, created FROM entries WHERE parent = ? AND created IS NOT NULL LIMIT ?',
     )
-    this.#ofRevision = connection.prepare('SELECT id FROM entries WHERE revision = ? AND tree = ? LIMIT 8')
+    this.#ofRevision = connection.prepare('SELECT id FROM entries WHERE revision = ? AND tree = ?')
     this.#above = connection.prepare(
       `WITH RECURSIVE above (id, parent, name, level) AS (
          SELECT id, parent, name, 0 FROM entries WHERE id = ?
@@ -79,9 +87,7 @@ export class EntryReader {
     const ofTree = `SELECT ${columns}, stamp FROM entries WHERE tree = ? AND parent IS NOT NULL`
     this.#changed = connection.prepare(`${ofTree} AND stamp > ? ORDER BY stamp LIMIT ?`)
     this.#before = connection.prepare(`${ofTree} AND stamp < ? ORDER BY stamp DESC LIMIT ?`)
-    this.#ofSha256 = connection.prepare(
-      `SELECT ${columns} FROM entries WHERE sha256 = ? AND tree = ? LIMIT ?`,
-    )
+    this.#ofSha256 = connection.prepare(`SELECT ${columns} FROM entries WHERE sha256 = ? AND tree = ?`)
     this.#trees = connection.prepare(
       `SELECT trees.id, trees.user, trees.storage, complete, entries.size, entries.below FROM trees
        JOIN storages ON storages.name = trees.storage AND storages.id = trees.storage_id
@@ -117,14 +123,32 @@ export class EntryReader {
   tree(user: string, storage: string): TreeState | null {
     const row = this.#tree.get(user, storage)
     if (row === undefined) return null
-    const { id, root, complete, compared } = row
-    return { id: Number(id), root: Number(root), isComplete: complete === 1, comparedAt: Number(compared) }
+    const { id, root, kept_root: keptRoot, complete, compared } = row
+    return {
+      id: Number(id),
+      root: Number(root),
+      keptRoot: Number(keptRoot),
+      isComplete: complete === 1,
+      comparedAt: Number(compared),
+    }
   }
 
   /** The entry at a path of a user; null for the root of a storage. */
   at(user: string, path: string): KnownEntry | null {
     const id = this.#idAt(user, path)
-    return id === null ? null : ((this.#entry.get(id) as KnownEntry | undefined) ?? null)
+    return id === null ? null : this.#entryOf(id)
+  }
+
+  /** The entry at names below a root. */
+  below(root: number, names: readonly string[]): KnownEntry | null {
+    const id = this.#idBelow(root, names)
+    return id === null ? null : this.#entryOf(id)
+  }
+
+  /** The first entries of a folder below a root after a name, by name. */
+  pageBelow(root: number, folder: readonly string[], after: string, limit: number): KnownEntry[] {
+    const id = this.#idBelow(root, folder)
+    return id === null ? [] : (this.#page.all(id, after, limit) as unknown as KnownEntry[])
   }
 
   /** The first entries of a folder after a name, by name. */
@@ -147,19 +171,18 @@ export class EntryReader {
     return new Map(rows.map(({ name, ...date }) => [name, date]))
   }
 
-  /** The names, from the root of the storage on, of files of a tree with a revision. */
+  /** The names, from the root of the storage on, of some files of a tree with a revision. */
   placesOf(tree: TreeState, revision: string): string[][] {
-    return this.#ofRevision.all(revision, tree.id).flatMap(({ id }) => {
-      const names = this.namesOf(Number(id))
-      return names === null ? [] : [names]
-    })
+    const found = this.#ofRevision.iterate(revision, tree.id).take(mostLookedAt)
+    const places = found.map(({ id }) => this.namesOf(Number(id))).filter((names) => names !== null)
+    return [...places.take(mostPlaces)]
   }
 
   /** The folder at a path, also the root of a storage; null if it is none. */
   folderAt(user: string, path: string): KnownEntry | null {
     const id = this.#idAt(user, path)
-    const row = id === null ? undefined : (this.#entry.get(id) as KnownEntry | undefined)
-    return row?.type === 'directory' ? row : null
+    const entry = id === null ? null : this.#entryOf(id)
+    return entry?.type === 'directory' ? entry : null
   }
 
   /** The largest folders in a folder. */
@@ -184,10 +207,13 @@ export class EntryReader {
 
   /** Files of a tree with a content. */
   withContent(tree: TreeState, sha256: string, limit: number): KnownEntry[] {
-    return this.#ofSha256.all(Buffer.from(sha256, 'hex'), tree.id, limit) as unknown as KnownEntry[]
+    const found = this.#ofSha256.iterate(Buffer.from(sha256, 'hex'), tree.id).take(mostLookedAt)
+    return [
+      ...found.filter(({ id }) => this.namesOf(Number(id)) !== null).take(limit),
+    ] as unknown as KnownEntry[]
   }
 
-  /** The names of an entry, from the root of the storage on; null if it is removed. */
+  /** The names of an entry, from the root of the storage on; null if it is removed or kept. */
   namesOf(id: number): string[] | null {
     const [top, ...above] = this.#above.all(id)
     return top?.parent === null ? above.map(({ name }) => String(name)) : null
@@ -195,11 +221,21 @@ export class EntryReader {
 
   #idAt(user: string, path: string): number | null {
     const { storage, names } = indexPath(this.#mounts, path)
-    let id = this.tree(user, storage)?.root ?? null
+    const tree = this.tree(user, storage)
+    return tree === null ? null : this.#idBelow(tree.root, names)
+  }
+
+  /** @param root 0 for one that is not made yet */
+  #idBelow(root: number, names: readonly string[]): number | null {
+    let id = root === 0 ? null : root
     for (const name of names) {
       if (id === null) return null
       id = (this.#child.get(id, name)?.id as number | undefined) ?? null
     }
     return id
+  }
+
+  #entryOf(id: number): KnownEntry | null {
+    return (this.#entry.get(id) as KnownEntry | undefined) ?? null
   }
 }

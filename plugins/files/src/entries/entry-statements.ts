@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { areClose } from './created-date.ts'
-import { type IndexedMounts, indexPath, removed } from './entry-tables.ts'
+import { type IndexedMounts, indexPath, keptRoots, removed } from './entry-tables.ts'
+import { KeptStatements } from './kept-statements.ts'
 import type { FoundEntry, ListedFile, PlacedEntry } from './known-entry.ts'
 
 /** Facts of a new file that the maker of a change knows. */
@@ -40,10 +41,26 @@ interface IndexedChange {
   readonly revision: string | null
   /** Milliseconds since 1970. */
   readonly created: number | null
+  /** When it happened, in milliseconds since 1970. */
+  readonly at: number
+  /** JSON. */
+  readonly maker: string | null
+  readonly change_group: string | null
+  readonly kept: string | null
+  readonly restored: string | null
+}
+
+/** An entry that a restore has put back, with its path. */
+interface RestoredEntry {
+  readonly path: string
+  readonly op: 'write' | 'mkdir'
+  readonly size: number | null
+  readonly revision: string | null
 }
 
 interface Row {
   readonly id: number
+  readonly tree: number
   readonly parent: number
   readonly type: string
   readonly size: number
@@ -58,6 +75,10 @@ type Sums = Pick<Row, 'size' | 'below'>
 interface TreeRow {
   readonly id: number
   readonly root: number
+}
+
+interface FormerTree extends TreeRow {
+  readonly kept_root: number
 }
 
 /** A place in a tree, by the names from its root on. */
@@ -82,6 +103,9 @@ const noFacts: FileRow = {
   listed: null,
 }
 
+/** Entries of a folder that a restore reads at a time. */
+const pageSize = 300
+
 const noSums: Sums = { size: 0, below: 0 }
 
 /**
@@ -102,6 +126,7 @@ const stepRows = 300
  */
 export class EntryStatements {
   readonly #mounts: IndexedMounts
+  readonly #kept: KeptStatements
   /** Bytes and entries that are still to be added to folders, and to those above them. */
   readonly #added = new Map<number, Sums>()
   /** The last stamp; null before the first one since the start. */
@@ -119,11 +144,16 @@ export class EntryStatements {
   readonly #deleteTree: StatementSync
   readonly #setRoot: StatementSync
   readonly #rootOf: StatementSync
+  readonly #keptRoot: StatementSync
+  readonly #setKeptRoot: StatementSync
+  readonly #treeOwner: StatementSync
   readonly #setCompared: StatementSync
   readonly #child: StatementSync
   readonly #childId: StatementSync
   readonly #row: StatementSync
+  readonly #page: StatementSync
   readonly #insert: StatementSync
+  readonly #insertCopy: StatementSync
   readonly #update: StatementSync
   readonly #replaceBy: StatementSync
   readonly #setMoved: StatementSync
@@ -137,6 +167,7 @@ export class EntryStatements {
 
   constructor(connection: DatabaseSync, mounts: IndexedMounts) {
     this.#mounts = mounts
+    this.#kept = new KeptStatements(connection)
     this.#skipStamps = connection.prepare('UPDATE index_state SET stamp = stamp + ? RETURNING stamp')
     this.#saveStamp = connection.prepare('UPDATE index_state SET stamp = ? WHERE stamp < ?')
     this.#storage = connection.prepare('SELECT id FROM storages WHERE name = ?')
@@ -151,11 +182,14 @@ export class EntryStatements {
       'INSERT INTO trees (user, storage, storage_id, root, complete, compared) VALUES (?, ?, ?, 0, 0, 0)',
     )
     this.#formerTrees = connection.prepare(
-      `SELECT id, root FROM trees WHERE user = ? AND storage = ? ORDER BY id DESC LIMIT -1 OFFSET ${keptTrees}`,
+      `SELECT id, root, kept_root FROM trees WHERE user = ? AND storage = ? ORDER BY id DESC LIMIT -1 OFFSET ${keptTrees}`,
     )
     this.#deleteTree = connection.prepare('DELETE FROM trees WHERE id = ?')
     this.#setRoot = connection.prepare('UPDATE trees SET root = ? WHERE id = ?')
     this.#rootOf = connection.prepare('SELECT root FROM trees WHERE id = ?')
+    this.#keptRoot = connection.prepare('SELECT kept_root FROM trees WHERE id = ?')
+    this.#setKeptRoot = connection.prepare('UPDATE trees SET kept_root = ? WHERE id = ?')
+    this.#treeOwner = connection.prepare('SELECT user, storage FROM trees WHERE id = ?')
     this.#setCompared = connection.prepare('UPDATE trees SET complete = 1, compared = ? WHERE id = ?')
     this.#child = connection.prepare('SELECT * FROM entries WHERE parent = ? AND name = ?')
     this.#childId = connection.prepare('SELECT id FROM entries WHERE parent = ? AND name = ?')
@@ -165,6 +199,13 @@ export class EntryStatements {
     this.#insert = connection.prepare(
       `INSERT INTO entries (tree, parent, name, type, size, below, revision, modified, created, sha256, listed, stamp)
        VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#insertCopy = connection.prepare(
+      `INSERT INTO entries (tree, parent, name, type, size, below, revision, modified, created, sha256, listed, stamp)
+       SELECT tree, ?, ?, type, size, below, revision, modified, created, sha256, listed, ? FROM entries WHERE id = ?`,
+    )
+    this.#page = connection.prepare(
+      'SELECT id, name, type, size, revision FROM entries WHERE parent = ? AND name > ? ORDER BY name LIMIT ?',
     )
     this.#update = connection.prepare(
       `UPDATE entries SET size = ?, revision = ?, modified = ?, listed = ?, stamp = ?,
@@ -222,14 +263,16 @@ export class EntryStatements {
   }
 
   /** Takes a committed change. */
-  apply({ user, op, path, source, size, revision, created }: IndexedChange, facts: ChangeFacts = {}): void {
+  apply(change: IndexedChange, facts: ChangeFacts = {}): void {
+    const { user, op, path, source, size, revision, created, kept, restored } = change
     const place = this.#placeOf(user, path)
-    if (op === 'delete') this.#removeAt(place)
+    if (kept !== null && op !== 'mkdir') this.#keep(place, kept, change)
+    else if (op === 'delete') this.#removeAt(place)
     if (op === 'mkdir') this.#folderAt(place)
     const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex')
     const modified = facts.modified ?? null
     const file = { size: size ?? 0, revision, modified, created, sha256, listed: null }
-    if (op === 'write') this.#putFile(place, file)
+    if (op === 'write') this.#write(place, file, restored)
     if (op === 'move' && source !== null) this.#move(this.#placeOf(user, source), place, file)
   }
 
@@ -244,6 +287,70 @@ export class EntryStatements {
       else if (entry.type === 'directory') this.#folderAt(place)
       else {
         this.#putFile(place, { ...entry, created: null, sha256: null }, isSame)
+      }
+    }
+  }
+
+  /** Takes entries of the folder of kept files as a storage has them now. Items that nobody knew come to the trash. */
+  putKept(tree: number, entries: readonly PlacedEntry[]): void {
+    const { user, storage } = (this.#treeOwner.get(tree) ?? {}) as { user?: string; storage?: string }
+    // The user was erased.
+    if (user === undefined) return
+    const root = this.#keptRootOf(tree)
+    const point = this.#mounts.find(([, name]) => name === storage)?.[0] ?? '/'
+    for (const [names, entry] of entries) {
+      const place = { tree, root, names }
+      const [item = ''] = names
+      if (entry === null) this.#removeAt(place)
+      else if (entry.type === 'directory') this.#folderAt(place)
+      else this.#putFile(place, { ...entry, created: null, sha256: null }, isSame)
+      const id = this.#find({ tree, root, names: [item] })?.id
+      if (id === undefined || this.#kept.has(id)) continue
+      const path = `${point === '/' ? '' : point}/${item}`
+      this.#kept.add(id, { of: null, user, path, at: Date.now(), maker: null, change_group: null })
+    }
+  }
+
+  /** Takes note that the files of a kept entry are gone. */
+  forgetKept(number: number): void {
+    const row = this.#row.get(this.#kept.entryOf(number)) as Row | undefined
+    if (row !== undefined && row.parent === this.#keptRoot.get(row.tree)?.kept_root) this.#remove(row)
+  }
+
+  /**
+   * Puts back what a change restores from the trash, and lists it: folders before what is in them. Nothing is listed for an item that was
+   * restored part by part.
+   */
+  *restoreKept(change: Omit<IndexedChange, 'op'>): Generator<RestoredEntry, undefined> {
+    const { user, path, size, revision, created, restored } = change
+    const place = this.#placeOf(user, path)
+    const file = { ...noFacts, size: size ?? 0, revision, created }
+    const kept = restored === null ? null : this.#find(this.#keptPlace(place.tree, restored))
+    const there = this.#find(place)
+    if (kept?.type === 'directory' && there?.type === 'directory') {
+      this.#remove(kept)
+      return
+    }
+    if (kept !== null) {
+      this.#moveTo(kept, place, file)
+      this.#kept.remove(kept.id)
+    }
+    // Nobody knew of it. After a crash, it may be there already.
+    else if (there === null && revision === null) this.#folderAt(place)
+    else if (there === null) this.#putFile(place, file)
+    const row = this.#find(place)
+    if (row === null) return
+    yield restoredEntry(path, row)
+    const folders = row.type === 'directory' ? [{ id: row.id, path, after: '' }] : []
+    for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+      const { id, path, after } = folder
+      const page = this.#page.all(id, after, pageSize) as unknown as (Row & { readonly name: string })[]
+      const last = page.at(-1)
+      if (page.length === pageSize && last !== undefined) folders.push({ id, path, after: last.name })
+      for (const entry of page) {
+        const inner = `${path}/${entry.name}`
+        yield restoredEntry(inner, entry)
+        if (entry.type === 'directory') folders.push({ id: entry.id, path: inner, after: '' })
       }
     }
   }
@@ -285,7 +392,7 @@ export class EntryStatements {
   erase(user: string): boolean {
     if (this.#eraseEntries.run(user).changes === stepRows) return false
     this.#eraseTrees.run(user)
-    return true
+    return this.#kept.erase(user)
   }
 
   /** The tree of a user on a storage, as its backend has it now. It is made if there is none. */
@@ -297,16 +404,16 @@ export class EntryStatements {
     }
     const known = this.#tree.get(user, storage, id) as TreeRow | undefined
     if (known !== undefined) return known
-    for (const former of this.#formerTrees.all(user, storage) as unknown as TreeRow[]) this.#forget(former)
+    for (const former of this.#formerTrees.all(user, storage)) this.#forget(former as unknown as FormerTree)
     const tree = Number(this.#insertTree.run(user, storage, id).lastInsertRowid)
     const root = this.#insertEntry(tree, null, '', 'directory', noFacts)
     this.#setRoot.run(root, tree)
     return { id: tree, root }
   }
 
-  #forget({ id, root }: TreeRow): void {
+  #forget({ id, root, kept_root }: FormerTree): void {
     this.#deleteTree.run(id)
-    this.#place.run(removed, String(root), this.#nextStamp(), root)
+    for (const top of [root, kept_root]) this.#place.run(removed, String(top), this.#nextStamp(), top)
   }
 
   /** Takes note that all of a tree was compared with its storage. */
@@ -371,33 +478,98 @@ export class EntryStatements {
     this.#addAbove(parent, file.size, 1)
   }
 
+  /** @param restored the kept name of a version whose content the file has again */
+  #write(place: Place, file: FileRow, restored: string | null): void {
+    const version = restored === null ? null : this.#find(this.#keptPlace(place.tree, restored))
+    if (version === null) this.#putFile(place, file)
+    else {
+      this.#moveTo(version, place, file)
+      this.#kept.remove(version.id)
+    }
+  }
+
+  /** Keeps what a change deletes or replaces. */
+  #keep(place: Place, kept: string, change: IndexedChange): void {
+    const { user, op, path, source, size, revision } = change
+    const there = this.#find(place)
+    const moved = op === 'move' && source !== null ? this.#find(this.#placeOf(user, source)) : null
+    if (there === null ? op !== 'delete' : there.id === moved?.id) return
+    const { tree, root, names } = this.#keptPlace(place.tree, kept)
+    const parent = this.#folderAt({ tree, root, names: names.slice(0, -1) })
+    const name = names.at(-1) ?? ''
+    const before = this.#child.get(parent, name) as Row | undefined
+    const isFile = op === 'write' || (op === 'move' && (moved?.type ?? fileIf(revision)) === 'file')
+    if (isFile && there?.type === 'file') {
+      if (before !== undefined) this.#remove(before)
+      const copy = this.#insertCopy.run(parent, name, this.#nextStamp(), there.id).lastInsertRowid
+      this.#addAbove(parent, there.size, 1)
+      this.#kept.add(Number(copy), { ...change, of: there.id })
+      return
+    }
+    // What was in the folder was moved file by file.
+    const isEmptied = before?.type === 'directory' && (there?.type ?? fileIf(revision)) === 'directory'
+    if (before !== undefined && !isEmptied) this.#remove(before)
+    if (there !== null && isEmptied) this.#remove(there)
+    else if (there !== null) this.#placeAt(there, parent, name)
+    else if (!isEmptied) {
+      this.#insertEntry(tree, parent, name, fileIf(revision), { ...noFacts, size: size ?? 0, revision })
+      this.#addAbove(parent, size ?? 0, 1)
+    }
+    const item = this.#find({ tree, root, names: names.slice(0, 1) })
+    const inside = names.slice(1).map((one) => `/${one}`)
+    const top = path.endsWith(inside.join('')) ? path.slice(0, path.length - inside.join('').length) : path
+    if (item !== null) this.#kept.add(item.id, { ...change, path: top, of: null })
+  }
+
+  #keptPlace(tree: number, kept: string): Place {
+    return { tree, root: this.#keptRootOf(tree), names: kept.split('/') }
+  }
+
+  /** The folder of kept files of a tree. It is made if there is none. */
+  #keptRootOf(tree: number): number {
+    const known = this.#keptRoot.get(tree)?.kept_root
+    if (typeof known === 'number' && known !== 0) return known
+    const root = this.#insertEntry(tree, keptRoots, String(tree), 'directory', noFacts)
+    this.#setKeptRoot.run(root, tree)
+    return root
+  }
+
   #move(from: Place, to: Place, file: FileRow): void {
     const moved = this.#find(from)
-    const name = to.names.at(-1)
-    if (moved === null || name === undefined || from.tree !== to.tree) {
+    if (moved !== null && to.names.length > 0 && from.tree === to.tree) this.#moveTo(moved, to, file)
+    else {
       // The entry was never compared. The comparison that runs takes its new place.
       if (moved !== null) this.#remove(moved)
       if (file.revision !== null) this.#putFile(to, file)
-      return
     }
+  }
+
+  #moveTo(moved: Row, to: Place, file: FileRow): void {
+    const name = to.names.at(-1) ?? ''
     const parent = this.#folderAt({ ...to, names: to.names.slice(0, -1) })
     const replaced = this.#child.get(parent, name) as Row | undefined
     if (replaced?.id === moved.id) return
     if (replaced?.type === 'file' && moved.type === 'file') {
       // The file at the path stays the same one for versions, links and shares: programs often store a file by such a move.
       this.#replaceBy.run(moved.id, this.#nextStamp(), replaced.id)
+      this.#kept.passOn(moved.id, replaced.id)
       this.#remove(moved)
       this.#addAbove(parent, moved.size - replaced.size, 0)
       this.#setMoved.run({ id: replaced.id, revision: file.revision, created: file.created })
       return
     }
     if (replaced !== undefined) this.#remove(replaced)
-    const { size, below } = this.#sumsOf(moved)
-    this.#addAbove(moved.parent, -size, -1 - below)
-    this.#place.run(parent, name, this.#nextStamp(), moved.id)
-    this.#addAbove(parent, size, 1 + below)
+    this.#placeAt(moved, parent, name)
     if (moved.type === 'file')
       this.#setMoved.run({ id: moved.id, revision: file.revision, created: file.created })
+  }
+
+  /** Gives an entry, and all that is below it, another place in its tree. */
+  #placeAt(row: Row, parent: number, name: string): void {
+    const { size, below } = this.#sumsOf(row)
+    this.#addAbove(row.parent, -size, -1 - below)
+    this.#place.run(parent, name, this.#nextStamp(), row.id)
+    this.#addAbove(parent, size, 1 + below)
   }
 
   #removeAt(place: Place): void {
@@ -434,7 +606,7 @@ export class EntryStatements {
       this.#added.delete(id)
       if (size === 0 && below === 0) continue
       const parent = this.#add.get(size, below, id)?.parent
-      if (typeof parent !== 'number' || parent === removed) continue
+      if (typeof parent !== 'number' || parent <= removed) continue
       if (!this.#added.has(parent)) folders.push(parent)
       this.#addAbove(parent, size, below)
     }
@@ -458,4 +630,17 @@ function isSame(before: Row, { size, revision, modified, listed }: FileRow): boo
   if (before.revision !== null && revision !== null) return before.revision === revision
   if (revision === null && before.listed !== null) return before.listed === listed
   return before.size === size && areClose(before.modified, modified)
+}
+
+/** The type of an entry of which only the revision is known. */
+function fileIf(revision: string | null): 'file' | 'directory' {
+  return revision === null ? 'directory' : 'file'
+}
+
+function restoredEntry(
+  path: string,
+  { type, size, revision }: Pick<Row, 'type' | 'size' | 'revision'>,
+): RestoredEntry {
+  if (type === 'directory') return { path, op: 'mkdir', size: null, revision: null }
+  return { path, op: 'write', size, revision }
 }

@@ -50,6 +50,41 @@ export const entryTables = `
   INSERT INTO sqlite_sequence (name, seq) VALUES ('entries', abs(random() % 1000000000000000) + 1000000000);
 `
 
+/**
+ * What version 10 adds to the index. `kept_root` of a tree is the entry of the folder of its kept files, and 0 if it has none. Its parent
+ * is -1, so that what is below has no path. The entries in it have their kept names.
+ *
+ * `kept_entries`: each of the entries in such a folder. `number` names it, and orders all of them by the time at which they were kept. `of`
+ * is the id of the file of which it is a former version; null for an item of the trash. `path` is the path that it had; `maker` and
+ * `change_group` are those of the change that deleted or replaced it. `is_handover` is 1 for a version that another maker replaced than
+ * the version before it. Times are milliseconds since 1970. Numbers are never used again, also not by a new index.
+ */
+export const keptTables = `
+  ALTER TABLE trees ADD COLUMN kept_root INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE kept_entries (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    entry INTEGER NOT NULL UNIQUE,
+    of INTEGER,
+    user TEXT NOT NULL,
+    path TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    maker TEXT,
+    change_group TEXT,
+    is_handover INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX kept_of_users ON kept_entries (user, number);
+  CREATE INDEX trash_items ON kept_entries (user, number) WHERE of IS NULL;
+  CREATE INDEX trash_times ON kept_entries (at, number) WHERE of IS NULL;
+  CREATE INDEX file_versions ON kept_entries (of, number) WHERE of IS NOT NULL;
+  CREATE TRIGGER kept_entries_deleted AFTER DELETE ON entries BEGIN
+    DELETE FROM kept_entries WHERE entry = old.id;
+  END;
+  INSERT INTO sqlite_sequence (name, seq) VALUES ('kept_entries', abs(random() % 1000000000000000) + 1000000000);
+`
+
+/** The parent of the folders of kept files. */
+export const keptRoots = -1
+
 /** The parent of removed entries that still have entries below them. */
 export const removed = 0
 

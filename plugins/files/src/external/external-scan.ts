@@ -17,18 +17,14 @@ import {
 } from '../paths/user-path.ts'
 import { ChangeThrottle } from './change-throttle.ts'
 import type { IndexTree } from './index-tree.ts'
+import { compareKept } from './kept-scan.ts'
+import { isSame, pageSize, pagesOf, statsAtOnce } from './listed-entries.ts'
 
 /** Paths that are checked under one lock. */
 const batchSize = 128
 
 /** Changes that are recorded with one sync of the disk, each with the folders above it. */
 const recordedChanges = 64
-
-/** Entries that a storage is asked for at a time. */
-const statsAtOnce = 16
-
-/** Entries of a folder or of the index that are handled at a time. */
-const pageSize = 300
 
 /** More hints than this are replaced by one scan of the whole mount. */
 const maxHints = 20_000
@@ -149,6 +145,13 @@ export class ExternalScan implements Disposable {
       const isWhole = scanned[0] === this.#mount
       await this.#walk(isWhole ? [this.#mount] : await this.#check(scanned, { areHinted: true }))
       await this.#walk(await this.#check([...this.#gone], { areGone: true }))
+      if (isWhole)
+        await compareKept(
+          this.#services,
+          { userUuid: this.#userUuid, mount: this.#mount },
+          this.#tree,
+          this.#turn,
+        )
       if (this.#left.size === 0 && (isWhole || !this.#tree.isComplete)) await this.#tree.complete()
     } catch (error) {
       this.#left.add(this.#mount)
@@ -180,7 +183,11 @@ export class ExternalScan implements Disposable {
     const known = await this.#entriesIn(folder)
     const found: UserPath[] = []
     try {
-      for await (const page of this.#pagesOf(folder)) {
+      for await (const page of pagesOf(
+        this.#services.mounts.locate(this.#userUuid, folder),
+        this.#turn,
+        this.#services.signal,
+      )) {
         for (const entry of page) {
           const path = childOf(folder, entry.name)
           const before = known.get(entry.name)
@@ -237,23 +244,6 @@ export class ExternalScan implements Disposable {
     return {
       touches: (path) => changes.some((change) => overlaps(change, path)),
       [Symbol.dispose]: end,
-    }
-  }
-
-  /** Lists a folder. The turn of the storage is held for one page. */
-  async *#pagesOf(folder: UserPath): AsyncIterable<readonly StorageListEntry[]> {
-    const { mounts, signal } = this.#services
-    const { backend, backendPath } = mounts.locate(this.#userUuid, folder)
-    const entries = backend.list(backendPath)[Symbol.asyncIterator]()
-    try {
-      for (let isLast = false; !isLast; ) {
-        const page = await this.#turn.run(() => take(entries, pageSize))
-        signal.throwIfAborted()
-        yield page
-        isLast = page.length < pageSize
-      }
-    } finally {
-      await entries.return?.()
     }
   }
 
@@ -468,17 +458,6 @@ interface CheckOptions {
 
 const nothingListed: ReadonlyMap<UserPath, StorageListEntry> = new Map()
 
-/** Takes at most a number of items. */
-async function take<T>(items: AsyncIterator<T>, limit: number): Promise<T[]> {
-  const taken: T[] = []
-  while (taken.length < limit) {
-    const { done, value } = await items.next()
-    if (done) break
-    taken.push(value)
-  }
-  return taken
-}
-
 /** The changes that turn one entry into another. */
 function changesOf(
   userUuid: string,
@@ -501,16 +480,6 @@ function changesOf(
 /** Whether the index lacks facts of a file, which then do not count as changed. */
 function isPartlyKnown(before: KnownEntry, revision: string): boolean {
   return before.revision === null || (before.revision === revision && before.modified === null)
-}
-
-function isSame(before: KnownEntry | undefined, entry: StorageListEntry | null): boolean {
-  if (before === undefined || entry === null) return before === undefined && entry === null
-  if (before.type !== entry.type) return false
-  if (entry.type === 'directory') return true
-  if (before.modified === null) return false
-  return entry.revision === undefined
-    ? before.listed === listedState(entry)
-    : before.revision === entry.revision
 }
 
 /** Whether requests can name the path. */

@@ -1,5 +1,5 @@
 import type { EntryReader, TreeState } from '../entries/entry-reader.ts'
-import type { FoundEntry, KnownEntry, ListedFile } from '../entries/known-entry.ts'
+import type { FoundEntry, KnownEntry, ListedFile, PlacedEntry } from '../entries/known-entry.ts'
 import type { Journal } from '../journal/journal.ts'
 import { childOf, type UserPath } from '../paths/user-path.ts'
 
@@ -61,6 +61,26 @@ export class IndexTree {
     return places.map((names) => names.reduce(childOf, mount))
   }
 
+  /** The kept entry at names from the folder of kept files on. */
+  async keptAt(names: readonly string[]): Promise<KnownEntry | null> {
+    const reader = await this.#reader()
+    return reader.below(this.#keptRoot(reader), names)
+  }
+
+  /** The first entries of a kept folder after a name, by name. */
+  async keptPage(folder: readonly string[], after: string, limit: number): Promise<KnownEntry[]> {
+    const reader = await this.#reader()
+    return reader.pageBelow(this.#keptRoot(reader), folder, after, limit)
+  }
+
+  /** Takes kept entries as they are, `null` for nothing, by their names from the folder of kept files on. */
+  async putKept(entries: readonly PlacedEntry[]): Promise<void> {
+    for (let start = 0; start < entries.length; start += putEntries) {
+      const page = entries.slice(start, start + putEntries)
+      await this.#journal.index({ kind: 'put-kept', tree: this.#state.id, entries: page })
+    }
+  }
+
   /** Takes entries as they are, `null` for nothing. Folders above them are added. */
   async put(entries: readonly (readonly [path: UserPath, entry: FoundEntry | null])[]): Promise<void> {
     for (let start = 0; start < entries.length; start += putEntries) {
@@ -80,6 +100,12 @@ export class IndexTree {
     const at = Date.now()
     await this.#journal.index({ kind: 'complete', tree: this.#state.id, at })
     this.#state = { ...this.#state, isComplete: true, comparedAt: at }
+  }
+
+  /** It is made with the first kept entry. */
+  #keptRoot(reader: EntryReader): number {
+    const { userUuid, storage } = this.#options
+    return reader.tree(userUuid, storage)?.keptRoot ?? 0
   }
 
   #namesOf(path: UserPath): string[] {

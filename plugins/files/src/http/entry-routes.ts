@@ -1,35 +1,51 @@
 import {
+  type AuthenticatedUser,
   changeHeaders,
+  changeOrigin,
   clientSignal,
   type FileEntry,
   type FilesService,
+  type KeptFilesService,
+  NodekeepError,
   type RoutesApp,
   type Static,
+  undoHeader,
+  userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Mounts } from '../mounts/mounts.ts'
+import { userPath } from '../paths/user-path.ts'
 import type { AddedHeaders } from './added-headers.ts'
 import { refuseConditions, removeConditions, transferConditions } from './conditional-requests.ts'
-import { changedFilesOf, userFilesOf } from './request.ts'
+import { userFilesOf } from './request.ts'
 import {
   changedPath,
   deleteBody,
+  deleted,
+  deletedHeader,
   entityTagHeader,
   fileMetadata,
   pathBody,
   pathQuery,
-  success,
   transferBody,
   transferredPath,
 } from './schemas.ts'
-import { entityTag } from './version-headers.ts'
+import { nameVersion } from './version-headers.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }
 /** A large folder takes longer to copy, to move or to delete than an answer may take otherwise. */
 const writingLate = { ...writing, answersLate: true }
 
+export interface EntryRouteServices {
+  readonly files: FilesService
+  readonly kept: KeptFilesService
+  readonly mounts: Pick<Mounts, 'pointOf'>
+  readonly headersOf: AddedHeaders
+}
+
 /** Registers `GET /stat`, `POST /mkdir`, `POST /delete`, `POST /move` and `POST /api/files/copy`. */
-export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: AddedHeaders): void {
+export function entryRoutes(app: RoutesApp, { files, kept, mounts, headersOf }: EntryRouteServices): void {
   const stat = {
     operationId: 'getMetadata',
     summary: 'Get the metadata of a file or folder',
@@ -51,9 +67,11 @@ export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: Adde
     body: pathBody,
     response: { 200: changedPath },
   }
-  app.post('/mkdir', { schema: mkdir, config: writing }, async (request) => {
+  app.post('/mkdir', { schema: mkdir, config: writing }, async (request, reply) => {
     refuseConditions(request.headers)
-    const { path } = await changedFilesOf(files, request).makeDirectory(request.body.path)
+    const origin = changeOrigin(request)
+    const { path } = await files.for(userOf(request), origin).makeDirectory(request.body.path)
+    reply.header(undoHeader, origin.group)
     return { success: true, path }
   })
 
@@ -62,15 +80,22 @@ export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: Adde
     summary: 'Delete a file or folder',
     headers: changeHeaders,
     body: deleteBody,
-    response: { 200: success },
+    response: { 200: deleted },
   }
-  app.post('/delete', { schema: remove, config: writingLate }, async (request) => {
-    const view = changedFilesOf(files, request)
-    const { path, onlyIfEmpty = false } = request.body
+  app.post('/delete', { schema: remove, config: writingLate }, async (request, reply) => {
+    const user = userOf(request)
+    const { path, onlyIfEmpty = false, permanent = false } = request.body
+    if (permanent) demandPurge(user)
+    const origin = changeOrigin(request)
+    const view = files.for(user, origin)
     await view.remove(path, {
       onlyIfEmpty,
+      permanent,
       ...(await removeConditions(view, path, request.headers)),
     })
+    const isKept = !permanent && !onlyIfEmpty && kept.for(user).keeps(path).trash
+    if (isKept || onlyIfEmpty) reply.header(undoHeader, origin.group)
+    reply.header(deletedHeader, isKept ? 'trash' : 'for-good')
     return { success: true }
   })
 
@@ -100,19 +125,27 @@ export function entryRoutes(app: RoutesApp, files: FilesService, headersOf: Adde
     request: FastifyRequest<{ Body: Static<typeof transferBody> }>,
     reply: FastifyReply,
   ) {
-    const view = changedFilesOf(files, request)
+    const origin = changeOrigin(request)
+    const view = files.for(userOf(request), origin)
     const { source, destination, overwrite = false } = request.body
     const conditions = await transferConditions(view, source, request.headers)
     const options = { ...conditions, overwrite, signal: clientSignal(reply) }
     const entry = await view[method](source, destination, options)
+    // A move to another mount copies, and removes its source for good.
+    const isOneMount = mounts.pointOf(userPath(source)) === mounts.pointOf(userPath(destination))
+    if (method === 'copy' || isOneMount) reply.header(undoHeader, origin.group)
     nameVersion(reply, entry)
     return { success: true, path: entry.path }
   }
 }
 
-/** Folders have no version. */
-function nameVersion(reply: FastifyReply, entry: FileEntry): void {
-  if (entry.type === 'file') reply.header('etag', entityTag(entry))
+/** @throws NodekeepError FORBIDDEN for an API token that may write, but not delete for good */
+function demandPurge({ scopes }: AuthenticatedUser): void {
+  if (scopes === null || scopes.includes('files:purge')) return
+  throw new NodekeepError(
+    'FORBIDDEN',
+    'This API token may not delete for good: it needs the scope "files:purge" too. Leave out "permanent" to delete into the trash.',
+  )
 }
 
 function metadataOf({ name, path, type, size, modified, created }: FileEntry) {

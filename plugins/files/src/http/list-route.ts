@@ -2,9 +2,11 @@ import {
   concurrently,
   type FileListEntry,
   type FilesService,
+  type KeptFilesService,
   NodekeepError,
   type RoutesApp,
   type UserFiles,
+  userOf,
 } from '@nodekeep/plugin-sdk'
 import { nullIfGone } from './gone.ts'
 import { userFilesOf } from './request.ts'
@@ -17,7 +19,7 @@ const usualPage = 1000
 const statsAtOnce = 16
 
 /** Registers `GET /api/files/list`. */
-export function listRoute(app: RoutesApp, files: FilesService): void {
+export function listRoute(app: RoutesApp, files: FilesService, kept: KeptFilesService): void {
   const schema = {
     operationId: 'listFolderPage',
     summary: 'List a folder in pages, with the revisions of the files',
@@ -38,7 +40,8 @@ export function listRoute(app: RoutesApp, files: FilesService): void {
       listed.push(entry)
     }
     const entries = await withRevisions(userFiles, listed)
-    return { entries: entries.map(bodyOf), cursor: isLast ? null : cursorAfter(listed), maxFileSize }
+    const keeps = kept.for(userOf(request)).keeps(path)
+    return { entries: entries.map(bodyOf), cursor: isLast ? null : cursorAfter(listed), maxFileSize, keeps }
   })
 }
 

@@ -1,12 +1,13 @@
 import {
-  type FileEntry,
   type FileReading,
   type FilesService,
   isNodekeepError,
+  type KeptFilesService,
   NodekeepError,
   type RoutesApp,
+  type StorageReadOptions,
   Type,
-  type UserFiles,
+  userOf,
 } from '@nodekeep/plugin-sdk'
 import {
   type ByteRange,
@@ -20,25 +21,31 @@ import { versionError } from '../operations/path-errors.ts'
 import type { AddedHeaders } from './added-headers.ts'
 import { allowsRange, readConditions } from './conditional-requests.ts'
 import { userFilesOf } from './request.ts'
-import { fileBytes, pathQuery } from './schemas.ts'
+import { fileBytes, pathQuery, versionQuery } from './schemas.ts'
 import { versionHeaders } from './version-headers.ts'
 
-type ReadRequest = FastifyRequest<{ Querystring: { path: string } }>
+/** A file, or a version of one, that a request reads. */
+interface Readable {
+  stat(): Promise<FileReading['entry']>
+  read(options: StorageReadOptions): Promise<FileReading>
+  /** The headers that other plugins add. */
+  headersOf: (file: FileReading['entry']) => ReturnType<AddedHeaders>
+}
 
 /** Attempts to read a file that changes between its stat and its opening. */
 const attempts = 5
 
-/** Registers `GET` and `HEAD /read`. */
-export function readRoutes(app: RoutesApp, files: FilesService, headersOf: AddedHeaders): void {
+export interface ReadRouteServices {
+  readonly files: FilesService
+  readonly kept: KeptFilesService
+  readonly headersOf: AddedHeaders
+}
+
+/** Registers `GET` and `HEAD` of `/read` and of `/api/files/versions/read`. */
+export function readRoutes(app: RoutesApp, { files, kept, headersOf }: ReadRouteServices): void {
   const config = { scope: 'files:read' }
-  app.head('/read', { config, schema: { querystring: pathQuery } }, (request, reply) =>
-    head(userFilesOf(files, request), request, reply, headersOf),
-  )
   const content = { '*/*': { schema: fileBytes } }
-  const schema = {
-    operationId: 'readFile',
-    summary: 'Read a file',
-    querystring: pathQuery,
+  const answers = {
     headers: Type.Object({
       range: Type.Optional(Type.String({ description: 'One range of bytes, such as "bytes=0-99".' })),
     }),
@@ -51,39 +58,66 @@ export function readRoutes(app: RoutesApp, files: FilesService, headersOf: Added
       },
     },
   }
-  app.get('/read', { config, schema, exposeHeadRoute: false }, (request, reply) =>
-    get(userFilesOf(files, request), request, reply, headersOf),
+
+  const fileOf = (request: FastifyRequest<{ Querystring: { path: string } }>): Readable => {
+    const { path } = request.query
+    const own = userFilesOf(files, request)
+    return {
+      stat: () => own.stat(path),
+      read: (options) => own.read(path, options),
+      headersOf: (file) => headersOf(request, file),
+    }
+  }
+  app.head('/read', { config, schema: { querystring: pathQuery } }, (request, reply) =>
+    head(fileOf(request), request, reply),
+  )
+  const ofFile = { operationId: 'readFile', summary: 'Read a file', querystring: pathQuery, ...answers }
+  app.get('/read', { config, schema: ofFile, exposeHeadRoute: false }, (request, reply) =>
+    get(fileOf(request), request, reply),
+  )
+
+  const versionOf = (request: FastifyRequest<{ Querystring: { path: string; id: string } }>): Readable => {
+    const { path, id } = request.query
+    const own = kept.for(userOf(request))
+    return {
+      stat: () => own.statVersion(path, id),
+      read: (options) => own.readVersion(path, id, options),
+      headersOf: () => null,
+    }
+  }
+  app.head('/api/files/versions/read', { config, schema: { querystring: versionQuery } }, (request, reply) =>
+    head(versionOf(request), request, reply),
+  )
+  const ofVersion = {
+    operationId: 'readVersion',
+    summary: 'Read a former content of a file',
+    querystring: versionQuery,
+    ...answers,
+  }
+  app.get(
+    '/api/files/versions/read',
+    { config, schema: ofVersion, exposeHeadRoute: false },
+    (request, reply) => get(versionOf(request), request, reply),
   )
 }
 
 /** RFC 9110, section 14.2: ranges are for GET only. */
-async function head(
-  files: UserFiles,
-  request: ReadRequest,
-  reply: FastifyReply,
-  headersOf: AddedHeaders,
-): Promise<FastifyReply> {
-  const file = await fileAt(files, request.query.path)
+async function head(readable: Readable, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const file = await fileOf(readable)
   if (isNotModified(request, file)) return notModified(reply, file)
-  const added = headersOf(request, file)
+  const added = readable.headersOf(file)
   if (added !== null) reply.headers(await added)
   return reply.headers({ ...fileHeaders(file), 'content-length': file.size }).send()
 }
 
-async function get(
-  files: UserFiles,
-  request: ReadRequest,
-  reply: FastifyReply,
-  headersOf: AddedHeaders,
-): Promise<FastifyReply> {
+async function get(readable: Readable, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   refuseAsCode(request)
-  const { path } = request.query
-  if (!isConditional(request)) return answer(await files.read(path, { reuseBuffers: true }), null)
+  if (!isConditional(request)) return answer(await readable.read({ reuseBuffers: true }), null)
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const file = await fileAt(files, path)
+    const file = await fileOf(readable)
     if (isNotModified(request, file)) return notModified(reply, file)
     const range = rangeOf(request, file)
-    const reading = await files.read(path, { reuseBuffers: true, ...range }).catch(nullIfShrunk)
+    const reading = await readable.read({ reuseBuffers: true, ...range }).catch(nullIfShrunk)
     if (reading?.entry.revision === file.revision) return answer(reading, range)
     for await (const _chunk of reading?.content ?? []) break
   }
@@ -92,7 +126,7 @@ async function get(
   })
 
   async function answer(reading: FileReading, range: ByteRange | null): Promise<FastifyReply> {
-    const added = headersOf(request, reading.entry)
+    const added = readable.headersOf(reading.entry)
     if (added !== null) reply.headers(await added)
     return send(reply, reading, range)
   }
@@ -125,14 +159,14 @@ function fileHeaders(file: FileReading['entry']): Record<string, string> {
   return { ...versionHeaders(file), ...contentHeaders(file.name) }
 }
 
-async function fileAt(files: UserFiles, path: string): Promise<FileEntry> {
-  const entry = await files.stat(path)
+async function fileOf(readable: Readable): Promise<FileReading['entry']> {
+  const entry = await readable.stat()
   if (entry.type === 'file') return entry
   throw new NodekeepError('VALIDATION_ERROR', `"${entry.path}" is a folder.`)
 }
 
 /** Whether the answer depends on which version the file is in, or how large it is. */
-function isConditional({ headers }: ReadRequest): boolean {
+function isConditional({ headers }: FastifyRequest): boolean {
   return (
     headers.range !== undefined ||
     headers['if-none-match'] !== undefined ||
@@ -143,18 +177,18 @@ function isConditional({ headers }: ReadRequest): boolean {
 }
 
 /** @throws NodekeepError PRECONDITION_FAILED */
-function isNotModified({ headers }: ReadRequest, file: FileEntry): boolean {
+function isNotModified({ headers }: FastifyRequest, file: FileReading['entry']): boolean {
   const result = readConditions(headers, file)
   if (result === 'failed') throw versionError()
   return result === 'not-modified'
 }
 
-function notModified(reply: FastifyReply, file: FileEntry): FastifyReply {
+function notModified(reply: FastifyReply, file: FileReading['entry']): FastifyReply {
   return reply.code(304).headers(versionHeaders(file)).send()
 }
 
 /** @throws NodekeepError RANGE_NOT_SATISFIABLE */
-function rangeOf({ headers }: ReadRequest, file: FileEntry): ByteRange | null {
+function rangeOf({ headers }: FastifyRequest, file: FileReading['entry']): ByteRange | null {
   if (!allowsRange([headers['if-range']].flat()[0], file)) return null
   const range = byteRange(headers.range, file.size)
   if (range !== 'unsatisfiable') return range

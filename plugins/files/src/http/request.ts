@@ -1,21 +1,9 @@
-import {
-  changeOrigin,
-  type FilesService,
-  invalid,
-  type RoutesApp,
-  type UserFiles,
-  userOf,
-} from '@nodekeep/plugin-sdk'
+import { type FilesService, invalid, type RoutesApp, type UserFiles, userOf } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 
 /** The files of the user who makes a request. */
 export function userFilesOf(files: FilesService, request: FastifyRequest): UserFiles {
   return files.for(userOf(request))
-}
-
-/** The files of the user who makes a request that changes them. The route has `changeHeaders` in its schema. */
-export function changedFilesOf(files: FilesService, request: FastifyRequest): UserFiles {
-  return files.for(userOf(request), changeOrigin(request))
 }
 
 /**

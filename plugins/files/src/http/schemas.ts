@@ -1,4 +1,4 @@
-import { changeHeaders, Type } from '@nodekeep/plugin-sdk'
+import { changeGroupPattern, changeHeaders, Type, undoHeader } from '@nodekeep/plugin-sdk'
 
 /** Changes in one answer or event. */
 export const mostChanges = 1000
@@ -36,6 +36,11 @@ export const deleteBody = Type.Object(
     onlyIfEmpty: Type.Optional(
       Type.Boolean({ description: 'Deletes only an empty folder, and refuses anything else.' }),
     ),
+    permanent: Type.Optional(
+      Type.Boolean({
+        description: 'Deletes for good, not into the trash. An API token needs the scope "files:purge" too.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
@@ -68,13 +73,30 @@ export const entityTagHeader = {
   etag: Type.String({ description: 'The entity tag of a file. Folders have none.' }),
 }
 
+/** The header of an answer to a change, in the OpenAPI document. */
+const undoHeaders = {
+  [undoHeader]: Type.String({
+    description: 'The group of the change, which `POST /api/files/undo` takes back. Missing if it cannot.',
+  }),
+}
+
+/** The header of an answer to a deletion: see {@link deletionHeaders}. */
+export const deletedHeader = 'x-nodekeep-deleted'
+
+const deletionHeaders = {
+  ...undoHeaders,
+  [deletedHeader]: Type.String({ description: '"trash", or "for-good" if it is not kept.' }),
+}
+
 /** A listing (interface, "Directory entry"). */
 export const directoryEntries = Type.Array(
   Type.Object({ name: Type.String(), type, size: Type.Optional(Type.Integer()), modified: time }),
 )
 
+const pathAnswer = Type.Object({ success: Type.Boolean(), path })
+
 /** The answer to a change with a path. */
-export const changedPath = Type.Object({ success: Type.Boolean(), path })
+export const changedPath = { ...pathAnswer, headers: undoHeaders }
 
 /** The headers of a write. */
 export const uploadHeaders = Type.Object({
@@ -85,7 +107,7 @@ export const uploadHeaders = Type.Object({
 })
 
 /** The answer to a write, a move or a copy. */
-export const transferredPath = { ...changedPath, headers: entityTagHeader }
+export const transferredPath = { ...pathAnswer, headers: { ...entityTagHeader, ...undoHeaders } }
 
 /** `?path=…&cursor=…&limit=…` */
 export const listQuery = Type.Object({
@@ -122,6 +144,13 @@ export const folderPage = Type.Object({
     description: 'The cursor of the next page, null after the last one.',
   }),
   maxFileSize: Type.Integer({ description: 'Bytes of the largest file that the node takes.' }),
+  keeps: Type.Object(
+    {
+      trash: Type.Boolean({ description: 'Deleted entries of this folder go to the trash.' }),
+      versions: Type.Boolean({ description: 'The content that a write replaces becomes a version.' }),
+    },
+    { description: 'What is false here is gone for good.' },
+  ),
 })
 
 /** `?after=…&wait=…&limit=…` */
@@ -289,3 +318,111 @@ export const allUsage = Type.Object({
 
 /** The answer to a removal. */
 export const success = Type.Object({ success: Type.Boolean() })
+
+/** The answer to a deletion. */
+export const deleted = { ...success, headers: deletionHeaders }
+
+const id = Type.String({ minLength: 1, maxLength: 40 })
+
+const page = {
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description: 'The cursor of the page before. Without it, the page of the newest.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 1000, description: 'The most items of the page, 100 by default.' }),
+  ),
+}
+
+const cursorOfNext = Type.Union([Type.String(), Type.Null()], {
+  description: 'The cursor of the next page, null after the last one.',
+})
+
+/** `?cursor=…&limit=…` */
+export const trashQuery = Type.Object(page)
+
+/** A page of the trash. */
+export const trashPage = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      id,
+      path: Type.String({ description: 'The path that it had.' }),
+      type,
+      size: Type.Integer({ description: 'Bytes, of a folder of everything in it.' }),
+      entries: Type.Integer({ description: 'Files and folders in it.' }),
+      deleted: time,
+      maker: Type.Optional(changeMaker),
+    }),
+    { description: 'Newest first.' },
+  ),
+  cursor: cursorOfNext,
+})
+
+/** The body of `POST /api/files/trash/restore`. */
+export const restoreBody = Type.Object(
+  { id, destination: Type.Optional(Type.String({ description: 'Another path than the former one.' })) },
+  { additionalProperties: false },
+)
+
+/** `{ "id": … }` */
+export const itemBody = Type.Object({ id }, { additionalProperties: false })
+
+/** `?path=…&cursor=…&limit=…` */
+export const versionsQuery = Type.Object({ path, ...page })
+
+/** A page of the versions of a file. */
+export const versionsPage = Type.Object({
+  versions: Type.Array(
+    Type.Object({
+      id,
+      size: Type.Integer({ description: 'Bytes.' }),
+      revision: Type.String({ description: 'The entity tag without its quotes.' }),
+      modified: time,
+      replaced: time,
+      maker: Type.Optional(
+        Type.Object(changeMaker.properties, {
+          description: 'Who replaced it. Missing if that is not known.',
+        }),
+      ),
+      sha256: Type.Optional(Type.String({ description: 'SHA-256 of the content, if it is known.' })),
+    }),
+    { description: 'Newest first. The present content is not among them.' },
+  ),
+  cursor: cursorOfNext,
+})
+
+/** `?path=…&id=…` */
+export const versionQuery = Type.Object({ path, id })
+
+/** `{ "path": …, "id": … }` */
+export const versionBody = Type.Object({ path, id }, { additionalProperties: false })
+
+/** The header of a change that always has a group of its own. */
+export const deviceHeader = Type.Pick(changeHeaders, ['x-nodekeep-device'])
+
+/** The body of `POST /api/files/undo`. */
+export const undoBody = Type.Object(
+  { group: Type.String({ pattern: changeGroupPattern, description: 'Of the header `x-nodekeep-undo`.' }) },
+  { additionalProperties: false },
+)
+
+/** The answer to an undo. */
+export const undone = {
+  ...Type.Object({
+    success: Type.Boolean(),
+    changes: Type.Integer({ description: 'The changes that were taken back.' }),
+  }),
+  headers: undoHeaders,
+}
+
+/** The answer to an undo that is refused, because of what came after. */
+export const undoRefused = Type.Object({
+  error: Type.Boolean(),
+  message: Type.String(),
+  code: Type.String(),
+  paths: Type.Array(Type.String(), {
+    description: 'What was changed since, or is not kept any more. At most 20 paths.',
+  }),
+})

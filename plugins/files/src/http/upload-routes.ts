@@ -1,15 +1,17 @@
 import {
+  changeOrigin,
   clientSignal,
   type FileEntry,
   type FilesService,
   type FileWriteOptions,
   NodekeepError,
   type RoutesApp,
+  undoHeader,
+  userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../operations/writing.ts'
 import { writeConditions } from './conditional-requests.ts'
-import { changedFilesOf } from './request.ts'
 import { fileBytes, formOverhead, pathQuery, transferredPath, uploadForm, uploadHeaders } from './schemas.ts'
 import type { Spool } from './spool.ts'
 import { entityTag } from './version-headers.ts'
@@ -92,7 +94,8 @@ async function store(
   reply: FastifyReply,
   known: Pick<FileWriteOptions, 'size'> = {},
 ): Promise<{ success: boolean; path: string }> {
-  const view = changedFilesOf(files, request)
+  const origin = changeOrigin(request)
+  const view = files.for(userOf(request), origin)
   const modified = timeOf(request)
   const entry: FileEntry = await view.write(path, content, {
     ...(modified !== null && { modified }),
@@ -102,6 +105,7 @@ async function store(
     signal: clientSignal(reply),
   })
   reply.header('etag', entityTag(entry))
+  reply.header(undoHeader, origin.group)
   if (modified !== null && isSameTime(entry.modified, modified)) reply.header(timeHeader, 'accepted')
   return { success: true, path: entry.path }
 }

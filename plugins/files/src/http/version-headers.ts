@@ -1,4 +1,5 @@
 import type { FileEntry, FileReading } from '@nodekeep/plugin-sdk'
+import type { FastifyReply } from 'fastify'
 
 /** The strong entity tag of a file: its revision in quotes. */
 export function entityTag({ revision }: Pick<FileEntry, 'revision'>): string {
@@ -12,4 +13,9 @@ export function versionHeaders(file: FileReading['entry']): Record<string, strin
     'last-modified': file.modified.toUTCString(),
     'cache-control': 'private, no-cache',
   }
+}
+
+/** Names the version of a file in an answer. Folders have no version. */
+export function nameVersion(reply: FastifyReply, entry: FileEntry): void {
+  if (entry.type === 'file') reply.header('etag', entityTag(entry))
 }

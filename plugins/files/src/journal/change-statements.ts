@@ -34,22 +34,22 @@ export class ChangeStatements {
   constructor(connection: DatabaseSync, entries: EntryStatements) {
     this.#entries = entries
     this.#insert = connection.prepare(
-      `INSERT INTO changes (user, op, path, source, size, revision, by, maker, change_group, created, at, staging)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO changes (user, op, path, source, size, revision, by, maker, change_group, created, at, staging, kept, restored)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#insertCommitted = connection.prepare(
-      `INSERT INTO changes (user, pending, indexed, op, path, source, size, revision, by, maker, change_group, at)
-       VALUES (?, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO changes (user, pending, indexed, op, path, source, size, revision, by, maker, change_group, at, kept, restored)
+       VALUES (?, 0, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#commit = connection.prepare(
       `UPDATE changes SET pending = 0, indexed = 1 WHERE seq = ? AND pending = 1
-       RETURNING seq, user, op, path, source, size, revision, by, maker, change_group, created, staging`,
+       RETURNING seq, user, op, path, source, size, revision, by, maker, change_group, created, at, staging, kept, restored`,
     )
     this.#discard = connection.prepare('DELETE FROM changes WHERE seq = ? AND pending = 1')
     this.#insertStaged = connection.prepare('INSERT OR IGNORE INTO staged_moves (user, path) VALUES (?, ?)')
     this.#deleteStaged = connection.prepare('DELETE FROM staged_moves WHERE user = ? AND path = ?')
     this.#placed = connection.prepare(
-      `SELECT seq, user, path, source, by, maker, change_group, staging FROM changes
+      `SELECT * FROM changes
        WHERE seq = ? AND pending = 1 AND staging IN ('place', 'replace', 'abandon')`,
     )
     this.#begunPlacing = connection.prepare("UPDATE changes SET staging = 'place' WHERE seq = ?")
@@ -79,7 +79,21 @@ export class ChangeStatements {
 
   /** @returns the number of the change */
   begin(intent: ChangeIntent): number {
-    const { userUuid, op, path, source, size, revision, by, maker, group, created, staging } = intent
+    const {
+      userUuid,
+      op,
+      path,
+      source,
+      size,
+      revision,
+      by,
+      maker,
+      group,
+      created,
+      staging,
+      keptAs,
+      restores,
+    } = intent
     if (staging === 'begin') this.#insertStaged.run(userUuid, path)
     const { lastInsertRowid } = this.#insert.run(
       userUuid,
@@ -94,6 +108,8 @@ export class ChangeStatements {
       created?.getTime() ?? null,
       Date.now(),
       staging ?? null,
+      keptAs ?? null,
+      restores ?? null,
     )
     return Number(lastInsertRowid)
   }
@@ -109,7 +125,7 @@ export class ChangeStatements {
       const { op, path, source = null, size = null, revision = null, by = null } = change
       const made = { maker: maker === undefined ? null : JSON.stringify(maker), change_group: group ?? null }
       const facts = modified === undefined ? {} : { modified: modified.getTime() }
-      last = this.#show({ user, op, path, source, size, revision, by, ...made, created: null }, facts)
+      last = this.#show({ ...nothing, user, op, path, source, size, revision, by, ...made }, facts)
     }
     return last
   }
@@ -123,9 +139,14 @@ export class ChangeStatements {
     }
   }
 
-  /** Whether a change places or abandons a staged copy, which takes steps. */
-  endsStaging(seq: number): boolean {
-    return this.#placed.get(seq) !== undefined
+  /**
+   * The steps of a change that places or abandons a staged copy, or restores from the trash; null for another one. Each returns whether it
+   * was the last one. After one that failed, they begin anew.
+   */
+  stepsOf(seq: number): (() => boolean) | null {
+    const change = this.#placed.get(seq) as CommittedChange | undefined
+    if (change === undefined) return null
+    return change.restored === null ? () => this.#endStaging(seq) : this.#restoring(change)
   }
 
   /**
@@ -135,25 +156,46 @@ export class ChangeStatements {
    *
    * @returns whether it was the last step
    */
-  endStaging(seq: number): boolean {
+  #endStaging(seq: number): boolean {
     const change = this.#placed.get(seq) as CommittedChange | undefined
     if (change === undefined) return true
-    const { user, path, source, by, maker, change_group, staging } = change
+    const { user, path, source, by, maker, change_group, staging, kept } = change
     const copy = staging === 'abandon' ? path : (source as string)
     if (staging === 'replace') {
-      this.#show({ ...nothing, user, op: 'delete', path, by, maker, change_group })
+      this.#show({ ...nothing, user, op: 'delete', path, by, maker, change_group, kept })
       this.#begunPlacing.run(seq)
     }
     const rows = this.#stagedRows.all({ user, path: copy }) as unknown as (ChangeRow & { pending: number })[]
     for (const row of rows) {
-      if (staging !== 'abandon' && row.pending === 0)
-        this.#show({ ...row, path: path + row.path.slice(copy.length) })
+      if (staging !== 'abandon' && row.pending === 0) {
+        const replaces = staging === 'place' && row.path === copy
+        this.#show({ ...row, path: path + row.path.slice(copy.length), kept: replaces ? kept : null })
+      }
       this.#drop.run(row.seq)
     }
     if (rows.length === stepChanges) return false
     this.#deleteStaged.run(user, copy)
     this.#drop.run(seq)
     return true
+  }
+
+  /** Readers get what is restored as new changes. If the steps begin anew, they get some of them twice, which tells them nothing new. */
+  #restoring({ seq, ...change }: CommittedChange): () => boolean {
+    let restored: ReturnType<EntryStatements['restoreKept']> | undefined
+    return () => {
+      // The user may have been erased.
+      if (this.#placed.get(seq) === undefined) return true
+      restored ??= this.#entries.restoreKept(change)
+      for (let left = stepRows; left > 0; left -= 1) {
+        const { value } = restored.next()
+        if (value === undefined) {
+          this.#drop.run(seq)
+          return true
+        }
+        this.#insertShown({ ...change, ...nothing, ...value, at: Date.now() })
+      }
+      return false
+    }
   }
 
   /**
@@ -178,13 +220,46 @@ export class ChangeStatements {
   }
 
   /** Writes a change that has happened, and its entries. */
-  #show(change: Omit<CommittedChange, 'seq' | 'staging'>, facts?: ChangeFacts): number {
-    const { user, op, path, source, size, revision, by, maker, change_group: group } = change
-    const values = [user, op, path, source, size, revision, by, maker, group, Date.now()] as const
-    const { lastInsertRowid } = this.#insertCommitted.run(...values)
-    this.#entries.apply(change, facts)
+  #show(change: Omit<Shown, 'at'>, facts?: ChangeFacts): number {
+    const at = Date.now()
+    const { lastInsertRowid } = this.#insertShown({ ...change, at })
+    this.#entries.apply({ ...change, at }, facts)
     return Number(lastInsertRowid)
+  }
+
+  #insertShown(change: Shown) {
+    const {
+      user,
+      op,
+      path,
+      source,
+      size,
+      revision,
+      by,
+      maker,
+      change_group: group,
+      at,
+      kept,
+      restored,
+    } = change
+    return this.#insertCommitted.run(
+      user,
+      op,
+      path,
+      source,
+      size,
+      revision,
+      by,
+      maker,
+      group,
+      at,
+      kept,
+      restored,
+    )
   }
 }
 
-const nothing = { source: null, size: null, revision: null, created: null }
+/** A change that readers see. */
+type Shown = Omit<CommittedChange, 'seq' | 'staging'>
+
+const nothing = { source: null, size: null, revision: null, created: null, kept: null, restored: null }

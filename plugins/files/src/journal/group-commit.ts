@@ -138,10 +138,10 @@ export class GroupCommit {
       this.#long.push({ id, request, step: () => entries.erase(userUuid) && changes.erase(userUuid) })
       return true
     }
-    if (request.kind !== 'resolve' || request.outcome === 'discard' || !changes.endsStaging(request.seq))
-      return false
-    this.#long.push({ id, request, step: () => changes.endStaging(request.seq) })
-    return true
+    if (request.kind !== 'resolve' || request.outcome === 'discard') return false
+    const step = changes.stepsOf(request.seq)
+    if (step !== null) this.#long.push({ id, request, step })
+    return step !== null
   }
 
   #sweep(): void {
@@ -222,6 +222,12 @@ export class GroupCommit {
         break
       case 'put-entries':
         entries.put(request.tree, request.entries)
+        break
+      case 'put-kept':
+        entries.putKept(request.tree, request.entries)
+        break
+      case 'forget-kept':
+        entries.forgetKept(request.number)
         break
       case 'put-listed':
         entries.putListed(request.files)

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { entryTables } from '../entries/entry-tables.ts'
+import { entryTables, keptTables } from '../entries/entry-tables.ts'
 
 /** The version of the tables. It rises with every step. */
-const schemaVersion = 9
+const schemaVersion = 10
 /**
  * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
  * an update the node can go back to the version before. A step that raises it comes with a migration of the plugin that declares
@@ -100,6 +100,18 @@ const addMakers = `
 `
 
 /**
+ * Version 10 adds an index of the changes of a group, to take them back, and the files that are kept after a deletion or a replacement. `kept` is the name under which a change keeps them, and
+ * `restored` the one from which it puts them back. A former release resolves such changes as if nothing was kept, and a comparison then
+ * finds what is.
+ */
+const addKept = `
+  ${keptTables}
+  ALTER TABLE changes ADD COLUMN kept TEXT;
+  ALTER TABLE changes ADD COLUMN restored TEXT;
+  CREATE INDEX grouped_changes ON changes (user, change_group) WHERE change_group IS NOT NULL AND staging IS NULL;
+`
+
+/**
  * Opens the one connection that writes. Only the node's own account can read a new file.
  *
  * @throws Error with one line for a person
@@ -164,9 +176,10 @@ function applySchema(connection: DatabaseSync): void {
       .run(randomUUID(), oldestUsable)
   }
   if (found < 8) connection.exec(addIds)
-  connection.exec(`${addIndex} ${addMakers} PRAGMA user_version = ${schemaVersion}; COMMIT`)
-  // A release before did not overwrite what it deleted.
-  if (found > 0) connection.exec('VACUUM')
+  if (found < 9) connection.exec(`${addIndex} ${addMakers}`)
+  connection.exec(`${addKept} PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  // The releases before version 9 did not overwrite what they deleted.
+  if (found > 0 && found < 9) connection.exec('VACUUM')
 }
 
 /** Tables of a newer version without this column are not usable. */

@@ -2,7 +2,16 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { type FileChange, NodekeepError } from '@nodekeep/plugin-sdk'
 import { EntryReader } from '../entries/entry-reader.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
-import { type ChangedPaths, type ChangeRow, changeOf, intentOf, type PendingIntent } from './change.ts'
+import { KeptReader } from '../entries/kept-reader.ts'
+import {
+  type ChangedPaths,
+  type ChangeRow,
+  changeOf,
+  intentOf,
+  keptNames,
+  type PendingIntent,
+  type RecordedChange,
+} from './change.ts'
 
 /**
  * A user's changes before the first pending one: their outcomes are known, and no change can appear between them. Those of
@@ -20,16 +29,20 @@ export class JournalReader {
   readonly #head: StatementSync
   readonly #read: StatementSync
   readonly #newest: StatementSync
+  readonly #inGroup: StatementSync
+  readonly #since: StatementSync
   readonly #pruned: StatementSync
   readonly #idOf: StatementSync
   readonly #pending: StatementSync
   readonly #pendingPaths: StatementSync
   readonly #entries: EntryReader
+  readonly #kept: KeptReader
 
   constructor(file: string, mounts: IndexedMounts) {
     const connection = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     this.#connection = connection
     this.#entries = new EntryReader(connection, mounts)
+    this.#kept = new KeptReader(connection)
     this.#head = connection.prepare(`SELECT seq FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT 1`)
     this.#read = connection.prepare(
       `SELECT * FROM changes WHERE ${resolved} AND seq > :after ORDER BY seq LIMIT :limit`,
@@ -40,13 +53,21 @@ export class JournalReader {
       `SELECT * FROM (SELECT * FROM changes WHERE ${resolved} ORDER BY seq DESC LIMIT ${mostLookedThrough})
        WHERE ${isWithin('path')} OR ${isWithin('source')} ORDER BY seq DESC LIMIT :limit`,
     )
+    this.#inGroup = connection.prepare(
+      'SELECT * FROM changes WHERE user = ? AND change_group = ? AND staging IS NULL ORDER BY seq DESC LIMIT ?',
+    )
+    this.#since = connection.prepare(
+      'SELECT * FROM changes WHERE user = ? AND seq > ? AND staging IS NULL ORDER BY seq LIMIT ?',
+    )
     this.#pruned = connection.prepare('SELECT through FROM pruned WHERE user = ?')
     this.#idOf = connection.prepare(
       `SELECT id FROM changes WHERE seq = :seq AND user = :user AND pending = 0 AND staging IS NULL
        UNION ALL SELECT id FROM pruned WHERE user = :user AND through = :seq`,
     )
     this.#pending = connection.prepare('SELECT * FROM changes WHERE pending = 1 ORDER BY seq')
-    this.#pendingPaths = connection.prepare('SELECT path, source FROM changes WHERE user = ? AND pending = 1')
+    this.#pendingPaths = connection.prepare(
+      'SELECT path, source, kept, restored FROM changes WHERE user = ? AND pending = 1',
+    )
   }
 
   epoch(): string {
@@ -98,6 +119,16 @@ export class JournalReader {
     return rows.map((row) => this.#withContent(changeOf(row), user))
   }
 
+  inGroup(user: string, group: string, limit: number): RecordedChange[] {
+    this.#checkOpen()
+    return this.#inGroup.all(user, group, limit).map(recordedOf)
+  }
+
+  since(user: string, seq: number, limit: number): RecordedChange[] {
+    this.#checkOpen()
+    return this.#since.all(user, seq, limit).map(recordedOf)
+  }
+
   pending(): PendingIntent[] {
     this.#checkOpen()
     return (this.#pending.all() as unknown as ChangeRow[]).map(intentOf)
@@ -105,9 +136,11 @@ export class JournalReader {
 
   pendingPaths(user: string): ChangedPaths[] {
     this.#checkOpen()
-    return this.#pendingPaths.all(user).map(({ path, source }) => ({
-      path: String(path),
-      ...(source !== null && { source: String(source) }),
+    const rows = this.#pendingPaths.all(user) as unknown as ChangeRow[]
+    return rows.map(({ path, source, ...names }) => ({
+      path,
+      ...(source !== null && { source }),
+      ...keptNames(names),
     }))
   }
 
@@ -115,6 +148,12 @@ export class JournalReader {
   get entries(): EntryReader {
     this.#checkOpen()
     return this.#entries
+  }
+
+  /** Reads what is kept of deleted and replaced files. */
+  get kept(): KeptReader {
+    this.#checkOpen()
+    return this.#kept
   }
 
   stagedMoves(): { readonly userUuid: string; readonly path: string }[] {
@@ -144,6 +183,11 @@ export class JournalReader {
     if (this.#connection.isOpen) return
     throw new NodekeepError('SERVICE_UNAVAILABLE', 'The journal of files is closed. Restart the node.')
   }
+}
+
+function recordedOf(row: unknown): RecordedChange {
+  const recorded = row as ChangeRow & { readonly pending: number }
+  return { ...intentOf(recorded), isPending: recorded.pending === 1 }
 }
 
 function checkNumber(name: string, value: number, least: number): void {

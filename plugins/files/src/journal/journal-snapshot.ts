@@ -57,11 +57,11 @@ export class JournalSnapshot {
     for await (const { user, path } of rowsOf(connection, 'SELECT user, path FROM staged_moves', signal))
       this.#of(String(user)).staged.add(String(path))
     // The files of a staged copy get their entries when it is placed.
-    const pending = `SELECT user, op, path, source, size, revision, created FROM changes
-      WHERE (pending = 1 OR staging IS NOT NULL) AND (op = 'move' OR created IS NOT NULL) ORDER BY seq`
-    for await (const { user, op, path, source, ...date } of rowsOf(connection, pending, signal)) {
+    const pending = `SELECT user, path, source, size, revision, created FROM changes
+      WHERE (pending = 1 OR staging IS NOT NULL) AND (source IS NOT NULL OR created IS NOT NULL) ORDER BY seq`
+    for await (const { user, path, source, ...date } of rowsOf(connection, pending, signal)) {
       const { moves, writes } = this.#of(String(user))
-      if (op === 'move') moves.push({ path: String(path), source: String(source) })
+      if (source !== null) moves.push({ path: String(path), source: String(source) })
       else writes.set(String(path), { ...date, modified: null } as CreatedDate)
     }
   }

@@ -5,7 +5,8 @@ import type { CreatedDate, FileVersion } from '../entries/created-date.ts'
 import type { EntryReader } from '../entries/entry-reader.ts'
 import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
-import type { ChangedPaths, ChangeIntent, PendingIntent } from './change.ts'
+import type { KeptReader } from '../entries/kept-reader.ts'
+import type { ChangedPaths, ChangeIntent, PendingIntent, RecordedChange } from './change.ts'
 import { JournalReader } from './journal-reader.ts'
 import { JournalSnapshot } from './journal-snapshot.ts'
 import { JournalWriter } from './journal-writer.ts'
@@ -47,6 +48,10 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
    * already.
    */
   newest(userUuid: string, path: string, limit: number): Promise<FileChange[]>
+  /** A user's changes of a group, newest first, also those that readers do not see yet. */
+  inGroup(userUuid: string, group: string, limit: number): Promise<RecordedChange[]>
+  /** A user's changes after a number, oldest first, also those that readers do not see yet. */
+  since(userUuid: string, seq: number, limit: number): Promise<RecordedChange[]>
   /** The id of a change of a user that readers have, or may have had; empty for 0. `null` if no such change has the number. */
   idOf(userUuid: string, seq: number): string | null
   /** Gives the change its number. The intent is on the disk when this resolves. */
@@ -65,6 +70,8 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   resolve(seq: number, outcome: 'commit' | 'discard', facts?: ChangeFacts): Promise<void>
   /** Reads the index of all entries. Each outcome of a user's changes that was recorded before is in it. */
   entriesOf(userUuid: string): Promise<EntryReader>
+  /** Reads what is kept of deleted and replaced files. Each outcome of a user's changes that was recorded before is in it. */
+  keptOf(userUuid: string): Promise<KeptReader>
   /** Changes the index where no change of the journal does. Returns the id of a `tree`. */
   index(request: IndexRequest): Promise<number>
   /** When a file was created that was overwritten or restored since; `null` where the backend's own date is right. */
@@ -168,6 +175,16 @@ class OpenJournal implements Journal {
     return this.#reader.newest(userUuid, path, limit)
   }
 
+  async inGroup(userUuid: string, group: string, limit: number): Promise<RecordedChange[]> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.inGroup(userUuid, group, limit)
+  }
+
+  async since(userUuid: string, seq: number, limit: number): Promise<RecordedChange[]> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.since(userUuid, seq, limit)
+  }
+
   idOf(userUuid: string, seq: number): string | null {
     return this.#reader.idOf(userUuid, seq)
   }
@@ -202,6 +219,11 @@ class OpenJournal implements Journal {
   async entriesOf(userUuid: string): Promise<EntryReader> {
     await this.#outcomesWritten(userUuid)
     return this.#reader.entries
+  }
+
+  async keptOf(userUuid: string): Promise<KeptReader> {
+    await this.#outcomesWritten(userUuid)
+    return this.#reader.kept
   }
 
   index(request: IndexRequest): Promise<number> {

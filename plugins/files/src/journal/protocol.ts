@@ -31,6 +31,14 @@ export type IndexRequest =
   | { readonly kind: 'set-storage'; readonly name: string; readonly storageId: string }
   | { readonly kind: 'tree'; readonly user: string; readonly storage: string }
   | { readonly kind: 'put-entries'; readonly tree: number; readonly entries: readonly PlacedEntry[] }
+  | {
+      /** Takes entries of the kept files of a user, by their names from the folder of them on. Unknown items come to the trash. */
+      readonly kind: 'put-kept'
+      readonly tree: number
+      readonly entries: readonly PlacedEntry[]
+    }
+  /** Takes note that the files of a kept entry are gone. Nothing happens if it is not known. */
+  | { readonly kind: 'forget-kept'; readonly number: number }
   | { readonly kind: 'put-listed'; readonly files: readonly ListedFile[] }
   | {
       readonly kind: 'put-sha256'

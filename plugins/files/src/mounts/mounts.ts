@@ -9,6 +9,7 @@ import {
   type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { isBelow, isWithin, root, type UserPath, userPath } from '../paths/user-path.ts'
+import { keptPath } from './kept-folder.ts'
 import { Outages } from './outages.ts'
 import { withStorageLimit } from './storage-limit.ts'
 
@@ -103,23 +104,32 @@ export class Mounts {
   }
 
   /**
+   * The place of something that is kept, on the mount of a path.
+   *
+   * @param name its kept name, or a path in it
+   * @throws NodekeepError SERVICE_UNAVAILABLE when the backend of the path is not loaded
+   */
+  locateKept(userUuid: string, path: UserPath, name: string): Location {
+    return { backend: this.locate(userUuid, path).backend, backendPath: keptPath(userUuid, name) }
+  }
+
+  /**
    * The entry at a path as its backend has it, or `null` when nothing is there.
    *
    * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable
    */
   async entryAt(userUuid: string, path: UserPath): Promise<StorageEntry | null> {
-    const { backend, backendPath } = this.locate(userUuid, path)
-    try {
-      return await backend.stat(backendPath)
-    } catch (error) {
-      if (isMissing(error)) return null
-      throw error
-    }
+    return entryIn(this.locate(userUuid, path))
   }
 
   /** The name of the backend at a mount point. */
   storageAt(point: UserPath): string {
     return this.#mountOf(point)[1]
+  }
+
+  /** The mount of a storage; null if it has none. */
+  pointOfStorage(name: string): UserPath | null {
+    return this.#mounts.find(([, storage]) => storage === name)?.[0] ?? null
   }
 
   /** The mount that a path belongs to. */
@@ -233,6 +243,16 @@ export class Mounts {
     const found = this.#mounts.find(([point]) => isWithin(path, point))
     if (found === undefined) throw new Error('Nothing is mounted at "/".')
     return found
+  }
+}
+
+/** The entry at a place of a backend, or `null` when nothing is there. */
+export async function entryIn({ backend, backendPath }: Location): Promise<StorageEntry | null> {
+  try {
+    return await backend.stat(backendPath)
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
   }
 }
 

@@ -135,11 +135,11 @@ async function copyByBackend(
   const entry = known.source ?? (await forChange(source, () => backend.stat(backendPath, { signal })))
   const { created, modified, revision } = await fileEntry(scope, source, entry)
   const details = { staging, ...(keepCreated && { created }) }
-  const { revision: to } = await storeLocked(scope, copy, details, (beforeCommit) =>
+  const { revision: to } = await storeLocked(scope, copy, details, (step) =>
     (backend as Required<typeof backend>).copy(backendPath, scope.locate(copy).backendPath, {
       ifSourceRevision: revision,
       modified,
-      beforeCommit,
+      ...step,
       known: { ...known, source: entry },
       signal,
     }),

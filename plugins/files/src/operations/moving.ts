@@ -35,8 +35,9 @@ async function moveLocked(scope: Scope, transfer: Transfer, options: FileMoveOpt
   const isWithinMount = scope.mounts.pointOf(source) === scope.mounts.pointOf(destination)
   if (isWithinMount && movesInOneStep(scope, source, entry)) {
     if (entry.type === 'directory') await checkPathLengths(scope, source, destination, entry, options.signal)
-    await makeRoom(scope, transfer)
-    await moveInOneStep(scope, source, destination, entry, { ...options, known: { source: entry } })
+    const replaced = await makeRoom(scope, transfer)
+    const known = { source: entry }
+    await moveInOneStep(scope, source, destination, entry, { ...options, known, replaced })
   } else if (isWithinMount && scope.locate(source).backend.move !== undefined) {
     await moveFileByFile(scope, transfer, options)
   } else {
@@ -81,7 +82,8 @@ async function moveFileByFile(scope: Scope, transfer: Transfer, options: FileMov
       // Another program removed the file meanwhile.
       if (file === null) return
       const known = { destination: null, ...('name' in file && { source: file }) }
-      await moveInOneStep(scope, path, movedTo(path), file, { known }).catch(ignoreMissing)
+      const details = { known, replaced: null }
+      await moveInOneStep(scope, path, movedTo(path), file, details).catch(ignoreMissing)
     })
   } catch (error) {
     throw isNodekeepError(error) ? movedInPart(transfer, error) : error

@@ -1,5 +1,6 @@
 import {
   concurrently,
+  type FileRemoveOptions,
   isNodekeepError,
   NodekeepError,
   type StorageEntry,
@@ -8,24 +9,27 @@ import {
 import type { ChangeIntent } from '../journal/change.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
+import { keepsDeleted } from './keeping.ts'
 import { forChange, ignoreMissing, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
+import { checkRevision } from './transfer-checks.ts'
+import { moveToTrash } from './trashing.ts'
 import { deepestFirst, treeAt } from './walk.ts'
 
 /** Entries that are removed at a time. */
 export const removalsAtOnce = 16
 
-/** Removes a file, or a folder with everything in it. */
+/** Removes a file, or a folder with everything in it. It goes to the trash if there is one for the path. */
 export async function remove(
   scope: Scope,
   path: UserPath,
-  options: StorageRemoveOptions = {},
+  { permanent = false, ...options }: FileRemoveOptions = {},
 ): Promise<void> {
   if (path === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder cannot be removed.')
   if (scope.mounts.holdsMount(path)) throw mountError(path)
   const release = await scope.lock([path])
   try {
-    await removeLocked(scope, path, options)
+    await removeLocked(scope, path, { ...options, isKept: !permanent && options.onlyIfEmpty !== true })
   } catch (error) {
     throw options.onlyIfEmpty === true ? notEmpty(path, error) : error
   } finally {
@@ -39,14 +43,24 @@ function notEmpty(path: UserPath, error: unknown): unknown {
   return new NodekeepError('CONFLICT', message, { cause: error })
 }
 
+interface RemovalOptions extends StorageRemoveOptions, Pick<ChangeIntent, 'staging'> {
+  /** Whether the entry goes to the trash, if there is one for the path. By default it is removed for good. */
+  readonly isKept?: boolean
+}
+
 /** Removes a file or folder for a caller that holds the lock of the path. */
 export async function removeLocked(
   scope: Scope,
   path: UserPath,
-  options: StorageRemoveOptions & Pick<ChangeIntent, 'staging'> = {},
+  { isKept = false, ...options }: RemovalOptions = {},
 ): Promise<void> {
   const entry = await scope.mounts.entryAt(scope.userUuid, path)
-  const { atomicFolders } = scope.locate(path).backend.supports
+  const { backend } = scope.locate(path)
+  if (entry !== null && isKept && keepsDeleted(scope.keeping, backend)) {
+    if (options.ifRevision !== undefined) checkRevision(entry, options.ifRevision)
+    return moveToTrash(scope, path, entry)
+  }
+  const { atomicFolders } = backend.supports
   const isConditional = options.onlyIfEmpty === true || options.ifRevision !== undefined
   if (entry?.type === 'directory' && !atomicFolders && !isConditional) {
     await removeContent(scope, path, entry)
@@ -74,8 +88,9 @@ async function record(
   options: StorageRemoveOptions & Pick<ChangeIntent, 'staging'>,
 ): Promise<void> {
   const { userUuid, origin } = scope
-  const { staging } = options
-  const intent = { userUuid, op: 'delete' as const, path, ...origin, ...definedOnly({ staging }) }
+  const { staging, onlyIfEmpty } = options
+  const size = onlyIfEmpty === true ? 0 : undefined
+  const intent = { userUuid, op: 'delete' as const, path, ...origin, ...definedOnly({ staging, size }) }
   await forChange(path, () => scope.recorder.record(intent, () => removeNow(scope, path, options)))
 }
 

@@ -1,10 +1,18 @@
-import type { FairSlots, FileChangeOptions } from '@nodekeep/plugin-sdk'
+import { FairSlots, type FileChangeOptions } from '@nodekeep/plugin-sdk'
 import type { ChangeRecorder } from '../changes/change-recorder.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Location, Mounts } from '../mounts/mounts.ts'
-import type { Release } from '../paths/path-locks.ts'
+import type { PathLocks, Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { CrossMountMoves } from './cross-mount-moves.ts'
+
+/** The kinds of files that are kept where their storage can. */
+export interface KeepingOptions {
+  /** Whether deleted files and folders are. */
+  readonly trash: boolean
+  /** Whether the former contents of files are. */
+  readonly versions: boolean
+}
 
 /** The parts that every operation on the files of one user works with. */
 export interface Scope {
@@ -17,6 +25,7 @@ export interface Scope {
   /** The copies of single files that run at a time, by user. */
   readonly copySlots: FairSlots
   readonly crossMountMoves: CrossMountMoves
+  readonly keeping: KeepingOptions
   /** Bytes. */
   readonly maxFileSize: number
   /** When the feature started: the times of folders that exist only because of a mount. */
@@ -27,4 +36,34 @@ export interface Scope {
   lock(paths: readonly UserPath[], signal?: AbortSignal): Promise<Release>
   /** Locks without waiting. Returns null when another change is in the way. */
   tryLock(paths: readonly UserPath[]): Release | null
+}
+
+/** The parts that the operations on the files of all users work with. */
+interface ScopeServices
+  extends Pick<Scope, 'mounts' | 'journal' | 'recorder' | 'crossMountMoves' | 'keeping' | 'maxFileSize'> {
+  readonly locks: PathLocks
+}
+
+/** Gives the scope of a user. */
+export type ScopeOf = (userUuid: string, origin: FileChangeOptions) => Scope
+
+/**
+ * Files of one user that are copied at a time: a short request can copy any number of bytes, so without a bound one user could take
+ * the whole node. Within a folder, they share the syncs of the folder and of the journal.
+ */
+const copiesPerUser = 8
+
+export function createScopes({ locks, ...services }: ScopeServices): ScopeOf {
+  const copySlots = new FairSlots({ mostPerKey: copiesPerUser })
+  const since = new Date()
+  return (userUuid, origin) => ({
+    ...services,
+    since,
+    copySlots,
+    userUuid,
+    origin,
+    locate: (path) => services.mounts.locate(userUuid, path),
+    lock: (paths, signal) => locks.acquire(userUuid, paths, signal),
+    tryLock: (paths) => locks.tryAcquire(userUuid, paths),
+  })
 }

@@ -41,7 +41,7 @@ export async function existingEntry({ mounts, userUuid }: Scope, path: UserPath)
 }
 
 /** @throws NodekeepError PRECONDITION_FAILED */
-function checkRevision({ type, revision }: StorageEntry, expected: string): void {
+export function checkRevision({ type, revision }: StorageEntry, expected: string): void {
   if (type === 'directory' || revision !== expected) throw versionError()
 }
 

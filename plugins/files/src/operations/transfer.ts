@@ -10,6 +10,7 @@ import type { ChangeIntent } from '../journal/change.ts'
 import { childOf, parentOf, type UserPath } from '../paths/user-path.ts'
 import { type Copied, copyTree, nothingCopied } from './copy-tree.ts'
 import { definedOnly } from './defined-only.ts'
+import { keepsDeleted, placeForReplaced } from './keeping.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
 import { forChange, versionError } from './path-errors.ts'
 import { removeLocked } from './removal.ts'
@@ -44,42 +45,48 @@ export function movesInOneStep(scope: Scope, path: UserPath, { type }: StorageEn
   return move !== undefined && (type === 'file' || supports.atomicFolders === true)
 }
 
+interface MoveOptions
+  extends FileMoveOptions,
+    Pick<ChangeIntent, 'staging'>,
+    Pick<StorageMoveOptions, 'known'> {
+  /** The entry at the destination; null if there is none. */
+  readonly replaced: StorageEntry | null
+}
+
 /** Moves within a mount, in one step of its storage. See {@link movesInOneStep}. */
 export async function moveInOneStep(
   scope: Scope,
   source: UserPath,
   destination: UserPath,
-  { type, revision }: Pick<StorageEntry, 'type' | 'revision'>,
-  {
-    overwrite = false,
-    staging,
-    known,
-  }: FileMoveOptions & Pick<ChangeIntent, 'staging'> & Pick<StorageMoveOptions, 'known'>,
+  moved: Pick<StorageEntry, 'type' | 'revision'>,
+  { overwrite = false, staging, known, replaced }: MoveOptions,
 ): Promise<void> {
   const { backend, backendPath } = scope.locate(source)
   const to = scope.locate(destination)
+  const place = placeForReplaced(scope, destination, moved, replaced)
+  const revision = moved.type === 'file' ? moved.revision : undefined
   const intent: ChangeIntent = {
     userUuid: scope.userUuid,
     op: 'move',
     path: destination,
     source,
     ...scope.origin,
-    ...definedOnly({ staging, revision: type === 'file' ? revision : undefined }),
+    ...definedOnly({ staging, revision, keptAs: place?.name }),
   }
   await forChange(destination, () =>
     scope.recorder.record(intent, () =>
       (backend as Required<typeof backend>).move(
         backendPath,
         to.backendPath,
-        definedOnly({ overwrite, known }),
+        definedOnly({ overwrite, known, keepReplacedAt: place?.backendPath }),
       ),
     ),
   )
 }
 
 /**
- * Removes the entry at the destination if the storage cannot replace it in the step that brings the other one. Most storages
- * replace a file by a file.
+ * Removes the entry at the destination if the storage cannot replace it in the step that brings the other one, or not keep it then. Most
+ * storages replace a file by a file.
  *
  * @returns what is at the destination now
  */
@@ -87,9 +94,11 @@ export async function makeRoom(
   scope: Scope,
   { entry, replaced, destination }: Omit<Transfer, 'staging'>,
 ): Promise<StorageEntry | null> {
-  if (replaced === null || scope.locate(destination).backend.supports.atomicFolders) return replaced
-  if (entry.type === 'file' && replaced.type === 'file') return replaced
-  await removeLocked(scope, destination)
+  if (replaced === null || (entry.type === 'file' && replaced.type === 'file')) return replaced
+  const { backend } = scope.locate(destination)
+  const { atomicFolders, keepsReplaced } = backend.supports
+  if (atomicFolders && (keepsReplaced || !keepsDeleted(scope.keeping, backend))) return replaced
+  await removeLocked(scope, destination, { isKept: true })
   return null
 }
 
@@ -106,19 +115,19 @@ export async function copyIntoPlace(
 
 /** Copies to the staging path, then renames in one step. */
 async function copyAside(scope: Scope, transfer: Transfer, options: CopyIntoPlaceOptions): Promise<Copied> {
-  const { source, staging, destination, entry, replaced } = transfer
+  const { source, staging, destination, entry } = transfer
   const copied = nothingCopied()
   try {
     const paths = { source, entry, copy: staging, destination, replaced: null }
     await copyTree(scope, paths, copied, { ...options, isStaged: true })
     checkCopied(copied, options)
     await options.beforePlacing?.()
-    await makeRoom(scope, transfer)
+    const replaced = await makeRoom(scope, transfer)
     const staged = await existingEntry(scope, staging)
     const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
     const step = replaces ? 'replace' : 'place'
     const known = { source: staged }
-    await moveInOneStep(scope, staging, destination, staged, { ...options, staging: step, known })
+    await moveInOneStep(scope, staging, destination, staged, { ...options, staging: step, known, replaced })
     return copied
   } catch (error) {
     await removeLocked(scope, staging, { staging: 'abandon' }).catch(() => {})

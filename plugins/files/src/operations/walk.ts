@@ -1,5 +1,6 @@
 import { NodekeepError, type StorageEntry, type StorageListEntry } from '@nodekeep/plugin-sdk'
-import { childOf, longestPath, type UserPath } from '../paths/user-path.ts'
+import type { Location } from '../mounts/mounts.ts'
+import { longestPath, type UserPath } from '../paths/user-path.ts'
 import { definedOnly } from './defined-only.ts'
 import type { Scope } from './scope.ts'
 
@@ -13,24 +14,35 @@ export interface Tree<File = { readonly path: UserPath; readonly revision: strin
 /** A tree as its storage lists it. The revisions of its files may be unknown. */
 type ListedTree = Tree<{ readonly path: UserPath; readonly revision: string | undefined }>
 
-/** An entry and all entries below it, on its mount. A folder comes before its content. */
+/**
+ * An entry of a backend and all entries below it, by their paths from it on; empty for itself. A folder comes before its content.
+ */
+export async function* walkStored(
+  { backend, backendPath }: Location,
+  entry: StorageEntry,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly [path: string, entry: StorageListEntry], void, undefined> {
+  yield ['', entry]
+  // Without recursion: with it, every level would pass on all entries of the levels below.
+  const folders = entry.type === 'directory' ? [''] : []
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for await (const child of backend.list(`${backendPath}${folder}`, definedOnly({ signal }))) {
+      const path = `${folder}/${child.name}`
+      yield [path, child]
+      if (child.type === 'directory') folders.push(path)
+    }
+  }
+}
+
+/** A user's entry and all entries below it, on its mount. */
 async function* walk(
   scope: Scope,
   path: UserPath,
   entry: StorageEntry,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly [path: UserPath, entry: StorageListEntry], void, undefined> {
-  yield [path, entry]
-  // Without recursion: with it, every level would pass on all entries of the levels below.
-  const folders = entry.type === 'directory' ? [path] : []
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const { backend, backendPath } = scope.locate(folder)
-    for await (const child of backend.list(backendPath, definedOnly({ signal }))) {
-      const childPath = childOf(folder, child.name)
-      yield [childPath, child]
-      if (child.type === 'directory') folders.push(childPath)
-    }
-  }
+  for await (const [below, child] of walkStored(scope.locate(path), entry, signal))
+    yield [`${path}${below}` as UserPath, child]
 }
 
 /** Lists the tree of an entry before something changes it. */
@@ -85,7 +97,11 @@ export function checkPathLengthsOf(
   for (const path of folders) checkPathLength(path, source, destination)
 }
 
-function checkPathLength(path: UserPath, source: UserPath, destination: UserPath): void {
+/**
+ * @param path the former path of the entry, in `source`
+ * @throws NodekeepError VALIDATION_ERROR when its path would be too long in `destination`
+ */
+export function checkPathLength(path: string, source: string, destination: string): void {
   const added = Buffer.byteLength(destination) - Buffer.byteLength(source)
   if (Buffer.byteLength(path) + added <= longestPath) return
   throw new NodekeepError(

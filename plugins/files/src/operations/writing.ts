@@ -7,6 +7,7 @@ import {
   type StorageEntry,
   type StorageKnowledge,
   type StorageStaged,
+  type StorageWriteOptions,
 } from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
 import type { ChangeIntent, StagingStep } from '../journal/change.ts'
@@ -14,6 +15,7 @@ import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import { checkSha256 } from './check-sha256.ts'
 import { definedOnly } from './defined-only.ts'
+import { placeForOverwritten } from './keeping.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 
@@ -79,27 +81,33 @@ export function writeLocked(
 ): Promise<FileEntry> {
   const { backend, backendPath } = scope.locate(path)
   const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
-  return storeLocked(scope, path, { ...copy, ...definedOnly({ sha256 }) }, (beforeCommit) =>
-    backend.write(backendPath, content, { ...options, beforeCommit }),
+  return storeLocked(scope, path, { ...copy, ...definedOnly({ sha256 }) }, (step) =>
+    backend.write(backendPath, content, { ...options, ...step }),
   )
 }
+
+/** Options of the last step of a call that stores a file. */
+type LastStep = Pick<StorageWriteOptions, 'beforeCommit' | 'keepReplacedAt'>
 
 /** Runs a call of a backend that stores a file, and records it, for a caller that holds the lock of the path. */
 export async function storeLocked(
   scope: Scope,
   path: UserPath,
   { staging, sha256, ...copy }: Partial<Omit<CopyDetails, 'known'>>,
-  store: (beforeCommit: (staged: StorageStaged) => Promise<void>) => Promise<StorageEntry>,
+  store: (step: LastStep) => Promise<StorageEntry>,
 ): Promise<FileEntry> {
   const { userUuid, origin, recorder } = scope
   let change: BegunChange | undefined
   let { created } = copy
+  const place = placeForOverwritten(scope, path)
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision, ...origin }
-    change = await recorder.begin({ ...intent, ...definedOnly({ created, staging }) })
+    const keptAs = replaced?.type === 'file' ? place?.name : undefined
+    change = await recorder.begin({ ...intent, ...definedOnly({ created, staging, keptAs }) })
   }
-  const entry = await forChange(path, () => store(beforeCommit)).catch(async (error) => {
+  const step = { beforeCommit, ...definedOnly({ keepReplacedAt: place?.backendPath }) }
+  const entry = await forChange(path, () => store(step)).catch(async (error) => {
     await change?.resolveByStorage(error)
     throw error
   })

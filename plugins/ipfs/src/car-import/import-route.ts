@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import {
   changeHeaders,
@@ -86,7 +85,7 @@ export function importRoute(app: RoutesApp, { files, spoolFolder, maxBytes, log 
           // Leaving the loop must not end the connection, because an error is still to be sent on it.
           const content = request.raw.iterator({ destroyOnReturn: false })
           return importCar(content, {
-            files: files.for(user, { group: randomUUID(), ...changeOrigin(request) }),
+            files: files.for(user, changeOrigin(request)),
             into: path,
             name,
             spoolFolder,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   type AuthenticatedUser,
   type ChangeMaker,
@@ -66,7 +65,6 @@ export function programRoute(app: RoutesApp, services: ProgramRouteServices): vo
           : uploadedModule(body.wasmBytes, moduleBytes)
       signal.throwIfAborted()
       const own = files.for(user, {
-        group: randomUUID(),
         ...changeOrigin(request),
         maker: makerOf(module, user, body.filepath),
       })

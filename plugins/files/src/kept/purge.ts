@@ -1,0 +1,204 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { concurrently, isNodekeepError, type Log, type StateStore } from '@nodekeep/plugin-sdk'
+import type { KeptEntry, VersionOfFile } from '../entries/kept-reader.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { ScopeOf } from '../operations/scope.ts'
+import { removeKept } from './kept-entries.ts'
+import { clockAfter, type PurgeClock } from './purge-clock.ts'
+import { thinned } from './thinning.ts'
+
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
+
+/** Milliseconds between two purges. */
+const intervalMs = hourMs
+
+/** Nothing younger gives way to other files. Milliseconds. */
+const youngestMs = dayMs
+
+/** Rows that are read at a time. */
+const pageRows = 300
+
+/** Entries whose files are removed at a time. */
+const removalsAtOnce = 4
+
+/** The key of the state that has the clock. */
+const clockKey = 'purge-clock'
+
+interface PurgeServices {
+  readonly journal: Journal
+  readonly scopeOf: ScopeOf
+  readonly state: Pick<StateStore, 'get' | 'set'>
+  readonly log: Pick<Log, 'info' | 'warn' | 'debug'>
+  readonly signal: AbortSignal
+}
+
+/** The times for which something is kept, in days. */
+interface KeptDays {
+  readonly trash: number
+  readonly versions: number
+}
+
+/** A clock of the machine: the time of day in milliseconds since 1970, and one that only counts the time for which it runs. */
+interface Clock {
+  now(): number
+  running(): number
+}
+
+const machineClock: Clock = { now: () => Date.now(), running: () => performance.now() }
+
+/** Deletes what was kept long enough, now and every hour, and what has to give way to other files. */
+export class Purge {
+  readonly #services: PurgeServices
+  readonly #days: KeptDays
+  readonly #clock: Clock
+  #last: PurgeClock | undefined
+  #lastRunning: number | undefined
+  #running: Promise<void> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+  #isWaiting = false
+
+  constructor(services: PurgeServices, days: KeptDays, clock = machineClock) {
+    this.#services = services
+    this.#days = days
+    this.#clock = clock
+  }
+
+  start(): void {
+    this.run()
+    this.#timer = setInterval(() => this.run(), intervalMs).unref()
+  }
+
+  /** Waits for the purge that runs. The signal has ended it. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#running
+  }
+
+  /** Purges after the purges that were asked for before. Resolves in any case. */
+  run(): Promise<void> {
+    this.#running = this.#running.then(async () => {
+      const { log, signal } = this.#services
+      if (signal.aborted) return
+      try {
+        await this.#purge()
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn(
+          { err: error },
+          'Old items of the trash and old versions could not be deleted. The node tries again in an hour.',
+        )
+      }
+    })
+    return this.#running
+  }
+
+  /**
+   * Deletes the oldest of what is kept of a user, nothing that is younger than 24 hours, until it had a number of bytes.
+   *
+   * @returns the bytes of what was deleted
+   */
+  async makeRoom(userUuid: string, bytes: number): Promise<number> {
+    const now = await this.#now()
+    if (now === null) return 0
+    let freed = 0
+    let after = 0
+    while (freed < bytes) {
+      const rows = (await this.#services.journal.keptOf(userUuid)).oldest(userUuid, after, 1)
+      const [row] = rows
+      if (row === undefined || now - row.at < youngestMs) break
+      if (await this.#remove(row, new Set())) freed += row.entry.size
+      after = row.number
+    }
+    return freed
+  }
+
+  async #purge(): Promise<void> {
+    const now = await this.#now()
+    if (now === null) return
+    const silent = new Set<string>()
+    await this.#purgeTrash(now, silent)
+    await this.#purgeVersions(now, silent)
+  }
+
+  /** The time by the clock; null if nothing may be purged by it. */
+  async #now(): Promise<number | null> {
+    const { state, log } = this.#services
+    this.#last ??= await state.get<PurgeClock>(clockKey)
+    const running = this.#clock.running()
+    const clock = clockAfter(this.#last, this.#clock.now(), running - (this.#lastRunning ?? running))
+    this.#last = clock
+    this.#lastRunning = running
+    await state.set(clockKey, clock)
+    const isWaiting = clock.waitMs > 0
+    if (isWaiting && !this.#isWaiting) {
+      const message =
+        'The clock has changed by more than 2 days, or the node was off for longer. The trash and versions are not purged for 24 hours.'
+      log.warn({ hours: Math.ceil(clock.waitMs / hourMs) }, message)
+    }
+    this.#isWaiting = isWaiting
+    return isWaiting ? null : clock.at
+  }
+
+  async #purgeTrash(now: number, silent: Set<string>): Promise<void> {
+    const before = now - this.#days.trash * dayMs
+    let after = { at: Number.MIN_SAFE_INTEGER, number: 0 }
+    for (;;) {
+      const rows = (await this.#services.journal.keptOf('')).deletedBefore(before, after, pageRows)
+      const last = rows.at(-1)
+      if (last === undefined) return
+      after = last
+      await this.#removeAll(rows, silent)
+    }
+  }
+
+  async #purgeVersions(now: number, silent: Set<string>): Promise<void> {
+    const keepMs = this.#days.versions * dayMs
+    let after = { of: Number.MIN_SAFE_INTEGER, number: 0 }
+    let ofFile: VersionOfFile[] = []
+    const endFile = async () => {
+      const gone = new Set(thinned(ofFile.toReversed(), now, keepMs))
+      await this.#removeAll(
+        ofFile.filter(({ number, isOrphan }) => isOrphan || gone.has(number)),
+        silent,
+      )
+      ofFile = []
+    }
+    for (;;) {
+      const rows = (await this.#services.journal.keptOf('')).versionsAfter(after, pageRows)
+      for (const row of rows) {
+        if (row.of !== ofFile[0]?.of) await endFile()
+        ofFile.push(row)
+      }
+      const last = rows.at(-1)
+      if (last === undefined) return endFile()
+      after = last
+      // Reading is synchronous, and nobody waits for this.
+      await nextTurn()
+    }
+  }
+
+  async #removeAll(rows: readonly KeptEntry[], silent: Set<string>): Promise<void> {
+    await concurrently(rows, removalsAtOnce, async (row) => {
+      this.#services.signal.throwIfAborted()
+      await this.#remove(row, silent)
+    })
+  }
+
+  /**
+   * @param silent storages that do not answer, which are left alone
+   * @returns whether it was removed
+   */
+  async #remove(row: KeptEntry, silent: Set<string>): Promise<boolean> {
+    if (silent.has(row.storage)) return false
+    try {
+      await removeKept(this.#services.scopeOf(row.user, {}), row)
+      return true
+    } catch (error) {
+      if (!isNodekeepError(error)) throw error
+      this.#services.log.debug({ err: error, user: row.user }, 'Something kept could not be deleted now.')
+      if (error.code === 'SERVICE_UNAVAILABLE') silent.add(row.storage)
+      return false
+    }
+  }
+}

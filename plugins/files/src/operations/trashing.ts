@@ -1,0 +1,65 @@
+import { concurrently, type StorageEntry } from '@nodekeep/plugin-sdk'
+import type { ChangeIntent } from '../journal/change.ts'
+import { moveStored, type StoredEntry } from '../mounts/move-stored.ts'
+import type { UserPath } from '../paths/user-path.ts'
+import { definedOnly } from './defined-only.ts'
+import { type KeptPlace, newKeptPlace, placeWithin } from './keeping.ts'
+import { forChange, ignoreMissing } from './path-errors.ts'
+import type { Scope } from './scope.ts'
+import { deepestFirst, treeAt } from './walk.ts'
+
+/** Entries that are moved at a time. */
+const movesAtOnce = 16
+
+/**
+ * Moves a file, or a folder with everything in it, into the trash, as one item. The caller holds the lock of the path. Where a storage
+ * moves no folder in one step, the journal knows of each entry where it is.
+ */
+export async function moveToTrash(scope: Scope, path: UserPath, entry: StorageEntry): Promise<void> {
+  const place = newKeptPlace(scope.userUuid)
+  const { backend } = scope.locate(path)
+  if (entry.type === 'file' || backend.supports.atomicFolders) return moveEntry(scope, path, entry, place)
+  const placeOf = (inner: UserPath) => placeWithin(place, inner.slice(path.length))
+  const { files, folders } = await treeAt(scope, path, entry)
+  for (const folder of folders) {
+    await forChange(path, () => backend.makeDirectory(placeOf(folder).backendPath))
+  }
+  await concurrently(files, movesAtOnce, async (file) => {
+    const found = file.revision === undefined ? await scope.mounts.entryAt(scope.userUuid, file.path) : null
+    const known = found ?? { type: 'file' as const, ...definedOnly({ revision: file.revision }) }
+    // Another program may remove one meanwhile.
+    await moveEntry(scope, file.path, known, placeOf(file.path)).catch(ignoreMissing)
+  })
+  for (const level of deepestFirst(folders)) {
+    await concurrently(level, movesAtOnce, (folder) =>
+      removeEmptied(scope, folder, placeOf(folder)).catch(ignoreMissing),
+    )
+  }
+}
+
+/** Moves an entry in one step, and records it. */
+async function moveEntry(scope: Scope, path: UserPath, entry: StoredEntry, place: KeptPlace): Promise<void> {
+  const { backend, backendPath } = scope.locate(path)
+  const { type, size, revision } = entry
+  const facts = type === 'file' ? definedOnly({ size, revision }) : {}
+  await recordDeletion(scope, path, { ...facts, keptAs: place.name }, () =>
+    moveStored(backend, backendPath, place.backendPath, entry),
+  )
+}
+
+/** Removes a folder whose content was moved. What another program has added meanwhile stays, with its folder. */
+async function removeEmptied(scope: Scope, folder: UserPath, { name }: KeptPlace): Promise<void> {
+  const { backend, backendPath } = scope.locate(folder)
+  await recordDeletion(scope, folder, { keptAs: name }, () =>
+    backend.remove(backendPath, { onlyIfEmpty: true }),
+  )
+}
+
+async function recordDeletion(
+  { userUuid, origin, recorder }: Scope,
+  path: UserPath,
+  facts: Pick<ChangeIntent, 'keptAs' | 'size' | 'revision'>,
+  step: () => Promise<void>,
+): Promise<void> {
+  await forChange(path, () => recorder.record({ userUuid, op: 'delete', path, ...facts, ...origin }, step))
+}

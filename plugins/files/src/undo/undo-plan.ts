@@ -1,0 +1,188 @@
+import { setImmediate } from 'node:timers/promises'
+import type { KeptEntry } from '../entries/kept-reader.ts'
+import type { RecordedChange } from '../journal/change.ts'
+import { definedOnly } from '../operations/defined-only.ts'
+import type { UserPath } from '../paths/user-path.ts'
+import { PathSet } from './path-set.ts'
+
+/** Changes between which others get their turn. */
+const changesAtOnce = 16
+
+/** A step that takes back a change, or several. */
+export type UndoStep =
+  | { readonly kind: 'restore item'; readonly item: KeptEntry; readonly path: UserPath }
+  /** The file at the path gets the content of a version. */
+  | { readonly kind: 'restore version'; readonly version: KeptEntry; readonly path: UserPath }
+  /** So it does, and what it has now becomes a file at another path. */
+  | {
+      readonly kind: 'split'
+      readonly version: KeptEntry
+      readonly path: UserPath
+      readonly movedTo: UserPath
+    }
+  | { readonly kind: 'move'; readonly path: UserPath; readonly to: UserPath; readonly overwrite: boolean }
+  | { readonly kind: 'make folder'; readonly path: UserPath }
+  /** A file needs the revision, if there is one. */
+  | { readonly kind: 'remove'; readonly path: UserPath; readonly revision?: string }
+  | { readonly kind: 'remove if empty'; readonly path: UserPath }
+
+/** What must be at a path, or nothing, before anything is taken back. */
+export interface Expected {
+  readonly path: UserPath
+  /** Null if nothing may be there. Undefined for any file or folder. */
+  readonly revision: string | null | undefined
+}
+
+export interface UndoPlan {
+  readonly steps: readonly UndoStep[]
+  readonly expected: readonly Expected[]
+  /** What later changes have changed. Nothing must be taken back if there is any. */
+  readonly changedSince: ReadonlySet<UserPath>
+  /** What cannot come back, because it is not kept, or would not be kept if it went. */
+  readonly notKept: ReadonlySet<UserPath>
+}
+
+interface UndoneChanges {
+  /** Newest first. */
+  readonly group: readonly RecordedChange[]
+  /** The changes that are none of the group, newest first, at least those after its oldest one. */
+  readonly others: readonly RecordedChange[]
+  /** What has been kept, by its kept name. */
+  readonly kept: ReadonlyMap<string, KeptEntry>
+  /** Whether what is removed from a path is kept. */
+  readonly isKept: (path: UserPath) => boolean
+}
+
+/** Plans how to take back the changes of a group, newest first. */
+export async function planUndo({ group, others, kept, isKept }: UndoneChanges): Promise<UndoPlan> {
+  const steps: UndoStep[] = []
+  const expected: Expected[] = []
+  const changedSince = new Set<UserPath>()
+  const notKept = new Set<UserPath>()
+  const made = foldersMadeBy(group)
+  /** The folders that go with what the group has made in them. */
+  const filled = new Set<UserPath>()
+  const seenItems = new Set<string>()
+  /** Kept names of what went back into the file that it was split from. */
+  const splitOff = new Set<string>()
+  /** The files that got another content, by the kept name of the one before. */
+  const written = new Map(
+    group.flatMap(({ op, keptAs, path }) => (op === 'write' && keptAs ? [[keptAs, path as UserPath]] : [])),
+  )
+  const later = { made: new PathSet(), removed: new PathSet() }
+  /** The paths of the changes of the group after this one. */
+  const ownLater = new PathSet()
+  let next = 0
+
+  const isLast = (path: UserPath) => ownLater.overlapping(path) === undefined
+  const expect = (path: UserPath, revision: Expected['revision']): void => {
+    if (isLast(path)) expected.push({ path, revision })
+  }
+  const conflict = (path: UserPath | undefined): void => {
+    if (path !== undefined) changedSince.add(path)
+  }
+
+  function takeBack(change: RecordedChange): void {
+    const path = change.path as UserPath
+    if (change.op === 'delete') takeBackDeletion(change, path)
+    else if (change.op === 'mkdir') takeBackFolder(path)
+    else {
+      conflict(later.made.overlapping(path) ?? later.removed.overlapping(path))
+      if (change.op === 'move') takeBackMove(change, path)
+      else takeBackWrite(change, path)
+    }
+  }
+
+  function takeBackFolder(path: UserPath): void {
+    conflict(later.made.atOrAbove(path) ?? later.removed.atOrAbove(path))
+    const outer = made.above(path)
+    if (outer !== undefined) filled.add(outer)
+    else if (!filled.has(path)) steps.push({ kind: 'remove if empty', path })
+    else {
+      conflict(later.made.below(path) ?? later.removed.below(path))
+      if (isKept(path)) steps.push({ kind: 'remove', path })
+      else notKept.add(path)
+    }
+  }
+
+  function takeBackWrite(change: RecordedChange, path: UserPath): void {
+    const { keptAs, restores, revision, created } = change
+    if (keptAs !== undefined && splitOff.has(keptAs)) return
+    expect(path, revision)
+    const splitFrom = restores === undefined ? undefined : written.get(restores)
+    const folder = made.above(path)
+    if (keptAs !== undefined) {
+      const version = kept.get(keptAs)
+      if (version === undefined) notKept.add(path)
+      else steps.push({ kind: 'restore version', version, path })
+    } else if (restores !== undefined && splitFrom !== undefined) {
+      splitOff.add(restores)
+      steps.push({ kind: 'move', path, to: splitFrom, overwrite: true })
+    } else if (created !== undefined) notKept.add(path)
+    else if (folder !== undefined) filled.add(folder)
+    else if (isKept(path)) {
+      steps.push({ kind: 'remove', path, ...definedOnly({ revision: isLast(path) ? revision : undefined }) })
+    } else notKept.add(path)
+  }
+
+  function takeBackDeletion({ keptAs, size, revision }: RecordedChange, path: UserPath): void {
+    conflict(later.made.overlapping(path) ?? later.removed.above(path))
+    expect(path, null)
+    if (keptAs === undefined) {
+      if (size === 0 && revision === undefined) steps.push({ kind: 'make folder', path })
+      else notKept.add(path)
+      return
+    }
+    const [name = ''] = keptAs.split('/')
+    if (seenItems.has(name)) return
+    seenItems.add(name)
+    const item = kept.get(name)
+    const top = path.slice(0, path.length - (keptAs.length - name.length)) as UserPath
+    if (item === undefined) notKept.add(top)
+    else steps.push({ kind: 'restore item', item, path: top })
+  }
+
+  function takeBackMove({ keptAs, revision, ...change }: RecordedChange, path: UserPath): void {
+    const source = change.source as UserPath
+    conflict(later.made.overlapping(source) ?? later.removed.above(source))
+    expect(source, null)
+    expect(path, revision)
+    const replaced = keptAs === undefined ? undefined : kept.get(keptAs)
+    if (keptAs !== undefined && replaced === undefined) notKept.add(path)
+    else if (replaced !== undefined && replaced.of !== null)
+      steps.push({ kind: 'split', version: replaced, path, movedTo: source })
+    else {
+      steps.push({ kind: 'move', path, to: source, overwrite: false })
+      if (replaced !== undefined) steps.push({ kind: 'restore item', item: replaced, path })
+    }
+  }
+
+  for (const [index, change] of group.entries()) {
+    for (let other = others[next]; other !== undefined && other.seq > change.seq; other = others[next]) {
+      if (other.op !== 'delete') later.made.add(other.path as UserPath)
+      else later.removed.add(other.path as UserPath)
+      if (other.source !== undefined) later.removed.add(other.source as UserPath)
+      next += 1
+      if (next % changesAtOnce === 0) await setImmediate()
+    }
+    takeBack(change)
+    ownLater.add(change.path as UserPath)
+    if (change.source !== undefined) ownLater.add(change.source as UserPath)
+    if (index % changesAtOnce === 0) await setImmediate()
+  }
+  return { steps, expected, changedSince, notKept }
+}
+
+/** The outermost folders that a group has made, and neither moved nor deleted. */
+function foldersMadeBy(group: readonly RecordedChange[]): PathSet {
+  const gone = new PathSet()
+  const made = new PathSet()
+  for (const { op, path, source } of group) {
+    if (op === 'delete') gone.add(path as UserPath)
+    if (source !== undefined) gone.add(source as UserPath)
+  }
+  for (const { op, path } of group.toReversed())
+    if (op === 'mkdir' && (gone.atOrAbove(path as UserPath) ?? made.above(path as UserPath)) === undefined)
+      made.add(path as UserPath)
+  return made
+}
