@@ -57,9 +57,16 @@ export function sqliteDriver(database: DatabaseSync): StorageDriver {
     inTransaction(database, work)
     database.exec('PRAGMA synchronous = NORMAL')
   }
-  /** Removes what is at a path, makes its parents, and puts something else there. */
-  const replace = (path: string, put: () => void): void =>
+  const rename = (path: string, to: string): void => {
+    const update = `UPDATE node SET path = :to || substr(path, length(:path) + 1),
+      parent = iif(path = :path, :parent, :to || substr(parent, length(:path) + 1)) WHERE ${within}`
+    const { changes } = database.prepare(update).run({ path, to, parent: parentOf(to) })
+    if (changes !== 0) makeFolders(parentOf(to))
+  }
+  /** Removes or keeps what is at a path, makes its parents, and puts something else there. */
+  const replace = (path: string, put: () => void, keepReplacedAt?: string): void =>
     change(() => {
+      if (keepReplacedAt !== undefined) rename(path, keepReplacedAt)
       database.prepare(`DELETE FROM node WHERE ${within}`).run({ path })
       makeFolders(parentOf(path))
       put()
@@ -74,7 +81,7 @@ export function sqliteDriver(database: DatabaseSync): StorageDriver {
     }
   }
   return {
-    supports: { atomicFolders: true, durable: true, modified: true },
+    supports: { atomicFolders: true, durable: true, modified: true, keepsReplaced: true },
     stat: async (path) => entryAt(path),
     async *list(path) {
       const entries = database.prepare('SELECT * FROM node WHERE parent = ?').all(path).map(entryOf)
@@ -87,7 +94,7 @@ export function sqliteDriver(database: DatabaseSync): StorageDriver {
       const start = Number(database.prepare(first).get(entry.revision, options.start)?.start)
       return { entry, start, content: chunksOf(entry, start) }
     },
-    async write(path, content, { modified = new Date(), beforeCommit }) {
+    async write(path, content, { modified = new Date(), beforeCommit, keepReplacedAt }) {
       const revision = randomUUID()
       try {
         let size = 0
@@ -96,7 +103,7 @@ export function sqliteDriver(database: DatabaseSync): StorageDriver {
           size += bytes.length
         }
         await beforeCommit({ revision })
-        replace(path, () => insert(path, revision, size, modified))
+        replace(path, () => insert(path, revision, size, modified), keepReplacedAt)
         return entryAt(path)
       } catch (error) {
         database.prepare('DELETE FROM chunk WHERE revision = ?').run(revision)
@@ -105,11 +112,7 @@ export function sqliteDriver(database: DatabaseSync): StorageDriver {
     },
     makeDirectory: async (path) => change(() => makeFolders(path)),
     remove: async (path) => replace(path, () => {}),
-    async move(path, to) {
-      const update = `UPDATE node SET path = :to || substr(path, length(:path) + 1),
-        parent = iif(path = :path, :parent, :to || substr(parent, length(:path) + 1)) WHERE ${within}`
-      replace(to, () => database.prepare(update).run({ path, to, parent: parentOf(to) }))
-    },
+    move: async (path, to, { keepReplacedAt }) => replace(to, () => rename(path, to), keepReplacedAt),
     /** A connection with an open transaction sees the database as it is now, even if it changes later. */
     async snapshot() {
       const fixed = new DatabaseSync(database.location() as string, { readOnly: true })

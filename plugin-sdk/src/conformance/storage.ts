@@ -11,6 +11,7 @@ import { copyChecks } from './storage/copying.ts'
 import { dateChecks } from './storage/dates.ts'
 import { depthChecks } from './storage/depth.ts'
 import { freeSpaceChecks, spaceChecks } from './storage/free-space.ts'
+import { keepingChecks } from './storage/keeping.ts'
 import { lifecycleChecks, reopeningChecks } from './storage/lifecycle.ts'
 import { listingChecks } from './storage/listing.ts'
 import { memoryChecks } from './storage/memory.ts'
@@ -87,6 +88,7 @@ export function storageConformance(test: ConformanceTest, harness: StorageHarnes
   atomicMoveChecks(check)
   atomicFolderChecks(check)
   copyChecks(check)
+  keepingChecks(check)
   snapshotChecks(check)
   outageChecks(check, server)
   memoryChecks(check, bytesInMemory)

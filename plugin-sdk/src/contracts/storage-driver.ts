@@ -9,6 +9,7 @@ import type {
   StorageListOptions,
   StorageMoveOptions,
   StorageRemoveOptions,
+  StorageReplacement,
   StorageSpace,
 } from './storage.ts'
 
@@ -20,6 +21,11 @@ export interface StorageDriverCapabilities extends StorageCapabilities {
    * `list` before it calls the driver. A driver needs it if others change its files, or if `stat` is slow.
    */
   readonly atomicConditions?: boolean
+  /**
+   * The driver keeps what it replaces at the path `keepReplacedAt`. If this is left out, the backend copies each file with `copy` right before the driver
+   * replaces it, unless the driver has `supports.atomicFolders` or `prepareSnapshot`, or lacks `copy`. False: nothing is kept.
+   */
+  readonly keepsReplaced?: boolean
 }
 
 /** Options of each call of a driver. */
@@ -52,7 +58,7 @@ export interface StorageDriverRemoveOptions
   readonly progress: () => void
 }
 
-/** Options of a move. They are set with `supports.atomicConditions` only. */
+/** Options of a move. `overwrite` is set with `supports.atomicConditions` only, `keepReplacedAt` with `supports.keepsReplaced` only. */
 export interface StorageDriverMoveOptions
   extends Omit<StorageMoveOptions, 'known'>,
     StorageDriverCallOptions {}
@@ -91,8 +97,14 @@ export interface StorageDriverStaged {
   readonly replaced?: StorageEntry | null
 }
 
-/** Options of a write. The conditions are set with `supports.atomicConditions` and `supports.conditionalWrites` only. */
-export interface StorageDriverWriteOptions extends StorageConditions, StorageDriverCallOptions {
+/**
+ * Options of a write. The conditions are set with `supports.atomicConditions` and `supports.conditionalWrites` only, `keepReplacedAt` with
+ * `supports.keepsReplaced` only.
+ */
+export interface StorageDriverWriteOptions
+  extends StorageConditions,
+    StorageReplacement,
+    StorageDriverCallOptions {
   /** The number of bytes, if known. The content has exactly this number, or fails. */
   readonly size?: number
   /**
@@ -117,6 +129,11 @@ export interface StorageDriverCopyOptions extends Omit<StorageDriverWriteOptions
    * The revision to copy. If the source has another one, throw PRECONDITION_FAILED. Set with `supports.atomicConditions` only.
    */
   readonly ifSourceRevision?: string
+  /**
+   * The entry of the source, which is about to be replaced: the copy keeps it. It gets the revision of this entry and, if the driver can, its date of
+   * creation. A driver that cannot set revisions says `keepsReplaced: false`, and gets no such copies.
+   */
+  readonly kept?: StorageEntry
 }
 
 /** A read-only view of all files of a driver at one moment. */

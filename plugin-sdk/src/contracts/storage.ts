@@ -64,9 +64,12 @@ export interface StorageKnowledge {
 /** Options of a change that may replace a file or folder. */
 export interface StorageReplacement {
   /**
-   * The path that the replaced file or folder gets, in the step that replaces it: after a crash it is at one of the two paths, or a file at both,
-   * until the caller removes one. Nothing is at the path before, and missing parents are made. The file keeps its revision there. Nothing
-   * is kept if nothing was replaced. Needs `supports.keepsReplaced`. If the change fails, a copy of a file may be left at the path: the caller removes it.
+   * The path at which the backend keeps the file or folder that the change replaces, with its content, and the revision and the time of modification
+   * of each file. Nothing is at this path or below it before, no other change uses it meanwhile, and missing parents are made. Nothing is kept if nothing
+   * is replaced. It has an effect only with `supports.keepsReplaced`.
+   *
+   * The last step of the change keeps the entry too, as far as the storage can do both in one step. After a crash, the entry is at one of the two paths,
+   * or a file at both. If the change fails, a file may be at both as well: the caller removes the one that is kept.
    */
   readonly keepReplacedAt?: string
 }
@@ -206,7 +209,7 @@ export interface StorageCapabilities {
    * time. For contents of more than 1 MiB, they may be checked right before that step. Nothing else of `atomicConditions` is promised.
    */
   readonly conditionalWrites?: boolean
-  /** Changes keep what they replace, as `keepReplacedAt` says. Without it, what is replaced is gone. */
+  /** Writes, copies and moves keep what they replace, as `keepReplacedAt` says. Without it, what is replaced is gone. */
   readonly keepsReplaced?: boolean
 }
 

@@ -15,6 +15,7 @@ import type {
   StorageReading,
   StorageReadOptions,
   StorageRemoveOptions,
+  StorageReplacement,
   StorageStatOptions,
   StorageWriteOptions,
 } from '../contracts/storage.ts'
@@ -23,7 +24,7 @@ import type {
   StorageDriverCapabilities,
   StorageDriverStaged,
 } from '../contracts/storage-driver.ts'
-import { conflict, NodekeepError } from '../errors.ts'
+import { conflict, isNodekeepError, NodekeepError } from '../errors.ts'
 import { lackingMethod } from '../service.ts'
 import { CallerUntilCommit } from './caller-until-commit.ts'
 import {
@@ -82,7 +83,10 @@ interface StorageBackendOptions {
 }
 
 /** Options of the last check of a write or a copy. */
-interface LastCheckOptions extends StorageConditions, Pick<StorageWriteOptions, 'known' | 'beforeCommit'> {
+interface LastCheckOptions
+  extends StorageConditions,
+    StorageReplacement,
+    Pick<StorageWriteOptions, 'known' | 'beforeCommit'> {
   /** The number of bytes that the file has. */
   readonly size: number
   /** Whether the driver checks the conditions. */
@@ -157,7 +161,18 @@ class DriverBackend implements StorageBackend {
 
   /** A driver may learn what its storage can. */
   get supports(): StorageDriverCapabilities {
-    return this.#driver.supports
+    const { supports } = this.#driver
+    return this.#keepsCopies ? { ...supports, keepsReplaced: true } : supports
+  }
+
+  /**
+   * Whether the backend copies files before the driver replaces them. A driver with `prepareSnapshot` may have a lock that the replacing change
+   * holds, and that the copy would wait for.
+   */
+  get #keepsCopies(): boolean {
+    const { copy, prepareSnapshot, supports } = this.#driver
+    const { atomicFolders = false, keepsReplaced } = supports
+    return keepsReplaced === undefined && copy !== undefined && !atomicFolders && !prepareSnapshot
   }
 
   probe(signal: AbortSignal): Promise<void> {
@@ -364,8 +379,10 @@ class DriverBackend implements StorageBackend {
         await begin()
         if (!content.hasEnded) throw driverError(new Error('The driver did not read the content to its end.'))
         const { size: stored } = content
-        await this.#beforeCommit(path, staged, { ...options, size: stored, isChecked, signal })
+        const lastCheck = { ...options, size: stored, isChecked, signal }
+        const replaced = await this.#beforeCommit(path, staged, lastCheck)
         caller.commit()
+        await this.#keepCopy(path, replaced, options, signal)
       } catch (error) {
         content.fail(error)
         throw error
@@ -391,11 +408,18 @@ class DriverBackend implements StorageBackend {
   async #move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
     refuseOverlap(source, destination)
     const { signal } = this.#end
-    await checkMove(this.#filesUntil(signal), source, destination, options, this.supports)
-    const { known, ...conditions } = options
+    const files = this.#filesUntil(signal)
+    await checkMove(files, source, destination, options, this.supports)
+    const { known, overwrite, keepReplacedAt } = options
+    if (overwrite && keepReplacedAt !== undefined && this.#keepsCopies) {
+      const replaced =
+        known?.destination === undefined ? await findEntry(files, destination) : known.destination
+      await this.#keepCopy(destination, replaced, options, signal)
+    }
     await (this.#driver as Required<StorageDriver>).move(source, destination, {
       signal,
-      ...(this.supports.atomicConditions && conditions),
+      ...(this.supports.atomicConditions && overwrite !== undefined && { overwrite }),
+      ...this.#keepOption(options),
     })
   }
 
@@ -419,13 +443,10 @@ class DriverBackend implements StorageBackend {
       try {
         await begin()
         if (!atomicConditions) await checkCopied(files, source, revision, known)
-        await this.#beforeCommit(destination, staged, {
-          ...options,
-          size,
-          isChecked: atomicConditions,
-          signal,
-        })
+        const lastCheck = { ...options, size, isChecked: atomicConditions, signal }
+        const replaced = await this.#beforeCommit(destination, staged, lastCheck)
         caller.commit()
+        await this.#keepCopy(destination, replaced, options, signal)
       } catch (error) {
         failure ??= new CallerError(error)
         throw error
@@ -451,29 +472,73 @@ class DriverBackend implements StorageBackend {
    *
    * @param isChecked whether the driver checks the conditions
    */
-  #optionsOfChange({ modified, ifRevision, ifAbsent }: StorageCopyOptions, isChecked: boolean) {
+  #optionsOfChange(options: StorageCopyOptions, isChecked: boolean) {
+    const { modified, ifRevision, ifAbsent } = options
     const { modified: setsModified = false } = this.supports
     return {
       ...(setsModified && modified && isWritable(modified) && modified <= new Date() && { modified }),
       ...(isChecked && ifRevision !== undefined && { ifRevision }),
       ...(isChecked && ifAbsent !== undefined && { ifAbsent }),
+      ...this.#keepOption(options),
     }
   }
 
-  /** The last check of a write or a copy. Its errors, and those of the caller's `beforeCommit`, reach the caller unchanged. */
+  #keepOption({ keepReplacedAt }: StorageReplacement): StorageReplacement {
+    return this.#driver.supports.keepsReplaced && keepReplacedAt !== undefined ? { keepReplacedAt } : {}
+  }
+
+  /**
+   * Copies the file that is about to be replaced, for a driver that does not keep it itself.
+   *
+   * @param entry what is replaced; null for nothing
+   */
+  async #keepCopy(
+    path: string,
+    entry: StorageEntry | null,
+    { keepReplacedAt }: StorageReplacement,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!this.#keepsCopies || keepReplacedAt === undefined || entry?.type !== 'file') return
+    const { size, revision, modified } = entry
+    const { atomicConditions = false } = this.supports
+    try {
+      await (this.#driver as Required<StorageDriver>).copy(path, keepReplacedAt, {
+        signal,
+        size,
+        kept: entry,
+        beforeCommit: async () => {},
+        ...(atomicConditions && { ifSourceRevision: revision }),
+        ...this.#optionsOfChange({ modified }, atomicConditions),
+      })
+    } catch (error) {
+      // Another program has just removed the file, so nothing is replaced.
+      if (isNodekeepError(error) && error.code === 'NOT_FOUND') return
+      throw driverError(error)
+    }
+  }
+
+  /**
+   * The last check of a write or a copy. Its errors, and those of the caller's `beforeCommit`, reach the caller unchanged.
+   *
+   * @returns the entry that is replaced, if somebody needs it
+   */
   async #beforeCommit(
     path: string,
     { revision, replaced }: StorageDriverStaged,
     { size, isChecked, signal, ...options }: LastCheckOptions,
-  ): Promise<void> {
+  ): Promise<StorageEntry | null> {
     signal.throwIfAborted()
     const files = this.#filesUntil(signal)
     let found = replaced
     if (!isChecked) found = await checkWrite(files, path, options)
-    if (options.beforeCommit === undefined) return
+    const { beforeCommit, keepReplacedAt } = options
+    const isNeeded = beforeCommit !== undefined || (this.#keepsCopies && keepReplacedAt !== undefined)
+    if (!isNeeded) return null
     if (found === undefined) found = await findEntry(files, path)
-    await options.beforeCommit({ revision, size, replaced: found && withWritableTimes(found) })
+    const entry = found && withWritableTimes(found)
+    await beforeCommit?.({ revision, size, replaced: entry })
     signal.throwIfAborted()
+    return entry
   }
 
   async #watch(listener: (path: string) => void, callersSignal: AbortSignal): Promise<void> {

@@ -192,17 +192,17 @@ class FlatDriver implements StorageDriver {
    * @param look looks around right before the last step
    */
   async #change(
-    { modified, signal, beforeCommit }: Omit<StorageDriverWriteOptions, 'size'>,
+    { modified, kept, signal, beforeCommit }: Omit<StorageDriverCopyOptions, 'size'>,
     look: () => Promise<Pick<Surroundings, 'replaced' | 'missing'>>,
     change: (details: Omit<FlatCopyOptions, 'size'>) => Promise<FlatObject>,
   ): Promise<StorageEntry> {
-    const revision = randomUUID()
+    const { revision, created } = kept ?? { revision: randomUUID(), created: new Date() }
     let missing: readonly string[] = []
     // Clients of servers wrap the errors of a content in errors of their own.
     const refusals: unknown[] = []
     const details = {
       revision,
-      created: new Date(),
+      created,
       ...(modified && { modified }),
       signal,
       async beforeCommit() {

@@ -12,6 +12,7 @@ import { test } from 'tap'
 import { timeLimit } from '../../src/conformance/soon.ts'
 import { oddNames } from '../../src/conformance/storage/odd-names.ts'
 import { PaperBackend } from './fixtures/paper-backend.ts'
+import type { PaperNode } from './fixtures/paper-tree.ts'
 import { runSuite } from './fixtures/suite-run.ts'
 
 function harnessOf(create: () => PaperBackend): StorageHarness {
@@ -121,6 +122,19 @@ test('Tests for abilities that a backend does not have are skipped by name', asy
       'skipped: a copy ends without effect when `beforeCommit` rejects',
       'skipped: a copy that is not possible is refused and changes nothing',
       'skipped: a copy keeps the time that `modified` sets',
+      'skipped: a write keeps the file that it replaces',
+      'skipped: a write with a condition keeps the file that it replaces',
+      'skipped: a copy keeps the file that it replaces',
+      'skipped: a move of a file keeps the file that it replaces',
+      'skipped: a move keeps the folder that it replaces, whole',
+      'skipped: a move keeps a folder for a file, and a file for a folder',
+      'skipped: where nothing is replaced, nothing is kept',
+      'skipped: a change that is not made keeps nothing',
+      'skipped: `beforeCommit` finds the file at its path, and nothing that is kept',
+      'skipped: a snapshot has what was kept until its moment',
+      'skipped: a reading that is open when its file is kept goes on',
+      'skipped: the name that is kept can be any',
+      'skipped: of several writes at the same time, each former content is kept once',
       'skipped: a snapshot shows what its backend shows at the moment, while writers go on',
       'skipped: during a halt nothing changes, and changes go on after it',
       'skipped: a halt ends without a snapshot, and is over for good',
@@ -287,6 +301,37 @@ function copiedOneByOne(
         await setImmediate()
       }
       return backend.view(copy)
+    },
+  }
+}
+
+/** Keeps a file with a revision of its own, and an empty folder in the place of a folder. */
+function keptAsCopy(backend: PaperBackend): Partial<PaperBackend> {
+  return {
+    keep(path, { keepReplacedAt }) {
+      const node = backend.nodes.get(path)
+      if (keepReplacedAt !== undefined && node !== undefined)
+        backend.put(keepReplacedAt, { ...node, revision: randomUUID() })
+    },
+  }
+}
+
+/** Keeps the file that was there when the content of a write began to arrive. */
+function keptEarly(backend: PaperBackend, keepsAt: 'begin' | 'end'): Partial<PaperBackend> {
+  const found = new Map<string, PaperNode>()
+  return {
+    async receive(path, content, options) {
+      const { keepReplacedAt } = options
+      const node = backend.nodes.get(path)
+      if (keepReplacedAt !== undefined && node !== undefined) {
+        found.set(keepReplacedAt, node)
+        if (keepsAt === 'begin') backend.put(keepReplacedAt, node)
+      }
+      return PaperBackend.prototype.receive.call(backend, path, content, options)
+    },
+    keep(_path, { keepReplacedAt = '' }) {
+      const node = found.get(keepReplacedAt)
+      if (node !== undefined) backend.put(keepReplacedAt, node)
     },
   }
 }
@@ -563,6 +608,30 @@ const faults: [found: RegExp, fault: (backend: PaperBackend) => Partial<PaperBac
   [/only an existing folder/, () => ({ checkEmpty: () => {} })],
   [/every call fails with/, () => ({ checkOpen: () => {} })],
   [/without an end/, () => ({ close: async () => {} })],
+  [/a write keeps/, () => ({ keep() {} })],
+  [/a write with a condition keeps/, keptAsCopy],
+  [/a copy keeps the file/, keptAsCopy],
+  [/a move of a file keeps/, keptAsCopy],
+  [/a move keeps the folder/, keptAsCopy],
+  [/a folder for a file/, keptAsCopy],
+  [
+    /where nothing is replaced/,
+    (backend) => ({
+      keep: (_path, { keepReplacedAt }) => void (keepReplacedAt && backend.folder(keepReplacedAt)),
+    }),
+  ],
+  [/a change that is not made keeps nothing/, (backend) => keptEarly(backend, 'begin')],
+  [/finds the file at its path/, (backend) => keptEarly(backend, 'begin')],
+  [/each former content is kept once/, (backend) => keptEarly(backend, 'end')],
+  [
+    /a snapshot has what was kept/,
+    (backend) => ({
+      view: (copy) => {
+        copy.erase('/kept', {})
+        return PaperBackend.prototype.view.call(backend, copy)
+      },
+    }),
+  ],
   [
     /a snapshot stays as it was/,
     (backend) => ({

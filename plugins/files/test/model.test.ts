@@ -20,8 +20,8 @@ t.test('the API behaves like a map of paths, and the journal and the disk agree'
   const root = join(node.dataFolder, 'files')
   const folders = await readdir(root)
   t.notOk(
-    folders.find((name) => !/^[0-9a-f-]{36}$/.test(name) && name !== '.nodekeep'),
-    'no entry is outside the folders of users',
+    folders.find((name) => !/^[0-9a-f-]{36}$/.test(name) && name !== '.nodekeep' && name !== 'kept'),
+    'no entry is outside the folders of users and that of what is kept',
   )
   // Removed folders are emptied in the background.
   t.strictSame(await untilEmpty(() => filesIn(join(root, '.nodekeep'))), [], 'no temporary file exists')

@@ -6,11 +6,13 @@ import {
   type StorageDriverReading,
   type StorageDriverReadOptions,
   type StorageDriverSnapshot,
+  type StorageDriverStaged,
   type StorageDriverWriteOptions,
   type StorageEntry,
   type StorageListOptions,
   type StorageMoveOptions,
   type StorageRemoveOptions,
+  type StorageReplacement,
   type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { callerError, checkRoot, probe } from './availability.ts'
@@ -61,6 +63,7 @@ export class LocalDriver implements StorageDriver {
       durable: settings.isDurable,
       modified: settings.keepsTimes,
       atomicConditions: true,
+      keepsReplaced: store.hasLinks,
     }
     if (store.hasLinks) this.prepareSnapshot = (signal) => this.#run(() => this.#prepareSnapshot(signal))
   }
@@ -87,8 +90,18 @@ export class LocalDriver implements StorageDriver {
     options: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
     const names = namesOf(path)
-    const write = () => writeFile(this.#store, this.#changes, { names, content, options })
-    return this.#run(() => this.#own?.run([path], write, ({ revision }) => [revision]) ?? write())
+    const own = this.#own
+    if (own === null)
+      return this.#run(() => writeFile(this.#store, this.#changes, { names, content, options }))
+    let kept: Left = null
+    const beforeCommit = (staged: StorageDriverStaged) => {
+      kept = staged.replaced?.revision ?? null
+      return options.beforeCommit(staged)
+    }
+    const write = () =>
+      writeFile(this.#store, this.#changes, { names, content, options: { ...options, beforeCommit } })
+    const paths = [path, ...pathsOf(options)]
+    return this.#run(() => own.run(paths, write, ({ revision }) => [revision, kept]))
   }
 
   makeDirectory(path: string): Promise<void> {
@@ -108,15 +121,19 @@ export class LocalDriver implements StorageDriver {
 
   move(source: string, destination: string, options: StorageMoveOptions): Promise<void> {
     const [from, to] = [namesOf(source), namesOf(destination)]
-    const { overwrite = false } = options
+    const { overwrite = false, keepReplacedAt } = options
+    const kept = pathsOf(options)
     const change = () =>
-      this.#change([from, to], (onApplied) =>
-        move(this.#store, { source: from, destination: to, overwrite, onApplied }),
+      this.#change([from, to, ...kept.map(namesOf)], (onApplied) =>
+        move(this.#store, { source: from, destination: to, overwrite, keepReplacedAt, onApplied }),
       )
     if (this.#own === null) return change()
-    // If another program changes the file before it is moved, it has another revision then.
+    // If another program changes a file before it is moved, it has another revision then.
     const own = this.#own
-    return this.#leftAt(source).then((left) => own.run([source, destination], change, () => [null, left]))
+    const moved = kept.length > 0 ? [source, destination] : [source]
+    return Promise.all(moved.map((path) => this.#leftAt(path))).then((left) =>
+      own.run([source, destination, ...kept], change, () => [null, ...left]),
+    )
   }
 
   storageId(): Promise<string> {
@@ -229,4 +246,9 @@ export class LocalDriver implements StorageDriver {
       throw callerError(this.#store, error)
     }
   }
+}
+
+/** Returns the path at which a change keeps what it replaces, if it does. */
+function pathsOf({ keepReplacedAt }: StorageReplacement): string[] {
+  return keepReplacedAt === undefined ? [] : [keepReplacedAt]
 }

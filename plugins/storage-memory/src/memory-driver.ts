@@ -11,6 +11,7 @@ import {
   type StorageDriverSnapshot,
   type StorageDriverWriteOptions,
   type StorageEntry,
+  type StorageReplacement,
   type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { Blocks } from './blocks.ts'
@@ -25,6 +26,7 @@ import {
   list,
   type MemoryFile,
   type MemoryFolder,
+  type MemoryNode,
   newFolder,
   read,
 } from './tree.ts'
@@ -43,7 +45,7 @@ export function createMemoryBackend(options: MemoryBackendOptions): StorageBacke
 
 /** Every change of the tree is one synchronous step, and so it is atomic. */
 class MemoryDriver implements StorageDriver {
-  readonly supports = { atomicFolders: true, modified: true }
+  readonly supports = { atomicFolders: true, modified: true, keepsReplaced: true }
   readonly #root = newFolder()
   readonly #freeSpace: FreeSpace
   /** Clients keep revisions longer than this process lives. Those of another process must differ. */
@@ -78,7 +80,7 @@ class MemoryDriver implements StorageDriver {
   async write(
     path: string,
     content: AsyncIterable<Uint8Array>,
-    { size: announced = 0, modified = new Date(), beforeCommit }: StorageDriverWriteOptions,
+    { size: announced = 0, modified = new Date(), ...options }: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
     this.#freeSpace.check(announced)
     const blocks = new Blocks()
@@ -89,7 +91,7 @@ class MemoryDriver implements StorageDriver {
         size += chunk.length
         blocks.append(chunk)
       }
-      return await this.#commit(path, { blocks: blocks.end(), size, modified }, beforeCommit)
+      return await this.#commit(path, { blocks: blocks.end(), size, modified }, options)
     } catch (error) {
       this.#freeSpace.release(size)
       throw error
@@ -100,12 +102,12 @@ class MemoryDriver implements StorageDriver {
   async copy(
     source: string,
     destination: string,
-    { modified = new Date(), beforeCommit }: StorageDriverCopyOptions,
+    { modified = new Date(), ...options }: StorageDriverCopyOptions,
   ): Promise<StorageEntry> {
     const { size, blocks } = get(this.#root, source) as MemoryFile
     this.#freeSpace.reserve(size)
     try {
-      return await this.#commit(destination, { blocks, size, modified }, beforeCommit)
+      return await this.#commit(destination, { blocks, size, modified }, options)
     } catch (error) {
       this.#freeSpace.release(size)
       throw error
@@ -122,12 +124,9 @@ class MemoryDriver implements StorageDriver {
     this.#freeSpace.release(bytesOf(node))
   }
 
-  async move(source: string, destination: string): Promise<void> {
-    const node = get(this.#root, source)
-    const replaced = find(this.#root, destination)
-    folderAt(this.#root, parentOf(destination)).entries.set(nameOf(destination), node)
+  async move(source: string, destination: string, { keepReplacedAt }: StorageReplacement): Promise<void> {
+    this.#put(destination, get(this.#root, source), keepReplacedAt)
     folderAt(this.#root, parentOf(source)).entries.delete(nameOf(source))
-    if (replaced !== undefined) this.#freeSpace.release(bytesOf(replaced))
   }
 
   async snapshot(): Promise<StorageDriverSnapshot> {
@@ -139,16 +138,24 @@ class MemoryDriver implements StorageDriver {
   async #commit(
     path: string,
     content: Pick<MemoryFile, 'blocks' | 'size' | 'modified'>,
-    beforeCommit: StorageDriverWriteOptions['beforeCommit'],
+    { beforeCommit, keepReplacedAt }: Pick<StorageDriverWriteOptions, 'beforeCommit' | 'keepReplacedAt'>,
   ): Promise<StorageEntry> {
     this.#revisions += 1
     const revision = `${this.#process}-${this.#revisions}`
     await beforeCommit({ revision })
-    const replaced = find(this.#root, path)
-    const file = { type: 'file', ...content, created: replaced?.created ?? new Date(), revision } as const
-    folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), file)
-    this.#freeSpace.release(replaced?.size ?? 0)
+    const created = find(this.#root, path)?.created ?? new Date()
+    const file = { type: 'file', ...content, created, revision } as const
+    this.#put(path, file, keepReplacedAt)
     return entryOf(path, file)
+  }
+
+  /** Puts a file or folder at a path. What was there is kept, or its bytes become free. */
+  #put(path: string, node: MemoryNode, keepReplacedAt: string | undefined): void {
+    const replaced = find(this.#root, path)
+    folderAt(this.#root, parentOf(path)).entries.set(nameOf(path), node)
+    if (replaced === undefined) return
+    if (keepReplacedAt === undefined) this.#freeSpace.release(bytesOf(replaced))
+    else folderAt(this.#root, parentOf(keepReplacedAt)).entries.set(nameOf(keepReplacedAt), replaced)
   }
 }
 

@@ -21,7 +21,7 @@ export interface MemoryFolder {
   readonly revision: string
 }
 
-type MemoryNode = MemoryFile | MemoryFolder
+export type MemoryNode = MemoryFile | MemoryFolder
 
 export function newFolder(): MemoryFolder {
   const now = new Date()

@@ -1,8 +1,7 @@
-import { concurrently, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { concurrently, isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
-import { moveStored, type StoredEntry } from '../mounts/move-stored.ts'
+import { moveStored } from '../mounts/move-stored.ts'
 import type { UserPath } from '../paths/user-path.ts'
-import { definedOnly } from './defined-only.ts'
 import { type KeptPlace, newKeptPlace, placeWithin } from './keeping.ts'
 import { forChange, ignoreMissing } from './path-errors.ts'
 import type { Scope } from './scope.ts'
@@ -25,10 +24,9 @@ export async function moveToTrash(scope: Scope, path: UserPath, entry: StorageEn
     await forChange(path, () => backend.makeDirectory(placeOf(folder).backendPath))
   }
   await concurrently(files, movesAtOnce, async (file) => {
-    const found = file.revision === undefined ? await scope.mounts.entryAt(scope.userUuid, file.path) : null
-    const known = found ?? { type: 'file' as const, ...definedOnly({ revision: file.revision }) }
+    const found = await scope.mounts.entryAt(scope.userUuid, file.path)
     // Another program may remove one meanwhile.
-    await moveEntry(scope, file.path, known, placeOf(file.path)).catch(ignoreMissing)
+    if (found !== null) await moveEntry(scope, file.path, found, placeOf(file.path)).catch(ignoreMissing)
   })
   for (const level of deepestFirst(folders)) {
     await concurrently(level, movesAtOnce, (folder) =>
@@ -38,21 +36,30 @@ export async function moveToTrash(scope: Scope, path: UserPath, entry: StorageEn
 }
 
 /** Moves an entry in one step, and records it. */
-async function moveEntry(scope: Scope, path: UserPath, entry: StoredEntry, place: KeptPlace): Promise<void> {
+async function moveEntry(scope: Scope, path: UserPath, entry: StorageEntry, place: KeptPlace): Promise<void> {
   const { backend, backendPath } = scope.locate(path)
   const { type, size, revision } = entry
-  const facts = type === 'file' ? definedOnly({ size, revision }) : {}
+  const facts = type === 'file' ? { size, revision } : {}
   await recordDeletion(scope, path, { ...facts, keptAs: place.name }, () =>
     moveStored(backend, backendPath, place.backendPath, entry),
   )
 }
 
-/** Removes a folder whose content was moved. What another program has added meanwhile stays, with its folder. */
+/**
+ * Removes a folder whose content was moved, with the entries in it that listings do not show, such as links. Everything else that another
+ * program has added meanwhile stays, with its folder.
+ */
 async function removeEmptied(scope: Scope, folder: UserPath, { name }: KeptPlace): Promise<void> {
   const { backend, backendPath } = scope.locate(folder)
-  await recordDeletion(scope, folder, { keptAs: name }, () =>
-    backend.remove(backendPath, { onlyIfEmpty: true }),
-  )
+  await recordDeletion(scope, folder, { keptAs: name }, async () => {
+    try {
+      await backend.remove(backendPath, { onlyIfEmpty: true })
+    } catch (error) {
+      if (!isNodekeepError(error) || error.code !== 'CONFLICT') throw error
+      for await (const _entry of backend.list(backendPath)) throw error
+      await backend.remove(backendPath)
+    }
+  })
 }
 
 async function recordDeletion(

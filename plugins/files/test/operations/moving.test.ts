@@ -145,7 +145,11 @@ t.test('readers of the journal see the destination of a move, and never the half
     ],
   )
   t.strictSame(facts.at(-1), { op: 'delete', path: '/docs' })
-  t.equal(announced.length, 5, 'one announcement of the copy, one for each entry of the source')
+  t.equal(
+    announced.length,
+    6,
+    'one of what goes to the trash, one of the copy, one for each entry of the source',
+  )
   t.notOk((await move('/.moving-mine', '/mine')).code, 'a file of such a name is a file like others')
   t.match((await services.recorded(ada.user.uuid, before)).at(-1), {
     op: 'move',

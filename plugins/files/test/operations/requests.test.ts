@@ -38,7 +38,9 @@ for (const listsRevisions of [true, false]) {
       await most(220, 'copy a folder of 100', () =>
         post(ada, 'api/files/copy', { source: '/moved', destination: '/copy' }),
       )
-      await most(220, 'delete a folder of 100', () => post(ada, 'delete', { path: '/moved' }))
+      await most(310, 'delete a folder of 100: each file is copied into the trash', () =>
+        post(ada, 'delete', { path: '/moved' }),
+      )
       for (let folder = 0; folder < 10; folder += 1) await post(ada, 'mkdir', { path: `/nested/${folder}` })
       await most(36, 'copy a folder of 10 empty folders', () =>
         post(ada, 'api/files/copy', { source: '/nested', destination: '/there/nested' }),

@@ -12,10 +12,12 @@ import {
   type StorageDriverSnapshot,
   type StorageDriverWriteOptions,
   type StorageEntry,
+  type StorageReplacement,
 } from '@nodekeep/plugin-sdk'
 import type { CID } from 'multiformats/cid'
 import { fullDisk, usableBytes } from '../store/disk-space.ts'
 import type { LazyStore } from '../store/lazy-store.ts'
+import type { StoreChange } from '../store/protocol.ts'
 import type { Store } from '../store/store.ts'
 import { BlockBacklog } from './block-backlog.ts'
 import type { StoredFiles } from './stored-files.ts'
@@ -27,7 +29,7 @@ interface OpenedFiles {
 }
 
 /** A file without its name. */
-interface NewFile extends Pick<StorageDriverWriteOptions, 'beforeCommit'> {
+interface NewFile extends Pick<StorageDriverWriteOptions, 'beforeCommit' | 'keepReplacedAt'> {
   readonly root: CID
   readonly size: number
   readonly modified: Date
@@ -44,7 +46,7 @@ export function createIpfsBackend(store: LazyStore, folder: string): StorageBack
 
 /** Only the node itself changes these files, and the look at an entry costs less than a message to the thread that changes them. */
 class IpfsDriver implements StorageDriver {
-  readonly supports = { atomicFolders: true, durable: true, modified: true }
+  readonly supports = { atomicFolders: true, durable: true, modified: true, keepsReplaced: true }
   readonly #store: LazyStore
   readonly #folder: string
   #opened: OpenedFiles | undefined
@@ -69,7 +71,7 @@ class IpfsDriver implements StorageDriver {
   async write(
     path: string,
     content: AsyncIterable<Uint8Array>,
-    { size: announced = 0, modified = new Date(), beforeCommit }: StorageDriverWriteOptions,
+    { size: announced = 0, modified = new Date(), ...options }: StorageDriverWriteOptions,
   ): Promise<StorageEntry> {
     const { addFile } = await import('../unixfs/add-file.ts')
     const opened = await this.#open()
@@ -80,7 +82,7 @@ class IpfsDriver implements StorageDriver {
       const backlog = new BlockBacklog(session)
       const { root, size } = await addFile(content, (cid, bytes) => backlog.put(cid, bytes))
       await backlog.end()
-      return await this.#commit(opened, path, { root, size, modified, beforeCommit })
+      return await this.#commit(opened, path, { ...options, root, size, modified })
     } finally {
       session.end()
     }
@@ -90,7 +92,7 @@ class IpfsDriver implements StorageDriver {
   async copy(
     source: string,
     destination: string,
-    { modified = new Date(), beforeCommit }: StorageDriverCopyOptions,
+    { modified = new Date(), ...options }: StorageDriverCopyOptions,
   ): Promise<StorageEntry> {
     const { CID } = await import('multiformats/cid')
     const opened = await this.#open()
@@ -99,7 +101,8 @@ class IpfsDriver implements StorageDriver {
     const session = opened.store.session()
     try {
       await session.hold(root)
-      return await this.#commit(opened, destination, { root, size: entry.size, modified, beforeCommit })
+      const { size } = entry
+      return await this.#commit(opened, destination, { ...options, root, size, modified })
     } finally {
       session.end()
     }
@@ -113,8 +116,13 @@ class IpfsDriver implements StorageDriver {
     await (await this.#store.open()).change([{ kind: 'remove', path }])
   }
 
-  async move(source: string, destination: string): Promise<void> {
-    await (await this.#store.open()).change([{ kind: 'move', source, destination }])
+  async move(source: string, destination: string, { keepReplacedAt }: StorageReplacement): Promise<void> {
+    const { store, files } = await this.#open()
+    const isReplaced = files.entries.find(destination) !== undefined
+    await store.change([
+      ...(isReplaced ? keeping(destination, keepReplacedAt) : []),
+      { kind: 'move', source, destination },
+    ])
   }
 
   async snapshot(): Promise<StorageDriverSnapshot> {
@@ -143,12 +151,14 @@ class IpfsDriver implements StorageDriver {
   async #commit(
     { store, files }: OpenedFiles,
     path: string,
-    { root, size, modified, beforeCommit }: NewFile,
+    { root, size, modified, beforeCommit, keepReplacedAt }: NewFile,
   ): Promise<StorageEntry> {
     const revision = randomUUID()
     await beforeCommit({ revision })
-    const created = files.entries.find(path)?.entry.created ?? new Date()
+    const replaced = files.entries.find(path)
+    const created = replaced?.entry.created ?? new Date()
     await store.change([
+      ...(replaced ? keeping(path, keepReplacedAt) : []),
       {
         kind: 'file',
         path,
@@ -161,4 +171,9 @@ class IpfsDriver implements StorageDriver {
     ])
     return { name: nameOf(path), type: 'file', size, modified, created, revision }
   }
+}
+
+/** Returns the change that keeps what is at a path before it is replaced. */
+function keeping(path: string, keepReplacedAt: string | undefined): StoreChange[] {
+  return keepReplacedAt === undefined ? [] : [{ kind: 'move', source: path, destination: keepReplacedAt }]
 }

@@ -1,8 +1,10 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
+import type { Disk } from '../disk/disk.ts'
 import { isDiskError, notFound } from '../disk/disk-errors.ts'
 import { type Folder, type Found, find } from '../folders/folder.ts'
 import { openFolder, walk } from '../folders/walk.ts'
 import { linkInTheWay } from './conflicts.ts'
+import { type KeptPlace, openKeptPlace, renameOver } from './kept-place.ts'
 import { makeMissing, retryWhileChanging } from './parent-folders.ts'
 import { replace } from './replacement.ts'
 import type { Store } from './store.ts'
@@ -12,6 +14,8 @@ interface Move {
   readonly source: readonly string[]
   readonly destination: readonly string[]
   readonly overwrite: boolean
+  /** The path at which what is replaced is kept. */
+  readonly keepReplacedAt?: string | undefined
   /** Called when it is at the destination. */
   readonly onApplied: () => void
 }
@@ -44,7 +48,7 @@ interface Moved {
 async function moveFound(
   store: Store,
   moved: Moved,
-  { source, destination, overwrite, onApplied }: Move,
+  { source, destination, overwrite, keepReplacedAt, onApplied }: Move,
 ): Promise<true | null> {
   const { disk, root, syncs } = store
   const parents = destination.slice(0, -1)
@@ -54,10 +58,13 @@ async function moveFound(
       await makeMissing(disk, walked)
       return null
     }
-    await moveInto(store, moved, walked.folder, { source, destination, overwrite })
+    const replaced = await findReplaced(disk, walked.folder, destination.at(-1) ?? '', overwrite)
+    const keptAt = replaced === null ? undefined : keepReplacedAt
+    using place = keptAt === undefined ? null : await openKeptPlace(store, keptAt)
+    await moveInto(store, moved, walked.folder, { source, destination, replaced, place })
     onApplied()
     // The destination first: at any time one of the two has to be on the disk.
-    await syncs.makeDurable(parents, walked.folder)
+    await Promise.all([place?.makeDurable(), syncs.makeDurable(parents, walked.folder)])
     await syncs.sync(moved.parent)
     return true
   } finally {
@@ -65,27 +72,43 @@ async function moveFound(
   }
 }
 
+/** Returns the file or folder that the move replaces; null if there is none. */
+async function findReplaced(
+  disk: Disk,
+  folder: Folder,
+  name: string,
+  overwrite: boolean,
+): Promise<Found | null> {
+  const there = await find(disk, folder, name)
+  if (there === null) return null
+  if (!overwrite)
+    throw new NodekeepError(
+      'CONFLICT',
+      'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
+    )
+  if (!there.stats.isFile() && !there.stats.isDirectory()) throw linkInTheWay()
+  return there
+}
+
+/** The last step of a move. */
+interface LastStep extends Pick<Move, 'source' | 'destination'> {
+  readonly replaced: Found | null
+  /** The place at which what is replaced is kept; null if it is not. */
+  readonly place: KeptPlace | null
+}
+
 async function moveInto(
   store: Store,
   { parent, found }: Moved,
   folder: Folder,
-  { source, destination, overwrite }: Omit<Move, 'onApplied'>,
+  { source, destination, replaced, place }: LastStep,
 ): Promise<void> {
-  const { disk, syncs } = store
-  const name = destination.at(-1) ?? ''
-  const there = await find(disk, folder, name)
-  if (there !== null) {
-    if (!overwrite)
-      throw new NodekeepError(
-        'CONFLICT',
-        'A file or folder exists at the destination. Choose another destination, or ask to overwrite.',
-      )
-    if (!there.stats.isFile() && !there.stats.isDirectory()) throw linkInTheWay()
-  }
   const from = parent.at(found.stored)
-  const to = folder.at(there?.stored ?? name)
-  if (there === null || (there.stats.isFile() && found.stats.isFile())) await disk.rename(from, to)
-  else await replace(store, from, to, destination)
-  if (found.stats.isDirectory()) syncs.forget(source)
-  if (found.stats.isDirectory() || there?.stats.isDirectory()) syncs.forget(destination)
+  const to = folder.at(replaced?.stored ?? destination.at(-1) ?? '')
+  const isFolder = found.stats.isDirectory()
+  const replacesFolder = replaced?.stats.isDirectory() ?? false
+  if (replaced === null || !(isFolder || replacesFolder)) await renameOver(store, from, to, place)
+  else await replace(store, from, to, { names: destination, place })
+  if (isFolder) store.syncs.forget(source)
+  if (isFolder || replacesFolder) store.syncs.forget(destination)
 }

@@ -3,12 +3,14 @@ import type { Disk } from '../disk/disk.ts'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { find, openChild } from '../folders/folder.ts'
 import type { StagingFolder } from '../folders/staging-folder.ts'
+import { stagingFolderName } from '../folders/stored-names.ts'
 import { walk } from '../folders/walk.ts'
+import type { KeptPlace } from './kept-place.ts'
 import type { Store } from './store.ts'
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
 
-/** Files of the folder that each replacement has in the staging folder: its record, and the replaced file or folder. */
+/** Files of the folder that each replacement has in the staging folder: its record, and the replaced file or folder, unless it is kept elsewhere. */
 const recordName = 'intent.json'
 const oldName = 'old'
 
@@ -17,19 +19,27 @@ interface ReplacementRecord {
   readonly kind: 'replace'
   /** The destination: its names from the root on. */
   readonly names: readonly string[]
+  /** The names of the place at which the replaced file or folder is kept, from the root on. */
+  readonly kept?: readonly string[]
+}
+
+/** What a replacement does with the file or folder that it replaces. */
+interface Replaced {
+  /** The names of the destination, from the root on. */
+  readonly names: readonly string[]
+  /** The place at which it is kept; null if it is not. */
+  readonly place: KeptPlace | null
 }
 
 /**
  * Renames `from` to `to` where one rename cannot replace what is at `to`: a folder is there, or a folder comes. It
- * takes two renames. Between them the old file or folder waits in the staging folder, beside a record on the disk.
- *
- * @param names the names of the destination, from the root on
+ * takes two renames. Between them the old file or folder waits in the staging folder, or at the place where it is kept, and a record is on the disk.
  */
 export async function replace(
   store: Store,
   from: string,
   to: string,
-  names: readonly string[],
+  { names, place }: Replaced,
 ): Promise<void> {
   const { disk, staging, syncs, discards } = store
   const name = staging.freshName('intent')
@@ -40,13 +50,15 @@ export async function replace(
     await syncs.sync(folder)
   }
   try {
-    await writeRecord(disk, folder.at(recordName), { kind: 'replace', names })
+    const record = { kind: 'replace', names, ...(place && { kept: place.names }) } as const
+    await writeRecord(disk, folder.at(recordName), record)
     await Promise.all([syncs.sync(folder), syncs.sync(staging)])
     try {
-      await disk.rename(to, folder.at(oldName))
-      await syncs.sync(folder)
+      const old = place?.at ?? folder.at(oldName)
+      await disk.rename(to, old)
+      await (place ? place.makeDurable() : syncs.sync(folder))
       await disk.rename(from, to).catch(async (error: unknown) => {
-        await disk.rename(folder.at(oldName), to)
+        await disk.rename(old, to)
         throw error
       })
     } catch (error) {
@@ -73,18 +85,23 @@ export async function undoReplacement(
 ): Promise<boolean> {
   const record = await readRecord(disk, staging, stagingName)
   if (record === null) return false
-  const old = staging.at(`${stagingName}/${oldName}`)
-  const { folder, missing } = await walk(disk, root, record.names.slice(0, -1))
+  const { names, kept = [stagingFolderName, stagingName, oldName] } = record
+  const to = await walk(disk, root, names.slice(0, -1))
   try {
-    const name = record.names.at(-1) ?? ''
-    const canReturn =
-      missing.length === 0 && disk.lstatSync(old) !== undefined && (await find(disk, folder, name)) === null
-    if (canReturn) {
-      await disk.rename(old, folder.at(name))
-      await syncs.sync(folder)
+    const from = await walk(disk, root, kept.slice(0, -1))
+    try {
+      const [name = '', old = ''] = [names.at(-1), kept.at(-1)]
+      const wasReplaced = from.missing.length === 0 && (await find(disk, from.folder, old)) !== null
+      if (wasReplaced && to.missing.length === 0 && (await find(disk, to.folder, name)) === null) {
+        await disk.rename(from.folder.at(old), to.folder.at(name))
+        await syncs.sync(to.folder)
+        await syncs.sync(from.folder)
+      }
+    } finally {
+      from.folder.close()
     }
   } finally {
-    folder.close()
+    to.folder.close()
   }
   return true
 }

@@ -1,9 +1,10 @@
 import type { StorageConditions, StorageDriverWriteOptions, StorageEntry } from '@nodekeep/plugin-sdk'
 import { isDiskError } from '../disk/disk-errors.ts'
 import { type Folder, type Found, findSync } from '../folders/folder.ts'
-import { walk } from '../folders/walk.ts'
+import { namesOf, walk } from '../folders/walk.ts'
 import { entryOf, revisionOf } from '../reading/entry.ts'
 import { alreadyExists, folderInTheWay, otherRevision } from './conflicts.ts'
+import { openKeptPlace, renameOver } from './kept-place.ts'
 import { makeMissing, retryWhileChanging } from './parent-folders.ts'
 import type { RecordedChanges } from './recorded-changes.ts'
 import { type StagedFile, stage } from './staged-file.ts'
@@ -25,7 +26,7 @@ export async function writeFile(
   changes: RecordedChanges,
   { names, content, options }: Writing,
 ): Promise<StorageEntry> {
-  const { size, ifAbsent, ifRevision } = options
+  const { size, ifAbsent, ifRevision, keepReplacedAt } = options
   if (ifAbsent || ifRevision !== undefined || (size ?? Number.POSITIVE_INFINITY) > maxUncheckedBytes) {
     await checkEarly(store, names, options)
   }
@@ -34,7 +35,9 @@ export async function writeFile(
   staged.durable.catch(() => {})
   try {
     await store.locks.run([names.join('/')], () =>
-      changes.run([names], (onApplied) => commit(store, { names, staged, options, onApplied })),
+      changes.run(keepReplacedAt === undefined ? [names] : [names, namesOf(keepReplacedAt)], (onApplied) =>
+        commit(store, { names, staged, options, onApplied }),
+      ),
     )
   } catch (error) {
     await staged.durable.catch(() => {})
@@ -90,9 +93,11 @@ async function commit(store: Store, { names, staged, options, onApplied }: Commi
         return null
       }
       const to = folder.at(found?.stored ?? name)
-      await (options.ifAbsent ? renameIfAbsent(store, from, to) : disk.rename(from, to))
+      const keptAt = found?.stats.isFile() ? options.keepReplacedAt : undefined
+      using place = keptAt === undefined ? null : await openKeptPlace(store, keptAt)
+      await (options.ifAbsent ? renameIfAbsent(store, from, to) : renameOver(store, from, to, place))
       onApplied()
-      await syncs.makeDurable(parents, folder)
+      await Promise.all([place?.makeDurable(), syncs.makeDurable(parents, folder)])
       return true
     } finally {
       folder.close()
