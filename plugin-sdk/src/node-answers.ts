@@ -425,6 +425,63 @@ export interface NodeAnswers {
      * Bytes of the largest file that the node takes.
      */
     maxFileSize: number
+    /**
+     * What is false here is gone for good.
+     */
+    keeps: {
+      /**
+       * Deleted entries of this folder go to the trash.
+       */
+      trash: boolean
+      /**
+       * The content that a write replaces becomes a version.
+       */
+      versions: boolean
+    }
+  }
+  'GET /api/files/trash': {
+    /**
+     * Newest first.
+     */
+    items: {
+      id: string
+      /**
+       * The path that it had.
+       */
+      path: string
+      type: 'file' | 'directory'
+      /**
+       * Bytes, of a folder of everything in it.
+       */
+      size: number
+      /**
+       * Files and folders in it.
+       */
+      entries: number
+      deleted: string
+      /**
+       * The maker of the change. Missing for other programs, and for changes of a former version.
+       */
+      maker?: {
+        kind: 'session' | 'token' | 'program' | 'plugin'
+        /**
+         * Of the session, the API token or the plugin; the SHA-256 of a WebAssembly program.
+         */
+        id: string
+        /**
+         * The program that signed in, the name of the API token, or the file of the program.
+         */
+        name?: string
+        /**
+         * The UUID of the user who asked for it. Missing if a plugin did it by itself.
+         */
+        user?: string
+      }
+    }[]
+    /**
+     * The cursor of the next page, null after the last one.
+     */
+    cursor: string | null
   }
   'GET /api/files/usage': {
     /**
@@ -541,6 +598,50 @@ export interface NodeAnswers {
         total: number
       } | null
     }[]
+  }
+  'GET /api/files/versions': {
+    /**
+     * Newest first. The present content is not among them.
+     */
+    versions: {
+      id: string
+      /**
+       * Bytes.
+       */
+      size: number
+      /**
+       * The entity tag without its quotes.
+       */
+      revision: string
+      modified: string
+      replaced: string
+      /**
+       * Who replaced it. Missing if that is not known.
+       */
+      maker?: {
+        kind: 'session' | 'token' | 'program' | 'plugin'
+        /**
+         * Of the session, the API token or the plugin; the SHA-256 of a WebAssembly program.
+         */
+        id: string
+        /**
+         * The program that signed in, the name of the API token, or the file of the program.
+         */
+        name?: string
+        /**
+         * The UUID of the user who asked for it. Missing if a plugin did it by itself.
+         */
+        user?: string
+      }
+      /**
+       * SHA-256 of the content, if it is known.
+       */
+      sha256?: string
+    }[]
+    /**
+     * The cursor of the next page, null after the last one.
+     */
+    cursor: string | null
   }
   'GET /api/ipfs/publications': {
     /**
@@ -1323,6 +1424,36 @@ export interface NodeAnswers {
     }[]
   }
   'POST /api/files/copy': {
+    success: boolean
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+  }
+  'POST /api/files/trash/delete': {
+    success: boolean
+  }
+  'POST /api/files/trash/empty': {
+    success: boolean
+  }
+  'POST /api/files/trash/restore': {
+    success: boolean
+    /**
+     * Absolute path, such as "/photos/cat.jpg".
+     */
+    path: string
+  }
+  'POST /api/files/undo': {
+    success: boolean
+    /**
+     * The changes that were taken back.
+     */
+    changes: number
+  }
+  'POST /api/files/versions/delete': {
+    success: boolean
+  }
+  'POST /api/files/versions/restore': {
     success: boolean
     /**
      * Absolute path, such as "/photos/cat.jpg".

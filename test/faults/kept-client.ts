@@ -104,7 +104,7 @@ export class KeptClient {
     const path = this.#path()
     const listed = await send(node, `/api/files/versions?path=${path}`)
     if (listed.is !== 'done') return listed
-    const { items } = listed.answer as Versions
+    const { versions: items } = listed.answer as Versions
     const version = items[this.#random.integer(0, 3)]
     return version === undefined
       ? { is: 'refused' }

@@ -75,7 +75,7 @@ async function contentsByApi(node: FilesProcess): Promise<string[]> {
           const after = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
           const answer = await ask(node, `/api/files/versions?path=${path}${after}`)
           const page = (await answer.json()) as NodeAnswers['GET /api/files/versions']
-          for (const { id } of page.items) await read(`/api/files/versions/read?path=${path}&id=${id}`)
+          for (const { id } of page.versions) await read(`/api/files/versions/read?path=${path}&id=${id}`)
           cursor = page.cursor
         }
       }
