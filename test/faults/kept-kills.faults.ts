@@ -47,15 +47,15 @@ async function ask(node: FilesProcess, target: string, init: RequestInit = {}): 
 
 /** Restores the whole trash, then returns the contents of all files and of all their versions, as the API has them. */
 async function contentsByApi(node: FilesProcess): Promise<string[]> {
-  for (;;) {
-    const { items } = (await (
-      await ask(node, '/api/files/trash')
-    ).json()) as NodeAnswers['GET /api/files/trash']
+  const trash = '/api/files/trash'
+  for (let count = 0; ; ) {
+    const { items } = (await (await ask(node, trash)).json()) as NodeAnswers[`GET ${typeof trash}`]
     if (items.length === 0) break
     for (const { id } of items) {
+      count += 1
       const headers = { 'content-type': 'application/json' }
-      const body = JSON.stringify({ id })
-      await ask(node, '/api/files/trash/restore', { method: 'POST', headers, body })
+      const body = JSON.stringify({ id, destination: `/restored/${count}` })
+      await ask(node, `${trash}/restore`, { method: 'POST', headers, body })
     }
   }
   const contents: string[] = []
@@ -123,7 +123,12 @@ export default {
       }
       log(`${all.reduce((sum, { answered }) => sum + answered, 0)} changes were answered`)
       checkContents(await contentsByApi(node), all, 'by the API')
-      await checkAgreement(node, await readDisk(dataFolder, node), [])
+      const disk = await readDisk(dataFolder, node)
+      // New parents of a change that was not made.
+      const empty = [...disk.keys()].filter(
+        (path) => disk.get(path) === null && ![...disk.keys()].some((other) => other.startsWith(`${path}/`)),
+      )
+      await checkAgreement(node, disk, empty)
       await node.stop()
       await checkLeftovers(dataFolder)
     } finally {

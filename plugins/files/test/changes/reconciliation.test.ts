@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import type { ChangeIntent } from '../../src/journal/change.ts'
 import { openJournal } from '../../src/journal/journal.ts'
@@ -48,6 +50,30 @@ t.test('changes that a crash interrupted are resolved by the state of the storag
   const recorded = await services.recorded(userUuid, head)
   t.match(recorded, [...happened, { op: 'delete', path: '/last' }])
   t.equal(recorded.length, happened.length + 1)
+})
+
+t.test('folders that a crash left above a change are recorded, and those of a copy are not', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createFilesNode({}, { dataFolder })
+  const { uuid: userUuid } = (await first.signIn()).user
+  await first.stop()
+  await mkdir(join(dataFolder, 'files', userUuid, 'left/above'), { recursive: true })
+  await mkdir(join(dataFolder, 'files', userUuid, '.copying-0/in'), { recursive: true })
+  const journal = await openJournal(journalOf(dataFolder))
+  const head = await journal.head(userUuid)
+  await journal.begin({ userUuid, op: 'write', path: '/left/above/none/file', revision: 'x', size: 1 })
+  await journal.begin({ userUuid, op: 'write', path: '/.copying-0/in/file', revision: 'x', staging: 'fill' })
+  await journal.close()
+
+  const services = captureServices()
+  const second = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+  t.teardown(() => second.stop())
+  const recorded = await services.recorded(userUuid, head)
+  t.match(recorded, [
+    { op: 'mkdir', path: '/left', by: 'disk' },
+    { op: 'mkdir', path: '/left/above', by: 'disk' },
+  ])
+  t.equal(recorded.length, 2)
 })
 
 t.test('a change stays open while its mount is unreachable, and hides later changes', async (t) => {
