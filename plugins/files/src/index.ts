@@ -22,6 +22,7 @@ import { RestoredFiles } from './backup/restored-files.ts'
 import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { createChangeLog } from './changes/change-log.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
+import { recordLeftFolders } from './changes/left-folders.ts'
 import { Reconciliation, startMs } from './changes/reconciliation.ts'
 import { wasApplied } from './changes/verify-change.ts'
 import { configuration, defaultDays } from './configuration.ts'
@@ -93,7 +94,14 @@ export default definePlugin({
     const storageShows = (intent: ChangeIntent) => wasApplied(intent, mounts)
     const mountOf = ({ path }: ChangeIntent) => mounts.pointOf(path as UserPath)
     const announce = (userUuid: string, seq: number) => events.emit(FileChanged, { userUuid, seq })
-    const reconciliation = new Reconciliation({ journal, wasApplied: storageShows, mountOf, announce, log })
+    const reconciliation = new Reconciliation({
+      journal,
+      wasApplied: storageShows,
+      recordLeft: (intent) => recordLeftFolders(intent, journal, mounts),
+      mountOf,
+      announce,
+      log,
+    })
     const { postpone, resolveBefore } = reconciliation
     const running = new RunningChanges()
     const recorder = new ChangeRecorder({

@@ -18,6 +18,8 @@ interface ReconciliationServices {
   readonly journal: Journal
   /** Rejects, rather than waiting forever, when the storage does not answer. */
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
+  /** Records what a change that was not applied has left above its path. Returns the number of the last row. */
+  readonly recordLeft: (intent: ChangeIntent) => Promise<number | null>
   /** The mount on which a change is made. */
   readonly mountOf: (intent: ChangeIntent) => string
   readonly announce: (userUuid: string, seq: number) => void
@@ -115,10 +117,11 @@ export class Reconciliation {
   }
 
   async #resolve(change: PendingIntent): Promise<void> {
-    const { journal, wasApplied, announce } = this.#services
+    const { journal, wasApplied, recordLeft, announce } = this.#services
     const applied = await wasApplied(change)
+    const left = applied ? null : await recordLeft(change)
     await journal.resolve(change.seq, applied ? 'commit' : 'discard')
-    if (this.#open.delete(change.seq) && isShown(change)) announce(change.userUuid, change.seq)
+    if (this.#open.delete(change.seq) && isShown(change)) announce(change.userUuid, left ?? change.seq)
   }
 
   #scheduleRetry(): void {

@@ -1,4 +1,5 @@
 import { linkSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { TestNode } from '@nodekeep/kernel/testing'
@@ -127,6 +128,30 @@ async function interruptedUser(node: TestNode, services: CapturedServices) {
   const root = join(node.dataFolder, 'files')
   return { ada, paths, home: join(root, ada.user.uuid), kept: join(root, 'kept', ada.user.uuid) }
 }
+
+t.test('folders that a crash left above a change are recorded, and those of a copy are not', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createFilesNode({}, { dataFolder })
+  const { uuid: userUuid } = (await first.signIn()).user
+  await first.stop()
+  await mkdir(join(dataFolder, 'files', userUuid, 'left/above'), { recursive: true })
+  await mkdir(join(dataFolder, 'files', userUuid, '.copying-0/in'), { recursive: true })
+  const journal = await openJournal(journalOf(dataFolder))
+  const head = await journal.head(userUuid)
+  await journal.begin({ userUuid, op: 'write', path: '/left/above/none/file', revision: 'x', size: 1 })
+  await journal.begin({ userUuid, op: 'write', path: '/.copying-0/in/file', revision: 'x', staging: 'fill' })
+  await journal.close()
+
+  const services = captureServices()
+  const second = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
+  t.teardown(() => second.stop())
+  const recorded = await services.recorded(userUuid, head)
+  t.match(recorded, [
+    { op: 'mkdir', path: '/left', by: 'disk' },
+    { op: 'mkdir', path: '/left/above', by: 'disk' },
+  ])
+  t.equal(recorded.length, 2)
+})
 
 t.test('a change stays open while its mount is unreachable, and hides later changes', async (t) => {
   const dataFolder = t.testdir()

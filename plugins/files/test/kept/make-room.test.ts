@@ -13,6 +13,8 @@ import { createScopes } from '../../src/operations/scope.ts'
 import { write } from '../../src/operations/writing.ts'
 import { PathLocks } from '../../src/paths/path-locks.ts'
 import { userPath } from '../../src/paths/user-path.ts'
+import { DiskReserve } from '../../src/quota/disk-reserve.ts'
+import { Rooms } from '../../src/quota/rooms.ts'
 import { createKeptNode } from '../fixtures/kept-node.ts'
 
 const hourMs = 60 * 60 * 1000
@@ -34,7 +36,13 @@ async function purgedUser(t: Test) {
   })
   const keeping = { trash: true, versions: true }
   const crossMountMoves = new CrossMountMoves()
-  const parts = { mounts, journal, recorder, crossMountMoves, keeping, maxFileSize: 1e6 }
+  const rooms = new Rooms({
+    journal,
+    quotas: { of: () => null },
+    reserve: new DiskReserve(0, t.testdir(), mounts),
+    makeRoom: async () => {},
+  })
+  const parts = { mounts, journal, recorder, crossMountMoves, keeping, rooms, maxFileSize: 1e6 }
   const scopeOf = createScopes({ ...parts, locks: new PathLocks() })
   const clock = { ms: Date.now(), ran: 0, now: () => clock.ms, running: () => clock.ran }
   const values = new Map<string, unknown>()
