@@ -26,8 +26,7 @@ const scanAllEveryMs = 60 * 60_000
 const firstPauseMs = 500
 const longestPauseMs = 60_000
 
-/** Milliseconds until the node is asked again whether it has room, and until it is asked after something was removed from it. */
-const roomPauseMs = 60_000
+/** Milliseconds after a removal on the node until paths are tried again that wait for room there. */
 const removedPauseMs = 2000
 
 /** A connection that lasts for fewer milliseconds is a failed attempt: a node could send a reset with each. */
@@ -89,8 +88,10 @@ export class SyncEngine {
   readonly #remoteAnswers: RemoteAnswers
   readonly #order: StepOrder
   readonly #waitingForRoom: WaitingForRoom
-  /** Pauses until the paths are tried again that wait for room, by their milliseconds. */
-  readonly #roomPauses = new Set<number>()
+  /** The pauses until paths are tried again that wait for room: a regular one, and one after a removal. */
+  readonly #roomPauses = new Set<'regular' | 'removal'>()
+  /** Regular pauses in a row. */
+  #roomAttempts = 0
   /** Acknowledges the last changes. `null` if that is done. */
   #ack: (() => void) | null = null
   readonly #end = new AbortController()
@@ -290,7 +291,7 @@ export class SyncEngine {
         break
       case 'changes': {
         const { paths, files } = this.#toldBy(message.changes)
-        if (message.changes.some(({ op }) => op === 'delete')) this.#awaitRoom(removedPauseMs)
+        if (message.changes.some(({ op }) => op === 'delete')) this.#awaitRoom('removal')
         this.replicas.takeRemoteChanges(message.changes, message, paths, files)
         this.#head = message.head
         // A variable first: MEMORY.md, "Functions on objects".
@@ -435,7 +436,7 @@ export class SyncEngine {
       this.#failed.forget(path)
       replicas.retryLater.delete(path)
       if (this.#waitingForRoom.delete(path)) this.#waitingForRoom.tryAgain(mostSteps)
-      if (step.do === 'removeRemote') this.#awaitRoom(removedPauseMs)
+      if (step.do === 'removeRemote') this.#awaitRoom('removal')
       this.#noteProgress()
       this.#options.onStep?.(path, step.do)
       // One situation may take several steps.
@@ -462,7 +463,7 @@ export class SyncEngine {
     }
     if (kind === 'full') {
       this.#waitingForRoom.add(path, (error as SyncFailure).message)
-      this.#awaitRoom(roomPauseMs)
+      this.#awaitRoom('regular')
       return
     }
     this.#waitingForRoom.delete(path)
@@ -574,13 +575,16 @@ export class SyncEngine {
   }
 
   /** Tries some of the paths that wait for room again after a pause, and goes on until none waits. */
-  #awaitRoom(ms: number): void {
-    if (this.#waitingForRoom.message === null || this.#roomPauses.has(ms)) return
-    this.#roomPauses.add(ms)
-    this.#after(ms * (0.5 + this.#services.random() / 2), () => {
-      this.#roomPauses.delete(ms)
+  #awaitRoom(pause: 'regular' | 'removal'): void {
+    if (this.#waitingForRoom.message === null) this.#roomAttempts = 0
+    if (this.#waitingForRoom.message === null || this.#roomPauses.has(pause)) return
+    this.#roomPauses.add(pause)
+    const ms = pause === 'removal' ? removedPauseMs : this.#pauseAfter(this.#roomAttempts)
+    if (pause === 'regular') this.#roomAttempts += 1
+    this.#after(ms, () => {
+      this.#roomPauses.delete(pause)
       this.#waitingForRoom.tryAgain(mostSteps)
-      this.#awaitRoom(roomPauseMs)
+      this.#awaitRoom('regular')
     })
   }
 
