@@ -4,6 +4,7 @@ import {
   NodekeepError,
   type RoutesApp,
   Type,
+  undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -77,10 +78,11 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
     const id = (request.params as { id?: string }).id ?? newId()
     // The library is large, and not every node needs it.
     const { answerTus, storedHeaders } = await import('./tus-server.ts')
+    const origin = changeOrigin(request)
     return turns.run(user.uuid, id, async (turn) => {
       const own = new UserUploads(services, {
         user,
-        origin: changeOrigin(request),
+        origin,
         headers: request.headers,
         // Leaving the loop must not end the connection, because an error is still to be sent on it.
         body: request.raw.iterator({ destroyOnReturn: false }),
@@ -96,6 +98,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
       })
       for (const [name, value] of response.headers)
         if (!name.startsWith('access-control-') && !name.startsWith('content-')) reply.header(name, value)
+      if (response.headers.has('etag')) reply.header(undoHeader, origin.group)
       if (method === 'HEAD') {
         const upload = own.get(id)
         if (upload.revision !== null) reply.headers(storedHeaders(upload.path, upload.revision))

@@ -1,17 +1,11 @@
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rm, statfs } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { type FileRoom, type FilesService, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { noSuchUpload } from './uploads.ts'
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW = 0 } = constants
-
-/** Bytes of the disk that uploads leave free, so that files can still be written and deleted. */
-const leftFree = 64 * 1024 * 1024
-
-/** Bytes that all uploads write until the free space is looked up again. */
-const lookUpBytes = 8 * 1024 * 1024
 
 /** Bytes, and chunks, that are written with one call. An upload holds two such batches, however large it is. */
 const batchBytes = 256 * 1024
@@ -29,20 +23,38 @@ interface ReceiveOptions {
   readonly start: number
   /** The offset that the bytes may not pass. */
   readonly most: number
+  /** The offset after all bytes, as far as it is known. The upload gets its room before any of them is read. */
+  readonly end: number
   /** The offset at which the upload is complete; null if it is not known. */
   readonly length: number | null
   /** Records that all bytes before an offset are on the disk. */
   record(offset: number): void
 }
 
-/** The bytes of unfinished uploads: a file for each, in a folder for each user. */
+/** The bytes of unfinished uploads: a file for each, in a folder for each user. They count as room that their user takes. */
 export class StagedFiles {
   readonly #folder: string
-  /** Bytes that can be written before the free space is looked up again. */
-  #allowance = 0
+  readonly #files: Pick<FilesService, 'holdRoom'>
+  /** The room of each upload, by its file. */
+  readonly #rooms = new Map<string, FileRoom>()
 
-  constructor(folder: string) {
+  constructor(folder: string, files: Pick<FilesService, 'holdRoom'>) {
     this.#folder = folder
+    this.#files = files
+  }
+
+  /** Holds the room of an upload of which bytes are stored, as after a restart. */
+  hold(userUuid: string, id: string, bytes: number): FileRoom {
+    const file = this.#pathOf(userUuid, id)
+    this.#rooms.get(file)?.release()
+    const room = this.#files.holdRoom({ uuid: userUuid }, bytes)
+    this.#rooms.set(file, room)
+    return room
+  }
+
+  /** The room of an upload, which the file that is made of it takes over. */
+  roomOf(userUuid: string, id: string): FileRoom {
+    return this.#rooms.get(this.#pathOf(userUuid, id)) ?? this.hold(userUuid, id, 0)
   }
 
   /**
@@ -58,10 +70,12 @@ export class StagedFiles {
     content: AsyncIterable<Uint8Array>,
     options: ReceiveOptions,
   ): Promise<number> {
-    const { start, length, record } = options
+    const { start, end, length, record } = options
+    const room = this.roomOf(userUuid, id)
+    if (end > room.bytes) await room.extend(end - room.bytes)
     await mkdir(join(this.#folder, userUuid), { recursive: true, mode: 0o700 })
     const file = await this.#open(userUuid, id, O_RDWR | (start === 0 ? O_CREAT : 0))
-    const writer = new Writer(file, start, (bytes) => this.#takeSpace(bytes), record)
+    const writer = new Writer(file, start, room, record)
     try {
       try {
         await writer.writeAll(content, options.most)
@@ -75,6 +89,7 @@ export class StagedFiles {
     } catch (error) {
       throw isDiskFull(error) ? diskFull(error) : error
     } finally {
+      room.reduce(room.bytes - writer.written)
       await file.close()
     }
   }
@@ -106,13 +121,11 @@ export class StagedFiles {
     }
   }
 
-  /** @throws NodekeepError INSUFFICIENT_STORAGE if the disk has no room for some bytes */
-  async refuseWithoutSpace(bytes: number): Promise<void> {
-    if ((await this.#freeSpace()) < bytes) throw diskFull()
-  }
-
   async remove(userUuid: string, id: string): Promise<void> {
-    await rm(this.#pathOf(userUuid, id), { force: true })
+    const file = this.#pathOf(userUuid, id)
+    await rm(file, { force: true })
+    this.#rooms.get(file)?.release()
+    this.#rooms.delete(file)
   }
 
   /** Removes all files that a function does not know. */
@@ -123,6 +136,11 @@ export class StagedFiles {
   }
 
   async erase(userUuid: string): Promise<void> {
+    for (const [file, room] of this.#rooms) {
+      if (!file.startsWith(this.#pathOf(userUuid, ''))) continue
+      room.release()
+      this.#rooms.delete(file)
+    }
     await rm(join(this.#folder, userUuid), { recursive: true, force: true })
   }
 
@@ -130,21 +148,6 @@ export class StagedFiles {
     return open(this.#pathOf(userUuid, id), flags | O_NOFOLLOW, 0o600).catch((error) => {
       throw error.code === 'ENOENT' ? noSuchUpload() : error
     })
-  }
-
-  async #takeSpace(bytes: number): Promise<void> {
-    this.#allowance -= bytes
-    if (this.#allowance >= 0) return
-    const free = await this.#freeSpace()
-    if (free < bytes) throw diskFull()
-    this.#allowance = Math.min(free, lookUpBytes) - bytes
-  }
-
-  /** Bytes that uploads may still take. */
-  async #freeSpace(): Promise<number> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    const { blocks, bavail, bsize } = await statfs(this.#folder)
-    return blocks === 0 ? Number.MAX_SAFE_INTEGER : bavail * bsize - leftFree
   }
 
   #pathOf(userUuid: string, id: string): string {
@@ -155,7 +158,7 @@ export class StagedFiles {
 /** Writes chunks into a file, one batch while the next one arrives. */
 class Writer {
   readonly #file: FileHandle
-  readonly #takeSpace: (bytes: number) => Promise<void>
+  readonly #room: FileRoom
   readonly #record: (offset: number) => void
   /** The offset of the next byte to write. */
   written: number
@@ -164,15 +167,10 @@ class Writer {
   #isCheckpointing = false
   #checkpointAt = Date.now() + checkpointMs
 
-  constructor(
-    file: FileHandle,
-    start: number,
-    takeSpace: (bytes: number) => Promise<void>,
-    record: (offset: number) => void,
-  ) {
+  constructor(file: FileHandle, start: number, room: FileRoom, record: (offset: number) => void) {
     this.#file = file
     this.written = start
-    this.#takeSpace = takeSpace
+    this.#room = room
     this.#record = record
   }
 
@@ -212,7 +210,8 @@ class Writer {
 
   async #write(batch: readonly Uint8Array[], bytes: number): Promise<void> {
     if (bytes === 0) return
-    await this.#takeSpace(bytes)
+    const lacking = this.written + bytes - this.#room.bytes
+    if (lacking > 0) await this.#room.extend(lacking)
     let left = batch
     while (left.length > 0) {
       const { bytesWritten } = await this.#file.writev(left, this.written)

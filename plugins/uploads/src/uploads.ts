@@ -139,6 +139,15 @@ export class Uploads {
       .map(uploadOf)
   }
 
+  /** The unfinished uploads of all users. */
+  *allUnfinished(): Generator<{ readonly userUuid: string; readonly id: string; readonly received: number }> {
+    const rows = this.#connection
+      .prepare('SELECT user, id, received FROM uploads WHERE revision IS NULL')
+      .all()
+    for (const { user, id, received } of rows)
+      yield { userUuid: String(user), id: String(id), received: Number(received) }
+  }
+
   /** Records that a client uses an upload. */
   use(userUuid: string, id: string): void {
     this.#connection

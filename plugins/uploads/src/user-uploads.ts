@@ -100,10 +100,10 @@ export class UserUploads {
     this.#refuseTooManyBytes(id, end)
     receiving[id] = end
     try {
-      await staged.refuseWithoutSpace(end - start)
       return await staged.receive(this.#userUuid, id, until(body, signal), {
         start,
         most,
+        end: length !== null || bodySize !== null ? end : start,
         length,
         record: (offset) => uploads.setReceived(this.#userUuid, id, offset),
       })
@@ -125,6 +125,7 @@ export class UserUploads {
       const { path, revision } = await this.#write(upload)
       uploads.finish(this.#userUuid, id, { path, revision: String(revision) })
     } catch (error) {
+      staged.hold(this.#userUuid, id, upload.length ?? 0)
       await staged.sync(this.#userUuid, id)
       uploads.setReceived(this.#userUuid, id, upload.length ?? 0)
       throw error
@@ -150,6 +151,7 @@ export class UserUploads {
         ...(ifRevision !== null && { ifRevision }),
         ...(ifAbsent && { ifAbsent }),
         size,
+        room: staged.roomOf(this.#userUuid, id),
         freeChunks: true,
         signal,
       })
