@@ -140,6 +140,12 @@ test('each call asks the server as little as it can', async (t) => {
   )
   t.strictSame(await write('/folder/new'), ['LIST', 'LIST', 'PUT'], 'a new file')
   t.strictSame(await write('/folder/new'), ['HEAD', 'LIST', 'LIST', 'PUT'], 'an overwrite')
+  await write('/folder/new', { keepReplacedAt: '/kept/first' })
+  t.strictSame(
+    await write('/folder/new', { keepReplacedAt: '/kept/second' }),
+    ['HEAD', 'LIST', 'LIST', 'LIST', 'PUT', 'PUT'],
+    'an overwrite, and the copy that keeps the file',
+  )
   const { revision } = await backend.stat('/folder/new')
   t.strictSame(await write('/folder/new', { ifRevision: revision }), ['HEAD', 'PUT'], 'with a condition')
   const known = { destination: null }
@@ -161,7 +167,7 @@ test('each call asks the server as little as it can', async (t) => {
     ['HEAD', 'LIST', ...Array(10).fill('LIST'), ...Array(10).fill('POST')].sort(),
     'a folder of ten pages',
   )
-  t.strictSame(await names(backend, '/'), ['folder'])
+  t.strictSame(await names(backend, '/'), ['folder', 'kept'])
 })
 
 test('a write asks once what is at its path, and finds it among many names that begin like it, too', async (t) => {

@@ -127,6 +127,44 @@ t.test('other failures of a disk make it unavailable, and clients never see its 
   t.strictSame(leftovers(root), [])
 })
 
+t.test('a file that could not be replaced is not kept, and a folder is back at its path', async (t) => {
+  let failing = 'none'
+  const disk: Disk = {
+    ...localDisk,
+    rename: (from, to) =>
+      to.endsWith(failing) && !String(from).endsWith('name')
+        ? Promise.reject(Object.assign(new Error(), { code: 'EIO', syscall: 'rename' }))
+        : localDisk.rename(from, to),
+  }
+  const { root, backend } = await opened(t, disk)
+  await backend.write('/file', chunks('old'))
+  await backend.write('/folder/file', chunks('old'))
+  await backend.write('/moved', chunks('new'))
+  const before = contentsOf(root)
+  const keeping = { overwrite: true, keepReplacedAt: '/folder/name' }
+  const unavailable = { code: 'SERVICE_UNAVAILABLE' }
+  failing = '/file'
+  await t.rejects(backend.write('/file', chunks('new'), keeping), unavailable)
+  await t.rejects(async () => backend.move?.('/moved', '/file', keeping), unavailable)
+  failing = '/folder'
+  await t.rejects(
+    async () => backend.move?.('/moved', '/folder', { ...keeping, keepReplacedAt: '/name' }),
+    unavailable,
+  )
+  t.strictSame(contentsOf(root), before)
+  await backend.close()
+  t.strictSame(leftovers(root), [])
+})
+
+t.test('without hard links, nothing is kept', async (t) => {
+  const link = () => Promise.reject(Object.assign(new Error(), { code: 'EPERM', syscall: 'link' }))
+  const { root, backend } = await opened(t, { ...localDisk, link })
+  t.equal(backend.supports.keepsReplaced, false)
+  await backend.write('/file', chunks('old'))
+  await backend.write('/file', chunks('new'), { keepReplacedAt: '/kept' })
+  t.strictSame(contentsOf(root), { '/file': 'new' })
+})
+
 t.test('short writes are continued', async (t) => {
   const disk: Disk = {
     ...localDisk,
@@ -150,6 +188,13 @@ t.test('no operation leaks a descriptor', async (t) => {
     await backend.write('/user/a/b/large', chunks(large))
     await backend.write('/user/small', chunks('x'))
     await backend.write('/user/small', brokenStream()).catch(() => {})
+    for (const name of ['first', 'second'])
+      await backend.write('/user/small', chunks('x'), { keepReplacedAt: `/user/kept/${name}` })
+    for (const name of ['first', 'second'])
+      await backend.move?.(`/user/kept/${name}`, '/user/small', {
+        overwrite: true,
+        keepReplacedAt: `/user/kept again/${name}`,
+      })
     await backend.write('/user/small', chunks('x'), { ifAbsent: true }).catch(() => {})
     await backend.write('/user/small/below', chunks('x')).catch(() => {})
     await backend.write('/user/a', chunks('x')).catch(() => {})

@@ -9,6 +9,7 @@ import { chunks, contentsOf, folderInMemory, leftovers } from './fixtures/storag
 type Change = (backend: StorageBackend) => Promise<unknown>
 
 const overwrite = { overwrite: true }
+const keepReplacedAt = '/kept/user/name'
 const changes: Record<string, Change> = {
   'a new file': (backend) => backend.write('/user/folder/new', chunks('new', ' file')),
   'an overwritten file': (backend) => backend.write('/user/folder/file', chunks('other')),
@@ -32,15 +33,32 @@ const changes: Record<string, Change> = {
   'a file moved over a folder': async (backend) => backend.move?.('/user/other', '/user/folder', overwrite),
 }
 
+/** Changes that keep what they replace. */
+const keepingChanges: Record<string, Change> = {
+  'an overwritten file that is kept': (backend) =>
+    backend.write('/user/folder/file', chunks('other'), { keepReplacedAt: '/user/empty/kept' }),
+  'an overwritten file that is kept in new folders': (backend) =>
+    backend.write('/user/folder/file', chunks('other'), { keepReplacedAt }),
+  'a file moved over another that is kept': async (backend) =>
+    backend.move?.('/user/other', '/user/folder/file', { ...overwrite, keepReplacedAt }),
+  'a folder moved over another that is kept': async (backend) =>
+    backend.move?.('/user/second', '/user/folder', { ...overwrite, keepReplacedAt }),
+  'a file moved over a folder that is kept': async (backend) =>
+    backend.move?.('/user/other', '/user/folder', { ...overwrite, keepReplacedAt }),
+  'a folder moved over a file that is kept': async (backend) =>
+    backend.move?.('/user/second', '/user/other', { ...overwrite, keepReplacedAt }),
+}
+
 /** The parent folders that a change makes, outermost first. They may stay, empty, after a power failure in between. */
 const madeParents: Record<string, readonly string[]> = {
   'a file in new folders': ['/user/a', '/user/a/b'],
   'a file of a new user': ['/another'],
   'new folders': ['/user/a'],
   'a file moved into new folders': ['/user/a'],
+  ...Object.fromEntries(Object.keys(keepingChanges).map((name) => [name, ['/kept', '/kept/user']])),
 }
 
-for (const [name, change] of Object.entries(changes)) {
+for (const [name, change] of Object.entries({ ...changes, ...keepingChanges })) {
   t.test(`${name}: a power failure at any step keeps all of the change or none of it`, async (t) => {
     const { before, after } = await outcomes(t, change)
     for (let step = 0; ; step += 1) {
@@ -57,7 +75,13 @@ for (const [name, change] of Object.entries(changes)) {
         const found = await contentsAfterReopening(folder as string)
         const where = `${name}, cut at step ${step}, ${state}`
         if (answered) t.strictSame(found, after, `the change was answered, so it is stored: ${where}`)
-        else assertOneOf(t, found, possibleStates(before, after, madeParents[name] ?? []), where)
+        else {
+          const possible = possibleStates(before, after, madeParents[name] ?? [])
+          const kept = Object.entries(after).filter(([path]) => path.includes('kept'))
+          // The replaced file or folder may be at both paths.
+          const both = { ...before, ...Object.fromEntries(kept) }
+          assertOneOf(t, found, [...possible, both], where)
+        }
       }
       if (answered) return
     }

@@ -80,6 +80,8 @@ t.test('a link at the end of a path is not found, and only a written file replac
       link,
     )
     t.ok(lstatSync(join(root, 'user', link)).isSymbolicLink(), `${link} is still the same link`)
+    await backend.write(`/user/${link}`, chunks('x'), { keepReplacedAt: `/kept/${link}` })
+    t.notOk(existsSync(join(root, 'kept')), 'a link is not kept')
     for (const text of ['short', 'x'.repeat(100_000)]) {
       await backend.write(`/user/${link}`, chunks(text))
       t.equal((await collect((await backend.read(`/user/${link}`)).content)).toString(), text)

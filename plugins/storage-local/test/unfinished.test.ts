@@ -95,6 +95,29 @@ t.test(
 )
 
 t.test(
+  'the start puts a folder back that an interrupted replacement kept, unless its path is taken',
+  async (t) => {
+    for (const taken of [false, true]) {
+      const root = temporaryFolder(t)
+      const record = { kind: 'replace', names: ['user', 'folder'], kept: ['kept', 'user', 'name'] }
+      for (const folder of ['.nodekeep/intent-7', 'kept/user/name', 'user'])
+        mkdirSync(join(root, folder), { recursive: true })
+      writeFileSync(join(root, '.nodekeep', 'intent-7', 'intent.json'), JSON.stringify(record))
+      writeFileSync(join(root, 'kept', 'user', 'name', 'file'), 'old')
+      if (taken) writeFileSync(join(root, 'user', 'folder'), 'new')
+      // The second start finds nothing to undo.
+      for (let start = 0; start < 2; start += 1) await (await openLocalBackend({ root })).close()
+      const folders = { '/kept': null, '/kept/user': null, '/user': null }
+      const rest = taken
+        ? { '/kept/user/name': null, '/kept/user/name/file': 'old', '/user/folder': 'new' }
+        : { '/user/folder': null, '/user/folder/file': 'old' }
+      t.strictSame(contentsOf(root), { ...folders, ...rest })
+      t.strictSame(leftovers(root), [])
+    }
+  },
+)
+
+t.test(
   'the start removes a record of another kind, by an earlier version of the node, and changes nothing',
   async (t) => {
     const root = temporaryFolder(t)

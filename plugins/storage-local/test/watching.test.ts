@@ -41,8 +41,10 @@ t.test('the unfinished work of the node gives no hints', async (t) => {
 
 t.test('the node’s own changes give no hints, but folders that it makes or moves', async (t) => {
   const { backend, root, hints, hinted } = await watched(t)
-  await mkdir(join(root, 'user', 'there'))
-  await hinted('/user/there')
+  for (const name of ['there', 'kept']) {
+    await mkdir(join(root, 'user', name))
+    await hinted(`/user/${name}`)
+  }
   hints.length = 0
   for (const name of ['new', 'removed', 'moved', 'replaced', 'replaces']) {
     await backend.write(`/user/there/${name}`, chunks('text'))
@@ -50,10 +52,18 @@ t.test('the node’s own changes give no hints, but folders that it makes or mov
   }
   await backend.remove('/user/there/removed')
   await backend.move?.('/user/there/moved', '/user/there/to')
-  await backend.move?.('/user/there/replaces', '/user/there/replaced', { overwrite: true })
+  const keepAt = (name: string) => ({ keepReplacedAt: `/user/kept/${name}` })
+  await backend.move?.('/user/there/replaces', '/user/there/replaced', {
+    overwrite: true,
+    ...keepAt('moved'),
+  })
+  await backend.write('/user/there/new', chunks('overwritten'), keepAt('written'))
+  await backend.write('/user/there/first', chunks('replaces nothing'), keepAt('nothing'))
   await writeFile(join(root, 'user', 'last'), 'x')
   await hinted('/user/last')
   t.strictSame([...new Set(hints)], ['/user/last'])
+  await writeFile(join(root, 'user', 'kept', 'written'), 'by another program')
+  await hinted('/user/kept/written')
 
   hints.length = 0
   await backend.makeDirectory('/user/folder')

@@ -23,7 +23,7 @@ interface ReplacementRecord {
   readonly kept?: readonly string[]
 }
 
-/** What a replacement does with the file or folder that it replaces. */
+/** The file or folder that a replacement replaces. */
 interface Replaced {
   /** The names of the destination, from the root on. */
   readonly names: readonly string[]
