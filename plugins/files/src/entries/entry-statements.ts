@@ -512,8 +512,10 @@ export class EntryStatements {
     if (there !== null && isEmptied) this.#remove(there)
     else if (there !== null) this.#placeAt(there, parent, name)
     else if (!isEmptied) {
-      this.#insertEntry(tree, parent, name, fileIf(revision), { ...noFacts, size: size ?? 0, revision })
-      this.#addAbove(parent, size ?? 0, 1)
+      // A comparison finds what is in a folder.
+      const bytes = revision === null ? 0 : (size ?? 0)
+      this.#insertEntry(tree, parent, name, fileIf(revision), { ...noFacts, size: bytes, revision })
+      this.#addAbove(parent, bytes, 1)
     }
     const item = this.#find({ tree, root, names: names.slice(0, 1) })
     const inside = names.slice(1).map((one) => `/${one}`)

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Test, test } from 'tap'
+import type { ChangeIntent } from '../../src/journal/change.ts'
 import { type Journal, openJournal } from '../../src/journal/journal.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, journalOf, put } from '../fixtures/files-node.ts'
@@ -100,6 +101,48 @@ test('what a former release writes after a rollback is compared before anybody t
   await (await again.begin({ userUuid: rests, op: 'mkdir', path: '/own' })).commit()
   await again.add([{ userUuid: rests, op: 'delete', path: '/own', by: 'disk' }])
   t.equal(await isComplete(again, rests), true, 'its own changes leave the index complete')
+})
+
+test('what is kept survives a former release, and goes with a user whom that erases', async (t) => {
+  const file = `${t.testdir()}/journal.sqlite`
+  const journal = await open(t, file)
+  const record = async (userUuid: string, change: Omit<ChangeIntent, 'userUuid'>) =>
+    (await journal.begin({ userUuid, ...change })).commit()
+  for (const user of ['ada', 'erased']) {
+    await record(user, { op: 'write', path: '/a/f', size: 3, revision: 'one' })
+    await record(user, { op: 'write', path: '/a/f', size: 4, revision: 'two', keptAs: 'version' })
+    await record(user, { op: 'delete', path: '/a', keptAs: 'item' })
+    await record(user, { op: 'write', path: '/b', size: 1, revision: 'b' })
+    await complete(journal, user)
+  }
+  const unfinished = await journal.begin({ userUuid: 'ada', op: 'delete', path: '/b', keptAs: 'of a crash' })
+  await journal.close()
+
+  // The statements with which the release before resolves a change, and erases a user.
+  const former = new DatabaseSync(file)
+  former.prepare('UPDATE changes SET pending = 0, indexed = 1 WHERE seq = ?').run(unfinished.seq)
+  former.exec(`
+    DELETE FROM entries WHERE name = 'b' AND tree = (SELECT id FROM trees WHERE user = 'ada');
+    UPDATE entries SET size = size - 1, below = below - 1 WHERE id = (SELECT root FROM trees WHERE user = 'ada');
+    DELETE FROM entries WHERE id IN (SELECT id FROM entries WHERE tree IN (SELECT id FROM trees WHERE user = 'erased'));
+    DELETE FROM trees WHERE user = 'erased';`)
+  former.close()
+
+  const again = await open(t, file)
+  const kept = await again.keptOf('ada')
+  t.same(kept.users(), ['ada'])
+  t.same(
+    kept.oldest('ada', 0, 10).map(({ path, entry }) => [path, entry.name, entry.size]),
+    [
+      ['/a/f', 'version', 3],
+      ['/a', 'item', 4],
+    ],
+  )
+  t.match(kept.sums('ada'), [{ bytes: 0, entries: 0, keptBytes: 7, keptEntries: 3, isComplete: true }])
+  t.same(kept.oldest('erased', 0, 10), [])
+  const rows = new DatabaseSync(file, { readOnly: true })
+  t.same(rows.prepare("SELECT * FROM kept_entries WHERE user = 'erased'").all(), [])
+  rows.close()
 })
 
 test('the file of the former index goes at the start, and so do entries of users whom a former release erased', async (t) => {
