@@ -506,7 +506,7 @@ export class EntryStatements {
       this.#kept.add(Number(copy), { ...change, of: there.id })
       return
     }
-    // What was in the folder was moved file by file.
+    // The files of the folder were moved one by one.
     const isEmptied = before?.type === 'directory' && (there?.type ?? fileIf(revision)) === 'directory'
     if (before !== undefined && !isEmptied) this.#remove(before)
     if (there !== null && isEmptied) this.#remove(there)

@@ -51,7 +51,7 @@ export const entryTables = `
 `
 
 /**
- * What version 10 adds to the index. `kept_root` of a tree is the entry of the folder of its kept files, and 0 if it has none. Its parent
+ * The additions of version 10. `kept_root` of a tree is the entry of the folder of its kept files, and 0 if it has none. Its parent
  * is -1, so that what is below has no path. The entries in it have their kept names.
  *
  * `kept_entries`: each of the entries in such a folder. `number` names it, and orders all of them by the time at which they were kept. `of`

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ChangeMaker } from '@nodekeep/plugin-sdk'
 import type { KnownEntry } from './known-entry.ts'
 
-/** What is kept of a user's files on a storage: an item of the trash, or a former version of a file. */
+/** A kept entry of a user on a storage: an item of the trash, or a former version of a file. */
 export interface KeptEntry {
   /** Names it among all. Later ones have higher numbers. */
   readonly number: number
@@ -17,7 +17,7 @@ export interface KeptEntry {
   readonly path: string
   /** When it was deleted or replaced, in milliseconds since 1970. */
   readonly at: number
-  /** Who deleted or replaced it; null where that is not known. */
+  /** The one who deleted or replaced it; null where that is not known. */
   readonly maker: ChangeMaker | null
   readonly group: string | null
   /** Whether another maker replaced this version than the one before it. Also true of the first one. */
@@ -32,7 +32,7 @@ export interface VersionOfFile extends KeptEntry {
 }
 
 /** The room that the files of a user take on a storage, and that of those that are kept. */
-export interface KeptSums {
+interface KeptSums {
   readonly storage: string
   readonly bytes: number
   readonly entries: number
@@ -109,7 +109,7 @@ export class KeptReader {
     return row === undefined ? null : keptOf(row)
   }
 
-  /** The same by its kept name. */
+  /** An item of the trash or a version by its kept name; null if it is not kept. */
   named(user: string, name: string): KeptEntry | null {
     const row = this.#named.get(name, user)
     return row === undefined ? null : keptOf(row)

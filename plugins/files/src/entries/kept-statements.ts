@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 /** Rows that one step of an erasure changes, and versions of a file that another one takes over at most. */
 const stepRows = 300
 
-/** What is known of an entry that is kept. */
+/** The facts of an entry that is kept. */
 interface KeptFacts {
   /** The id of the file of which it is a version; null for an item of the trash. */
   readonly of: number | null
