@@ -114,7 +114,12 @@ test('an upload goes on after a restart', async (t) => {
   )
   t.match(await send(again, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 422 }, 'not complete')
   for (const part of others) await sendBlock(again, body.id, part.sha256, part.bytes)
-  t.match(await send(again, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 200 })
+  const committed = await again.fetch(`/api/sync/uploads/${body.id}/commit`, { method: 'POST' })
+  t.match(
+    [committed.status, committed.headers.get('x-nodekeep-undo')],
+    [200, /^[\w-]{16}$/],
+    'it can be taken back',
+  )
   t.ok(bytes.equals(await read(again, '/large')))
   t.match(await send(again, 'GET', `/api/sync/uploads/${body.id}`), { status: 404 })
 })
