@@ -1,4 +1,5 @@
 import t from 'tap'
+import { countingBackend } from '../fixtures/counting-backend.ts'
 import { createKeptNode, storages } from '../fixtures/kept-node.ts'
 
 t.jobs = 2
@@ -51,6 +52,29 @@ for (const kind of storages.filter((one) => one !== 'moves' && one !== 'copies')
     t.strictSame(await trashed(), [])
   })
 }
+
+t.test('a storage that only copies files keeps contents, and gives them back', async (t) => {
+  const counting = countingBackend()
+  const storage = { mounts: { '/': 'counting' } }
+  const { newUser } = await createKeptNode(t, 'memory', storage, { plugins: [counting.plugin] })
+  const { files, kept, write, text, trashed, versionTexts } = await newUser()
+  t.strictSame(kept.keeps('/file'), { trash: true, versions: true })
+  for (const content of ['first', 'second', 'third']) await write('/file', content)
+  t.strictSame(await versionTexts('/file'), ['second', 'first'])
+  const [, oldest] = (await kept.versions('/file')).items
+  const restored = await kept.restoreVersion('/file', oldest?.id ?? '')
+  t.equal(restored.revision, (await files.stat('/file')).revision)
+  t.equal(await text('/file'), 'first')
+  t.strictSame(await versionTexts('/file'), ['third', 'second'])
+  await write('/folder/a', 'a')
+  await write('/other/b', 'b')
+  await files.move('/other', '/folder', { overwrite: true })
+  t.strictSame(await trashed(), ['/folder'])
+  await files.remove('/file')
+  const [item] = (await kept.trash()).items
+  await kept.restore(item?.id ?? '')
+  t.strictSame([await text('/file'), ...(await versionTexts('/file'))], ['first', 'third', 'second'])
+})
 
 const { newUser } = await createKeptNode(t, 'local')
 
