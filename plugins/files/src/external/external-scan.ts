@@ -189,6 +189,7 @@ export class ExternalScan implements Disposable {
     using open = await this.#openChanges()
     const known = await this.#entriesIn(folder)
     const found: UserPath[] = []
+    const listed: Differing = this.#tree.isComplete ? differing : new Map()
     try {
       for await (const page of pagesOf(
         this.#services.mounts.locate(this.#userUuid, folder),
@@ -200,10 +201,10 @@ export class ExternalScan implements Disposable {
           const before = known.get(entry.name)
           known.delete(entry.name)
           if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
-          if (!isSame(before, entry) && !mounts.holdsMount(path)) differing.set(path, entry)
+          if (!isSame(before, entry) && !mounts.holdsMount(path)) listed.set(path, entry)
           else if (entry.type === 'directory') found.push(path)
         }
-        if (!this.#tree.isComplete) found.push(...(await this.#takeListed(differing, open)))
+        if (!this.#tree.isComplete) found.push(...(await this.#takeListed(listed, differing, open)))
         if (differing.size >= batchSize) found.push(...(await this.#flush(differing)))
       }
     } catch (error) {
@@ -228,16 +229,18 @@ export class ExternalScan implements Disposable {
    * Takes listed entries into an index that is not complete. A complete one has readers, and differences are changes. Until then, a
    * listing is enough where nothing changes beside it.
    *
-   * @param differing keeps the entries that must be checked
+   * @param listed is emptied
+   * @param differing takes the entries that must be checked
+   * @param open the changes since before the listing
    * @returns the folders among the others
    */
-  async #takeListed(differing: Differing, open: OpenChanges): Promise<UserPath[]> {
+  async #takeListed(listed: Differing, differing: Differing, open: OpenChanges): Promise<UserPath[]> {
     const taken: [UserPath, StorageListEntry][] = []
-    for (const [path, entry] of differing) {
-      if (open.touches(path) || (await this.#tree.get(path)) !== null) continue
-      taken.push([path, entry])
-      differing.delete(path)
+    for (const [path, entry] of listed) {
+      if (open.touches(path) || (await this.#tree.get(path)) !== null) differing.set(path, entry)
+      else taken.push([path, entry])
     }
+    listed.clear()
     await this.#tree.put(taken.map(([path, entry]) => [path, foundEntry(entry)]))
     return taken.filter(([, { type }]) => type === 'directory').map(([path]) => path)
   }
