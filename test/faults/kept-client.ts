@@ -11,7 +11,7 @@ export function bytesOfContent(content: string): Buffer<ArrayBuffer> {
   return Buffer.alloc(Number(content.split(':', 1)), content)
 }
 
-/** What came of a request. */
+/** The outcome of a request. */
 type Outcome =
   | { readonly is: 'done'; readonly answer: unknown; readonly undo: string | null }
   | { readonly is: 'refused' }
@@ -140,7 +140,7 @@ async function send(node: FilesProcess, target: string, init: RequestInit = {}):
     throw error
   }
   if (answer.ok) return { is: 'done', answer: JSON.parse(text), undo: answer.headers.get('x-nodekeep-undo') }
-  // What a random change asks for may be impossible.
+  // A random change may be impossible.
   assert.ok([400, 404, 409, 412].includes(answer.status), `${target}: ${answer.status} ${text}`)
   return { is: 'refused' }
 }

@@ -15,7 +15,7 @@ export async function recordLeftFolders(
   journal: Journal,
   mounts: Mounts,
 ): Promise<number | null> {
-  // What is in a copy that is not placed goes with it.
+  // A copy that is not placed goes with all that is in it.
   if (!isShown(intent)) return null
   const { userUuid, path } = intent
   const entries = await journal.entriesOf(userUuid)
