@@ -16,6 +16,9 @@ type Quota = NonNullable<NodeAnswers['GET /api/files/usage']['quota']>
 const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const numRuns = Number(process.env.TEST_RUNS ?? 10)
 
+/** What is deleted or overwritten is gone. */
+const nothingKept = { trash: false, versions: false }
+
 async function usage(user: TestUser) {
   const { bytes, quota } = (await (
     await user.fetch('/api/files/usage')
@@ -53,7 +56,7 @@ async function statusOf(answer: Promise<Response>): Promise<number> {
 }
 
 t.test('of 64 uploads at the edge of a quota, exactly those succeed that fit', async (t) => {
-  const node = await createFilesNode({ quota: '10000 B' })
+  const node = await createFilesNode({ quota: '10000 B', ...nothingKept })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   const uploads = Array.from({ length: 64 }, (_, i) => statusOf(put(ada, `/${i}`, Buffer.alloc(1000))))
@@ -81,7 +84,7 @@ t.test('of 64 uploads at the edge of a quota, exactly those succeed that fit', a
 t.test(
   'no mixture of uploads, copies, moves, deletions and failures passes a quota or leaves bytes counted',
   async (t) => {
-    const { node, ada: owner, services, shaky } = await createNodeWithTwoMounts(t)
+    const { node, ada: owner, services, shaky } = await createNodeWithTwoMounts(t, nothingKept)
     const admin = owner.user.owner ? owner : await node.signIn('owner')
     const names = ['/a', '/b', '/c/d', '/cold/a', '/cold/b']
     const path = fc.constantFrom(...names)
@@ -216,4 +219,17 @@ t.test('a write counts once while its outcome is not known, and after the storag
   t.equal(await statusOf(put(ada, '/cold/file', Buffer.alloc(401))), 507, 'both contents need room')
   t.equal(await statusOf(put(ada, '/cold/file', Buffer.alloc(400))), 200)
   t.match(await usage(ada), { bytes: 400, quota: { taken: 400 } })
+})
+
+t.test('deleted files and former contents count as long as they are kept', async (t) => {
+  const node = await createFilesNode({ quota: 1000 })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  t.equal(await statusOf(put(ada, '/file', Buffer.alloc(300))), 200)
+  t.equal(await statusOf(put(ada, '/file', Buffer.alloc(200))), 200)
+  t.match(await usage(ada), { bytes: 200, quota: { taken: 500 } })
+  t.equal(await statusOf(post(ada, 'delete', { path: '/file' })), 200)
+  t.match(await usage(ada), { bytes: 0, quota: { taken: 500 } })
+  t.equal(await statusOf(put(ada, '/more', Buffer.alloc(501))), 507)
+  t.equal(await statusOf(put(ada, '/more', Buffer.alloc(500))), 200)
 })
