@@ -336,8 +336,6 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await hasFocus(page)
     await grid.press('Shift+ArrowUp')
     await grid.press('Delete')
-    await page.getByRole('heading', { name: 'Delete 2 entries?' }).waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await row(page, 'renamed.txt').waitFor({ state: 'detached' })
     await row(page, 'd.txt').waitFor({ state: 'detached' })
     await hasFocus(page)
@@ -345,6 +343,60 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await grid.press('Enter')
     await row(page, 'inside.txt').waitFor()
     await hasFocus(page)
+  })
+
+  test('a deletion goes to the trash at once, and is taken back', async (t, { page, ada, grid }) => {
+    for (const name of ['a.txt', 'b.txt']) await put(ada, `/${name}`, name)
+    await put(ada, '/trip/photo.jpg', 'photo')
+    await row(page, 'trip').waitFor()
+    const undo = page.getByRole('button', { name: 'Undo', exact: true })
+    await row(page, 'trip').click({ position: { x: 5, y: 5 } })
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Deleted "trip".').waitFor()
+    t.equal(await page.getByRole('dialog').count(), 0, 'nothing was asked')
+    await undo.click()
+    await page.getByText('Undone.').waitFor()
+    await row(page, 'trip').waitFor()
+    t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
+    await hasFocus(page)
+
+    await grid.press('Control+a')
+    await grid.press('Delete')
+    await page.getByText('Deleted 3 entries.').waitFor()
+    await page.getByText('This folder is empty.').waitFor()
+    await hasFocus(page)
+    await grid.press('Control+z')
+    await page.getByText('Undone.').waitFor()
+    await row(page, 'b.txt').waitFor()
+    t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
+
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await grid.press('Delete')
+    await page.getByText('Deleted "a.txt".').waitFor()
+    await put(ada, '/a.txt', 'another')
+    await undo.click()
+    await page.getByText('Nothing was taken back: something was changed since: "/a.txt".').waitFor()
+    t.equal(await undo.count(), 0)
+    t.equal(await contentOf(ada, '/a.txt'), 'another')
+  })
+
+  t.test('a deletion asks where no trash keeps it', async (t) => {
+    const config = { plugins: { files: true, 'storage-local': true, web: true }, storage: { trash: false } }
+    const node = await createTestNode({ config, folder: import.meta.dirname })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    await put(ada, '/a.txt', 'a')
+    const { scene, faults } = await openFiles(t, node, browser, ada)
+    const { page, grid } = scene
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await grid.press('Delete')
+    const dialog = page.getByRole('dialog', { name: 'Delete "a.txt"?' })
+    await dialog.getByText('Deleted files are gone for good, except in backups.').waitFor()
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await row(page, 'a.txt').waitFor({ state: 'detached' })
+    t.equal((await ada.fetch('/stat?path=/a.txt')).status, 404)
+    t.equal(await page.getByRole('button', { name: 'Undo', exact: true }).count(), 0)
+    t.strictSame(faults, [])
   })
 
   test('what a person typed stays until it is done', async (t, { page, ada }) => {
@@ -529,7 +581,6 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     for (const name of ['a.txt', 'b.txt']) await row(page, name).getByRole('checkbox').click()
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await lines.filter({ hasText: /^Deleted [ab]\.txt and 1 more/ }).waitFor()
     await page.goto(`${node.url.href}#/files/from the script`)
     await page.getByText('Made the folder /from the script').waitFor()
@@ -734,7 +785,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       )
     const height = (await page.getByRole('grid').boundingBox())?.height ?? 0
     t.ok(height >= 300, `the list keeps its height: ${height}`)
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Rename' }).click()
     t.ok(
       await page.evaluate(
         "(({ left, right }) => left >= 0 && right <= innerWidth)(document.querySelector('dialog').getBoundingClientRect())",

@@ -384,6 +384,14 @@ export const texts = {
     folders: 'Folders',
     noFolders: 'There are no folders here.',
     delete: 'Delete',
+    deleteForGood: 'Delete for good',
+    undo: 'Undo',
+    undone: 'Undone.',
+    quoted: (name: string) => `"${name}"`,
+    // The entry is a name in quotes, or a number of entries.
+    done: {
+      deleted: (entry: string) => `Deleted ${entry}.`,
+    },
     deleteSeveral: (entries: number) => `Delete ${entries} entries?`,
     deleteTitle: (name: string) => `Delete "${name}"?`,
     deleteFile: 'Deleted files are gone for good, except in backups.',

@@ -17,7 +17,7 @@ import { archiveAddress, contentAddress, pathIn } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import type { StoredCheck } from './stored-check.ts'
-import type { Tasks } from './tasks.ts'
+import type { Tasks, Told } from './tasks.ts'
 import { upload } from './upload.ts'
 
 /** The actions of a person in the folder that is shown. */
@@ -116,14 +116,30 @@ export class EntryActions {
     const [first] = entries
     if (first === undefined) return
     const paths = entries.map(({ name }) => this.#pathOf(name))
+    if (this.#folder.keeps.value.trash || (await this.#agreesToLose(entries, first))) {
+      this.#tasks.add(
+        paths.map((path) => removal(this.#page, path)),
+        toldOf(texts.files.done.deleted),
+      )
+    }
+    this.focusRows()
+  }
+
+  /** Asks before a deletion that nothing takes back. */
+  async #agreesToLose(entries: readonly Entry[], first: Entry): Promise<boolean> {
     const title =
       entries.length === 1
         ? texts.files.deleteTitle(shownName(first.name))
         : texts.files.deleteSeveral(entries.length)
     const hasFolder = entries.some(({ type }) => type === 'directory')
     const text = hasFolder ? texts.files.deleteFolder : texts.files.deleteFile
-    const answer = await ask({ title, text, agree: texts.files.delete })
-    if (answer !== null) this.#tasks.add(paths.map((path) => removal(this.#page, path)))
+    return (await ask({ title, text, agree: texts.files.deleteForGood })) !== null
+  }
+
+  /** Takes back the last change. */
+  async undo(): Promise<void> {
+    await this.#tasks.lastChange.takeBack()
+    this.#folder.refreshSoon()
     this.focusRows()
   }
 
@@ -177,6 +193,12 @@ export class EntryActions {
   #pathOf(name: string): string {
     return pathIn(this.#folder.path.value, name)
   }
+}
+
+/** Says what was done to one entry, or to how many. */
+function toldOf(done: (entry: string) => string): Told {
+  return (names) =>
+    done(names.length === 1 ? texts.files.quoted(shownName(names[0])) : texts.files.count(names.length))
 }
 
 /** Returns the reason why a change failed, or `null`. */

@@ -17,6 +17,7 @@ import { RecentChanges } from './recent-changes.ts'
 import type { StoredCheck } from './stored-check.ts'
 import { TaskList } from './task-list.ts'
 import type { Tasks } from './tasks.ts'
+import { UndoLine } from './undo-line.ts'
 
 interface FolderViewProps {
   readonly folder: Folder
@@ -53,6 +54,7 @@ export function FolderView({ folder, tasks, actions, published, check, page }: F
     <p class="fault" role="alert">${folder.fault.value}</p>
     <${EntryGrid} folder=${folder} actions=${actions} published=${published} />
     <p class="hint" role="status">${statusText(folder)}</p>
+    <${UndoLine} change=${tasks.lastChange} actions=${actions} />
     <${FolderUsage} folder=${folder} page=${page} />
     <${RecentChanges} folder=${folder} page=${page} />
     <${TaskList} tasks=${tasks} />

@@ -2,12 +2,14 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal } from '@preact/signals'
 import { accepted } from '../../refusal.ts'
 import { type Change, ChangesFeed } from './changes-feed.ts'
-import { type Entry, listFolder } from './listing.ts'
+import { type Entry, type Keeps, listFolder } from './listing.ts'
 import { folderOf, pathIn } from './paths.ts'
 import { Selection } from './selection.ts'
 
 /** Milliseconds between a change and the next listing, at least. */
 const shortestPauseMs = 100
+
+const keepsNothing: Keeps = { trash: false, versions: false }
 
 /** The folder that is shown, with its entries. It follows the changes of others. */
 export class Folder {
@@ -19,6 +21,8 @@ export class Folder {
   readonly fault = signal('')
   /** Bytes of the largest file that the node takes; unlimited until the node has told. */
   maxFileSize = Number.POSITIVE_INFINITY
+  /** What the node keeps of what is deleted or replaced here; nothing until the node has told. */
+  readonly keeps = signal<Keeps>(keepsNothing)
   /** Rises when files have changed anywhere. */
   readonly changes = signal(0)
   readonly #page: PageContext
@@ -48,6 +52,7 @@ export class Folder {
     batch(() => {
       this.path.value = path
       this.entries.value = null
+      this.keeps.value = keepsNothing
       this.fault.value = ''
       this.selection.reset()
     })
@@ -73,10 +78,11 @@ export class Folder {
     this.#listing = listing
     const start = performance.now()
     try {
-      const { entries, maxFileSize } = await listFolder(this.#page, this.path.value, listing.signal)
+      const { entries, maxFileSize, keeps } = await listFolder(this.#page, this.path.value, listing.signal)
       if (listing.signal.aborted) return
       this.#pauseMs = Math.max(shortestPauseMs, 2 * (performance.now() - start))
       this.maxFileSize = maxFileSize
+      this.keeps.value = keeps
       this.#show(entries, '')
       this.#feed.follow()
     } catch (error) {
