@@ -380,6 +380,76 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await contentOf(ada, '/a.txt'), 'another')
   })
 
+  test('the trash is restored, deleted for good and emptied', async (t, { page, ada }) => {
+    await put(ada, '/trip/photo.jpg', 'photo')
+    for (const name of ['a.txt', 'b <img src=x onerror=window.__xss=1>', 'c.txt'])
+      await put(ada, `/${name}`, 'text')
+    for (const path of [
+      '/trip/photo.jpg',
+      '/trip',
+      '/a.txt',
+      '/b <img src=x onerror=window.__xss=1>',
+      '/c.txt',
+    ])
+      await postJson(ada, '/delete', { path })
+    await put(ada, '/a.txt', 'another')
+    await page.getByRole('navigation').getByRole('link', { name: 'Trash' }).click()
+    const items = page.getByRole('list', { name: 'Deleted files and folders' }).getByRole('listitem')
+    await items.nth(4).waitFor()
+    const names = await items.locator('strong').allTextContents()
+    t.strictSame(names, ['c.txt', 'b <img src=x onerror=window.__xss=1>', 'a.txt', 'trip', 'photo.jpg'])
+    const photo = items.filter({ hasText: 'photo.jpg' })
+    await photo.getByText('/trip').waitFor()
+    await photo.getByText('5 B').waitFor()
+    await photo.getByText('you, from test').waitFor()
+    await page.getByRole('button', { name: 'Restore: a.txt' }).click()
+    await page.getByText('It is back, as /a (2).txt').waitFor()
+    t.equal(await contentOf(ada, '/a (2).txt'), 'text')
+    await page.getByRole('button', { name: 'Restore: photo.jpg' }).click()
+    await page.getByText('It is back, as /trip/photo.jpg').waitFor()
+    t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
+
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Delete for good: c.txt' }).click()
+    await dialog.getByRole('heading', { name: 'Delete "c.txt" for good?' }).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Delete for good: c.txt' }).click()
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await items.nth(2).waitFor({ state: 'detached' })
+    await page.reload()
+    await items.nth(1).waitFor()
+    await page.getByRole('button', { name: 'Empty the trash' }).click()
+    await dialog.getByRole('heading', { name: 'Delete all 2 items of the trash, 4 B, for good?' }).waitFor()
+    await dialog.getByRole('button', { name: 'Empty the trash' }).click()
+    await page.getByRole('status').getByText('The trash is empty.').first().waitFor()
+    t.equal(await items.count(), 0)
+    const { items: left } = (await (await ada.fetch('/api/files/trash')).json()) as { items: unknown[] }
+    t.strictSame(left, [])
+  })
+
+  t.test('a trash of several pages is shown and counted', async (t) => {
+    const ada = await node.signIn()
+    const names = Array.from({ length: 102 }, (_, n) => `${n}.txt`)
+    for (const name of names) {
+      await put(ada, `/${name}`, 'ten bytes.')
+      await postJson(ada, '/delete', { path: `/${name}` })
+    }
+    const { scene, faults } = await openFiles(t, node, browser, ada)
+    const { page } = scene
+    await page.goto(new URL('#/trash', page.url()).href)
+    const items = page.getByRole('list', { name: 'Deleted files and folders' }).getByRole('listitem')
+    await items.nth(99).waitFor()
+    t.equal(await items.count(), 100)
+    await page.getByRole('button', { name: 'Empty the trash' }).click()
+    await page.getByRole('heading', { name: 'Delete all 102 items of the trash, 1 kB, for good?' }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await items.nth(101).waitFor()
+    t.equal(await items.last().locator('strong').textContent(), '0.txt')
+    t.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+    t.strictSame(faults, [])
+  })
+
   t.test('a deletion asks where no trash keeps it', async (t) => {
     const config = { plugins: { files: true, 'storage-local': true, web: true }, storage: { trash: false } }
     const node = await createTestNode({ config, folder: import.meta.dirname })
@@ -833,6 +903,12 @@ async function put(user: TestUser, path: string, content: string | Buffer): Prom
   const body = new Blob([typeof content === 'string' ? content : new Uint8Array(content)])
   const { status } = await user.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body })
   if (status !== 200) throw new Error(`${path} was refused with ${status}.`)
+}
+
+async function postJson(user: TestUser, route: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const { status } = await user.fetch(route, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (status !== 200) throw new Error(`${route} was refused with ${status}.`)
 }
 
 async function contentOf(user: TestUser, path: string): Promise<string> {

@@ -466,6 +466,25 @@ export const texts = {
         came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
       }`,
   },
+  trash: {
+    title: 'Trash',
+    text: 'Deleted files and folders stay here for 30 days, unless the owner has set another time. Until then they count as room that you use, and the oldest ones go earlier if you need their room.',
+    none: 'The trash is empty.',
+    list: 'Deleted files and folders',
+    folder: 'Was in',
+    deleted: 'Deleted',
+    by: (who: string) => `By: ${who}`,
+    sizeOfFolder: (entries: string, bytes: string) => `${bytes} in ${entries}`,
+    restore: 'Restore',
+    restored: (path: string) => `It is back, as ${path}`,
+    deleteTitle: (name: string) => `Delete "${name}" for good?`,
+    forGoodText: 'Then it cannot be restored, except from a backup that has it.',
+    empty: 'Empty the trash',
+    emptyTitle: (items: number, bytes: string) =>
+      `Delete ${items === 1 ? '1 item' : `all ${items.toLocaleString()} items`} of the trash, ${bytes}, for good?`,
+    emptied: 'The trash is empty.',
+    more: 'Show more',
+  },
   usage: {
     title: 'Space used',
     taken: (bytes: string, entries: string) => `${bytes} in ${entries}`,
