@@ -380,6 +380,57 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await contentOf(ada, '/a.txt'), 'another')
   })
 
+  test('moves, names, folders and uploads are taken back', async (t, { page, ada, grid, chooser }) => {
+    const large = randomBytes(1_500_000)
+    for (const name of ['a.txt', 'b.txt', 'large.bin']) await put(ada, `/${name}`, `old ${name}`)
+    await put(ada, '/to/a.txt', 'replaced')
+    await row(page, 'large.bin').waitFor()
+    const undo = async (told: string) => {
+      const line = page.locator('.undo')
+      await line.getByText(told, { exact: true }).waitFor()
+      await line.getByRole('button', { name: 'Undo' }).click()
+      await line.getByText('Undone.').waitFor()
+    }
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'b.txt').click({ modifiers: ['Control'] })
+    await page.getByRole('button', { name: 'Move' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'to', exact: true }).click()
+    await dialog.getByText('There are no folders here.').waitFor()
+    await dialog.getByRole('button', { name: 'Move here' }).click()
+    await page.getByRole('button', { name: 'Replace: Move a.txt' }).click()
+    await undo('Moved 2 entries.')
+    const contents = await Promise.all(['/a.txt', '/b.txt', '/to/a.txt'].map((path) => contentOf(ada, path)))
+    t.strictSame(contents, ['old a.txt', 'old b.txt', 'replaced'])
+
+    await row(page, 'b.txt').click({ position: { x: 5, y: 5 } })
+    await grid.press('F2')
+    await page.keyboard.type('c')
+    await page.keyboard.press('Enter')
+    await undo('The name is now "c.txt".')
+    await row(page, 'b.txt').waitFor()
+    t.equal((await ada.fetch('/stat?path=/c.txt')).status, 404)
+
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.getByLabel('Name of the folder').fill('made')
+    await page.keyboard.press('Enter')
+    await undo('Made the folder "made".')
+    await row(page, 'made').waitFor({ state: 'detached' })
+
+    await chooser.setInputFiles([
+      { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('new') },
+      { name: 'new.txt', mimeType: 'text/plain', buffer: Buffer.from('new') },
+      { name: 'large.bin', mimeType: 'any/type', buffer: large },
+    ])
+    await page.getByRole('button', { name: 'Replace all' }).click()
+    await page.getByText('(3/3)').waitFor()
+    t.equal((await statOf(ada, '/large.bin')).size, large.length)
+    await undo('Uploaded 3 entries.')
+    t.equal(await contentOf(ada, '/a.txt'), 'old a.txt')
+    t.equal(await contentOf(ada, '/large.bin'), 'old large.bin')
+    t.equal((await ada.fetch('/stat?path=/new.txt')).status, 404)
+  })
+
   test('the trash is restored, deleted for good and emptied', async (t, { page, ada }) => {
     await put(ada, '/trip/photo.jpg', 'photo')
     for (const name of ['a.txt', 'b <img src=x onerror=window.__xss=1>', 'c.txt'])

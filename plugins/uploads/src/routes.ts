@@ -78,9 +78,10 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
     // The library is large, and not every node needs it.
     const { answerTus, storedHeaders } = await import('./tus-server.ts')
     return turns.run(user.uuid, id, async (turn) => {
+      const origin = changeOrigin(request)
       const own = new UserUploads(services, {
         user,
-        origin: changeOrigin(request),
+        origin,
         headers: request.headers,
         // Leaving the loop must not end the connection, because an error is still to be sent on it.
         body: request.raw.iterator({ destroyOnReturn: false }),
@@ -88,7 +89,14 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
         signal: turn,
       })
       if (method === 'HEAD' || method === 'PATCH') own.use(id)
-      const tus = { method, headers: request.headers, path, id, maxFileSize: files.maxFileSize }
+      const tus = {
+        method,
+        headers: request.headers,
+        path,
+        id,
+        maxFileSize: files.maxFileSize,
+        group: origin.group,
+      }
       const response = await answerTus(own, tus).catch(async (error) => {
         // The client does not learn the address of an upload that failed at its begin.
         if (method === 'POST') await own.remove(id)

@@ -391,6 +391,11 @@ export const texts = {
     // The entry is a name in quotes, or a number of entries.
     done: {
       deleted: (entry: string) => `Deleted ${entry}.`,
+      moved: (entry: string) => `Moved ${entry}.`,
+      copied: (entry: string) => `Copied ${entry}.`,
+      uploaded: (entry: string) => `Uploaded ${entry}.`,
+      renamed: (entry: string) => `The name is now ${entry}.`,
+      made: (entry: string) => `Made the folder ${entry}.`,
     },
     deleteSeveral: (entries: number) => `Delete ${entries} entries?`,
     deleteTitle: (name: string) => `Delete "${name}"?`,

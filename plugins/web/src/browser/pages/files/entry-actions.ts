@@ -51,6 +51,7 @@ export class EntryActions {
         if (content === 'folder') return newFolder(this.#page, to)
         return upload(this.#page, to, content, this.#folder.maxFileSize)
       }),
+      toldOf(texts.files.done.uploaded),
     )
   }
 
@@ -71,6 +72,7 @@ export class EntryActions {
           ? [upload(this.#page, pathIn(folder, path), content, this.#folder.maxFileSize)]
           : [],
       ),
+      toldOf(texts.files.done.uploaded),
     )
   }
 
@@ -89,7 +91,8 @@ export class EntryActions {
       title: texts.files.newFolder,
       field: { label: texts.files.folderName, value: '' },
       agree: texts.files.create,
-      check: (name) => nameFault(name) ?? faultOf(() => this.#folder.makeFolder(name)),
+      check: (name) =>
+        nameFault(name) ?? this.#changed(texts.files.done.made, name, () => this.#folder.makeFolder(name)),
     })
     this.focusRows()
   }
@@ -106,7 +109,10 @@ export class EntryActions {
       agree: texts.files.rename,
       check: (name) => {
         if (name === entry.name.trim()) return null
-        return nameFault(name) ?? faultOf(() => this.#folder.rename(entry, name))
+        return (
+          nameFault(name) ??
+          this.#changed(texts.files.done.renamed, name, () => this.#folder.rename(entry, name))
+        )
       },
     })
     this.focusRows()
@@ -147,7 +153,8 @@ export class EntryActions {
     const here = this.#folder.path.value
     const title = texts.files.moveTitle(entries.length)
     const to = await chooseFolder({ title, agree: texts.files.moveHere, start: here, other: true })
-    if (to !== null) this.#tasks.add(entries.map(({ name }) => move(this.#page, pathIn(here, name), to)))
+    const moves = (folder: string) => entries.map(({ name }) => move(this.#page, pathIn(here, name), folder))
+    if (to !== null) this.#tasks.add(moves(to), toldOf(texts.files.done.moved))
     this.focusRows()
   }
 
@@ -155,7 +162,8 @@ export class EntryActions {
     const here = this.#folder.path.value
     const title = texts.files.copyTitle(entries.length)
     const to = await chooseFolder({ title, agree: texts.files.copyHere, start: here, other: false })
-    if (to !== null) this.#tasks.add(entries.map(({ name }) => copy(this.#page, pathIn(here, name), to)))
+    const copies = (folder: string) => entries.map(({ name }) => copy(this.#page, pathIn(here, name), folder))
+    if (to !== null) this.#tasks.add(copies(to), toldOf(texts.files.done.copied))
     this.focusRows()
   }
 
@@ -190,6 +198,25 @@ export class EntryActions {
     link.click()
   }
 
+  /**
+   * Makes a change, says what was done, and offers to take it back.
+   *
+   * @param change resolves to the group that takes it back; to `null` if nothing does
+   * @returns the reason why the change failed, or `null`
+   */
+  async #changed(
+    done: (entry: string) => string,
+    name: string,
+    change: () => Promise<string | null>,
+  ): Promise<string | null> {
+    try {
+      this.#tasks.lastChange.tell(toldOf(done)([name]), await change())
+      return null
+    } catch (error) {
+      return reasonOf(error)
+    }
+  }
+
   #pathOf(name: string): string {
     return pathIn(this.#folder.path.value, name)
   }
@@ -199,14 +226,4 @@ export class EntryActions {
 function toldOf(done: (entry: string) => string): Told {
   return (names) =>
     done(names.length === 1 ? texts.files.quoted(shownName(names[0])) : texts.files.count(names.length))
-}
-
-/** Returns the reason why a change failed, or `null`. */
-async function faultOf(change: () => Promise<void>): Promise<string | null> {
-  try {
-    await change()
-    return null
-  } catch (error) {
-    return reasonOf(error)
-  }
 }

@@ -2,6 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal } from '@preact/signals'
 import { accepted } from '../../refusal.ts'
 import { type Change, ChangesFeed } from './changes-feed.ts'
+import { undoHeader } from './last-change.ts'
 import { type Entry, type Keeps, listFolder } from './listing.ts'
 import { folderOf, pathIn } from './paths.ts'
 import { Selection } from './selection.ts'
@@ -99,17 +100,25 @@ export class Folder {
     }, this.#pauseMs)
   }
 
-  /** @throws Refusal; TypeError if the node does not answer */
-  async makeFolder(name: string): Promise<void> {
-    await this.#change('/mkdir', { path: pathIn(this.path.value, name) })
+  /**
+   * @returns the group that takes it back; `null` if nothing does
+   * @throws Refusal; TypeError if the node does not answer
+   */
+  async makeFolder(name: string): Promise<string | null> {
+    const undo = await this.#change('/mkdir', { path: pathIn(this.path.value, name) })
     this.selection.onlyName(name)
+    return undo
   }
 
-  /** @throws Refusal with the status 412 if something has the new name; TypeError if the node does not answer */
-  async rename({ name }: Entry, newName: string): Promise<void> {
+  /**
+   * @returns the group that takes it back; `null` if nothing does
+   * @throws Refusal with the status 412 if something has the new name; TypeError if the node does not answer
+   */
+  async rename({ name }: Entry, newName: string): Promise<string | null> {
     const [source, destination] = [name, newName].map((of) => pathIn(this.path.value, of))
-    await this.#change('/move', { source, destination }, { 'if-none-match': '*' })
+    const undo = await this.#change('/move', { source, destination }, { 'if-none-match': '*' })
     this.selection.onlyName(newName)
+    return undo
   }
 
   #show(entries: readonly Entry[], fault: string): void {
@@ -140,9 +149,14 @@ export class Folder {
     route: string,
     body: object,
     conditions: Readonly<Record<string, string>> = {},
-  ): Promise<void> {
-    const headers = { ...conditions, 'content-type': 'application/json' }
-    await accepted(await this.#page.fetch(route, { method: 'POST', headers, body: JSON.stringify(body) }))
+  ): Promise<string | null> {
+    const init = {
+      method: 'POST',
+      headers: { ...conditions, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }
+    const answer = await accepted(await this.#page.fetch(route, init))
     await this.refresh()
+    return answer.headers.get(undoHeader)
   }
 }

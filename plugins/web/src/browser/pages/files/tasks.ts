@@ -189,8 +189,8 @@ export class Tasks {
   #tell({ id, tasks, told, isUndoable }: TaskGroup): void {
     const done = tasks.filter(({ state }) => state.value.is === 'done')
     const [first, ...others] = done.map(({ work }) => nameOf(work.path))
-    if (first === undefined || told === undefined) return
-    if (isUndoable) this.lastChange.tell(told([first, ...others]), id)
+    if (first === undefined) return
+    if (told && isUndoable) this.lastChange.tell(told([first, ...others]), id)
     else this.lastChange.clear()
   }
 
