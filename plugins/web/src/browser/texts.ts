@@ -395,6 +395,7 @@ export const texts = {
       copied: (entry: string) => `Copied ${entry}.`,
       uploaded: (entry: string) => `Uploaded ${entry}.`,
       renamed: (entry: string) => `The name is now ${entry}.`,
+      restored: (entry: string) => `Restored a former content of ${entry}.`,
       made: (entry: string) => `Made the folder ${entry}.`,
     },
     deleteSeveral: (entries: number) => `Delete ${entries} entries?`,
@@ -488,6 +489,19 @@ export const texts = {
     emptyTitle: (items: number, bytes: string) =>
       `Delete ${items === 1 ? '1 item' : `all ${items.toLocaleString()} items`} of the trash, ${bytes}, for good?`,
     emptied: 'The trash is empty.',
+    more: 'Show more',
+  },
+  versions: {
+    title: 'Versions',
+    titleOf: (name: string) => `Versions of "${name}"`,
+    text: 'A content that was replaced stays here for 30 days, unless the owner has set another time. Of many in a short time, the last ones stay.',
+    none: 'There are no former contents of this file.',
+    list: 'Former contents',
+    replaced: 'Replaced',
+    by: (who: string) => `By: ${who}`,
+    show: 'Show',
+    restore: 'Restore',
+    back: 'Back to the list',
     more: 'Show more',
   },
   usage: {

@@ -11,9 +11,10 @@ import type { Dropped } from './dropped-files.ts'
 import { copy, move, newFolder, removal, unreadable } from './entry-operations.ts'
 import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
+import { undoHeader } from './last-change.ts'
 import type { Entry } from './listing.ts'
 import { nameFault, stemLength } from './names.ts'
-import { archiveAddress, contentAddress, pathIn } from './paths.ts'
+import { archiveAddress, contentAddress, nameOf, pathIn, versionAddress } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import type { StoredCheck } from './stored-check.ts'
@@ -26,6 +27,8 @@ export class EntryActions {
   readonly rows: { current: HTMLElement | null } = { current: null }
   /** The name of the file whose content is shown, or `null`. */
   readonly previewed = signal<string | null>(null)
+  /** The path of the file whose versions are shown, or `null`. */
+  readonly versionsOf = signal<string | null>(null)
   readonly #page: PageContext
   readonly #folder: Folder
   readonly #tasks: Tasks
@@ -180,22 +183,52 @@ export class EntryActions {
     const { name, type } = first
     const path = entries.length === 1 ? this.#pathOf(name) : this.#folder.path.value
     const paths = entries.map((entry) => this.#pathOf(entry.name))
-    try {
-      // Asks the person to sign in if the session has ended: the browser would save the refusal.
-      await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
-    } catch (error) {
-      this.#page.notice((error as Error).message, 'error')
-      return
-    }
+    if (!(await this.#isThere(path))) return
     if (paths.length > 1) {
       downloadArchive(this.#page, paths)
       return
     }
-    const link = document.createElement('a')
-    const isFile = type === 'file'
-    link.href = isFile ? contentAddress(path) : archiveAddress(path)
-    link.download = isFile ? name : `${name}.zip`
-    link.click()
+    if (type === 'file') save(contentAddress(path), name)
+    else save(archiveAddress(path), `${name}.zip`)
+  }
+
+  showVersions({ name }: Entry): void {
+    this.versionsOf.value = this.#pathOf(name)
+  }
+
+  closeVersions(): void {
+    this.versionsOf.value = null
+    this.focusRows()
+  }
+
+  async downloadVersion(path: string, id: string): Promise<void> {
+    if (await this.#isThere(path)) save(versionAddress(path, id), nameOf(path))
+  }
+
+  /**
+   * Makes a version the content of the file again, and closes the list of them.
+   *
+   * @throws Refusal; TypeError if the node does not answer
+   */
+  async restoreVersion(path: string, id: string): Promise<void> {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify({ path, id }) }
+    const answer = await accepted(await this.#page.fetch('/api/files/versions/restore', init))
+    const told = toldOf(texts.files.done.restored)([nameOf(path)])
+    this.#tasks.lastChange.tell(told, answer.headers.get(undoHeader))
+    this.#folder.refreshSoon()
+    this.closeVersions()
+  }
+
+  /** Whether a path can be read. It asks the person to sign in if the session has ended: the browser would save the refusal. */
+  async #isThere(path: string): Promise<boolean> {
+    try {
+      await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
+      return true
+    } catch (error) {
+      this.#page.notice((error as Error).message, 'error')
+      return false
+    }
   }
 
   /**
@@ -226,4 +259,12 @@ export class EntryActions {
 function toldOf(done: (entry: string) => string): Told {
   return (names) =>
     done(names.length === 1 ? texts.files.quoted(shownName(names[0])) : texts.files.count(names.length))
+}
+
+/** Lets the browser save what is at an address. */
+function save(address: string, name: string): void {
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
 }

@@ -102,6 +102,7 @@ function Tools({ folder, actions, check, canPublish }: ToolsProps): VNode {
       ${button(texts.files.rename, selected.length === 1, () => first && actions.rename(first))}
       ${button(texts.files.move, selected.length > 0, () => actions.move(selected))}
       ${button(texts.files.copy, selected.length > 0, () => actions.copy(selected))}
+      ${button(texts.versions.title, selected.length === 1 && first?.type === 'file', () => first && actions.showVersions(first))}
       ${canPublish && button(texts.publishing.publish, selected.length === 1, () => first && actions.publish(first))}
       ${button(texts.files.delete, selected.length > 0, () => actions.delete(selected))}
     </span>
