@@ -106,6 +106,9 @@ t.test(
     await inspect('asked', ...some)
     await stranger.context().close()
     for (const [path, text] of Object.entries(shownFiles)) await store(page, path, text)
+    await store(page, '/To do.txt', '- renew the passport\n- water the plants\n- buy plums\n')
+    await store(page, '/Recipes/Plum cake, first try.txt', '2 plums.\n')
+    await remove(page, '/Recipes/Plum cake, first try.txt')
     for (const path of ['/Recipes', '/Budget 2026.csv']) await publish(page, path)
     await store(page, '/Budget 2026.csv', 'month,rent,food\nJanuary,860,310\n')
     const names = (await page.evaluate(
@@ -142,8 +145,13 @@ t.test(
     await page.getByText('Space used').click()
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
-    await button('Publish').click()
+    await button('Versions').click()
+    await page.getByRole('list', { name: 'Former contents' }).getByRole('listitem').first().waitFor()
+    await inspect('versions')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     const phone = [{ phone: windows.phone }, schemes] as const
+    await button('Publish').click()
     await inspect('publish', ...phone)
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
@@ -168,6 +176,13 @@ async function seriousFindings(page: Page): Promise<string[]> {
 async function store(page: Page, path: string, text: string): Promise<void> {
   const write = `fetch('/write?path=' + encodeURIComponent(${JSON.stringify(path)}), { method: 'PUT', body: ${JSON.stringify(text)} }).then(({ ok }) => ok)`
   if (!(await page.evaluate(write))) throw new Error(`${path} was not stored.`)
+}
+
+async function remove(page: Page, path: string): Promise<void> {
+  const body = JSON.stringify(JSON.stringify({ path }))
+  const headers = "{ 'content-type': 'application/json' }"
+  const remove = `fetch('/delete', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ ok }) => ok)`
+  if (!(await page.evaluate(remove))) throw new Error(`${path} was not deleted.`)
 }
 
 async function publish(page: Page, path: string): Promise<void> {

@@ -336,8 +336,6 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await hasFocus(page)
     await grid.press('Shift+ArrowUp')
     await grid.press('Delete')
-    await page.getByRole('heading', { name: 'Delete 2 entries?' }).waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await row(page, 'renamed.txt').waitFor({ state: 'detached' })
     await row(page, 'd.txt').waitFor({ state: 'detached' })
     await hasFocus(page)
@@ -345,6 +343,224 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await grid.press('Enter')
     await row(page, 'inside.txt').waitFor()
     await hasFocus(page)
+  })
+
+  test('a deletion goes to the trash at once, and is taken back', async (t, { page, ada, grid }) => {
+    for (const name of ['a.txt', 'b.txt']) await put(ada, `/${name}`, name)
+    await put(ada, '/trip/photo.jpg', 'photo')
+    await row(page, 'trip').waitFor()
+    const undo = page.getByRole('button', { name: 'Undo', exact: true })
+    await row(page, 'trip').click({ position: { x: 5, y: 5 } })
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('Deleted "trip".').waitFor()
+    t.equal(await page.getByRole('dialog').count(), 0, 'nothing was asked')
+    await undo.click()
+    await page.getByText('Undone.').waitFor()
+    await row(page, 'trip').waitFor()
+    t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
+    await hasFocus(page)
+
+    await grid.press('Control+a')
+    await grid.press('Delete')
+    await page.getByText('Deleted 3 entries.').waitFor()
+    await page.getByText('This folder is empty.').waitFor()
+    await hasFocus(page)
+    await grid.press('Control+z')
+    await page.getByText('Undone.').waitFor()
+    await row(page, 'b.txt').waitFor()
+    t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
+
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await grid.press('Delete')
+    await page.getByText('Deleted "a.txt".').waitFor()
+    await put(ada, '/a.txt', 'another')
+    await undo.click()
+    await page.getByText('Nothing was taken back: something was changed since: "/a.txt".').waitFor()
+    t.equal(await undo.count(), 0)
+    t.equal(await contentOf(ada, '/a.txt'), 'another')
+  })
+
+  test('moves, names, folders and uploads are taken back', async (t, { page, ada, grid, chooser }) => {
+    const large = randomBytes(1_500_000)
+    for (const name of ['a.txt', 'b.txt', 'large.bin']) await put(ada, `/${name}`, `old ${name}`)
+    await put(ada, '/to/a.txt', 'replaced')
+    await row(page, 'large.bin').waitFor()
+    const undo = async (told: string) => {
+      const line = page.locator('.undo')
+      await line.getByText(told, { exact: true }).waitFor()
+      await line.getByRole('button', { name: 'Undo' }).click()
+      await line.getByText('Undone.').waitFor()
+    }
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'b.txt').click({ modifiers: ['Control'] })
+    await page.getByRole('button', { name: 'Move' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'to', exact: true }).click()
+    await dialog.getByText('There are no folders here.').waitFor()
+    await dialog.getByRole('button', { name: 'Move here' }).click()
+    await page.getByRole('button', { name: 'Replace: Move a.txt' }).click()
+    await undo('Moved 2 entries.')
+    const contents = await Promise.all(['/a.txt', '/b.txt', '/to/a.txt'].map((path) => contentOf(ada, path)))
+    t.strictSame(contents, ['old a.txt', 'old b.txt', 'replaced'])
+
+    await row(page, 'b.txt').click({ position: { x: 5, y: 5 } })
+    await grid.press('F2')
+    await page.keyboard.type('c')
+    await page.keyboard.press('Enter')
+    await undo('The name is now "c.txt".')
+    await row(page, 'b.txt').waitFor()
+    t.equal((await ada.fetch('/stat?path=/c.txt')).status, 404)
+
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await page.getByLabel('Name of the folder').fill('made')
+    await page.keyboard.press('Enter')
+    await undo('Made the folder "made".')
+    await row(page, 'made').waitFor({ state: 'detached' })
+
+    await chooser.setInputFiles([
+      { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('new') },
+      { name: 'new.txt', mimeType: 'text/plain', buffer: Buffer.from('new') },
+      { name: 'large.bin', mimeType: 'any/type', buffer: large },
+    ])
+    await page.getByRole('button', { name: 'Replace all' }).click()
+    await page.getByText('(3/3)').waitFor()
+    t.equal((await statOf(ada, '/large.bin')).size, large.length)
+    await undo('Uploaded 3 entries.')
+    t.equal(await contentOf(ada, '/a.txt'), 'old a.txt')
+    t.equal(await contentOf(ada, '/large.bin'), 'old large.bin')
+    t.equal((await ada.fetch('/stat?path=/new.txt')).status, 404)
+  })
+
+  test('versions of a file are shown, downloaded and restored', async (t, { page, ada }) => {
+    for (const content of ['first <img src=x onerror=window.__xss=1>', 'second', 'third'])
+      await put(ada, '/a.txt', content)
+    await put(ada, '/new.txt', 'new')
+    await row(page, 'new.txt').click({ position: { x: 5, y: 5 } })
+    await page.getByRole('button', { name: 'Versions' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('There are no former contents of this file.').waitFor()
+    await page.keyboard.press('Escape')
+    await hasFocus(page)
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await page.getByRole('button', { name: 'Versions' }).click()
+    await dialog.getByRole('heading', { name: 'Versions of "a.txt"' }).waitFor()
+    const versions = dialog.getByRole('list', { name: 'Former contents' }).getByRole('listitem')
+    await versions.nth(1).waitFor()
+    t.equal(await versions.count(), 2)
+    await versions.first().getByText('6 B').waitFor()
+    await versions.first().getByText('you, from test').waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      versions.first().getByRole('button', { name: 'Download' }).click(),
+    ])
+    t.equal(download.suggestedFilename(), 'a.txt')
+    t.equal(await readFile(await download.path(), 'utf8'), 'second')
+    await versions.last().getByRole('button', { name: 'Show' }).click()
+    await dialog.getByText('first <img src=x onerror=window.__xss=1>').waitFor()
+    await dialog.getByRole('button', { name: 'Back to the list' }).click()
+    await versions.last().getByRole('button', { name: 'Restore' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Restored a former content of "a.txt".').waitFor()
+    await hasFocus(page)
+    t.equal(await contentOf(ada, '/a.txt'), 'first <img src=x onerror=window.__xss=1>')
+    await page.getByRole('button', { name: 'Undo', exact: true }).click()
+    await page.getByText('Undone.').waitFor()
+    t.equal(await contentOf(ada, '/a.txt'), 'third')
+
+    await page.getByRole('button', { name: 'Versions' }).click()
+    await versions.first().waitFor()
+    await postJson(ada, '/delete', { path: '/a.txt' })
+    await versions.first().getByRole('button', { name: 'Restore' }).click()
+    await dialog.getByRole('alert').getByText('/a.txt').waitFor()
+  })
+
+  test('the trash is restored, deleted for good and emptied', async (t, { page, ada }) => {
+    await put(ada, '/trip/photo.jpg', 'photo')
+    for (const name of ['a.txt', 'b <img src=x onerror=window.__xss=1>', 'c.txt'])
+      await put(ada, `/${name}`, 'text')
+    for (const path of [
+      '/trip/photo.jpg',
+      '/trip',
+      '/a.txt',
+      '/b <img src=x onerror=window.__xss=1>',
+      '/c.txt',
+    ])
+      await postJson(ada, '/delete', { path })
+    await put(ada, '/a.txt', 'another')
+    await page.getByRole('navigation').getByRole('link', { name: 'Trash' }).click()
+    const items = page.getByRole('list', { name: 'Deleted files and folders' }).getByRole('listitem')
+    await items.nth(4).waitFor()
+    const names = await items.locator('strong').allTextContents()
+    t.strictSame(names, ['c.txt', 'b <img src=x onerror=window.__xss=1>', 'a.txt', 'trip', 'photo.jpg'])
+    const photo = items.filter({ hasText: 'photo.jpg' })
+    await photo.getByText('/trip').waitFor()
+    await photo.getByText('5 B').waitFor()
+    await photo.getByText('you, from test').waitFor()
+    await page.getByRole('button', { name: 'Restore: a.txt' }).click()
+    await page.getByText('It is back, as /a (2).txt').waitFor()
+    t.equal(await contentOf(ada, '/a (2).txt'), 'text')
+    await page.getByRole('button', { name: 'Restore: photo.jpg' }).click()
+    await page.getByText('It is back, as /trip/photo.jpg').waitFor()
+    t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
+
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Delete for good: c.txt' }).click()
+    await dialog.getByRole('heading', { name: 'Delete "c.txt" for good?' }).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Delete for good: c.txt' }).click()
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await items.nth(2).waitFor({ state: 'detached' })
+    await page.reload()
+    await items.nth(1).waitFor()
+    await page.getByRole('button', { name: 'Empty the trash' }).click()
+    await dialog.getByRole('heading', { name: 'Delete all 2 items of the trash, 4 B, for good?' }).waitFor()
+    await dialog.getByRole('button', { name: 'Empty the trash' }).click()
+    await page.getByRole('status').getByText('The trash is empty.').first().waitFor()
+    t.equal(await items.count(), 0)
+    const { items: left } = (await (await ada.fetch('/api/files/trash')).json()) as { items: unknown[] }
+    t.strictSame(left, [])
+  })
+
+  t.test('a trash of several pages is shown and counted', async (t) => {
+    const ada = await node.signIn()
+    const names = Array.from({ length: 102 }, (_, n) => `${n}.txt`)
+    for (const name of names) {
+      await put(ada, `/${name}`, 'ten bytes.')
+      await postJson(ada, '/delete', { path: `/${name}` })
+    }
+    const { scene, faults } = await openFiles(t, node, browser, ada)
+    const { page } = scene
+    await page.goto(new URL('#/trash', page.url()).href)
+    const items = page.getByRole('list', { name: 'Deleted files and folders' }).getByRole('listitem')
+    await items.nth(99).waitFor()
+    t.equal(await items.count(), 100)
+    await page.getByRole('button', { name: 'Empty the trash' }).click()
+    await page.getByRole('heading', { name: 'Delete all 102 items of the trash, 1 kB, for good?' }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await items.nth(101).waitFor()
+    t.equal(await items.last().locator('strong').textContent(), '0.txt')
+    t.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+    t.strictSame(faults, [])
+  })
+
+  t.test('a deletion asks where no trash keeps it', async (t) => {
+    const config = { plugins: { files: true, 'storage-local': true, web: true }, storage: { trash: false } }
+    const node = await createTestNode({ config, folder: import.meta.dirname })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    await put(ada, '/a.txt', 'a')
+    const { scene, faults } = await openFiles(t, node, browser, ada)
+    const { page, grid } = scene
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await grid.press('Delete')
+    const dialog = page.getByRole('dialog', { name: 'Delete "a.txt"?' })
+    await dialog.getByText('Deleted files are gone for good, except in backups.').waitFor()
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await row(page, 'a.txt').waitFor({ state: 'detached' })
+    t.equal((await ada.fetch('/stat?path=/a.txt')).status, 404)
+    t.equal(await page.getByRole('button', { name: 'Undo', exact: true }).count(), 0)
+    t.strictSame(faults, [])
   })
 
   test('what a person typed stays until it is done', async (t, { page, ada }) => {
@@ -529,7 +745,6 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     for (const name of ['a.txt', 'b.txt']) await row(page, name).getByRole('checkbox').click()
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await lines.filter({ hasText: /^Deleted [ab]\.txt and 1 more/ }).waitFor()
     await page.goto(`${node.url.href}#/files/from the script`)
     await page.getByText('Made the folder /from the script').waitFor()
@@ -734,7 +949,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       )
     const height = (await page.getByRole('grid').boundingBox())?.height ?? 0
     t.ok(height >= 300, `the list keeps its height: ${height}`)
-    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Rename' }).click()
     t.ok(
       await page.evaluate(
         "(({ left, right }) => left >= 0 && right <= innerWidth)(document.querySelector('dialog').getBoundingClientRect())",
@@ -782,6 +997,12 @@ async function put(user: TestUser, path: string, content: string | Buffer): Prom
   const body = new Blob([typeof content === 'string' ? content : new Uint8Array(content)])
   const { status } = await user.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body })
   if (status !== 200) throw new Error(`${path} was refused with ${status}.`)
+}
+
+async function postJson(user: TestUser, route: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  const { status } = await user.fetch(route, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (status !== 200) throw new Error(`${route} was refused with ${status}.`)
 }
 
 async function contentOf(user: TestUser, path: string): Promise<string> {

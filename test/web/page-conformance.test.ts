@@ -54,7 +54,7 @@ for (const [name, page] of pages ?? []) {
 }
 
 t.test('all pages were tried', async (t) => {
-  t.strictSame(pages?.names(), ['files', 'published', 'chat', 'wasm', 'node', 'account', 'who'])
+  t.strictSame(pages?.names(), ['files', 'trash', 'published', 'chat', 'wasm', 'node', 'account', 'who'])
 })
 
 /** Pages with one fault each, and the test that finds it. `page` is the argument of the function. */

@@ -80,6 +80,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
     const { answerTus, storedHeaders } = await import('./tus-server.ts')
     const origin = changeOrigin(request)
     return turns.run(user.uuid, id, async (turn) => {
+      const origin = changeOrigin(request)
       const own = new UserUploads(services, {
         user,
         origin,
@@ -90,7 +91,14 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
         signal: turn,
       })
       if (method === 'HEAD' || method === 'PATCH') own.use(id)
-      const tus = { method, headers: request.headers, path, id, maxFileSize: files.maxFileSize }
+      const tus = {
+        method,
+        headers: request.headers,
+        path,
+        id,
+        maxFileSize: files.maxFileSize,
+        group: origin.group,
+      }
       const response = await answerTus(own, tus).catch(async (error) => {
         // The client does not learn the address of an upload that failed at its begin.
         if (method === 'POST') await own.remove(id)

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorStatus, isNodekeepError, NodekeepError } from '@nodekeep/plugin-sdk'
+import { type ErrorCode, errorStatus, isNodekeepError, NodekeepError, undoHeader } from '@nodekeep/plugin-sdk'
 import { DataStore, type Locker, Server, Upload } from '@tus/server'
 import { keepMs } from './uploads.ts'
 import { offsetOf, type UserUploads } from './user-uploads.ts'
@@ -25,6 +25,8 @@ interface TusRequest {
   readonly id: string
   /** Bytes. */
   readonly maxFileSize: number
+  /** The group of the change that the request makes. */
+  readonly group: string
 }
 
 /** The upload has its turn already, so that no request waits within the library. */
@@ -38,7 +40,7 @@ const noLocks: Locker = { newLock: () => ({ lock: async () => {}, unlock: async 
  */
 export async function answerTus(
   uploads: UserUploads,
-  { method, headers, path, id, maxFileSize }: TusRequest,
+  { method, headers, path, id, maxFileSize, group }: TusRequest,
 ): Promise<Response> {
   const server = new Server({
     path,
@@ -52,7 +54,7 @@ export async function answerTus(
     getFileIdFromRequest: () => id,
     async onUploadFinish() {
       const { path, revision } = await uploads.finish(id)
-      return { headers: storedHeaders(path, revision) }
+      return { headers: { ...storedHeaders(path, revision), [undoHeader]: group } }
     },
     onResponseError(_request, error) {
       if (isNodekeepError(error) || !('status_code' in error)) throw error

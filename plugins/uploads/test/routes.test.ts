@@ -62,6 +62,7 @@ test('a file arrives in pieces, and the answer to the last one tells its path an
   const last = await patch(ada, address, mebibyte, bytes.subarray(mebibyte), device)
   t.equal(last.status, 204)
   t.equal(decodeURIComponent(last.headers.get('x-nodekeep-path') ?? ''), '/photos/öre.jpg')
+  t.equal(last.headers.get('x-nodekeep-undo'), 'trip')
   t.same(await read(ada, '/photos/öre.jpg'), bytes)
   const stat = await ada.fetch('/stat?path=/photos/%C3%B6re.jpg')
   t.equal(stat.headers.get('etag'), last.headers.get('etag'))

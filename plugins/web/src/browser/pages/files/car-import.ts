@@ -14,7 +14,7 @@ export function carImport(page: PageContext, folder: string, file: File): Work {
     path: folder,
     ifExists: 'ask',
     isQuiet: false,
-    async attempt({ headers, signal, progress }) {
+    async attempt({ headers, signal, progress, answered }) {
       const query = new URLSearchParams({ path: folder, name: file.name.replace(/\.car$/i, '') || file.name })
       const answer = await sendFile(file, {
         method: 'POST',
@@ -22,6 +22,7 @@ export function carImport(page: PageContext, folder: string, file: File): Work {
         headers: { ...headers, 'content-type': 'application/vnd.ipld.car' },
         signal,
         progress,
+        answered,
       })
       if (answer instanceof Refusal) return answer
       const { path, files, bytes, symlinks } = JSON.parse(answer) as NodeAnswers['POST /api/ipfs/import']

@@ -11,13 +11,14 @@ import type { Dropped } from './dropped-files.ts'
 import { copy, move, newFolder, removal, unreadable } from './entry-operations.ts'
 import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
+import { undoHeader } from './last-change.ts'
 import type { Entry } from './listing.ts'
 import { nameFault, stemLength } from './names.ts'
-import { archiveAddress, contentAddress, pathIn } from './paths.ts'
+import { archiveAddress, contentAddress, nameOf, pathIn, versionAddress } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import type { StoredCheck } from './stored-check.ts'
-import type { Tasks } from './tasks.ts'
+import type { Tasks, Told } from './tasks.ts'
 import { upload } from './upload.ts'
 
 /** The actions of a person in the folder that is shown. */
@@ -26,6 +27,8 @@ export class EntryActions {
   readonly rows: { current: HTMLElement | null } = { current: null }
   /** The name of the file whose content is shown, or `null`. */
   readonly previewed = signal<string | null>(null)
+  /** The path of the file whose versions are shown, or `null`. */
+  readonly versionsOf = signal<string | null>(null)
   readonly #page: PageContext
   readonly #folder: Folder
   readonly #tasks: Tasks
@@ -51,6 +54,7 @@ export class EntryActions {
         if (content === 'folder') return newFolder(this.#page, to)
         return upload(this.#page, to, content, this.#folder.maxFileSize)
       }),
+      toldOf(texts.files.done.uploaded),
     )
   }
 
@@ -71,6 +75,7 @@ export class EntryActions {
           ? [upload(this.#page, pathIn(folder, path), content, this.#folder.maxFileSize)]
           : [],
       ),
+      toldOf(texts.files.done.uploaded),
     )
   }
 
@@ -89,7 +94,8 @@ export class EntryActions {
       title: texts.files.newFolder,
       field: { label: texts.files.folderName, value: '' },
       agree: texts.files.create,
-      check: (name) => nameFault(name) ?? faultOf(() => this.#folder.makeFolder(name)),
+      check: (name) =>
+        nameFault(name) ?? this.#changed(texts.files.done.made, name, () => this.#folder.makeFolder(name)),
     })
     this.focusRows()
   }
@@ -106,7 +112,10 @@ export class EntryActions {
       agree: texts.files.rename,
       check: (name) => {
         if (name === entry.name.trim()) return null
-        return nameFault(name) ?? faultOf(() => this.#folder.rename(entry, name))
+        return (
+          nameFault(name) ??
+          this.#changed(texts.files.done.renamed, name, () => this.#folder.rename(entry, name))
+        )
       },
     })
     this.focusRows()
@@ -116,14 +125,30 @@ export class EntryActions {
     const [first] = entries
     if (first === undefined) return
     const paths = entries.map(({ name }) => this.#pathOf(name))
+    if (this.#folder.keeps.value.trash || (await this.#agreesToLose(entries, first))) {
+      this.#tasks.add(
+        paths.map((path) => removal(this.#page, path)),
+        toldOf(texts.files.done.deleted),
+      )
+    }
+    this.focusRows()
+  }
+
+  /** Asks before a deletion that nothing takes back. */
+  async #agreesToLose(entries: readonly Entry[], first: Entry): Promise<boolean> {
     const title =
       entries.length === 1
         ? texts.files.deleteTitle(shownName(first.name))
         : texts.files.deleteSeveral(entries.length)
     const hasFolder = entries.some(({ type }) => type === 'directory')
     const text = hasFolder ? texts.files.deleteFolder : texts.files.deleteFile
-    const answer = await ask({ title, text, agree: texts.files.delete })
-    if (answer !== null) this.#tasks.add(paths.map((path) => removal(this.#page, path)))
+    return (await ask({ title, text, agree: texts.files.deleteForGood })) !== null
+  }
+
+  /** Takes back the last change. */
+  async undo(): Promise<void> {
+    await this.#tasks.lastChange.takeBack()
+    this.#folder.refreshSoon()
     this.focusRows()
   }
 
@@ -131,7 +156,8 @@ export class EntryActions {
     const here = this.#folder.path.value
     const title = texts.files.moveTitle(entries.length)
     const to = await chooseFolder({ title, agree: texts.files.moveHere, start: here, other: true })
-    if (to !== null) this.#tasks.add(entries.map(({ name }) => move(this.#page, pathIn(here, name), to)))
+    const moves = (folder: string) => entries.map(({ name }) => move(this.#page, pathIn(here, name), folder))
+    if (to !== null) this.#tasks.add(moves(to), toldOf(texts.files.done.moved))
     this.focusRows()
   }
 
@@ -139,7 +165,8 @@ export class EntryActions {
     const here = this.#folder.path.value
     const title = texts.files.copyTitle(entries.length)
     const to = await chooseFolder({ title, agree: texts.files.copyHere, start: here, other: false })
-    if (to !== null) this.#tasks.add(entries.map(({ name }) => copy(this.#page, pathIn(here, name), to)))
+    const copies = (folder: string) => entries.map(({ name }) => copy(this.#page, pathIn(here, name), folder))
+    if (to !== null) this.#tasks.add(copies(to), toldOf(texts.files.done.copied))
     this.focusRows()
   }
 
@@ -156,22 +183,71 @@ export class EntryActions {
     const { name, type } = first
     const path = entries.length === 1 ? this.#pathOf(name) : this.#folder.path.value
     const paths = entries.map((entry) => this.#pathOf(entry.name))
-    try {
-      // Asks the person to sign in if the session has ended: the browser would save the refusal.
-      await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
-    } catch (error) {
-      this.#page.notice((error as Error).message, 'error')
-      return
-    }
+    if (!(await this.#isThere(path))) return
     if (paths.length > 1) {
       downloadArchive(this.#page, paths)
       return
     }
-    const link = document.createElement('a')
-    const isFile = type === 'file'
-    link.href = isFile ? contentAddress(path) : archiveAddress(path)
-    link.download = isFile ? name : `${name}.zip`
-    link.click()
+    if (type === 'file') save(contentAddress(path), name)
+    else save(archiveAddress(path), `${name}.zip`)
+  }
+
+  showVersions({ name }: Entry): void {
+    this.versionsOf.value = this.#pathOf(name)
+  }
+
+  closeVersions(): void {
+    this.versionsOf.value = null
+    this.focusRows()
+  }
+
+  async downloadVersion(path: string, id: string): Promise<void> {
+    if (await this.#isThere(path)) save(versionAddress(path, id), nameOf(path))
+  }
+
+  /**
+   * Makes a version the content of the file again, and closes the list of them.
+   *
+   * @throws Refusal; TypeError if the node does not answer
+   */
+  async restoreVersion(path: string, id: string): Promise<void> {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify({ path, id }) }
+    const answer = await accepted(await this.#page.fetch('/api/files/versions/restore', init))
+    const told = toldOf(texts.files.done.restored)([nameOf(path)])
+    this.#tasks.lastChange.tell(told, answer.headers.get(undoHeader))
+    this.#folder.refreshSoon()
+    this.closeVersions()
+  }
+
+  /** Whether a path can be read. It asks the person to sign in if the session has ended: the browser would save the refusal. */
+  async #isThere(path: string): Promise<boolean> {
+    try {
+      await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
+      return true
+    } catch (error) {
+      this.#page.notice((error as Error).message, 'error')
+      return false
+    }
+  }
+
+  /**
+   * Makes a change, says what was done, and offers to take it back.
+   *
+   * @param change resolves to the group that takes it back; to `null` if nothing does
+   * @returns the reason why the change failed, or `null`
+   */
+  async #changed(
+    done: (entry: string) => string,
+    name: string,
+    change: () => Promise<string | null>,
+  ): Promise<string | null> {
+    try {
+      this.#tasks.lastChange.tell(toldOf(done)([name]), await change())
+      return null
+    } catch (error) {
+      return reasonOf(error)
+    }
   }
 
   #pathOf(name: string): string {
@@ -179,12 +255,16 @@ export class EntryActions {
   }
 }
 
-/** Returns the reason why a change failed, or `null`. */
-async function faultOf(change: () => Promise<void>): Promise<string | null> {
-  try {
-    await change()
-    return null
-  } catch (error) {
-    return reasonOf(error)
-  }
+/** Says what was done to one entry, or to how many. */
+function toldOf(done: (entry: string) => string): Told {
+  return (names) =>
+    done(names.length === 1 ? texts.files.quoted(shownName(names[0])) : texts.files.count(names.length))
+}
+
+/** Lets the browser save what is at an address. */
+function save(address: string, name: string): void {
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
 }

@@ -57,8 +57,10 @@ export function EntryGrid({ folder, actions, published }: EntryGridProps): VNode
       End: entries.length - 1,
     }
     const target = steps[key]
-    if (altKey || entry === undefined) return false
-    if (target !== undefined && command) selection.goTo(target)
+    if (altKey) return false
+    if (key === 'z' && command && !shiftKey) void actions.undo()
+    else if (entry === undefined) return false
+    else if (target !== undefined && command) selection.goTo(target)
     else if (target !== undefined && shiftKey) selection.upTo(target)
     else if (target !== undefined) selection.only(target)
     else if (key === ' ') selection.toggle(active)

@@ -2,6 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, Refusal, refusalOf } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
+import { undoHeader } from './last-change.ts'
 import { folderOf, nameOf, pathIn } from './paths.ts'
 import type { Attempt, Work } from './tasks.ts'
 
@@ -39,8 +40,8 @@ export function removal(page: PageContext, path: string): Work {
     path,
     ifExists: 'ask',
     isQuiet: true,
-    async attempt({ headers, signal }) {
-      const refusal = await post(page, '/delete', { path }, headers, signal)
+    async attempt(attempt) {
+      const refusal = await post(page, '/delete', { path }, attempt)
       return refusal?.status === 404 ? null : refusal
     },
     isDone: async () => (await statOf(page, path)) === null,
@@ -66,7 +67,7 @@ export function newFolder(page: PageContext, path: string): Work {
     path,
     ifExists: 'ask',
     isQuiet: true,
-    attempt: ({ headers, signal }) => post(page, '/mkdir', { path }, headers, signal),
+    attempt: (attempt) => post(page, '/mkdir', { path }, attempt),
     isDone: async () => false,
   }
 }
@@ -93,28 +94,30 @@ function transfer(
   page: PageContext,
   route: string,
   source: string,
-  { path: destination, replaces, headers, signal }: Attempt,
+  attempt: Attempt,
 ): Promise<Refusal | null> {
-  const conditions = replaces ? {} : { 'if-none-match': '*' }
+  const { path: destination, replaces } = attempt
   const body = { source, destination, overwrite: replaces }
-  return post(page, route, body, { ...headers, ...conditions }, signal)
+  return post(page, route, body, attempt, replaces ? {} : { 'if-none-match': '*' })
 }
 
 async function post(
   page: PageContext,
   route: string,
   body: object,
-  headers: Readonly<Record<string, string>>,
-  signal: AbortSignal,
+  { headers, signal, answered }: Attempt,
+  conditions: Readonly<Record<string, string>> = {},
 ): Promise<Refusal | null> {
   try {
     const answer = await page.fetch(route, {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: { ...headers, ...conditions, 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal,
     })
-    return answer.ok ? null : refusalOf(answer.status, await answer.text())
+    if (!answer.ok) return refusalOf(answer.status, await answer.text())
+    answered(answer.headers.get(undoHeader))
+    return null
   } catch {
     return new Refusal(0, '')
   }

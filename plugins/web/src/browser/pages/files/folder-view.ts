@@ -17,6 +17,7 @@ import { RecentChanges } from './recent-changes.ts'
 import type { StoredCheck } from './stored-check.ts'
 import { TaskList } from './task-list.ts'
 import type { Tasks } from './tasks.ts'
+import { UndoLine } from './undo-line.ts'
 
 interface FolderViewProps {
   readonly folder: Folder
@@ -53,6 +54,7 @@ export function FolderView({ folder, tasks, actions, published, check, page }: F
     <p class="fault" role="alert">${folder.fault.value}</p>
     <${EntryGrid} folder=${folder} actions=${actions} published=${published} />
     <p class="hint" role="status">${statusText(folder)}</p>
+    <${UndoLine} change=${tasks.lastChange} actions=${actions} />
     <${FolderUsage} folder=${folder} page=${page} />
     <${RecentChanges} folder=${folder} page=${page} />
     <${TaskList} tasks=${tasks} />
@@ -100,6 +102,7 @@ function Tools({ folder, actions, check, canPublish }: ToolsProps): VNode {
       ${button(texts.files.rename, selected.length === 1, () => first && actions.rename(first))}
       ${button(texts.files.move, selected.length > 0, () => actions.move(selected))}
       ${button(texts.files.copy, selected.length > 0, () => actions.copy(selected))}
+      ${button(texts.versions.title, selected.length === 1 && first?.type === 'file', () => first && actions.showVersions(first))}
       ${canPublish && button(texts.publishing.publish, selected.length === 1, () => first && actions.publish(first))}
       ${button(texts.files.delete, selected.length > 0, () => actions.delete(selected))}
     </span>

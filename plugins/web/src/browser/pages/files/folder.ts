@@ -2,12 +2,15 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal } from '@preact/signals'
 import { accepted } from '../../refusal.ts'
 import { type Change, ChangesFeed } from './changes-feed.ts'
-import { type Entry, listFolder } from './listing.ts'
+import { undoHeader } from './last-change.ts'
+import { type Entry, type Keeps, listFolder } from './listing.ts'
 import { folderOf, pathIn } from './paths.ts'
 import { Selection } from './selection.ts'
 
 /** Milliseconds between a change and the next listing, at least. */
 const shortestPauseMs = 100
+
+const keepsNothing: Keeps = { trash: false, versions: false }
 
 /** The folder that is shown, with its entries. It follows the changes of others. */
 export class Folder {
@@ -19,6 +22,8 @@ export class Folder {
   readonly fault = signal('')
   /** Bytes of the largest file that the node takes; unlimited until the node has told. */
   maxFileSize = Number.POSITIVE_INFINITY
+  /** What the node keeps of what is deleted or replaced here; nothing until the node has told. */
+  readonly keeps = signal<Keeps>(keepsNothing)
   /** Rises when files have changed anywhere. */
   readonly changes = signal(0)
   readonly #page: PageContext
@@ -48,6 +53,7 @@ export class Folder {
     batch(() => {
       this.path.value = path
       this.entries.value = null
+      this.keeps.value = keepsNothing
       this.fault.value = ''
       this.selection.reset()
     })
@@ -73,10 +79,11 @@ export class Folder {
     this.#listing = listing
     const start = performance.now()
     try {
-      const { entries, maxFileSize } = await listFolder(this.#page, this.path.value, listing.signal)
+      const { entries, maxFileSize, keeps } = await listFolder(this.#page, this.path.value, listing.signal)
       if (listing.signal.aborted) return
       this.#pauseMs = Math.max(shortestPauseMs, 2 * (performance.now() - start))
       this.maxFileSize = maxFileSize
+      this.keeps.value = keeps
       this.#show(entries, '')
       this.#feed.follow()
     } catch (error) {
@@ -93,17 +100,25 @@ export class Folder {
     }, this.#pauseMs)
   }
 
-  /** @throws Refusal; TypeError if the node does not answer */
-  async makeFolder(name: string): Promise<void> {
-    await this.#change('/mkdir', { path: pathIn(this.path.value, name) })
+  /**
+   * @returns the group that takes it back; `null` if nothing does
+   * @throws Refusal; TypeError if the node does not answer
+   */
+  async makeFolder(name: string): Promise<string | null> {
+    const undo = await this.#change('/mkdir', { path: pathIn(this.path.value, name) })
     this.selection.onlyName(name)
+    return undo
   }
 
-  /** @throws Refusal with the status 412 if something has the new name; TypeError if the node does not answer */
-  async rename({ name }: Entry, newName: string): Promise<void> {
+  /**
+   * @returns the group that takes it back; `null` if nothing does
+   * @throws Refusal with the status 412 if something has the new name; TypeError if the node does not answer
+   */
+  async rename({ name }: Entry, newName: string): Promise<string | null> {
     const [source, destination] = [name, newName].map((of) => pathIn(this.path.value, of))
-    await this.#change('/move', { source, destination }, { 'if-none-match': '*' })
+    const undo = await this.#change('/move', { source, destination }, { 'if-none-match': '*' })
     this.selection.onlyName(newName)
+    return undo
   }
 
   #show(entries: readonly Entry[], fault: string): void {
@@ -134,9 +149,14 @@ export class Folder {
     route: string,
     body: object,
     conditions: Readonly<Record<string, string>> = {},
-  ): Promise<void> {
-    const headers = { ...conditions, 'content-type': 'application/json' }
-    await accepted(await this.#page.fetch(route, { method: 'POST', headers, body: JSON.stringify(body) }))
+  ): Promise<string | null> {
+    const init = {
+      method: 'POST',
+      headers: { ...conditions, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }
+    const answer = await accepted(await this.#page.fetch(route, init))
     await this.refresh()
+    return answer.headers.get(undoHeader)
   }
 }

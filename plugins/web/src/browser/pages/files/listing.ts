@@ -5,11 +5,15 @@ import { request } from '../../request.ts'
 /** A file or a folder. */
 export type Entry = NodeAnswers['GET /api/files/list']['entries'][number]
 
+export type Keeps = NodeAnswers['GET /api/files/list']['keeps']
+
 interface Listing {
   /** Folders first, each kind by name. */
   readonly entries: readonly Entry[]
   /** Bytes of the largest file that the node takes. */
   readonly maxFileSize: number
+  /** What the node keeps of what is deleted or replaced in the folder. */
+  readonly keeps: Keeps
 }
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
@@ -27,9 +31,10 @@ export async function listFolder(page: PageContext, path: string, signal: AbortS
       entries: some,
       cursor,
       maxFileSize,
+      keeps,
     } = await request(page, 'GET /api/files/list', { query, signal })
     entries.push(...some)
-    if (cursor === null) return { entries: entries.sort(inOrder), maxFileSize }
+    if (cursor === null) return { entries: entries.sort(inOrder), maxFileSize, keeps }
     query = { ...query, cursor }
   }
 }

@@ -13,6 +13,7 @@ import { PublishedEntries } from './published-entries.ts'
 import { StoredCheck } from './stored-check.ts'
 import { StoredCheckDialog } from './stored-check-dialog.ts'
 import { Tasks } from './tasks.ts'
+import { VersionsDialog } from './versions-dialog.ts'
 
 /** Uploads and other long changes go on while another page is shown. */
 let tasks: Tasks | null = null
@@ -36,6 +37,7 @@ const mount: MountPage = (element, page) => {
   tasks.onDone = () => folder.refreshSoon()
   page.onPlace((place) => {
     actions.previewed.value = null
+    actions.versionsOf.value = null
     folder.open(place)
   })
   folder.open(page.place)
@@ -43,7 +45,7 @@ const mount: MountPage = (element, page) => {
   const check = new StoredCheck(page)
   const parts = { folder, tasks, actions, published, check, page }
   render(
-    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${StoredCheckDialog} ...${parts} /><${FolderChoice} page=${page} /><${PublishDialog} page=${page} /><${Questions} />`,
+    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${StoredCheckDialog} ...${parts} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${parts} /><${PublishDialog} page=${page} /><${Questions} />`,
     element,
   )
   return () => render(null, element)

@@ -23,6 +23,11 @@ export function contentAddress(path: string): string {
   return `/read?path=${encodeURIComponent(path)}`
 }
 
+/** Returns the address of a former content of a file. */
+export function versionAddress(path: string, id: string): string {
+  return `/api/files/versions/read?${new URLSearchParams({ path, id })}`
+}
+
 /** Returns the address of an archive of a folder. */
 export function archiveAddress(path: string): string {
   return `/api/files/archive?path=${encodeURIComponent(path)}`

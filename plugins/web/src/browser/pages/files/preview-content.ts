@@ -1,6 +1,5 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted } from '../../refusal.ts'
-import { contentAddress } from './paths.ts'
 
 /** The content of a file, in the form in which it is shown. `none` cannot be shown. */
 export type PreviewContent =
@@ -15,24 +14,24 @@ export const mostText = 1_000_000
 const mostDocument = 100_000_000
 
 /**
- * Loads what is needed to show a file. The node tells the type, from the name of the file.
+ * Loads what is needed to show the file at an address. The node tells the type, from the name of the file.
  *
  * @throws Refusal
  */
 export async function previewContent(
   page: PageContext,
-  path: string,
+  address: string,
   signal: AbortSignal,
 ): Promise<PreviewContent> {
-  const { headers } = await accepted(await page.fetch(contentAddress(path), { method: 'HEAD', signal }))
+  const { headers } = await accepted(await page.fetch(address, { method: 'HEAD', signal }))
   const type = headers.get('content-type') ?? ''
   const size = Number(headers.get('content-length') ?? 0)
   if (type.startsWith('image/')) return { kind: 'picture' }
   if (type.startsWith('audio/')) return { kind: 'sound' }
   if (type.startsWith('video/')) return { kind: 'video' }
-  if (type !== 'application/pdf') return textContent(page, path, signal)
+  if (type !== 'application/pdf') return textContent(page, address, signal)
   if (!navigator.pdfViewerEnabled || size > mostDocument) return { kind: 'none' }
-  const bytes = await (await accepted(await page.fetch(contentAddress(path), { signal }))).arrayBuffer()
+  const bytes = await (await accepted(await page.fetch(address, { signal }))).arrayBuffer()
   // A blob has the origin of this page, so its type is never one that the file chooses: HTML would run here.
   return { kind: 'document', document: new Blob([bytes], { type: 'application/pdf' }) }
 }
@@ -40,11 +39,11 @@ export async function previewContent(
 /** Loads the beginning of a file as text; `none` if it is no text. */
 export async function textContent(
   page: PageContext,
-  path: string,
+  address: string,
   signal: AbortSignal,
 ): Promise<PreviewContent> {
   const headers = { range: `bytes=0-${mostText - 1}` }
-  const answer = await page.fetch(contentAddress(path), { headers, signal })
+  const answer = await page.fetch(address, { headers, signal })
   // An empty file has no first byte.
   if (answer.status === 416) return { kind: 'text', text: '', isCut: false }
   await accepted(answer)

@@ -62,7 +62,7 @@ export function Preview({ folder, actions, page }: PreviewProps): VNode | null {
   const path = pathIn(folder.path.value, name)
   return html`<${Dialog} key=${folder.path.value} title=${shownName(name)} onClose=${close}>
     <div class="preview" onKeyDown=${key}>
-      <div class="content"><${Content} key=${path} path=${path} page=${page} name=${shownName(name)} /></div>
+      <div class="content"><${ContentView} key=${path} address=${contentAddress(path)} page=${page} name=${shownName(name)} /></div>
       <p class="buttons">
         <button type="button" onClick=${() => step(-1)}>${texts.files.previous}</button>
         <button type="button" onClick=${() => step(1)}>${texts.files.next}</button>
@@ -73,11 +73,19 @@ export function Preview({ folder, actions, page }: PreviewProps): VNode | null {
   <//>`
 }
 
-function Content({ path, page, name }: { path: string; page: PageContext; name: string }): VNode {
+interface ContentProps {
+  /** The address of the content. */
+  readonly address: string
+  readonly page: PageContext
+  readonly name: string
+}
+
+/** Shows a content, if the browser can. */
+export function ContentView({ address, page, name }: ContentProps): VNode {
   const content = useSignal<PreviewContent | null>(null)
   const fault = useSignal('')
   const load = (loader: typeof previewContent, signal: AbortSignal) =>
-    loader(page, path, signal)
+    loader(page, address, signal)
       .then((loaded) => {
         if (!signal.aborted) content.value = loaded
       })
@@ -95,7 +103,6 @@ function Content({ path, page, name }: { path: string; page: PageContext; name: 
   const loaded = content.value
   if (fault.value !== '') return html`<p class="fault" role="alert">${fault.value}</p>`
   if (loaded === null) return html`<p class="hint" role="status">${texts.shell.loading}</p>`
-  const address = contentAddress(path)
   switch (loaded.kind) {
     case 'picture':
       return html`<img src=${address} alt=${name} onError=${failed} />`

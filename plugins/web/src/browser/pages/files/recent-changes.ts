@@ -1,8 +1,8 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { deviceName } from '../../device-name.ts'
 import { html } from '../../html.ts'
+import { makerText } from '../../maker-text.ts'
 import { request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
@@ -42,7 +42,7 @@ export function RecentChanges({ folder, page }: { folder: Folder; page: PageCont
         const what = whatText(line, path, changes ?? [])
         return html`<li key=${`${line[0].at} ${line[0].path}`}>
           <span class="what" title=${what}><bdi>${what}</bdi></span>
-          <span class="who"><bdi>${whoText(line[0])}</bdi></span>
+          <span class="who"><bdi>${makerText(line[0])}</bdi></span>
           <time dateTime=${line[0].at}>${dateText(line[0].at)}</time>
         </li>`
       })}
@@ -73,16 +73,4 @@ function whatText(line: Line, folder: string, all: readonly Change[]): string {
   const isWhole = all.length < mostChanges || line.at(-1) !== all.at(-1)
   const count = isWhole ? others.toLocaleString() : words.atLeast(others)
   return words.several(words.done[isSame ? op : 'mixed'], short(path), count)
-}
-
-/** Names are texts of programs: they show no character that hides another one. */
-function whoText({ by, maker }: Change): string {
-  if (by === 'disk') return words.disk
-  if (maker?.kind === 'plugin') return words.plugin(shownName(maker.id))
-  if (maker?.kind === 'program') return words.program(shownName(maker.name ?? maker.id.slice(0, 12)))
-  const name = shownName(maker?.name ?? '')
-  if (by !== undefined)
-    return maker?.kind === 'token' ? words.deviceWithToken(shownName(by), name) : words.device(shownName(by))
-  if (maker === undefined) return words.unknown
-  return maker.kind === 'token' ? words.token(name) : words.session(deviceName(name))
 }

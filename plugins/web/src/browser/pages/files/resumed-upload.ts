@@ -71,7 +71,7 @@ export class ResumedUpload {
     return 0
   }
 
-  async #sendFrom(offset: number, { headers, signal, progress }: Attempt): Promise<Refusal | null> {
+  async #sendFrom(offset: number, { headers, signal, progress, answered }: Attempt): Promise<Refusal | null> {
     const { size } = this.#file
     if (offset === size || this.#begun === null) return null
     const answer = await sendFile(offset === 0 ? this.#file : this.#file.slice(offset), {
@@ -85,6 +85,7 @@ export class ResumedUpload {
       },
       signal,
       progress: (percent) => progress(Math.floor((100 * offset + percent * (size - offset)) / size)),
+      answered,
     })
     return answer instanceof Refusal ? answer : null
   }

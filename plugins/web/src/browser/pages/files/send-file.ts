@@ -1,7 +1,8 @@
 import { isOfProxy, Refusal, refusalOf } from '../../refusal.ts'
+import { undoHeader } from './last-change.ts'
 import type { Attempt } from './tasks.ts'
 
-interface SentFile extends Pick<Attempt, 'signal' | 'progress'> {
+interface SentFile extends Pick<Attempt, 'signal' | 'progress' | 'answered'> {
   readonly method: 'POST' | 'PUT' | 'PATCH'
   readonly address: string
   readonly headers: Readonly<Record<string, string>>
@@ -14,7 +15,7 @@ interface SentFile extends Pick<Attempt, 'signal' | 'progress'> {
  */
 export function sendFile(
   file: Blob,
-  { method, address, headers, signal, progress }: SentFile,
+  { method, address, headers, signal, progress, answered }: SentFile,
 ): Promise<string | Refusal> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest()
@@ -23,8 +24,10 @@ export function sendFile(
     })
     request.addEventListener('loadend', () => {
       const { status, responseText } = request
-      if (status >= 200 && status < 300) resolve(responseText)
-      else if (isOfProxy(status, request.getResponseHeader('content-type'))) resolve(new Refusal(0, ''))
+      if (status >= 200 && status < 300) {
+        answered(request.getResponseHeader(undoHeader))
+        resolve(responseText)
+      } else if (isOfProxy(status, request.getResponseHeader('content-type'))) resolve(new Refusal(0, ''))
       else resolve(refusalOf(status, responseText))
     })
     signal.addEventListener('abort', () => request.abort())

@@ -3,6 +3,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, signal } from '@preact/signals'
 import { Refusal } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
+import { LastChange } from './last-change.ts'
 import { numberedName } from './names.ts'
 import { folderOf, nameOf, pathIn } from './paths.ts'
 
@@ -20,6 +21,8 @@ export interface Attempt {
   readonly signal: AbortSignal
   /** Tells how far it is. */
   progress(percent: number): void
+  /** Tells which group takes it back, by the answer of the node; `null` if nothing does. */
+  answered(undo: string | null): void
 }
 
 /** A change of files that may take long: an upload, a move, a copy or a deletion. */
@@ -51,10 +54,25 @@ export interface Task {
   readonly work: Work
   /** Headers of its requests. */
   readonly headers: Readonly<Record<string, string>>
+  readonly group: TaskGroup
   readonly state: Signal<TaskState>
   ifExists: IfExists
   /** Ends the attempt that runs. */
   running: AbortController | null
+}
+
+/** Says what was done, by the names of what it was done to. */
+export type Told = (names: readonly [string, ...string[]]) => string
+
+/** Tasks that a person has begun together. */
+interface TaskGroup {
+  readonly id: string
+  readonly tasks: Task[]
+  /** The tasks that have not ended. */
+  open: number
+  readonly told: Told | undefined
+  /** Whether the node can take back what was done; `null` until something was. */
+  isUndoable: boolean | null
 }
 
 /** The tasks of a kind that run at a time. */
@@ -77,6 +95,8 @@ export class Tasks {
   readonly list = signal<readonly Task[]>([])
   /** Changes when a task begins, waits or ends, but not with its progress. */
   readonly version = signal(0)
+  /** What can be taken back. */
+  readonly lastChange: LastChange
   /** Called when a task is done. */
   onDone: () => void = () => {}
   readonly #page: PageContext
@@ -84,22 +104,31 @@ export class Tasks {
 
   constructor(page: PageContext) {
     this.#page = page
+    this.lastChange = new LastChange(page)
     const stay = (event: Event) => {
       if (this.#queues.loud.running + this.#queues.quiet.running > 0) event.preventDefault()
     }
     addEventListener('beforeunload', stay, { signal: page.signedOut })
   }
 
-  /** Adds works that a person has begun together: the node keeps their changes as one group. */
-  add(works: readonly Work[]): void {
-    const headers = { 'x-nodekeep-group': bytesToHex(randomBytes(16)) }
+  /**
+   * Adds works that a person has begun together: the node keeps their changes as one group.
+   *
+   * @param told says what was done when all of them have ended, with the offer to take it back
+   */
+  add(works: readonly Work[], told?: Told): void {
+    const id = bytesToHex(randomBytes(16))
+    const headers = { 'x-nodekeep-group': id }
+    const group: TaskGroup = { id, tasks: [], open: works.length, told, isUndoable: null }
     const tasks = works.map((work) => ({
       work,
       headers,
+      group,
       state: signal<TaskState>({ is: 'waiting' }),
       ifExists: work.ifExists,
       running: null,
     }))
+    group.tasks.push(...tasks)
     this.list.value = [...this.list.value, ...tasks.filter(({ work }) => !work.isQuiet)]
     for (const task of tasks) this.#queueOf(task).waiting.push(task)
     this.#start()
@@ -149,8 +178,20 @@ export class Tasks {
   }
 
   #set(task: Task, state: TaskState): void {
+    const { group } = task
+    group.open += Number(hasEnded(task.state.value)) - Number(hasEnded(state))
     task.state.value = state
     this.version.value += 1
+    if (group.open === 0) this.#tell(group)
+  }
+
+  /** Says what a group has done. If a part of it cannot be taken back, nothing is offered. */
+  #tell({ id, tasks, told, isUndoable }: TaskGroup): void {
+    const done = tasks.filter(({ state }) => state.value.is === 'done')
+    const [first, ...others] = done.map(({ work }) => nameOf(work.path))
+    if (first === undefined) return
+    if (told && isUndoable) this.lastChange.tell(told([first, ...others]), id)
+    else this.lastChange.clear()
   }
 
   #queueOf({ work }: Task): Queue {
@@ -195,7 +236,7 @@ export class Tasks {
   }
 
   async #attempts(task: Task, signal: AbortSignal): Promise<TaskState> {
-    const { state, work, headers } = task
+    const { state, work, headers, group } = task
     let path = work.path
     let number = 1
     let furthest = 0
@@ -210,6 +251,9 @@ export class Tasks {
           if (percent > furthest) losses = 0
           furthest = Math.max(furthest, percent)
           if (state.value.is === 'running') state.value = { is: 'running', percent }
+        },
+        answered: (undo) => {
+          group.isUndoable = undo === group.id && group.isUndoable !== false
         },
       })
       if (refusal === null || signal.aborted) return { is: 'done' }

@@ -46,7 +46,7 @@ export function upload(page: PageContext, path: string, file: File, maxFileSize:
 }
 
 async function send(file: File, attempt: Attempt): Promise<Refusal | null> {
-  const { path, replaces, signal, progress } = attempt
+  const { path, replaces, signal, progress, answered } = attempt
   const time = timeOf(file)
   const headers = {
     ...attempt.headers,
@@ -55,6 +55,6 @@ async function send(file: File, attempt: Attempt): Promise<Refusal | null> {
     ...(!replaces && { 'if-none-match': '*' }),
   }
   const address = `/write?path=${encodeURIComponent(path)}`
-  const answer = await sendFile(file, { method: 'PUT', address, headers, signal, progress })
+  const answer = await sendFile(file, { method: 'PUT', address, headers, signal, progress, answered })
   return answer instanceof Refusal ? answer : null
 }

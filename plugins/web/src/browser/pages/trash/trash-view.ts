@@ -1,0 +1,70 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import type { VNode } from 'preact'
+import { Action, headingId } from '../../action.ts'
+import { bytesText } from '../../bytes-text.ts'
+import { html } from '../../html.ts'
+import { makerText } from '../../maker-text.ts'
+import { ask } from '../../questions.ts'
+import { shownName } from '../../shown-name.ts'
+import { texts } from '../../texts.ts'
+import { dateText } from '../../times.ts'
+import { folderOf, nameOf } from '../files/paths.ts'
+import type { Trash, TrashItem } from './trash.ts'
+
+const words = texts.trash
+
+interface TrashViewProps {
+  readonly page: PageContext
+  readonly trash: Trash
+}
+
+/** The deleted files and folders, with what can be done with them. */
+export function TrashView({ page, trash }: TrashViewProps): VNode {
+  const items = trash.items.value
+  const empty = async () => {
+    const { items, bytes } = await trash.count()
+    const title = words.emptyTitle(items, bytesText(bytes))
+    if ((await ask({ title, text: words.forGoodText, agree: words.empty })) === null) return
+    await trash.empty()
+    page.notice(words.emptied)
+  }
+  const isEmpty = items !== null && items.length === 0 && trash.cursor.value === null
+  return html`<section class="trash">
+    <h1 id=${headingId} tabindex="-1">${words.title}</h1>
+    <p class="hint">${words.text}</p>
+    <p class="fault" role="alert">${trash.fault.value}</p>
+    <p role="status">${items === null ? trash.fault.value === '' && texts.shell.loading : isEmpty && words.none}</p>
+    ${items !== null && !isEmpty && html`<${Action} page=${page} run=${empty}>${words.empty}<//>`}
+    <ul aria-label=${words.list}>
+      ${items?.map((item) => html`<${Item} key=${item.id} page=${page} trash=${trash} item=${item} />`)}
+    </ul>
+    ${items !== null && trash.cursor.value !== null && html`<${Action} page=${page} run=${() => trash.more()}>${words.more}<//>`}
+  </section>`
+}
+
+function Item({ page, trash, item }: TrashViewProps & { readonly item: TrashItem }): VNode {
+  const { path, type, size, entries, deleted } = item
+  const name = shownName(nameOf(path))
+  const bytes = bytesText(size)
+  const restore = async () => page.notice(words.restored(shownName(await trash.restore(item))))
+  const remove = async () => {
+    const title = words.deleteTitle(name)
+    if ((await ask({ title, text: words.forGoodText, agree: texts.files.deleteForGood })) === null) return
+    await trash.delete(item)
+  }
+  const action = (text: string, run: () => Promise<void>) =>
+    html`<${Action} page=${page} label=${texts.files.of(text, name)} run=${run}>${text}<//>`
+  return html`<li>
+    <strong><bdi>${name}</bdi></strong>
+    <p>${words.folder} <bdi>${shownName(folderOf(path))}</bdi></p>
+    <p class="hint">
+      <span>${type === 'directory' ? words.sizeOfFolder(texts.files.count(entries), bytes) : bytes}</span>
+      <span>${words.deleted} <time dateTime=${deleted}>${dateText(deleted)}</time></span>
+      <span><bdi>${words.by(makerText(item))}</bdi></span>
+    </p>
+    <p class="choices">
+      ${action(words.restore, restore)}
+      ${action(texts.files.deleteForGood, remove)}
+    </p>
+  </li>`
+}
