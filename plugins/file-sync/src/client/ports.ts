@@ -47,11 +47,12 @@ export interface Remote {
   /**
    * Stays connected to the changes of the node. Resolves when the connection is closed, also because the signal aborts.
    *
-   * @param onMessage `ack` tells the node that the changes up to a cursor are stored. It sends the next ones then.
+   * @param onMessage `ack` tells the node that the changes of the message are stored, or the listing that it asks for. After changes, the
+   *   node sends the next ones then.
    */
   follow(
-    hello: Pick<ClientMessage & { readonly type: 'hello' }, 'device' | 'epoch' | 'cursor'>,
-    onMessage: (message: ServerMessage, ack: (cursor: number) => void) => void,
+    hello: Omit<ClientMessage & { readonly type: 'hello' }, 'type' | 'protocol' | 'name'>,
+    onMessage: (message: ServerMessage, ack: () => void) => void,
     signal: AbortSignal,
   ): Promise<void>
   /**

@@ -94,6 +94,8 @@ export class SyncEngine {
   #roomAttempts = 0
   /** Acknowledges the last changes. `null` if that is done. */
   #ack: (() => void) | null = null
+  /** The listing that the node has asked for on this connection. `null` if there is none, or if the device has stored it. */
+  #asked: { readonly name: string; readonly ack: () => void } | null = null
   readonly #end = new AbortController()
   #isConnected = false
   #head = 0
@@ -258,12 +260,13 @@ export class SyncEngine {
       if (this.#isConnected && clock.elapsed() - begun >= shortConnectionMs) attempts = 0
       this.#isConnected = false
       this.#ack = null
+      this.#asked = null
       this.#tell()
       await clock.sleep(this.#pauseAfter(attempts), signal)
     }
   }
 
-  #receive(message: ServerMessage, ack: (cursor: number) => void): void {
+  #receive(message: ServerMessage, ack: () => void): void {
     const { replicas } = this
     const { state } = this.#services
     if (this.#end.signal.aborted) return
@@ -286,6 +289,7 @@ export class SyncEngine {
       case 'reset':
         this.#resets += 1
         state.reset({ ...message, cursor: message.head })
+        this.#asked = message.listing === undefined ? null : { name: message.listing, ack }
         this.#head = message.head
         this.#isConnected = true
         break
@@ -294,9 +298,7 @@ export class SyncEngine {
         if (message.changes.some(({ op }) => op === 'delete')) this.#awaitRoom('removal')
         this.replicas.takeRemoteChanges(message.changes, message, paths, files)
         this.#head = message.head
-        // A variable first: MEMORY.md, "Functions on objects".
-        const acknowledge = () => ack(message.cursor)
-        this.#ack = acknowledge
+        this.#ack = ack
         break
       }
       case 'waiting':
@@ -531,7 +533,11 @@ export class SyncEngine {
       // The listing may be older than where the changes begin now.
       if (this.#resets === resets) {
         this.#remoteAnswers.add()
-        state.setListing(listing)
+        // A listing that outlives its connection may have met a node that was put back. Nothing is told of it then.
+        const asked = this.#asked
+        state.setListing(listing, asked?.name)
+        this.#asked = null
+        asked?.ack()
         this.#failedLists = 0
         this.#noteProgress()
         replicas.touchAll()

@@ -54,6 +54,8 @@ interface Position {
   readonly cursor: number
   /** The id of the change at the cursor. Left out if the node did not send it. */
   readonly changeId?: string
+  /** The listing with which the knowledge of the node began. Left out if the node has not been told that it is stored. */
+  readonly listing?: string
 }
 
 /**
@@ -131,9 +133,10 @@ export class SyncState {
   }
 
   get position(): Position | null {
-    const [epoch, cursor, changeId] = ['epoch', 'cursor', 'changeId'].map((name) => this.setting(name))
+    const names = ['epoch', 'cursor', 'changeId', 'listing']
+    const [epoch, cursor, changeId, listing] = names.map((name) => this.setting(name))
     if (epoch === undefined || cursor === undefined) return null
-    return { epoch, cursor: Number(cursor), ...(changeId && { changeId }) }
+    return { epoch, cursor: Number(cursor), ...(changeId && { changeId }), ...(listing && { listing }) }
   }
 
   /** Whether `remote` is a whole listing of the node, and all that changed since is in `dirtyRemote`. */
@@ -271,7 +274,7 @@ export class SyncState {
   }
 
   /** Records that changes up to a cursor are known. */
-  advance({ cursor, changeId = '' }: Omit<Position, 'epoch'>): void {
+  advance({ cursor, changeId = '' }: Pick<Position, 'cursor' | 'changeId'>): void {
     this.transaction(() => {
       this.set('cursor', String(cursor))
       this.set('changeId', changeId)
@@ -291,12 +294,13 @@ export class SyncState {
   }
 
   /** Forgets the common history with the node: nothing counts as deleted there or here before both sides have been compared. */
-  reset({ epoch, cursor, changeId = '' }: Position): void {
+  reset({ epoch, cursor, changeId = '' }: Omit<Position, 'listing'>): void {
     this.transaction(() => {
       this.#forgetNode()
       this.set('epoch', epoch)
       this.set('cursor', String(cursor))
       this.set('changeId', changeId)
+      this.set('listing', '')
     })
   }
 
@@ -305,19 +309,24 @@ export class SyncState {
     this.transaction(() => {
       this.#forgetNode()
       this.set('device', device)
-      for (const name of ['epoch', 'cursor', 'changeId']) {
+      for (const name of ['epoch', 'cursor', 'changeId', 'listing']) {
         this.#database.run('DELETE FROM settings WHERE name = ?', name)
         this.#settings.delete(name)
       }
     })
   }
 
-  /** Replaces all that is known of the node by a listing. */
-  setListing(listing: ReadonlyMap<string, RemoteEntry>): void {
+  /**
+   * Replaces all that is known of the node by a listing.
+   *
+   * @param name the name of the listing; empty if the node does not ask to be told that it is stored
+   */
+  setListing(listing: ReadonlyMap<string, RemoteEntry>, name = ''): void {
     this.transaction(() => {
       this.remote.clear()
       for (const [path, entry] of listing) this.setRemote(path, entry)
       this.set('listed', 'yes')
+      this.set('listing', name)
     })
   }
 

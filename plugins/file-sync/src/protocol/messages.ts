@@ -36,6 +36,12 @@ const changeId = Type.String({
   description:
     'The id of the change at the cursor, which tells a history from another one with the same numbers. Empty at cursor 0.',
 })
+const listing = Type.String({
+  minLength: 1,
+  maxLength: 40,
+  pattern: '^[\\x21-\\x7e]+$',
+  description: 'Names a listing of all files.',
+})
 const device = Type.String({ minLength: 1, maxLength: 100, description: 'The id of the device.' })
 const path = Type.String({ description: 'Absolute path, such as "/photos/cat.jpg".' })
 const time = Type.String({ format: 'date-time' })
@@ -60,6 +66,7 @@ const hello = Type.Object({
   cursor: Type.Optional(cursor),
   epoch: Type.Optional(epoch),
   changeId: Type.Optional(changeId),
+  listing: Type.Optional(listing),
 })
 
 /** The client has stored everything up to the cursor durably. */
@@ -67,6 +74,9 @@ const ack = Type.Object({ type: Type.Literal('ack'), cursor })
 
 /** Asks for a pong. */
 const ping = Type.Object({ type: Type.Literal('ping') })
+
+/** The device has stored the listing that a reset has asked for. */
+const listed = Type.Object({ type: Type.Literal('listed'), listing })
 
 /** The answer to hello. */
 const welcome = Type.Object({
@@ -128,6 +138,7 @@ const reset = Type.Object({
   epoch,
   head: cursor,
   changeId: Type.Optional(changeId),
+  listing: Type.Optional(listing),
 })
 
 /** A mount does not answer, and its open changes hold back later ones. Both are null when that is over. */
@@ -146,7 +157,7 @@ const failure = Type.Object({
   error: Type.Object({ code: Type.String(), message: Type.String() }),
 })
 
-export const clientMessages = { hello, ack, ping }
+export const clientMessages = { hello, ack, ping, listed }
 export const serverMessages = { welcome, changes, reset, waiting, pong, error: failure }
 
 type Messages<Schemas extends Record<string, TSchema>> = Static<Schemas[keyof Schemas]>

@@ -63,16 +63,13 @@ async function realSubject(token: string): Promise<Subject> {
   const end = new AbortController()
   const changes: string[] = []
   const begun = Promise.withResolvers<void>()
-  let cursor = 0
   let wake = () => {}
-  const onMessage = (message: ServerMessage, ack: (cursor: number) => void) => {
+  const onMessage = (message: ServerMessage, ack: () => void) => {
     if (message.type === 'reset') {
-      cursor = message.head
       begun.resolve()
     } else if (message.type === 'changes') {
       changes.push(...message.changes.flatMap(pathsOf))
-      cursor = message.cursor
-      ack(cursor)
+      ack()
       wake()
     }
   }
@@ -121,7 +118,7 @@ function modelSubject(): Subject {
     if (message.type !== 'changes') return
     changes.push(...message.changes.flatMap(pathsOf))
     // The model sends the next page within this call.
-    queueMicrotask(() => feed.ack(message.cursor))
+    queueMicrotask(() => feed.ack(message))
   })
   return {
     revisionAt: async (each) => {

@@ -386,6 +386,58 @@ t.test(
   },
 )
 
+t.test(
+  'a node that is put back keeps what a listing has found there, although its journal never told it',
+  async (t) => {
+    const { node, pass, device, time } = createQuietWorld()
+    node.write('/before', 'before', time.now, null)
+    const snapshot = node.snapshot()
+    node.put('/a', 'first', time.now)
+    node.put('/b/inner', 'of both', time.now)
+    const one = device()
+    await pass(soon)
+    t.strictSame(treeOn(one), ['/a: first', '/b/inner: of both', '/before: before'])
+    // The journal has the position of the device.
+    node.putBack(snapshot, false)
+    node.put('/a', 'second', time.now)
+    node.record('write', '/a')
+    one.cut()
+    await pass(soon)
+    t.match(treeOf(node), [
+      /^\/a \(conflict .*\): first$/,
+      '/a: second',
+      '/b/inner: of both',
+      '/before: before',
+    ])
+    t.strictSame(treeOn(one), treeOf(node))
+  },
+)
+
+t.test('a device that has listed a node goes on from there with each connection', async (t) => {
+  const { node, pass, device } = createQuietWorld()
+  for (const path of ['/here', '/there', '/kept']) node.write(path, 'listed', 1, null)
+  const one = device()
+  await pass(soon)
+  let lists = 0
+  const list = node.list.bind(node)
+  node.list = (folder) => {
+    lists += 1
+    return list(folder)
+  }
+  one.disconnect()
+  one.kill()
+  one.disk.drop('/here')
+  node.remove('/there', node.revisionOf('/there'))
+  // A node that restarts has what it had.
+  node.putBack(node.snapshot(), false)
+  one.isOnline = true
+  one.start()
+  await pass(soon)
+  t.strictSame(treeOn(one), ['/kept: listed'])
+  t.strictSame(treeOf(node), ['/kept: listed'])
+  t.equal(lists, 0)
+})
+
 t.test('a look at a restored node before a restart of the client takes no file away', async (t) => {
   const { node, steps, pass, device } = createQuietWorld()
   const one = device()

@@ -95,7 +95,7 @@ class MessageBounds {
 export async function followChanges(
   { url, token }: NodeAccess,
   hello: Omit<ClientMessage & { readonly type: 'hello' }, 'type' | 'protocol'>,
-  onMessage: (message: ServerMessage, ack: (cursor: number) => void) => void,
+  onMessage: (message: ServerMessage, ack: () => void) => void,
   signal: AbortSignal,
   feedPings: FeedPings,
 ): Promise<void> {
@@ -124,9 +124,12 @@ export async function followChanges(
       () => {},
     )
   }, pingMs)
-  const ack = (cursor: number) => {
+  const ack = (message: ServerMessage) => {
+    if (message.type === 'reset' && message.listing !== undefined)
+      say({ type: 'listed', listing: message.listing })
+    if (message.type !== 'changes') return
     bounds.acknowledge()
-    say({ type: 'ack', cursor })
+    say({ type: 'ack', cursor: message.cursor })
   }
   socket.on('open', () => {
     say({ type: 'hello', protocol: protocolVersion, ...hello })
@@ -138,7 +141,7 @@ export async function followChanges(
       bounds.take(message?.type)
       if (message?.type === 'error') throw new FeedError(message.error.code, message.error.message)
       if (message?.type === 'pong') feedPings.pong()
-      else if (message !== null) onMessage(message, ack)
+      else if (message !== null) onMessage(message, () => ack(message))
     } catch (error) {
       ended.reject(error)
     }

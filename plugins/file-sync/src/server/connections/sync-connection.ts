@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WebSocket } from '@fastify/websocket'
 import {
@@ -73,6 +74,8 @@ export class SyncConnection {
   /** The position of the last message with changes, and the cursor up to which the client has stored everything. */
   #sent: ChangePosition = { epoch: '', seq: 0, id: '' }
   #stored = 0
+  /** The listing that the last reset has asked the device for. */
+  #listing: string | null = null
   /** The mount of the last message `waiting`. */
   #mount: string | null = null
   #isAlive = true
@@ -177,6 +180,7 @@ export class SyncConnection {
     if (!isDue && !this.#allowance.take()) throw tooManyMessages()
     if (message.type === 'ping') this.#send({ type: 'pong' })
     else if (message.type === 'ack') this.#ack(message.cursor)
+    else if (message.type === 'listed') this.#storeListing(message.listing)
     else if (this.#isGreeted) throw invalid('Say hello once.')
     else {
       this.#isGreeted = true
@@ -189,6 +193,11 @@ export class SyncConnection {
     if (cursor !== this.#sent.seq) throw invalid('The cursor of an ack must be that of the last changes.')
     this.#store(cursor)
     this.#news.resolve()
+  }
+
+  #storeListing(listing: string): void {
+    if (this.#deviceId !== null && listing === this.#listing)
+      this.#services.devices.storeListing(this.#deviceId, listing)
   }
 
   #store(cursor: number): void {
@@ -223,14 +232,16 @@ export class SyncConnection {
 
   /** Why a client cannot go on from its position; `null` if it can. */
   async #reasonToReset(
-    { cursor }: Hello,
+    { cursor, listing }: Hello,
     position: ChangePosition,
     device: Device | null,
   ): Promise<ResetReason | null> {
-    const { changes } = this.#services
+    const { changes, devices } = this.#services
     if (cursor === undefined) return 'new'
     if (position.epoch !== changes.epoch) return 'epoch'
     if (device !== null && wasAway(device)) return 'expired'
+    // The device may have listed what the journal told only later. A node that was put back to an older state has no such row.
+    if (device !== null && listing !== undefined && !devices.hasListing(device.id, listing)) return 'expired'
     return (await changesAfter(changes, this.#user.uuid, position, 1)) === null ? 'expired' : null
   }
 
@@ -259,7 +270,9 @@ export class SyncConnection {
     const head = await changes.head(this.#user.uuid)
     this.#sent = head
     this.#store(head.seq)
-    this.#send({ type: 'reset', reason, epoch: head.epoch, head: head.seq, changeId: head.id })
+    this.#listing = this.#deviceId === null ? null : randomUUID()
+    const listing = this.#listing === null ? {} : { listing: this.#listing }
+    this.#send({ type: 'reset', reason, epoch: head.epoch, head: head.seq, changeId: head.id, ...listing })
   }
 
   /** Sends the next changes. Returns whether there was anything to send. */

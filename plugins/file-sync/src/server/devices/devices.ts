@@ -20,7 +20,9 @@ interface StoredPosition {
   readonly cursor: number
 }
 
-/** `token`: the id of the session or API token that made the device. Times are milliseconds since 1970. */
+/**
+ * `token`: the id of the session or API token that made the device. Times are milliseconds since 1970. The column `listing` came later.
+ */
 const tables = `
   CREATE TABLE IF NOT EXISTS devices (
     id TEXT PRIMARY KEY,
@@ -34,6 +36,7 @@ const tables = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS devices_of_users ON devices (user);
 `
+const columnListing = `SELECT name FROM pragma_table_info('devices') WHERE name = 'listing'`
 
 /** The devices of all users. */
 export class Devices {
@@ -47,6 +50,8 @@ export class Devices {
     // A position that a power failure takes back only makes the journal keep more.
     this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON')
     this.#connection.exec(tables)
+    if (this.#connection.prepare(columnListing).get() === undefined)
+      this.#connection.exec('ALTER TABLE devices ADD COLUMN listing TEXT')
   }
 
   /** @throws NodekeepError CONFLICT if the user has too many devices */
@@ -106,6 +111,17 @@ export class Devices {
   /** Records that a device has stored everything up to a position. */
   store(id: string, { epoch, cursor }: StoredPosition): void {
     this.#connection.prepare('UPDATE devices SET epoch = ?, cursor = ? WHERE id = ?').run(epoch, cursor, id)
+  }
+
+  /** Records that a device has stored a listing of all files. */
+  storeListing(id: string, listing: string): void {
+    this.#connection.prepare('UPDATE devices SET listing = ? WHERE id = ?').run(listing, id)
+  }
+
+  /** Whether a listing is the last one that a device has stored. */
+  hasListing(id: string, listing: string): boolean {
+    const select = 'SELECT id FROM devices WHERE id = ? AND listing = ?'
+    return this.#connection.prepare(select).get(id, listing) !== undefined
   }
 
   /** The oldest cursor of a user's devices that were not away for too long; null without such a device. */

@@ -189,7 +189,7 @@ export class ModelDevice {
         const session = node.follow(hello, (message) =>
           inOrder(() => {
             if (message.type === 'pong') pongs.shift()?.resolve()
-            else onMessage(message, (cursor) => inOrder(() => session.ack(cursor)))
+            else onMessage(message, () => inOrder(() => session.ack(message)))
           }),
         )
         ping = () => inOrder(() => session.ping())

@@ -26,6 +26,8 @@ interface Snapshot {
   readonly head: number
   readonly oldest: number
   readonly oldestId: string
+  /** The listings that devices have stored. */
+  readonly listings: ReadonlySet<string>
   readonly expected: readonly ExpectedRow[]
 }
 
@@ -63,6 +65,7 @@ export class ModelNode {
   #revision = 0
   #ids = 0
   readonly #expected = new Set<ExpectedRow>()
+  #listings = new Set<string>()
 
   /** The changes since the node began, or was restored. */
   get changes(): readonly WireChange[] {
@@ -143,27 +146,31 @@ export class ModelNode {
       readonly epoch?: string | undefined
       readonly cursor?: number | undefined
       readonly changeId?: string | undefined
+      readonly listing?: string | undefined
     },
     send: (message: ServerMessage) => void,
-  ): { ack(cursor: number): void; ping(): void; close(): void } {
+  ): { ack(message: ServerMessage): void; ping(): void; close(): void } {
     const session: Session = { cursor: hello.cursor ?? 0, sent: null, send }
     const epoch = `epoch ${this.#epoch}`
     const isKnown = hello.epoch === epoch && hello.cursor !== undefined
-    const reset = !isKnown || this.#idOf(session.cursor) !== (hello.changeId ?? '')
+    const isListed = hello.listing === undefined || this.#listings.has(hello.listing)
+    const reset = !isKnown || !isListed || this.#idOf(session.cursor) !== (hello.changeId ?? '')
     send({ type: 'welcome', protocol: 1, device: hello.device ?? 'device', epoch, head: this.#head, reset })
     if (reset) {
       session.cursor = this.#head
       const reason = hello.cursor === undefined ? 'new' : isKnown ? 'expired' : 'epoch'
-      send({ type: 'reset', reason, epoch, head: this.#head, changeId: this.#idOf(this.#head) ?? '' })
+      send(this.#resetFor(reason))
     }
     if (this.stalled !== null)
       send({ type: 'waiting', mount: this.stalled, since: new Date(0).toISOString() })
     this.#sessions.add(session)
     this.#send(session)
     return {
-      ack: (cursor) => {
-        if (session.sent !== cursor || !this.#sessions.has(session)) return
-        session.cursor = cursor
+      ack: (message) => {
+        if (!this.#sessions.has(session)) return
+        if (message.type === 'reset') this.#listings.add(message.listing ?? '')
+        if (message.type !== 'changes' || session.sent !== message.cursor) return
+        session.cursor = message.cursor
         session.sent = null
         this.#send(session)
       },
@@ -248,6 +255,7 @@ export class ModelNode {
       head: this.#head,
       oldest: this.#oldest,
       oldestId: this.#oldestId,
+      listings: new Set(this.#listings),
       expected: [...this.#expected],
     }
   }
@@ -266,6 +274,7 @@ export class ModelNode {
     this.#head = snapshot.head
     this.#oldest = snapshot.oldest
     this.#oldestId = snapshot.oldestId
+    this.#listings = new Set(snapshot.listings)
     this.#sessions.clear()
     this.#expected.clear()
     const copied: ExpectedRow[] = []
@@ -321,9 +330,7 @@ export class ModelNode {
     if (session.sent !== null) return
     if (session.cursor < this.#oldest) {
       session.cursor = this.#head
-      const changeId = this.#idOf(this.#head) ?? ''
-      const epoch = `epoch ${this.#epoch}`
-      session.send({ type: 'reset', reason: 'expired', epoch, head: this.#head, changeId })
+      session.send(this.#resetFor('expired'))
       return
     }
     const changes = this.#journal.filter(({ seq }) => seq > session.cursor).slice(0, page)
@@ -337,6 +344,12 @@ export class ModelNode {
       changes: changes.map(({ seq: _seq, id: _id, ...change }) => change),
       head: this.#head,
     })
+  }
+
+  #resetFor(reason: string): ServerMessage {
+    this.#ids += 1
+    const [epoch, changeId] = [`epoch ${this.#epoch}`, this.#idOf(this.#head) ?? '']
+    return { type: 'reset', reason, epoch, head: this.#head, changeId, listing: `listing${this.#ids}` }
   }
 
   #within(path: string): string[] {

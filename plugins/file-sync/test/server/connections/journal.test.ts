@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises'
+import { appendFile, copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'tap'
@@ -73,4 +73,54 @@ test('a device goes on after a restart, unless the journal began anew or it was 
   devices.close()
   t.match(await goOn(), { type: 'reset', reason: 'expired' })
   t.match(await goOn({ '/more': 'memory' }), { type: 'reset', reason: 'epoch' }, 'as after a restore')
+})
+
+test('a device that has stored its listing goes on, unless the node was put back to before that', async (t) => {
+  const dataFolder = t.testdir()
+  const file = join(dataFolder, 'plugins/file-sync/devices.sqlite')
+  const start = async () => {
+    const node = await createSyncNode({ dataFolder })
+    const owner = await node.signIn('owner')
+    return { node, owner, client: await connect(t, node, owner) }
+  }
+  const first = await start()
+  await put(first.owner, '/a', 'x')
+  const { device, epoch } = await begin(first.client)
+  await first.node.stop()
+  // A version that did not know listings has left the database like this.
+  const former = new DatabaseSync(file)
+  former.exec('ALTER TABLE devices DROP COLUMN listing; PRAGMA journal_mode = DELETE')
+  former.close()
+  await copyFile(file, `${file}.former`)
+
+  const second = await start()
+  second.client.say({ type: 'hello', protocol: 1, device })
+  await second.client.next('welcome')
+  const { head: cursor, changeId = '', listing = '' } = await second.client.next('reset')
+  t.not(listing, '')
+  second.client.say({ type: 'listed', listing: 'another' })
+  second.client.say({ type: 'listed', listing })
+  second.client.say({ type: 'ping' })
+  await second.client.next('pong')
+  await second.node.stop()
+
+  const hello = { type: 'hello', protocol: 1, device, epoch, cursor, changeId } as const
+  const goOn = async (more: { readonly listing?: string }) => {
+    const { node, client } = await start()
+    try {
+      client.say({ ...hello, ...more })
+      const { reset } = await client.next('welcome')
+      return reset ? (await client.next('reset')).reason : 'goes on'
+    } finally {
+      await node.stop()
+    }
+  }
+  t.equal(await goOn({ listing }), 'goes on', 'after a restart')
+  t.equal(await goOn({ listing: 'another' }), 'expired')
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA journal_mode = DELETE')
+  database.close()
+  await copyFile(`${file}.former`, file)
+  t.equal(await goOn({}), 'goes on', 'a client that does not know listings')
+  t.equal(await goOn({ listing }), 'expired')
 })
