@@ -1,3 +1,4 @@
+// In a process of its own: the client leaves listeners of signals behind.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
