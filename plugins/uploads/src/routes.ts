@@ -4,7 +4,6 @@ import {
   NodekeepError,
   type RoutesApp,
   Type,
-  undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -78,7 +77,6 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
     const id = (request.params as { id?: string }).id ?? newId()
     // The library is large, and not every node needs it.
     const { answerTus, storedHeaders } = await import('./tus-server.ts')
-    const origin = changeOrigin(request)
     return turns.run(user.uuid, id, async (turn) => {
       const origin = changeOrigin(request)
       const own = new UserUploads(services, {
@@ -106,7 +104,6 @@ export function uploadRoutes(app: RoutesApp, services: UploadServices): void {
       })
       for (const [name, value] of response.headers)
         if (!name.startsWith('access-control-') && !name.startsWith('content-')) reply.header(name, value)
-      if (response.headers.has('etag')) reply.header(undoHeader, origin.group)
       if (method === 'HEAD') {
         const upload = own.get(id)
         if (upload.revision !== null) reply.headers(storedHeaders(upload.path, upload.revision))

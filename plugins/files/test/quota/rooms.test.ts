@@ -16,7 +16,7 @@ type Quota = NonNullable<NodeAnswers['GET /api/files/usage']['quota']>
 const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const numRuns = Number(process.env.TEST_RUNS ?? 10)
 
-/** What is deleted or overwritten is gone. */
+/** Deleted files and overwritten contents are gone. */
 const nothingKept = { trash: false, versions: false }
 
 async function usage(user: TestUser) {

@@ -5,7 +5,7 @@ import { reasonOf, request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 
-/** What is said about a change. */
+/** The words about a change. */
 interface ToldChange {
   readonly text: string
   /** The group that takes it back; `null` if nothing does. */

@@ -12,7 +12,7 @@ interface Listing {
   readonly entries: readonly Entry[]
   /** Bytes of the largest file that the node takes. */
   readonly maxFileSize: number
-  /** What the node keeps of what is deleted or replaced in the folder. */
+  /** Whether the node keeps files that are deleted or replaced in the folder. */
   readonly keeps: Keeps
 }
 
