@@ -323,7 +323,7 @@ test('blocks count toward the quota of their user, and the file that is made of 
   t.match(await send(owner, 'POST', `/api/sync/uploads/${body.id}/commit`), { status: 200 })
   t.equal(await taken(owner), bytes.length)
   t.match(await upload(owner, '/copy', bytes), { status: 507 }, 'a file of known blocks needs room')
-  t.match(await send(owner, 'POST', '/delete', { path: '/large' }), { status: 200 })
+  t.match(await send(owner, 'POST', '/delete', { path: '/large', permanent: true }), { status: 200 })
   t.equal(await taken(owner), 0)
 })
 
