@@ -104,7 +104,6 @@ t.test(
 
     await row(page, 'c.txt').click()
     await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await row(page, 'c.txt').waitFor({ state: 'detached' })
 
     await page.getByRole('link', { name: 'Node', exact: true }).click()

@@ -22,7 +22,7 @@ export class Folder {
   readonly fault = signal('')
   /** Bytes of the largest file that the node takes; unlimited until the node has told. */
   maxFileSize = Number.POSITIVE_INFINITY
-  /** Whether the node keeps files that are deleted or replaced here; not until the node has told. */
+  /** Whether the node keeps entries that are deleted or replaced here. Nothing until the node has told. */
   readonly keeps = signal<Keeps>(keepsNothing)
   /** Rises when files have changed anywhere. */
   readonly changes = signal(0)

@@ -5,7 +5,7 @@ import { reasonOf, request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 
-/** The words about a change. */
+/** A change as the person is told of it. */
 interface ToldChange {
   readonly text: string
   /** The group that takes it back; `null` if nothing does. */

@@ -5,6 +5,7 @@ import { request } from '../../request.ts'
 /** A file or a folder. */
 export type Entry = NodeAnswers['GET /api/files/list']['entries'][number]
 
+/** Whether a folder keeps deleted entries in the trash, and replaced contents as versions. */
 export type Keeps = NodeAnswers['GET /api/files/list']['keeps']
 
 interface Listing {
@@ -12,7 +13,7 @@ interface Listing {
   readonly entries: readonly Entry[]
   /** Bytes of the largest file that the node takes. */
   readonly maxFileSize: number
-  /** Whether the node keeps files that are deleted or replaced in the folder. */
+  /** Whether the node keeps entries of the folder that are deleted or replaced. */
   readonly keeps: Keeps
 }
 

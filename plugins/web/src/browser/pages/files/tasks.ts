@@ -95,7 +95,7 @@ export class Tasks {
   readonly list = signal<readonly Task[]>([])
   /** Changes when a task begins, waits or ends, but not with its progress. */
   readonly version = signal(0)
-  /** The changes that can be taken back. */
+  /** The change that can be taken back. */
   readonly lastChange: LastChange
   /** Called when a task is done. */
   onDone: () => void = () => {}

@@ -14,7 +14,7 @@ const shownItems = 100
 /** Items of a page that is only counted: the most that the node gives. */
 const countedItems = 1000
 
-/** The files and folders that the person has deleted, newest first, in pages. */
+/** The deleted entries of the person, newest first, in pages. */
 export class Trash {
   /** The items of the pages that were loaded; `null` until the node has answered. */
   readonly items = signal<readonly TrashItem[] | null>(null)
