@@ -317,6 +317,11 @@ export class SyncEngine {
     const paths = new Set<string>()
     const files = new Map<string, RemoteRecord>()
     for (const change of changes) {
+      // What a former change tells does not count any more, also if this client knows the outcome of this one.
+      const { path, source } = change
+      files.delete(path)
+      if (source !== undefined)
+        for (const each of files.keys()) if (isWithin(each, source)) files.delete(each)
       const changed = this.#changedPaths(change)
       const file = changed.length === 1 ? this.#toldFile(change) : null
       if (file !== null && !foldersAbove(change.path).some((each) => paths.has(each))) {

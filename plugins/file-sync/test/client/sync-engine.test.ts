@@ -644,6 +644,26 @@ t.test('the node is not asked for what its messages tell', async (t) => {
   t.strictSame(treeOn(one), treeOf(node))
 })
 
+t.test('a look that is newer than the changes of a message counts', async (t) => {
+  // The changes of the file come after those of folders, with the first message or a later one.
+  for (let folders = 0; folders < 20; folders += 1) {
+    const { node, pass, device } = createQuietWorld({ latency: 150 })
+    node.write('/b', 'other', 1, null)
+    const one = device()
+    await pass(soon)
+    for (let number = 0; number < folders; number += 1) node.makeFolder(`/folder ${number}`)
+    one.disk.write('/a', 'first', 1)
+    loseAnswer(node, 'write')
+    await untilNodeHas(node, pass, '/a')
+    one.disconnect()
+    node.write('/a', 'second', 2, node.revisionOf('/a'))
+    one.isOnline = true
+    await pass(soon)
+    t.match(treeOn(one), [/^\/a \(conflict .*\): first$/, '/a: second', '/b: other'])
+    t.strictSame(treeOf(node), treeOn(one))
+  }
+})
+
 t.test('folders that were made for a file are not made once more', async (t) => {
   const { node, faults, steps, pass, device } = createQuietWorld()
   const one = device()
