@@ -413,6 +413,36 @@ t.test(
   },
 )
 
+t.test(
+  'a listing goes on after its connection is lost, unless the node was put back meanwhile',
+  async (t) => {
+    for (const isPutBack of [false, true]) {
+      const { node, pass, device, time } = createQuietWorld()
+      node.write('/a', 'any', time.now, null)
+      const snapshot = node.snapshot()
+      // Another program removes the file, and the node has not noticed it yet.
+      node.drop('/a')
+      let lists = 0
+      const list = node.list.bind(node)
+      node.list = (folder) => {
+        lists += 1
+        return list(folder)
+      }
+      const one = device()
+      while (lists === 0) await pass(1)
+      if (isPutBack) node.putBack(snapshot, false)
+      one.cut()
+      await pass(soon)
+      t.strictSame(treeOn(one), isPutBack ? ['/a: any'] : [])
+      t.strictSame(treeOf(node), treeOn(one))
+      t.equal(lists, isPutBack ? 2 : 1)
+      one.cut()
+      await pass(soon)
+      t.equal(lists, isPutBack ? 2 : 1)
+    }
+  },
+)
+
 t.test('a device that has listed a node goes on from there with each connection', async (t) => {
   const { node, pass, device } = createQuietWorld()
   for (const path of ['/here', '/there', '/kept']) node.write(path, 'listed', 1, null)
