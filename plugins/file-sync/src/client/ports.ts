@@ -42,17 +42,19 @@ interface LocalOther {
   readonly reason: string
 }
 
+/** What the client says to messages of the node. */
+export type Answer = ClientMessage & { readonly type: 'ack' | 'listed' }
+
 /** The node. */
 export interface Remote {
   /**
    * Stays connected to the changes of the node. Resolves when the connection is closed, also because the signal aborts.
    *
-   * @param onMessage `ack` tells the node that the changes of the message are stored, or the listing that it asks for. After changes, the
-   *   node sends the next ones then.
+   * @param onMessage `say` sends the node a message. After the `ack` of changes, it sends the next ones.
    */
   follow(
     hello: Omit<ClientMessage & { readonly type: 'hello' }, 'type' | 'protocol' | 'name'>,
-    onMessage: (message: ServerMessage, ack: () => void) => void,
+    onMessage: (message: ServerMessage, say: (answer: Answer) => void) => void,
     signal: AbortSignal,
   ): Promise<void>
   /**

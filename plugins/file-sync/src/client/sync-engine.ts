@@ -4,7 +4,7 @@ import { applyStep } from './apply-step.ts'
 import type { DeletionLimits } from './deletion-guard.ts'
 import { FailedSteps } from './failed-steps.ts'
 import { ignoreFile, ignoreRules, readIgnoreFile } from './ignore-rules.ts'
-import type { Clock, Disk, Random, Remote } from './ports.ts'
+import type { Answer, Clock, Disk, Random, Remote } from './ports.ts'
 import type { Step } from './reconcile.ts'
 import { RemoteAnswers } from './remote-answers.ts'
 import { Replicas } from './replicas.ts'
@@ -94,8 +94,8 @@ export class SyncEngine {
   #roomAttempts = 0
   /** Acknowledges the last changes. `null` if that is done. */
   #ack: (() => void) | null = null
-  /** The listing that the node has asked for on this connection. `null` if there is none, or if the device has stored it. */
-  #asked: { readonly name: string; readonly ack: () => void } | null = null
+  /** Sends the node a message on the connection. `null` if there is none. */
+  #say: ((answer: Answer) => void) | null = null
   readonly #end = new AbortController()
   #isConnected = false
   #head = 0
@@ -253,23 +253,24 @@ export class SyncEngine {
       const device = state.setting('device')
       const hello = { ...(device !== undefined && { device }), ...state.position }
       try {
-        await remote.follow(hello, (message, ack) => this.#receive(message, ack), signal)
+        await remote.follow(hello, (message, say) => this.#receive(message, say), signal)
       } catch (error) {
         this.#note(error)
       }
       if (this.#isConnected && clock.elapsed() - begun >= shortConnectionMs) attempts = 0
       this.#isConnected = false
       this.#ack = null
-      this.#asked = null
+      this.#say = null
       this.#tell()
       await clock.sleep(this.#pauseAfter(attempts), signal)
     }
   }
 
-  #receive(message: ServerMessage, ack: () => void): void {
+  #receive(message: ServerMessage, say: (answer: Answer) => void): void {
     const { replicas } = this
     const { state } = this.#services
     if (this.#end.signal.aborted) return
+    this.#say = say
     switch (message.type) {
       case 'welcome':
         if (message.device !== null && message.device !== state.setting('device')) {
@@ -281,6 +282,7 @@ export class SyncEngine {
         if (message.epoch === state.position?.epoch && message.reset !== true) {
           state.doubtUnconfirmed()
           this.#isConnected = true
+          this.#tellListing()
         }
         this.#trouble = null
         this.#waiting = null
@@ -289,7 +291,6 @@ export class SyncEngine {
       case 'reset':
         this.#resets += 1
         state.reset({ ...message, cursor: message.head })
-        this.#asked = message.listing === undefined ? null : { name: message.listing, ack }
         this.#head = message.head
         this.#isConnected = true
         break
@@ -298,7 +299,9 @@ export class SyncEngine {
         if (message.changes.some(({ op }) => op === 'delete')) this.#awaitRoom('removal')
         this.replicas.takeRemoteChanges(message.changes, message, paths, files)
         this.#head = message.head
-        this.#ack = ack
+        // A variable first: MEMORY.md, "Functions on objects".
+        const acknowledge = () => say({ type: 'ack', cursor: message.cursor })
+        this.#ack = acknowledge
         break
       }
       case 'waiting':
@@ -309,6 +312,13 @@ export class SyncEngine {
     this.#proceed()
   }
 
+  /** Tells the node that its listing is stored. The connection may have been lost before it was. */
+  #tellListing(): void {
+    const { isListed, position } = this.#services.state
+    if (isListed && position?.listing !== undefined)
+      this.#say?.({ type: 'listed', listing: position.listing })
+  }
+
   /** The files that changes tell whole, and the other paths that may have changed since this client last saw them. */
   #toldBy(changes: readonly WireChange[]): {
     readonly paths: ReadonlySet<string>
@@ -317,6 +327,11 @@ export class SyncEngine {
     const paths = new Set<string>()
     const files = new Map<string, RemoteRecord>()
     for (const change of changes) {
+      // What a former change tells does not count any more, also if this client knows the outcome of this one.
+      const { path, source } = change
+      files.delete(path)
+      if (source !== undefined)
+        for (const each of files.keys()) if (isWithin(each, source)) files.delete(each)
       const changed = this.#changedPaths(change)
       const file = changed.length === 1 ? this.#toldFile(change) : null
       if (file !== null && !foldersAbove(change.path).some((each) => paths.has(each))) {
@@ -533,11 +548,8 @@ export class SyncEngine {
       // The listing may be older than where the changes begin now.
       if (this.#resets === resets) {
         this.#remoteAnswers.add()
-        // A listing that outlives its connection may have met a node that was put back. Nothing is told of it then.
-        const asked = this.#asked
-        state.setListing(listing, asked?.name)
-        this.#asked = null
-        asked?.ack()
+        state.setListing(listing)
+        this.#tellListing()
         this.#failedLists = 0
         this.#noteProgress()
         replicas.touchAll()

@@ -54,7 +54,7 @@ interface Position {
   readonly cursor: number
   /** The id of the change at the cursor. Left out if the node did not send it. */
   readonly changeId?: string
-  /** The listing with which the knowledge of the node began. Left out if the node has not been told that it is stored. */
+  /** The listing with which the knowledge of the node begins. Left out if the node did not name it. */
   readonly listing?: string
 }
 
@@ -294,13 +294,13 @@ export class SyncState {
   }
 
   /** Forgets the common history with the node: nothing counts as deleted there or here before both sides have been compared. */
-  reset({ epoch, cursor, changeId = '' }: Omit<Position, 'listing'>): void {
+  reset({ epoch, cursor, changeId = '', listing = '' }: Position): void {
     this.transaction(() => {
       this.#forgetNode()
       this.set('epoch', epoch)
       this.set('cursor', String(cursor))
       this.set('changeId', changeId)
-      this.set('listing', '')
+      this.set('listing', listing)
     })
   }
 
@@ -316,17 +316,12 @@ export class SyncState {
     })
   }
 
-  /**
-   * Replaces all that is known of the node by a listing.
-   *
-   * @param name the name of the listing; empty if the node does not ask to be told that it is stored
-   */
-  setListing(listing: ReadonlyMap<string, RemoteEntry>, name = ''): void {
+  /** Replaces all that is known of the node by a listing. */
+  setListing(listing: ReadonlyMap<string, RemoteEntry>): void {
     this.transaction(() => {
       this.remote.clear()
       for (const [path, entry] of listing) this.setRemote(path, entry)
       this.set('listed', 'yes')
-      this.set('listing', name)
     })
   }
 

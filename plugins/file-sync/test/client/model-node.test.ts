@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import type { LocalContent } from '../../src/client/ports.ts'
+import type { Answer, LocalContent } from '../../src/client/ports.ts'
 import { NodeRemote } from '../../src/client/remote/node-remote.ts'
 import { SyncFailure } from '../../src/client/sync-failure.ts'
 import type { ServerMessage } from '../../src/protocol/messages.ts'
@@ -64,12 +64,12 @@ async function realSubject(token: string): Promise<Subject> {
   const changes: string[] = []
   const begun = Promise.withResolvers<void>()
   let wake = () => {}
-  const onMessage = (message: ServerMessage, ack: () => void) => {
+  const onMessage = (message: ServerMessage, say: (answer: Answer) => void) => {
     if (message.type === 'reset') {
       begun.resolve()
     } else if (message.type === 'changes') {
       changes.push(...message.changes.flatMap(pathsOf))
-      ack()
+      say({ type: 'ack', cursor: message.cursor })
       wake()
     }
   }
@@ -118,7 +118,7 @@ function modelSubject(): Subject {
     if (message.type !== 'changes') return
     changes.push(...message.changes.flatMap(pathsOf))
     // The model sends the next page within this call.
-    queueMicrotask(() => feed.ack(message))
+    queueMicrotask(() => feed.answer({ type: 'ack', cursor: message.cursor }))
   })
   return {
     revisionAt: async (each) => {

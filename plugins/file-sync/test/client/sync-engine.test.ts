@@ -413,6 +413,36 @@ t.test(
   },
 )
 
+t.test(
+  'a listing goes on after its connection is lost, unless the node was put back meanwhile',
+  async (t) => {
+    for (const isPutBack of [false, true]) {
+      const { node, pass, device, time } = createQuietWorld()
+      node.write('/a', 'any', time.now, null)
+      const snapshot = node.snapshot()
+      // Another program removes the file, and the node has not noticed it yet.
+      node.drop('/a')
+      let lists = 0
+      const list = node.list.bind(node)
+      node.list = (folder) => {
+        lists += 1
+        return list(folder)
+      }
+      const one = device()
+      while (lists === 0) await pass(1)
+      if (isPutBack) node.putBack(snapshot, false)
+      one.cut()
+      await pass(soon)
+      t.strictSame(treeOn(one), isPutBack ? ['/a: any'] : [])
+      t.strictSame(treeOf(node), treeOn(one))
+      t.equal(lists, isPutBack ? 2 : 1)
+      one.cut()
+      await pass(soon)
+      t.equal(lists, isPutBack ? 2 : 1)
+    }
+  },
+)
+
 t.test('a device that has listed a node goes on from there with each connection', async (t) => {
   const { node, pass, device } = createQuietWorld()
   for (const path of ['/here', '/there', '/kept']) node.write(path, 'listed', 1, null)
@@ -642,6 +672,26 @@ t.test('the node is not asked for what its messages tell', async (t) => {
   node.write('/new/1/inner', 'below', 3, null)
   await pass(soon)
   t.strictSame(treeOn(one), treeOf(node))
+})
+
+t.test('a look that is newer than the changes of a message counts', async (t) => {
+  // The changes of the file come after those of folders, with the first message or a later one.
+  for (let folders = 0; folders < 20; folders += 1) {
+    const { node, pass, device } = createQuietWorld({ latency: 150 })
+    node.write('/b', 'other', 1, null)
+    const one = device()
+    await pass(soon)
+    for (let number = 0; number < folders; number += 1) node.makeFolder(`/folder ${number}`)
+    one.disk.write('/a', 'first', 1)
+    loseAnswer(node, 'write')
+    await untilNodeHas(node, pass, '/a')
+    one.disconnect()
+    node.write('/a', 'second', 2, node.revisionOf('/a'))
+    one.isOnline = true
+    await pass(soon)
+    t.match(treeOn(one), [/^\/a \(conflict .*\): first$/, '/a: second', '/b: other'])
+    t.strictSame(treeOf(node), treeOn(one))
+  }
 })
 
 t.test('folders that were made for a file are not made once more', async (t) => {

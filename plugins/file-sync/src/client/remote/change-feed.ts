@@ -6,6 +6,7 @@ import {
   readServerMessage,
   type ServerMessage,
 } from '../../protocol/messages.ts'
+import type { Answer } from '../ports.ts'
 import { SyncFailure } from '../sync-failure.ts'
 import type { NodeAccess } from './node-requests.ts'
 
@@ -95,7 +96,7 @@ class MessageBounds {
 export async function followChanges(
   { url, token }: NodeAccess,
   hello: Omit<ClientMessage & { readonly type: 'hello' }, 'type' | 'protocol'>,
-  onMessage: (message: ServerMessage, ack: () => void) => void,
+  onMessage: (message: ServerMessage, say: (answer: Answer) => void) => void,
   signal: AbortSignal,
   feedPings: FeedPings,
 ): Promise<void> {
@@ -124,12 +125,9 @@ export async function followChanges(
       () => {},
     )
   }, pingMs)
-  const ack = (message: ServerMessage) => {
-    if (message.type === 'reset' && message.listing !== undefined)
-      say({ type: 'listed', listing: message.listing })
-    if (message.type !== 'changes') return
-    bounds.acknowledge()
-    say({ type: 'ack', cursor: message.cursor })
+  const answer = (message: Answer) => {
+    if (message.type === 'ack') bounds.acknowledge()
+    say(message)
   }
   socket.on('open', () => {
     say({ type: 'hello', protocol: protocolVersion, ...hello })
@@ -141,7 +139,7 @@ export async function followChanges(
       bounds.take(message?.type)
       if (message?.type === 'error') throw new FeedError(message.error.code, message.error.message)
       if (message?.type === 'pong') feedPings.pong()
-      else if (message !== null) onMessage(message, () => ack(message))
+      else if (message !== null) onMessage(message, answer)
     } catch (error) {
       ended.reject(error)
     }

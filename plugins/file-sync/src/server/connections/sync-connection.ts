@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WebSocket } from '@fastify/websocket'
 import {
@@ -74,8 +73,6 @@ export class SyncConnection {
   /** The position of the last message with changes, and the cursor up to which the client has stored everything. */
   #sent: ChangePosition = { epoch: '', seq: 0, id: '' }
   #stored = 0
-  /** The listing that the last reset has asked the device for. */
-  #listing: string | null = null
   /** The mount of the last message `waiting`. */
   #mount: string | null = null
   #isAlive = true
@@ -196,8 +193,7 @@ export class SyncConnection {
   }
 
   #storeListing(listing: string): void {
-    if (this.#deviceId !== null && listing === this.#listing)
-      this.#services.devices.storeListing(this.#deviceId, listing)
+    if (this.#deviceId !== null) this.#services.devices.storeListing(this.#deviceId, listing)
   }
 
   #store(cursor: number): void {
@@ -241,7 +237,8 @@ export class SyncConnection {
     if (position.epoch !== changes.epoch) return 'epoch'
     if (device !== null && wasAway(device)) return 'expired'
     // The device may have listed what the journal told only later. A node that was put back to an older state has no such row.
-    if (device !== null && listing !== undefined && !devices.hasListing(device.id, listing)) return 'expired'
+    if (device !== null && listing !== undefined && !devices.knowsListing(device.id, listing))
+      return 'expired'
     return (await changesAfter(changes, this.#user.uuid, position, 1)) === null ? 'expired' : null
   }
 
@@ -264,14 +261,13 @@ export class SyncConnection {
 
   /** Makes the client list all files. */
   async #reset(reason: ResetReason): Promise<void> {
-    const { changes } = this.#services
+    const { changes, devices } = this.#services
     // Changes before this have no rows, so the client must list the files after it.
     await untilAborted(changes.follow(this.#user.uuid), this.#closed.signal)
     const head = await changes.head(this.#user.uuid)
     this.#sent = head
     this.#store(head.seq)
-    this.#listing = this.#deviceId === null ? null : randomUUID()
-    const listing = this.#listing === null ? {} : { listing: this.#listing }
+    const listing = this.#deviceId === null ? {} : { listing: devices.askForListing(this.#deviceId) }
     this.#send({ type: 'reset', reason, epoch: head.epoch, head: head.seq, changeId: head.id, ...listing })
   }
 

@@ -42,6 +42,8 @@ const columnListing = `SELECT name FROM pragma_table_info('devices') WHERE name 
 export class Devices {
   readonly #connection: DatabaseSync
   readonly #mostPerUser: number
+  /** The listings that this process has asked devices for and that they have not stored yet, by the ids of the devices. */
+  readonly #askedListings = new Map<string, string>()
 
   /** @param mostPerUser devices of one user */
   constructor(file: string, mostPerUser: number) {
@@ -100,6 +102,7 @@ export class Devices {
   }
 
   remove(id: string): void {
+    this.#askedListings.delete(id)
     this.#connection.prepare('DELETE FROM devices WHERE id = ?').run(id)
   }
 
@@ -113,13 +116,23 @@ export class Devices {
     this.#connection.prepare('UPDATE devices SET epoch = ?, cursor = ? WHERE id = ?').run(epoch, cursor, id)
   }
 
-  /** Records that a device has stored a listing of all files. */
+  /** Names the listing of all files that a device is asked for. */
+  askForListing(id: string): string {
+    const listing = randomUUID()
+    this.#askedListings.set(id, listing)
+    return listing
+  }
+
+  /** Records that a device has stored the listing that it was asked for last. */
   storeListing(id: string, listing: string): void {
+    if (this.#askedListings.get(id) !== listing) return
+    this.#askedListings.delete(id)
     this.#connection.prepare('UPDATE devices SET listing = ? WHERE id = ?').run(listing, id)
   }
 
-  /** Whether a listing is the last one that a device has stored. */
-  hasListing(id: string, listing: string): boolean {
+  /** Whether a listing is the last one that a device has stored, or is asked for by this process. */
+  knowsListing(id: string, listing: string): boolean {
+    if (this.#askedListings.get(id) === listing) return true
     const select = 'SELECT id FROM devices WHERE id = ? AND listing = ?'
     return this.#connection.prepare(select).get(id, listing) !== undefined
   }
@@ -140,6 +153,7 @@ export class Devices {
   }
 
   erase(userUuid: string): void {
+    for (const { id } of this.list(userUuid)) this.#askedListings.delete(id)
     this.#connection.prepare('DELETE FROM devices WHERE user = ?').run(userUuid)
   }
 

@@ -189,7 +189,7 @@ export class ModelDevice {
         const session = node.follow(hello, (message) =>
           inOrder(() => {
             if (message.type === 'pong') pongs.shift()?.resolve()
-            else onMessage(message, () => inOrder(() => session.ack(message)))
+            else onMessage(message, (answer) => inOrder(() => session.answer(answer)))
           }),
         )
         ping = () => inOrder(() => session.ping())

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { RemoteEntry, RemoteFileEntry } from '../../../src/client/ports.ts'
+import type { Answer, RemoteEntry, RemoteFileEntry } from '../../../src/client/ports.ts'
 import { SyncFailure } from '../../../src/client/sync-failure.ts'
 import { folderOf, foldersAbove, isWithin, nameOf } from '../../../src/client/sync-paths.ts'
 import type { ServerMessage, WireChange } from '../../../src/protocol/messages.ts'
@@ -66,6 +66,8 @@ export class ModelNode {
   #ids = 0
   readonly #expected = new Set<ExpectedRow>()
   #listings = new Set<string>()
+  /** The listings that the node has asked for since its start. */
+  readonly #asked = new Set<string>()
 
   /** The changes since the node began, or was restored. */
   get changes(): readonly WireChange[] {
@@ -149,11 +151,11 @@ export class ModelNode {
       readonly listing?: string | undefined
     },
     send: (message: ServerMessage) => void,
-  ): { ack(message: ServerMessage): void; ping(): void; close(): void } {
+  ): { answer(message: Answer): void; ping(): void; close(): void } {
     const session: Session = { cursor: hello.cursor ?? 0, sent: null, send }
     const epoch = `epoch ${this.#epoch}`
     const isKnown = hello.epoch === epoch && hello.cursor !== undefined
-    const isListed = hello.listing === undefined || this.#listings.has(hello.listing)
+    const isListed = [undefined, ...this.#listings, ...this.#asked].includes(hello.listing)
     const reset = !isKnown || !isListed || this.#idOf(session.cursor) !== (hello.changeId ?? '')
     send({ type: 'welcome', protocol: 1, device: hello.device ?? 'device', epoch, head: this.#head, reset })
     if (reset) {
@@ -166,10 +168,11 @@ export class ModelNode {
     this.#sessions.add(session)
     this.#send(session)
     return {
-      ack: (message) => {
+      answer: (message) => {
         if (!this.#sessions.has(session)) return
-        if (message.type === 'reset') this.#listings.add(message.listing ?? '')
-        if (message.type !== 'changes' || session.sent !== message.cursor) return
+        if (message.type === 'listed' && this.#asked.delete(message.listing))
+          this.#listings.add(message.listing)
+        if (message.type !== 'ack' || session.sent !== message.cursor) return
         session.cursor = message.cursor
         session.sent = null
         this.#send(session)
@@ -275,6 +278,7 @@ export class ModelNode {
     this.#oldest = snapshot.oldest
     this.#oldestId = snapshot.oldestId
     this.#listings = new Set(snapshot.listings)
+    this.#asked.clear()
     this.#sessions.clear()
     this.#expected.clear()
     const copied: ExpectedRow[] = []
@@ -348,8 +352,13 @@ export class ModelNode {
 
   #resetFor(reason: string): ServerMessage {
     this.#ids += 1
-    const [epoch, changeId] = [`epoch ${this.#epoch}`, this.#idOf(this.#head) ?? '']
-    return { type: 'reset', reason, epoch, head: this.#head, changeId, listing: `listing${this.#ids}` }
+    const [epoch, changeId, listing] = [
+      `epoch ${this.#epoch}`,
+      this.#idOf(this.#head) ?? '',
+      `listing${this.#ids}`,
+    ]
+    this.#asked.add(listing)
+    return { type: 'reset', reason, epoch, head: this.#head, changeId, listing }
   }
 
   #within(path: string): string[] {
