@@ -42,7 +42,7 @@ interface LocalOther {
   readonly reason: string
 }
 
-/** What the client says to messages of the node. */
+/** An answer of the client to messages of the node. */
 export type Answer = ClientMessage & { readonly type: 'ack' | 'listed' }
 
 /** The node. */

@@ -327,7 +327,7 @@ export class SyncEngine {
     const paths = new Set<string>()
     const files = new Map<string, RemoteRecord>()
     for (const change of changes) {
-      // What a former change tells does not count any more, also if this client knows the outcome of this one.
+      // A former change does not count any more, also if this client knows the outcome of this one.
       const { path, source } = change
       files.delete(path)
       if (source !== undefined)
