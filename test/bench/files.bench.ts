@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { concurrently } from '@nodekeep/plugin-sdk'
 import type { Bench } from './bench.ts'
 import { besideLargeFolder } from './fixtures/files-large-folder.ts'
 import { listing } from './fixtures/files-listing.ts'
@@ -193,6 +194,50 @@ const smallWrites: Bench = {
   },
 }
 
+/** Each round overwrites the files of the one before. The first one, which makes them, does not count. */
+const overwrites: Bench = {
+  name: 'files: 10,000 durable overwrites of 1 KiB that keep versions, 32 at once, against a script that keeps none',
+  unit: 'files/s',
+  better: 'more',
+  goal: { ratio: 0.4 },
+  rounds: 3,
+  async setUp() {
+    const { node, authorization, bareFolder, tearDown } = await startFilesServers()
+    const written = async (...args: Parameters<typeof output>) => Number(await output(...args))
+    return {
+      ours: () => written('files-small-writes.ts', node.url.origin, '/same', authorization),
+      baseline: () => written('files-bare-writes.ts', join(bareFolder, 'same')),
+      tearDown,
+    }
+  },
+}
+
+const deletions: Bench = {
+  name: 'files: 2,000 deletions into the trash, 16 at once, against deletions for good',
+  unit: 'ms',
+  better: 'less',
+  goal: { ratio: 1.5 },
+  async setUp() {
+    const { node, authorization, tearDown } = await startFilesServers()
+    const paths = Array.from({ length: 2000 }, (_, n) => `/${n}.txt`)
+    const ask = async (target: string, init: RequestInit) => {
+      const headers = { authorization, 'content-type': 'application/json' }
+      const answer = await fetch(new URL(target, node.url), { ...init, headers })
+      const text = await answer.text()
+      if (!answer.ok) throw new Error(`${target} was answered with ${answer.status}: ${text}`)
+    }
+    const deleteAll = async (permanent: boolean) => {
+      await concurrently(paths, 16, (path) => ask(`/write?path=${path}`, { method: 'PUT', body: 'x' }))
+      const began = performance.now()
+      await concurrently(paths, 16, (path) =>
+        ask('/delete', { method: 'POST', body: JSON.stringify({ path, permanent }) }),
+      )
+      return performance.now() - began
+    }
+    return { ours: () => deleteAll(false), baseline: () => deleteAll(true), tearDown }
+  },
+}
+
 async function fill(path: string, bytes: number): Promise<void> {
   const file = await open(path, 'wx')
   const piece = Buffer.alloc(1024 * 1024, 'The bytes of a large file. ')
@@ -215,6 +260,8 @@ export default [
     missing,
   },
   smallWrites,
+  overwrites,
+  deletions,
   listing,
   besideLargeFolder,
 ] satisfies Bench[]

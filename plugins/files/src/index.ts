@@ -183,7 +183,7 @@ export default definePlugin({
       restoredFiles.begin()
       journal.prune()
       purge.start()
-      eraseUnknownUsers(mounts, users, log).catch((error) =>
+      eraseUnknownUsers(mounts, journal, users, log).catch((error) =>
         log.warn({ err: error }, 'The trash of users who are not there any more could not be deleted.'),
       )
       return external.start()
