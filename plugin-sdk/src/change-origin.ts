@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { FileChangeOptions } from './contracts/files.ts'
@@ -7,8 +7,8 @@ import { userOf } from './user-of.ts'
 /** The pattern of the group of a change: see `group` of {@link FileChangeOptions}. */
 export const changeGroupPattern = '^[A-Za-z0-9._-]{1,64}$'
 
-/** Bytes of a fresh group. Nobody guesses or draws the group of another change. */
-const groupBytes = 12
+/** Characters of a fresh group, of 4 bits each. A user does not draw one twice. */
+const groupLength = 16
 
 /**
  * The header of an answer to a change, with the group that `POST /api/files/undo` takes back. It is missing where nothing can be taken
@@ -52,5 +52,6 @@ export function changeOrigin({
 }
 
 function freshGroup(): string {
-  return randomBytes(groupBytes).toString('base64url')
+  // Node has random bytes of UUIDs in stock. Others take a call of the system each, which was a twentieth of the CPU time of small writes.
+  return randomUUID().replaceAll('-', '').slice(0, groupLength)
 }
