@@ -12,14 +12,14 @@ export interface ChangeFacts {
   readonly sha256?: string
 }
 
-/** The SHA-256 of a file in a revision, hexadecimal; `null` if it is not known any more. */
+/** The SHA-256 of a file in a revision, hexadecimal. */
 interface HashedEntry {
   /** The id of the entry. */
   readonly entry: number
   readonly revision: string
   /** Bytes. */
   readonly size: number
-  readonly sha256: string | null
+  readonly sha256: string
 }
 
 /** When a file was created that a restore has written. */
@@ -360,9 +360,9 @@ export class EntryStatements {
     for (const { id, revision, listed } of files) this.#setListed.run(listed, id, revision)
   }
 
-  /** Remembers the SHA-256 of a file, `null` for none, unless it does not have the revision any more. Where it is not known, the size tells. */
+  /** Remembers the SHA-256 of a file, unless it does not have the revision any more. Where it is not known, the size tells. */
   putSha256({ entry, revision, size, sha256 }: HashedEntry): void {
-    const bytes = sha256 === null ? null : Buffer.from(sha256, 'hex')
+    const bytes = Buffer.from(sha256, 'hex')
     this.#setSha256.run({ entry, revision, size, sha256: bytes, stamp: this.#nextStamp() })
   }
 

@@ -45,7 +45,7 @@ export type IndexRequest =
       readonly entry: number
       readonly revision: string
       readonly size: number
-      readonly sha256: string | null
+      readonly sha256: string
     }
   | { readonly kind: 'complete'; readonly tree: number; readonly at: number }
 
