@@ -31,6 +31,13 @@ export interface VersionOfFile extends KeptEntry {
   readonly isOrphan: boolean
 }
 
+/** The room that an item of the trash takes. */
+interface ItemSize {
+  readonly number: number
+  readonly storage: string
+  readonly bytes: number
+}
+
 /** The room that the files of a user take on a storage, and that of those that are kept. */
 interface KeptSums {
   readonly storage: string
@@ -55,6 +62,7 @@ const joined = `CROSS JOIN entries e ON e.id = k.entry CROSS JOIN trees t ON t.i
 /** Reads the kept entries of the index. Those on a storage that has other files now are left out. */
 export class KeptReader {
   readonly #trash: StatementSync
+  readonly #trashSizes: StatementSync
   readonly #entry: StatementSync
   readonly #named: StatementSync
   readonly #versions: StatementSync
@@ -68,6 +76,10 @@ export class KeptReader {
     const from = `SELECT ${columns} FROM kept_entries k ${joined}`
     this.#trash = connection.prepare(
       `${from} WHERE k.user = ? AND k.of IS NULL AND k.number < ? ORDER BY k.number DESC LIMIT ?`,
+    )
+    this.#trashSizes = connection.prepare(
+      `SELECT k.number, t.storage, e.size FROM kept_entries k ${joined}
+       WHERE k.user = ? AND k.of IS NULL AND k.number < ? ORDER BY k.number DESC LIMIT ?`,
     )
     this.#entry = connection.prepare(`${from} WHERE k.number = ? AND k.user = ?`)
     this.#named = connection.prepare(
@@ -101,6 +113,15 @@ export class KeptReader {
   /** A user's items of the trash before a number, the newest first. */
   trash(user: string, limit: number, before = Number.MAX_SAFE_INTEGER): KeptEntry[] {
     return this.#trash.all(user, before, limit).map(keptOf)
+  }
+
+  /** The sizes of a user's items of the trash before a number, the newest first. */
+  trashSizes(user: string, limit: number, before: number): ItemSize[] {
+    return this.#trashSizes.all(user, before, limit).map(({ number, storage, size }) => ({
+      number: Number(number),
+      storage: String(storage),
+      bytes: Number(size),
+    }))
   }
 
   /** An item of the trash or a version of a user; null if it is not kept. */
