@@ -31,11 +31,14 @@ export interface VersionOfFile extends KeptEntry {
   readonly isOrphan: boolean
 }
 
-/** The room that an item of the trash takes. */
-interface ItemSize {
-  readonly number: number
-  readonly storage: string
+/** The room that items of the trash take. */
+interface ItemSums {
+  /** The id of the folder of kept files. */
+  readonly root: number
   readonly bytes: number
+  readonly items: number
+  /** The number of the oldest one. */
+  readonly last: number
 }
 
 /** The room that the files of a user take on a storage, and that of those that are kept. */
@@ -43,6 +46,8 @@ interface KeptSums {
   readonly storage: string
   readonly bytes: number
   readonly entries: number
+  /** The id of the folder of those that are kept; 0 if there is none. */
+  readonly keptRoot: number
   readonly keptBytes: number
   readonly keptEntries: number
   /** Whether the index has all of them. */
@@ -62,7 +67,7 @@ const joined = `CROSS JOIN entries e ON e.id = k.entry CROSS JOIN trees t ON t.i
 /** Reads the kept entries of the index. Those on a storage that has other files now are left out. */
 export class KeptReader {
   readonly #trash: StatementSync
-  readonly #trashSizes: StatementSync
+  readonly #trashBytes: StatementSync
   readonly #entry: StatementSync
   readonly #named: StatementSync
   readonly #versions: StatementSync
@@ -77,9 +82,11 @@ export class KeptReader {
     this.#trash = connection.prepare(
       `${from} WHERE k.user = ? AND k.of IS NULL AND k.number < ? ORDER BY k.number DESC LIMIT ?`,
     )
-    this.#trashSizes = connection.prepare(
-      `SELECT k.number, t.storage, e.size FROM kept_entries k ${joined}
-       WHERE k.user = ? AND k.of IS NULL AND k.number < ? ORDER BY k.number DESC LIMIT ?`,
+    // Rows would take three times as long.
+    this.#trashBytes = connection.prepare(
+      `SELECT parent, total(size) AS bytes, count(*) AS items, min(number) AS last FROM
+       (SELECT k.number, e.parent, e.size FROM kept_entries k CROSS JOIN entries e ON e.id = k.entry
+        WHERE k.user = ? AND k.of IS NULL AND k.number < ? ORDER BY k.number DESC LIMIT ?) GROUP BY parent`,
     )
     this.#entry = connection.prepare(`${from} WHERE k.number = ? AND k.user = ?`)
     this.#named = connection.prepare(
@@ -100,7 +107,7 @@ export class KeptReader {
     )
     this.#oldest = connection.prepare(`${from} WHERE k.user = ? AND k.number > ? ORDER BY k.number LIMIT ?`)
     this.#sums = connection.prepare(
-      `SELECT t.storage, t.complete, f.size, f.below, k.size AS kept_size, k.below AS kept_below FROM trees t
+      `SELECT t.storage, t.complete, t.kept_root, f.size, f.below, k.size AS kept_size, k.below AS kept_below FROM trees t
        JOIN storages s ON s.name = t.storage AND s.id = t.storage_id
        JOIN entries f ON f.id = t.root LEFT JOIN entries k ON k.id = t.kept_root WHERE t.user = ?`,
     )
@@ -115,12 +122,13 @@ export class KeptReader {
     return this.#trash.all(user, before, limit).map(keptOf)
   }
 
-  /** The sizes of a user's items of the trash before a number, the newest first. */
-  trashSizes(user: string, limit: number, before: number): ItemSize[] {
-    return this.#trashSizes.all(user, before, limit).map(({ number, storage, size }) => ({
-      number: Number(number),
-      storage: String(storage),
-      bytes: Number(size),
+  /** The room of a user's newest items of the trash before a number, by the roots of the kept files that they are in. */
+  trashBytes(user: string, limit: number, before: number): ItemSums[] {
+    return this.#trashBytes.all(user, before, limit).map(({ parent, bytes, items, last }) => ({
+      root: Number(parent),
+      bytes: Number(bytes),
+      items: Number(items),
+      last: Number(last),
     }))
   }
 
@@ -168,14 +176,17 @@ export class KeptReader {
 
   /** The room that the files of a user take on each storage. */
   sums(user: string): KeptSums[] {
-    return this.#sums.all(user).map(({ storage, complete, size, below, kept_size, kept_below }) => ({
-      storage: String(storage),
-      bytes: Number(size),
-      entries: Number(below),
-      keptBytes: Number(kept_size ?? 0),
-      keptEntries: Number(kept_below ?? 0),
-      isComplete: complete === 1,
-    }))
+    return this.#sums
+      .all(user)
+      .map(({ storage, complete, size, below, kept_root, kept_size, kept_below }) => ({
+        storage: String(storage),
+        bytes: Number(size),
+        entries: Number(below),
+        keptRoot: Number(kept_root),
+        keptBytes: Number(kept_size ?? 0),
+        keptEntries: Number(kept_below ?? 0),
+        isComplete: complete === 1,
+      }))
   }
 
   /** The users of whom something is kept. */
