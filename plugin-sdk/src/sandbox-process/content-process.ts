@@ -25,7 +25,8 @@ export class ContentProcess {
   /** Whether the process has started. It is false when it ended before. */
   readonly started: Promise<boolean>
   readonly ended: Promise<void>
-  isKilled = false
+  /** Whether the process was killed, or gets no further content because it broke the rules. */
+  isEnding = false
   /** Whether the process has a content, or a part of one, without an answer. */
   isBusy = false
   /** Hears about the content that is decoded. */
@@ -36,6 +37,7 @@ export class ContentProcess {
   readonly #ended = Promise.withResolvers<void>()
   readonly #log: Log
   #isReady = false
+  #isEndWanted = false
 
   constructor(options: SandboxProcessOptions, log: Log) {
     this.started = this.#started.promise
@@ -43,9 +45,7 @@ export class ContentProcess {
     this.#log = log
     this.#frames.largest = longestGreeting
     this.#process = new SandboxProcess(options, {
-      data: (chunk) => {
-        for (const { header, body } of this.#frames.push(chunk)) this.#receive(header as ContentMessage, body)
-      },
+      data: (chunk) => this.#read(chunk),
       ended: () => this.#end(),
     })
   }
@@ -90,8 +90,18 @@ export class ContentProcess {
   }
 
   kill(): void {
-    this.isKilled = true
+    if (!this.isEnding) this.#isEndWanted = true
+    this.isEnding = true
     this.#process.kill()
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      for (const { header, body } of this.#frames.push(chunk)) this.#receive(header as ContentMessage, body)
+    } catch (error) {
+      this.isEnding = true
+      throw error
+    }
   }
 
   #receive(message: ContentMessage, body: Buffer): void {
@@ -108,7 +118,7 @@ export class ContentProcess {
   }
 
   #end(): void {
-    if (!this.isKilled) {
+    if (!this.#isEndWanted) {
       const { exit, stderrTail } = this.#process
       this.#log.warn({ exit, stderrTail }, 'A sandbox ended unexpectedly. The next content gets another one.')
     }

@@ -145,7 +145,7 @@ export class ContentSandbox {
 
   async #startedProcess(signal: AbortSignal): Promise<ContentProcess> {
     const last = this.#process
-    if (last !== null && (last.isKilled || last.residentBytes > this.#options.memoryBytes / 2)) {
+    if (last !== null && (last.isEnding || last.residentBytes > this.#options.memoryBytes / 2)) {
       // It is gone before another one starts, so that there are never two with so much memory.
       last.kill()
       await untilAborted(last.ended, signal)
