@@ -1,6 +1,6 @@
 import type { Log } from '../context.ts'
 import type { ContentMessage, ContentOrder } from './inside/content-messages.ts'
-import { FrameCollector, frameHead } from './inside/frame.ts'
+import { FrameCollector, frameHead } from './inside/sandbox-frames.ts'
 import { SandboxProcess, type SandboxProcessOptions } from './sandbox-process.ts'
 
 /** Hears what a process does with a content. */

@@ -3,6 +3,7 @@ import { conflict } from '../errors.ts'
 import { ContentFailure, type ContentFailureReason } from './content-failure.ts'
 import type { ContentProcess } from './content-process.ts'
 import { type ContentMessage, longestCause, longestMessage } from './inside/content-messages.ts'
+import { BodyReader } from './inside/sandbox-frames.ts'
 import { sandboxEnded } from './run-failures.ts'
 
 /** The answer of a program in a sandbox. It may come from hostile code, so check it. */
@@ -106,7 +107,8 @@ export class ContentRun {
       this.#began = true
       this.#failAfter(this.#limits.timeoutMs, () => contentFailure('time', this.#limits))
     } else if (message.kind === 'answer' && this.#began) {
-      this.#outcome.resolve({ answer: message.answer, parts: partsOf(body, message.parts) })
+      const reader = new BodyReader(body)
+      this.#outcome.resolve({ answer: message.answer, parts: message.parts.map((size) => reader.take(size)) })
     } else if (message.kind === 'refused' && this.#began) {
       const cause = new Error(String(message.cause).slice(0, longestCause))
       this.#outcome.reject(new ContentFailure('refused', readableMessage(message.message), cause))
@@ -124,20 +126,6 @@ export class ContentRun {
     if (!this.#began) return sandboxEnded(ending)
     return contentFailure(ranOutOfMemory ? 'memory' : 'ended', this.#limits, new Error(ending ?? ''))
   }
-}
-
-/** Takes the parts out of a body. A program that may be hostile says their lengths. */
-function partsOf(body: Buffer, lengths: readonly unknown[]): Uint8Array[] {
-  let at = 0
-  const parts = lengths.map((length) => {
-    if (!Number.isSafeInteger(length)) throw new RangeError('The length of a part is no integer.')
-    const part = body.subarray(at, at + Number(length))
-    if (part.length !== length) throw new RangeError('A part ends behind its answer.')
-    at += length
-    return part
-  })
-  if (at !== body.length) throw new RangeError('An answer has bytes that belong to no part.')
-  return parts
 }
 
 /** Returns a message that may come from hostile code as a sentence for people. */

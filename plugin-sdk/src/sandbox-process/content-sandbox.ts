@@ -10,7 +10,7 @@ import { runtimeStopped, sandboxEnded } from './run-failures.ts'
 import type { SandboxProcessOptions } from './sandbox-process.ts'
 
 /** Options of a ContentSandbox. The program `main` calls `serveContents` of `@nodekeep/plugin-sdk/sandbox-content`. */
-export interface ContentSandboxOptions extends Omit<SandboxProcessOptions, 'args'>, ContentLimits {
+export interface ContentSandboxOptions extends SandboxProcessOptions, ContentLimits {
   /** Milliseconds without a content after which the process ends. The next content starts another one. */
   readonly idleMs: number
   readonly log: Log

@@ -6,7 +6,7 @@ import { registerHooks } from 'node:module'
 import { extname } from 'node:path'
 
 const modules = new Map(
-  ['wasm-binary', 'sandbox-content'].map((name) => [
+  ['sandbox-content', 'sandbox-frames', 'wasm-binary'].map((name) => [
     `@nodekeep/plugin-sdk/${name}`,
     new URL(`./${name}${extname(import.meta.url)}`, import.meta.url).href,
   ]),

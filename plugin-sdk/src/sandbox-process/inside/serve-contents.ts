@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { type ContentMessage, type ContentOrder, longestCause, longestMessage } from './content-messages.ts'
-import { type Frame, FrameCollector, frameHead } from './frame.ts'
+import { type Frame, FrameCollector, frameHead } from './sandbox-frames.ts'
 import { Refusal } from './refusal.ts'
 
 /** The result of a decoder. */

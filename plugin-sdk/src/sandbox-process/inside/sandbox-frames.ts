@@ -25,7 +25,7 @@ export class FrameCollector {
   /** Most bytes of a frame. */
   largest = Number.MAX_SAFE_INTEGER
   /** The frame that is arriving: first the lengths alone, then in its whole length, so that its bytes are copied once. */
-  #frame = Buffer.allocUnsafeSlow(lengthsBytes)
+  #frame = Buffer.allocUnsafe(lengthsBytes)
   #filled = 0
 
   /**
@@ -58,10 +58,28 @@ export class FrameCollector {
 
   #take(): Frame {
     const frame = this.#frame
-    this.#frame = Buffer.allocUnsafeSlow(lengthsBytes)
+    this.#frame = Buffer.allocUnsafe(lengthsBytes)
     this.#filled = 0
     const bodyAt = lengthsBytes + frame.readUInt32LE(0)
     const header: unknown = JSON.parse(frame.toString('utf8', lengthsBytes, bodyAt))
     return { header, body: frame.subarray(bodyAt) }
+  }
+}
+
+/** Takes the parts of a body, one after the other. Their lengths may come from hostile code. */
+export class BodyReader {
+  readonly #body: Buffer
+  #at = 0
+
+  constructor(body: Buffer) {
+    this.#body = body
+  }
+
+  /** @throws RangeError when so many bytes are not left, or the size is no size */
+  take(size: number): Buffer {
+    const part = this.#body.subarray(this.#at, this.#at + size)
+    if (part.length !== size) throw new RangeError('A frame is shorter than it says.')
+    this.#at += size
+    return part
   }
 }

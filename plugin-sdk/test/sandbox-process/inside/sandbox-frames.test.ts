@@ -1,5 +1,5 @@
+import { BodyReader, FrameCollector, frameHead } from '@nodekeep/plugin-sdk/sandbox-frames'
 import { test } from 'tap'
-import { FrameCollector, frameHead } from '../../../src/sandbox-process/inside/frame.ts'
 
 const texts = (frames: ReturnType<FrameCollector['push']>) =>
   frames.map(({ header, body }) => [header, body.toString()])
@@ -38,4 +38,13 @@ test('A frame that is too large, empty or no JSON is refused', async (t) => {
   const head = frameHead({}, 0)
   head.write('[', 8)
   t.throws(() => new FrameCollector().push(head), SyntaxError)
+})
+
+test('A body gives its parts in their order, and never more bytes than it has', async (t) => {
+  const reader = new BodyReader(Buffer.from('abcdef'))
+  t.strictSame([2, 0, 3].map((size) => reader.take(size).toString()), ['ab', '', 'cde'])
+  for (const size of [2, -1, 0.5, Number.NaN, 2 ** 40, '1' as unknown as number]) {
+    t.throws(() => reader.take(size), RangeError, String(size))
+  }
+  t.equal(reader.take(1).toString(), 'f')
 })
