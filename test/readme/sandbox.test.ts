@@ -19,7 +19,9 @@ test("the example of a sandbox in the SDK's README runs as written", async (t) =
   await writeFile(join(folder, 'sandbox/main.js'), program)
   await writeFile(join(folder, 'index.ts'), plugin)
 
-  const { default: words } = (await import(pathToFileURL(join(folder, 'index.ts')).href)) as { default: Plugin }
+  const { default: words } = (await import(pathToFileURL(join(folder, 'index.ts')).href)) as {
+    default: Plugin
+  }
   const node = await createTestNode({
     plugins: [words],
     config: { plugins: { files: true, 'storage-local': true } },
