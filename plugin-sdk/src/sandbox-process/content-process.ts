@@ -4,7 +4,7 @@ import { FrameCollector, frameHead } from './inside/sandbox-frames.ts'
 import { SandboxProcess, type SandboxProcessOptions } from './sandbox-process.ts'
 
 /** Hears what a process does with a content. */
-export interface ContentProcessListener {
+interface ContentProcessListener {
   /**
    * The process sent a message about the content.
    *
