@@ -12,7 +12,7 @@ interface PreviewStatusServices {
   readonly cache: PreviewCache
   readonly cacheLimit: number
   /** Whether all files of a user are known. */
-  readonly isFollowed: (userUuid: string) => boolean
+  readonly isFollowed: (userUuid: string) => Promise<boolean>
 }
 
 /** How far the previews of a user, or of the whole node, are. */
@@ -35,22 +35,22 @@ export class PreviewStatus {
     this.#services = services
   }
 
-  ofUser(userUuid: string): StatusOf {
-    const { cached } = this.#services
-    return { ...this.#counted(userUuid, cached.bytes(userUuid)), isComplete: this.isComplete(userUuid) }
+  async ofUser(userUuid: string): Promise<StatusOf> {
+    const isComplete = await this.isComplete(userUuid)
+    return { ...this.#counted(userUuid, this.#services.cached.bytes(userUuid)), isComplete }
   }
 
   async ofNode(): Promise<StatusOf> {
     const { users, cache } = this.#services
     let isComplete = true
-    for await (const { uuid } of users.list()) isComplete &&= this.isComplete(uuid)
+    for await (const { uuid } of users.list()) isComplete &&= await this.isComplete(uuid)
     return { ...this.#counted(null, cache.bytes), isComplete }
   }
 
   /** Whether all files of a user were looked at. */
-  isComplete(userUuid: string): boolean {
+  async isComplete(userUuid: string): Promise<boolean> {
     const { isFollowed, entries } = this.#services
-    return isFollowed(userUuid) && entries.countWaiting(userUuid) === 0
+    return (await isFollowed(userUuid)) && entries.countWaiting(userUuid) === 0
   }
 
   #counted(userUuid: string | null, cacheBytes: number): Omit<StatusOf, 'isComplete'> {

@@ -1,24 +1,29 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { userDataConformance } from '@nodekeep/plugin-sdk/conformance/user-data'
 import t from 'tap'
 import { createPreviewNode, fixture, photosOf, put, untilComplete, varied } from './fixtures/preview-node.ts'
 
+let holder: UserDataHolder | undefined
+const reader = definePlugin({
+  id: 'reader',
+  requires: { userData: UserData },
+  setup({ userData, onStart }) {
+    onStart(() => {
+      holder = userData.get('previews')
+    })
+  },
+})
+
+// Users are apart, so one node is enough for all tests.
+const node = await createPreviewNode({ plugins: [reader] })
+t.teardown(() => node.stop())
+const users = new Map<string, TestUser>()
+
 userDataConformance(t.test, {
   async setUp() {
-    let holder: UserDataHolder | undefined
-    const reader = definePlugin({
-      id: 'reader',
-      requires: { userData: UserData },
-      setup({ userData, onStart }) {
-        onStart(() => {
-          holder = userData.get('previews')
-        })
-      },
-    })
-    const node = await createPreviewNode({ plugins: [reader] })
-    const users = new Map<string, Awaited<ReturnType<typeof node.signIn>>>()
     if (holder === undefined) throw new Error('"previews" has no holder of user data.')
     return {
       holder,
@@ -36,7 +41,7 @@ userDataConformance(t.test, {
         const files = readdirSync(cache, { recursive: true, encoding: 'utf8' })
         return [...photos, ...files.filter((name) => name.startsWith(userUuid))]
       },
-      close: () => node.stop(),
+      close: async () => {},
     }
   },
 })

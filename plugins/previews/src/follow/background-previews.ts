@@ -61,11 +61,12 @@ export class BackgroundPreviews {
   async #run(): Promise<void> {
     const { entries, log, signal } = this.#services
     try {
-      let entry = entries.nextDue('')
-      while (entry !== null && !signal.aborted) {
+      for (let user = ''; entries.nextDue(user) !== null; ) {
         await this.#untilQuiet()
+        const entry = entries.nextDue(user)
+        if (entry === null || signal.aborted) return
         await this.#make(entry)
-        entry = entries.nextDue(entry.userUuid)
+        user = entry.userUuid
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'No previews can be made now.')

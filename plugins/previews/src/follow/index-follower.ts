@@ -32,9 +32,6 @@ interface IndexFollowerServices {
 export class IndexFollower {
   readonly #services: IndexFollowerServices
   readonly #noticed = new Set<string>()
-  /** The users whose index was read to its end, and had all entries. */
-  readonly #complete = new Set<string>()
-  #following: string | null = null
   #running: Promise<void> | null = null
   #hourly: NodeJS.Timeout | undefined
 
@@ -61,12 +58,13 @@ export class IndexFollower {
     this.#running ??= this.#run()
   }
 
-  /** Whether all files of a user are known. A user who was not noticed is noticed. */
-  isComplete(userUuid: string): boolean {
-    if (this.#hourly === undefined || this.#noticed.has(userUuid) || this.#following === userUuid)
-      return false
-    if (this.#complete.has(userUuid)) return true
-    this.notice(userUuid)
+  /** Whether all files of a user are known. */
+  async isComplete(userUuid: string): Promise<boolean> {
+    const { index, entries } = this.#services
+    const ofUser = index.for({ uuid: userUuid })
+    const cursor = entries.cursorOf(userUuid)
+    if ((await ofUser.isComplete()) && (await ofUser.changed(cursor, 1)).cursor === cursor) return true
+    if (this.#hourly !== undefined) this.notice(userUuid)
     return false
   }
 
@@ -88,7 +86,6 @@ export class IndexFollower {
         if (signal.aborted) break
         // A change from here on is noticed again.
         this.#noticed.delete(userUuid)
-        this.#following = userUuid
         try {
           await this.#follow(userUuid)
         } catch (error) {
@@ -96,7 +93,6 @@ export class IndexFollower {
           log.warn({ err: error, user: userUuid }, 'The index of files cannot be read now.')
           this.#later(userUuid)
         }
-        this.#following = null
         onLearned()
       }
     }
@@ -120,11 +116,7 @@ export class IndexFollower {
       )
       entries.learn(userUuid, may, others, cursor)
     }
-    if (isComplete) this.#complete.add(userUuid)
-    else {
-      this.#complete.delete(userUuid)
-      this.#later(userUuid)
-    }
+    if (!isComplete) this.#later(userUuid)
   }
 
   #later(userUuid: string): void {

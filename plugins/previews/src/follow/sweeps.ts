@@ -20,7 +20,7 @@ interface SweepsServices {
   readonly contents: ContentTable
   readonly cache: PreviewCache
   /** Whether all files of a user are known. */
-  readonly isFollowed: (userUuid: string) => boolean
+  readonly isFollowed: (userUuid: string) => Promise<boolean>
   readonly eraseUser: (userUuid: string) => Promise<void>
   readonly log: Pick<Log, 'warn'>
   /** Aborted when the plugin stops. */
@@ -67,7 +67,7 @@ export class Sweeps {
         continue
       }
       // Before that, the files of an index that was made anew would seem to be gone.
-      if (!isFollowed(userUuid)) continue
+      if (!(await isFollowed(userUuid))) continue
       await this.#removeGoneEntries(userUuid)
       contents.removeUnused(userUuid)
       await cache.sweep(userUuid, signal)

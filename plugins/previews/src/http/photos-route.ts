@@ -89,7 +89,7 @@ export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void
       after: after === undefined ? null : positionIn(after),
       limit,
     }
-    return { ...(await pageOf(services, uuid, range)), isComplete: services.status.isComplete(uuid) }
+    return { ...(await pageOf(services, uuid, range)), isComplete: await services.status.isComplete(uuid) }
   })
 }
 

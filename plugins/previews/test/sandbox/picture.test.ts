@@ -71,8 +71,10 @@ test('colors of other profiles and forms are those that people see', async (t) =
   }
   for (const [form, content] of Object.entries(forms)) {
     const { at, metadata } = await previewOf(content)
-    t.ok(isNear(at(0.1, 0.5), red, 60), `${form}: ${at(0.1, 0.5)}`)
-    t.ok(isNear(at(0.9, 0.5), blue, 60), `${form}: ${at(0.9, 0.5)}`)
+    // Inks have no pure blue.
+    const most = form === 'CMYK' ? 140 : 60
+    t.ok(isNear(at(0.1, 0.5), red, most), `${form}: ${at(0.1, 0.5)}`)
+    t.ok(isNear(at(0.9, 0.5), blue, most), `${form}: ${at(0.9, 0.5)}`)
     t.equal(metadata.icc, undefined, `${form}: without a profile`)
   }
   const gray = await previewOf(await halves().grayscale().jpeg().toBuffer())
