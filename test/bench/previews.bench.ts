@@ -46,7 +46,7 @@ const background: Bench = {
           const began = performance.now()
           for (let at = 0; at < photos; at += 1) {
             const target = new URL(`/write?path=/photos/${at}.jpg`, node.url)
-            // What follows the end of a picture does not count for it.
+            // Bytes after the end of a picture do not count for it.
             const body = Buffer.concat([photo, randomBytes(16)])
             const answer = await fetch(target, { method: 'PUT', headers, body })
             if (!answer.ok) throw new Error(await answer.text())

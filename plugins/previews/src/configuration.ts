@@ -1,4 +1,4 @@
-import { ByteSize, type Static, Type } from '@nodekeep/plugin-sdk'
+import { ByteSize, Type } from '@nodekeep/plugin-sdk'
 
 /** The section `previews` of the configuration. */
 export const configuration = Type.Object({
@@ -25,5 +25,3 @@ export const configuration = Type.Object({
     description: 'Maximum number of pixels of a picture that gets a preview.',
   }),
 })
-
-export type Configuration = Static<typeof configuration>

@@ -34,7 +34,7 @@ export interface FileVersion {
 }
 
 /** The previews of a file, or why there are none. `unknown` is not remembered: it costs little to find out. */
-export type Made = { readonly previews: ReadonlyMap<PreviewSize, Uint8Array> } | { readonly failure: Failure }
+type Made = { readonly previews: ReadonlyMap<PreviewSize, Uint8Array> } | { readonly failure: Failure }
 
 interface PreviewMakerServices {
   readonly files: FilesService

@@ -16,7 +16,7 @@ interface PreviewStatusServices {
 }
 
 /** How far the previews of a user, or of the whole node, are. */
-export interface StatusOf {
+interface StatusOf {
   readonly waiting: number
   readonly made: number
   readonly failed: Record<string, number>

@@ -1,11 +1,11 @@
 /** The format of a content, by its first bytes: names do not count. */
-export type Format = 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'mp3' | 'flac' | 'm4a' | 'ogg'
+type Format = 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'mp3' | 'flac' | 'm4a' | 'ogg'
 
 /** The formats that may have a cover picture. */
 export const audioFormats: ReadonlySet<Format> = new Set(['mp3', 'flac', 'm4a', 'ogg'])
 
 /** The first bytes that tell the format. */
-export const headBytes = 64
+const headBytes = 64
 
 /**
  * Tells the format of a content by its first bytes; null for all others, such as SVG, PDF and TIFF, whose decoders are large. An MP3 file

@@ -3,7 +3,7 @@ import type { Failure } from '../failures.ts'
 import type { PictureFacts } from '../protocol/orders.ts'
 
 /** The outcome of decoding a content. */
-export interface DecodedContent {
+interface DecodedContent {
   /** Null if there are previews. */
   readonly failure: Failure | null
   /** Null for the cover of audio, and after a failure. */
