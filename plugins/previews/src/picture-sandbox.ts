@@ -4,8 +4,8 @@ import {
   type ContentAnswer,
   type ContentRunOptions,
   ContentSandbox,
+  libraryFolders,
 } from '@nodekeep/plugin-sdk/sandbox-process'
-import { libraryFolders } from './library-folders.ts'
 import type { PreviewOrder } from './protocol/orders.ts'
 
 const mebibyte = 2 ** 20

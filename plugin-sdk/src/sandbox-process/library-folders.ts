@@ -3,10 +3,12 @@ import { findPackageJSON } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Returns the folders of libraries and of those that they depend on, for a sandbox that may read nothing else. Optional dependencies
- * do not count.
+ * Returns the folders of libraries and of those that they depend on, as `readable` of a sandbox whose program imports them. Optional
+ * dependencies and peers do not count: name those that are needed.
  *
- * @param from the module that imports the libraries
+ * @param names such as `unpdf` or `@scope/library`
+ * @param from `import.meta.url` of a module that could import the libraries
+ * @throws Error when a library is not installed
  */
 export function libraryFolders(names: readonly string[], from: string): URL[] {
   const found = new Map<string, URL>()
