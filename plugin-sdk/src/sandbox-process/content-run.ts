@@ -70,29 +70,32 @@ export class ContentRun {
 
   async #handOver(order: unknown, { size, bytes }: ContentSource): Promise<void> {
     const begin = () => this.#inTime(this.#process.begin({ order }, size, this.#limits.largestAnswer))
+    const write = (chunk: Uint8Array) => this.#inTime(this.#process.write(chunk))
     let sent = 0
+    // The last chunk is held back until the content has ended: the program may answer before the node hears that it was written.
+    let held: Uint8Array | null = null
     for await (const chunk of bytes) {
       if (this.#isOver) return
       if (chunk.length === 0) continue
-      // Not before: a content that cannot be opened costs no process.
-      if (sent === 0) await begin()
       sent += chunk.length
       if (sent > size) throw contentChanged()
-      await this.#inTime(this.#process.write(chunk))
+      // Not before: a content that cannot be opened costs no process.
+      await (held === null ? begin() : write(held))
       if (this.#isOver) return
+      held = chunk
     }
     if (this.#isOver) return
     if (sent !== size) throw contentChanged()
-    if (sent === 0) await begin()
     this.#isHandedOver = true
-    this.#failAfter(this.#limits.timeoutMs, () => sandboxEnded('It did not begin in time'))
+    await (held === null ? begin() : write(held))
+    if (!this.#began) this.#failAfter(this.#limits.timeoutMs, () => sandboxEnded('It did not begin in time'))
   }
 
   /** A program that does not read is at fault, and not the content. */
   async #inTime(written: Promise<void>): Promise<void> {
     this.#failAfter(this.#limits.timeoutMs, () => sandboxEnded('It did not read the content in time'))
     await written
-    clearTimeout(this.#timeout)
+    if (!this.#began) clearTimeout(this.#timeout)
   }
 
   #failAfter(ms: number, reason: () => Error): void {
