@@ -9,6 +9,7 @@ export {
   ContentSandbox,
   type ContentSandboxOptions,
 } from './sandbox-process/content-sandbox.ts'
+export { libraryFolders } from './sandbox-process/library-folders.ts'
 export { OrphanGuard } from './sandbox-process/orphan-guard.ts'
 export {
   memoryLimitReached,

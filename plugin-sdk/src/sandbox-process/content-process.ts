@@ -4,7 +4,7 @@ import { FrameCollector, frameHead } from './inside/sandbox-frames.ts'
 import { SandboxProcess, type SandboxProcessOptions } from './sandbox-process.ts'
 
 /** Hears what a process does with a content. */
-export interface ContentProcessListener {
+interface ContentProcessListener {
   /**
    * The process sent a message about the content.
    *
@@ -22,8 +22,6 @@ const otherBytes = 64 * 1024
 
 /** A process that decodes contents, one at a time. */
 export class ContentProcess {
-  /** Whether the process has started. It is false when it ended before. */
-  readonly started: Promise<boolean>
   readonly ended: Promise<void>
   /** Whether the process was killed, or gets no further content because it broke the rules. */
   isEnding = false
@@ -33,14 +31,13 @@ export class ContentProcess {
   listener: ContentProcessListener | null = null
   readonly #process: SandboxProcess
   readonly #frames = new FrameCollector()
-  readonly #started = Promise.withResolvers<boolean>()
   readonly #ended = Promise.withResolvers<void>()
   readonly #log: Log
+  #ready = Promise.withResolvers<boolean>()
   #isReady = false
   #isEndWanted = false
 
   constructor(options: SandboxProcessOptions, log: Log) {
-    this.started = this.#started.promise
     this.ended = this.#ended.promise
     this.#log = log
     this.#frames.largest = longestGreeting
@@ -48,6 +45,11 @@ export class ContentProcess {
       data: (chunk) => this.#read(chunk),
       ended: () => this.#end(),
     })
+  }
+
+  /** Whether the process can take a content. It is false when it ended before. */
+  get ready(): Promise<boolean> {
+    return this.#ready.promise
   }
 
   get pid(): number | undefined {
@@ -78,6 +80,8 @@ export class ContentProcess {
   begin(order: ContentOrder, size: number, largestAnswer: number): Promise<void> {
     const head = frameHead(order, size)
     this.isBusy = true
+    this.#isReady = false
+    this.#ready = Promise.withResolvers()
     this.#frames.largest = largestAnswer + otherBytes
     return this.write(head)
   }
@@ -105,9 +109,9 @@ export class ContentProcess {
   }
 
   #receive(message: ContentMessage, body: Buffer): void {
-    if (message.kind === 'ready' && !this.#isReady) {
+    if (message.kind === 'ready' && !this.isBusy && !this.#isReady) {
       this.#isReady = true
-      this.#started.resolve(true)
+      this.#ready.resolve(true)
       return
     }
     if (!this.isBusy) throw new RangeError('A message came without a content.')
@@ -122,7 +126,7 @@ export class ContentProcess {
       const { exit, stderrTail } = this.#process
       this.#log.warn({ exit, stderrTail }, 'A sandbox ended unexpectedly. The next content gets another one.')
     }
-    this.#started.resolve(false)
+    this.#ready.resolve(false)
     this.#ended.resolve()
     this.listener?.ended()
   }

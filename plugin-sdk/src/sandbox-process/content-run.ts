@@ -130,7 +130,7 @@ export class ContentRun {
 
 /** Returns a message that may come from hostile code as a sentence for people. */
 function readableMessage(message: unknown): string {
-  const text = typeof message === 'string' ? message.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim() : ''
+  const text = typeof message === 'string' ? message.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim() : ''
   return [...text].slice(0, longestMessage).join('') || 'The content cannot be decoded.'
 }
 

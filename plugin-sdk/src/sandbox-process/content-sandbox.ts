@@ -24,8 +24,8 @@ export interface ContentRunOptions {
   readonly first?: boolean
 }
 
-/** Longest time until a process has started, in milliseconds. */
-const startTimeoutMs = 60_000
+/** Longest time until a process has started, and has collected its garbage after an answer, in milliseconds. */
+const readyTimeoutMs = 30_000
 /** Most bytes of a content: its frame has 32 bits for them. */
 const mostContentBytes = 2 ** 32 - 1
 
@@ -135,7 +135,7 @@ export class ContentSandbox {
   }
 
   async #decode(order: unknown, content: ContentSource, signal: AbortSignal): Promise<ContentAnswer> {
-    const process = await this.#startedProcess(signal)
+    const process = await this.#readyProcess(signal)
     try {
       return await new ContentRun(process, this.#options).decode(order, content, signal)
     } finally {
@@ -143,23 +143,25 @@ export class ContentSandbox {
     }
   }
 
-  async #startedProcess(signal: AbortSignal): Promise<ContentProcess> {
+  async #readyProcess(signal: AbortSignal): Promise<ContentProcess> {
     const last = this.#process
-    if (last !== null && (last.isEnding || last.residentBytes > this.#options.memoryBytes / 2)) {
-      // It is gone before another one starts, so that there are never two with so much memory.
+    if (last !== null) {
+      if (await this.#canGoOn(last, signal)) return last
       last.kill()
+      // It is gone before another one starts, so that there are never two with so much memory.
       await untilAborted(last.ended, signal)
     }
     signal.throwIfAborted()
-    const process = this.#process ?? this.#start()
-    const late = sandboxEnded('It was not ready in time')
-    try {
-      if (await withTimeLimit(process.started, startTimeoutMs, late, signal)) return process
-    } catch (error) {
-      if (error === late) process.kill()
-      throw error
-    }
-    throw sandboxEnded(process.ending)
+    const process = this.#start()
+    if (await isReady(process, signal)) return process
+    process.kill()
+    throw sandboxEnded(process.ending ?? 'It was not ready in time')
+  }
+
+  /** Whether a process, which may have decoded other contents, is fit for the next one. */
+  async #canGoOn(process: ContentProcess, signal: AbortSignal): Promise<boolean> {
+    if (process.isEnding || !(await isReady(process, signal))) return false
+    return process.residentBytes <= this.#options.memoryBytes / 2
   }
 
   #start(): ContentProcess {
@@ -174,4 +176,12 @@ export class ContentSandbox {
     })
     return process
   }
+}
+
+async function isReady(process: ContentProcess, signal: AbortSignal): Promise<boolean> {
+  const late = new Error()
+  return withTimeLimit(process.ready, readyTimeoutMs, late, signal).catch((error: unknown) => {
+    if (error === late) return false
+    throw error
+  })
 }

@@ -31,7 +31,7 @@ test('A refusal is told in a sentence without control characters, and the proces
   const pid = await run('pid')
   const refused = { name: 'ContentFailure', code: 'UNPROCESSABLE', reason: 'refused', permanent: true }
   await t.rejects(run('refuse', 'The page is torn.'), { ...refused, message: 'The page is torn.' })
-  const escapes = 'It\u0000 is\u001b[31m\u202e red\n\u2028and\u009b long.'
+  const escapes = ' It\u0000 is\u001b[31m\u202e red\n\u2028and\u009b long.'
   await t.rejects(run('refuse', escapes), { ...refused, message: 'It is [31m red and long.' })
   await t.rejects(run('refuse', 'é'.repeat(1000)), { message: 'é'.repeat(200) })
   const general = { ...refused, message: 'The content cannot be decoded.' }
@@ -44,7 +44,13 @@ test('A refusal is told in a sentence without control characters, and the proces
 test('A content that reaches a limit or ends the process fails, and the next one gets another process', async (t) => {
   const { run, warnings } = startContentSandbox(t, { timeoutMs: 1000, memoryBytes: 300 * mebibyte })
   const pids = new Set([await run('pid')])
-  const failures: Record<string, string> = { loop: 'time', wait: 'time', exit: 'ended', crash: 'ended', stray: 'ended' }
+  const failures: Record<string, string> = {
+    loop: 'time',
+    wait: 'time',
+    exit: 'ended',
+    crash: 'ended',
+    stray: 'ended',
+  }
   for (const [action, reason] of Object.entries(failures)) {
     const failure = await run(action).catch((error: unknown) => error)
     t.ok(isContentFailure(failure) && failure instanceof ContentFailure, action)
@@ -57,13 +63,16 @@ test('A content that reaches a limit or ends the process fails, and the next one
 
 test('A content that fills the heap fails, and so does one that takes memory outside of it', async (t) => {
   const { run } = startContentSandbox(t, { memoryBytes: 300 * mebibyte })
-  await t.rejects(run('fill'), { reason: 'memory', message: 'Decoding the content needs more than 300 MiB of memory.' })
+  await t.rejects(run('fill'), {
+    reason: 'memory',
+    message: 'Decoding the content needs more than 300 MiB of memory.',
+  })
   t.equal(await run('text'), 'abc')
 })
 
 test('The memory of the whole process is bounded', { skip: onLinux }, async (t) => {
   const { run } = startContentSandbox(t, { memoryBytes: 300 * mebibyte })
-  await t.rejects(run('allocate'), { reason: 'memory' })
+  await t.rejects(run('allocate'), { code: 'UNPROCESSABLE', reason: 'memory' })
   const pid = await run('pid')
   t.equal(await run('litter', 200 * mebibyte), pid)
   t.equal(await run('litter', 200 * mebibyte), pid, 'garbage is returned before it counts')
@@ -85,7 +94,7 @@ test('A process that something kills is replaced, and the content is at fault on
   await failed
   held.release()
   const third = Number(await run('pid'))
-  const loop = t.rejects(run('loop'), { reason: 'ended' })
+  const loop = t.rejects(run('loop'), { code: 'UNPROCESSABLE', reason: 'ended' })
   await untilBusy(third)
   process.kill(third, 'SIGKILL')
   await loop
@@ -174,7 +183,7 @@ test('Messages that make no sense end the process', async (t) => {
 test('A second answer is never that of the next content', async (t) => {
   const { sandbox, warnings } = startContentSandbox(t, { main: program('hostile') })
   t.match(await sandbox.run('two-answers', contentOf('abc')), { answer: 1 })
-  await t.rejects(sandbox.run('odd-refusal', contentOf('abc')), { reason: 'refused' })
+  await t.rejects(sandbox.run('odd-refusal', contentOf('abc')), { code: 'UNPROCESSABLE', reason: 'refused' })
   t.equal(warnings.length, 1)
 })
 
@@ -182,7 +191,7 @@ test('An answer that is too large fails', async (t) => {
   const { sandbox, run } = startContentSandbox(t, { largestAnswer: mebibyte })
   const { parts } = await sandbox.run({ action: 'large', value: mebibyte }, contentOf(''))
   t.equal(parts[0]?.length, mebibyte)
-  await t.rejects(run('large', 2 * mebibyte), { reason: 'ended' })
+  await t.rejects(run('large', 2 * mebibyte), { code: 'UNPROCESSABLE', reason: 'ended' })
   t.equal(await run('text'), 'abc')
 })
 
@@ -195,7 +204,9 @@ test('A program that does not start or does not read is no fault of the content'
     })
   }
   const unreading = startContentSandbox(t, { main: program('unreading'), timeoutMs: 500 })
-  await t.rejects(unreading.run('text', null, contentOf(Buffer.alloc(4 * mebibyte))), { code: 'SERVICE_UNAVAILABLE' })
+  await t.rejects(unreading.run('text', null, contentOf(Buffer.alloc(4 * mebibyte))), {
+    code: 'SERVICE_UNAVAILABLE',
+  })
 })
 
 test('An idle process ends, and the next content starts another one', async (t) => {

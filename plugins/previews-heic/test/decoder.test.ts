@@ -84,9 +84,13 @@ test('A picture that says that it is huge is refused', async (t) => {
 test('Truncated and damaged files end in a refusal or in a picture, and the next one is decoded', async (t) => {
   const outcomes = new Map<string, number>()
   const count = (name: string) => outcomes.set(name, (outcomes.get(name) ?? 0) + 1)
-  for (let length = 0; length < picture.length; length += 37) count(await outcome(picture.subarray(0, length)))
+  for (let length = 0; length < picture.length; length += 37)
+    count(await outcome(picture.subarray(0, length)))
   for (let seed = 1; seed <= 150; seed += 1) count(await outcome(damaged(seed)))
-  t.strictSame([...outcomes.keys()].filter((name) => !['decoded', 'refused', 'ended', 'time'].includes(name)), [])
+  t.strictSame(
+    [...outcomes.keys()].filter((name) => !['decoded', 'refused', 'ended', 'time'].includes(name)),
+    [],
+  )
   t.ok((outcomes.get('refused') ?? 0) > 50)
   t.equal(await outcome(picture), 'decoded')
 })

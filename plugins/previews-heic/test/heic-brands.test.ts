@@ -11,7 +11,11 @@ function head(major: string, compatible: readonly string[], size = 16 + 4 * comp
 test('A file is HEIC by its brands', async (t) => {
   t.equal(isHeic(head('heic', ['mif1'])), true)
   t.equal(isHeic(head('mif1', ['mif1', 'miaf', 'heix'])), true)
-  t.equal(isHeic(Buffer.concat([Buffer.from('x'), head('msf1', ['hevc'])]).subarray(1)), true, 'within other bytes')
+  t.equal(
+    isHeic(Buffer.concat([Buffer.from('x'), head('msf1', ['hevc'])]).subarray(1)),
+    true,
+    'within other bytes',
+  )
   const others = [
     head('avif', ['mif1', 'miaf']),
     head('isom', ['mp42']),

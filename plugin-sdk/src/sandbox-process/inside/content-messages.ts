@@ -5,7 +5,7 @@ export interface ContentOrder {
 
 /** The header of a message from a sandbox that decodes contents. */
 export type ContentMessage =
-  /** Once, first. */
+  /** The process can take a content: once it has started, and after each answer, when its garbage is collected. */
   | { readonly kind: 'ready' }
   /** The program has the whole content. One of the other two follows. */
   | { readonly kind: 'began' }

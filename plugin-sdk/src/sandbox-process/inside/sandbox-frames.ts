@@ -26,25 +26,22 @@ export class FrameCollector {
   largest = Number.MAX_SAFE_INTEGER
   /** The frame that is arriving: first the lengths alone, then in its whole length, so that its bytes are copied once. */
   #frame = Buffer.allocUnsafe(lengthsBytes)
-  #filled = 0
+  #filled = 0;
 
   /**
-   * Takes the next bytes. The caller may reuse them afterwards.
+   * Takes the next bytes, and yields the complete frames. The caller may reuse the bytes afterwards.
    *
-   * @returns the complete frames
    * @throws RangeError for a frame that is too large, and SyntaxError for a header that is no JSON
    */
-  push(chunk: Buffer): Frame[] {
-    const frames: Frame[] = []
+  *push(chunk: Buffer): Generator<Frame> {
     for (let at = 0; at < chunk.length; ) {
       const copied = chunk.copy(this.#frame, this.#filled, at)
       at += copied
       this.#filled += copied
       if (this.#filled < this.#frame.length) continue
       if (this.#filled === lengthsBytes) this.#extend()
-      else frames.push(this.#take())
+      else yield this.#take()
     }
-    return frames
   }
 
   #extend(): void {

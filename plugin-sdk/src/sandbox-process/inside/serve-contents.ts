@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { type ContentMessage, type ContentOrder, longestCause, longestMessage } from './content-messages.ts'
-import { type Frame, FrameCollector, frameHead } from './sandbox-frames.ts'
 import { Refusal } from './refusal.ts'
+import { type Frame, FrameCollector, frameHead } from './sandbox-frames.ts'
 
 /** The result of a decoder. */
 export interface DecodedContent {
@@ -59,7 +59,10 @@ async function answer(decode: ContentDecoder, { header, body }: Frame): Promise<
     send({ kind: 'refused', message, cause: inspect(error).slice(0, longestCause) })
   }
   // In a later task, when nothing refers to the content any more.
-  setImmediate(collectGarbage)
+  setImmediate(() => {
+    collectGarbage()
+    send({ kind: 'ready' })
+  })
 }
 
 function send(message: ContentMessage, body: readonly Uint8Array[] = []): void {
@@ -76,7 +79,9 @@ let leastBytes = process.memoryUsage.rss()
 function collectGarbage(): void {
   if (process.memoryUsage.rss() - leastBytes < mostGarbage) return
   // V8's collector, which `--expose-gc` makes available.
-  const { gc } = globalThis as { readonly gc?: () => void }
+  const { gc } = globalThis as { readonly gc?: NodeJS.GCFunction }
   gc?.()
+  // Other threads free what was found. The next collection waits for them.
+  gc?.({ type: 'minor' })
   leastBytes = process.memoryUsage.rss()
 }

@@ -102,7 +102,9 @@ function locationOf(iloc: Buffer | undefined, wanted: number): ItemLocation | nu
       // Exif data are in one piece.
       take(indexBytes)
       const offset = base + take(offsetBytes)
-      return extents === 1 && method < 2 ? { isInMeta: method === 1, offset, length: take(lengthBytes) } : null
+      return extents === 1 && method < 2
+        ? { isInMeta: method === 1, offset, length: take(lengthBytes) }
+        : null
     }
     at += extents * (indexBytes + offsetBytes + lengthBytes)
   }

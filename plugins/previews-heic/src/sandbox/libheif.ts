@@ -43,11 +43,7 @@ export interface LibHeif {
   heif_image_handle_get_width(handle: Handle): number
   heif_image_handle_get_height(handle: Handle): number
   heif_image_handle_release(handle: Handle): void
-  heif_js_decode_image2(
-    handle: Handle,
-    colors: Enumerated,
-    chroma: Enumerated,
-  ): DecodedImage | HeifError
+  heif_js_decode_image2(handle: Handle, colors: Enumerated, chroma: Enumerated): DecodedImage | HeifError
   heif_image_release(image: object): void
 }
 

@@ -19,7 +19,8 @@ export function scaleDown(pixels: Pixels, longestSide: number): Pixels {
   const height = Math.floor(pixels.height / factor)
   const rgba = new Uint8Array(4 * width * height)
   for (let y = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1) writeMean(pixels, x * factor, y * factor, factor, rgba, 4 * (y * width + x))
+    for (let x = 0; x < width; x += 1)
+      writeMean(pixels, x * factor, y * factor, factor, rgba, 4 * (y * width + x))
   }
   return { width, height, rgba }
 }

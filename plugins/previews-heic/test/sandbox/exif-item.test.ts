@@ -29,7 +29,13 @@ function fullBox(type: string, version: number, ...parts: readonly Buffer[]): Bu
 function itemInformation(version: number): Buffer {
   const infe = (id: number, type: string) =>
     fullBox('infe', version, version === 2 ? uint16(id) : uint32(id), uint16(0), Buffer.from(`${type}\0`))
-  return fullBox('iinf', version === 2 ? 0 : 1, version === 2 ? uint16(2) : uint32(2), infe(1, 'hvc1'), infe(2, 'Exif'))
+  return fullBox(
+    'iinf',
+    version === 2 ? 0 : 1,
+    version === 2 ? uint16(2) : uint32(2),
+    infe(1, 'hvc1'),
+    infe(2, 'Exif'),
+  )
 }
 
 /** A file whose Exif item lies behind the boxes. */
@@ -56,10 +62,26 @@ const plain = (offset: number) =>
 test('Exif data are found in the forms that files have', async (t) => {
   t.strictSame(exifOf(file(itemInformation(2), plain)), exif)
   const withBase = (offset: number) =>
-    fullBox('iloc', 1, uint16(0x4444, 1), uint16(2, 0, 0), uint32(offset - 5), uint16(1), uint32(7, 5, item.length))
+    fullBox(
+      'iloc',
+      1,
+      uint16(0x4444, 1),
+      uint16(2, 0, 0),
+      uint32(offset - 5),
+      uint16(1),
+      uint32(7, 5, item.length),
+    )
   t.strictSame(exifOf(file(itemInformation(3), withBase)), exif, 'with a base and an index')
   const long = (offset: number) =>
-    fullBox('iloc', 2, uint16(0x8800), uint32(1), uint32(2), uint16(0, 0, 1), uint32(0, offset, 0, item.length))
+    fullBox(
+      'iloc',
+      2,
+      uint16(0x8800),
+      uint32(1),
+      uint32(2),
+      uint16(0, 0, 1),
+      uint32(0, offset, 0, item.length),
+    )
   t.strictSame(exifOf(file(itemInformation(3), long)), exif, 'with long numbers')
   const inMeta = fullBox(
     'meta',
@@ -88,5 +110,9 @@ test('A file without Exif data, or with lies about them, has none', async (t) =>
     t.equal(exifOf(whole.subarray(0, length)), null, `${length} bytes of it`)
   }
   const manyItems = fullBox('iloc', 0, uint16(0, 0xffff), Buffer.alloc(6 * 0xffff, 0xff))
-  t.equal(exifOf(file(itemInformation(2), () => manyItems)), null, 'many items with many extents without bytes')
+  t.equal(
+    exifOf(file(itemInformation(2), () => manyItems)),
+    null,
+    'many items with many extents without bytes',
+  )
 })

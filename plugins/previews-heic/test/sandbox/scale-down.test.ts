@@ -16,7 +16,11 @@ test('Pixels are scaled down to no less than what is wanted', async (t) => {
   t.equal(scaleDown(large, 101), large)
   const half = scaleDown(large, 100)
   t.strictSame([half.width, half.height], [100, 50])
-  t.strictSame([...half.rgba.subarray(4 * 101, 4 * 102)], [3, 3, 100, 255], 'the mean of 2, 3 and of 2, 3, rounded')
+  t.strictSame(
+    [...half.rgba.subarray(4 * 101, 4 * 102)],
+    [3, 3, 100, 255],
+    'the mean of 2, 3 and of 2, 3, rounded',
+  )
   const third = scaleDown(large, 60)
   t.strictSame([third.width, third.height, third.rgba.length], [66, 33, 4 * 66 * 33])
   t.strictSame([...third.rgba.subarray(4 * 66, 4 * 67)], [1, 4, 100, 255])
