@@ -70,21 +70,25 @@ export class ContentRun {
 
   async #handOver(order: unknown, { size, bytes }: ContentSource): Promise<void> {
     const begin = () => this.#inTime(this.#process.begin({ order }, size, this.#limits.largestAnswer))
-    let sent = 0
+    let read = 0
+    // It waits for the end of the content: the program begins as soon as it has all bytes, and may be done before the file is closed.
+    let last: Uint8Array | null = null
     for await (const chunk of bytes) {
       if (this.#isOver) return
       if (chunk.length === 0) continue
       // Not before: a content that cannot be opened costs no process.
-      if (sent === 0) await begin()
-      sent += chunk.length
-      if (sent > size) throw contentChanged()
-      await this.#inTime(this.#process.write(chunk))
+      if (last === null) await begin()
+      else await this.#inTime(this.#process.write(last))
+      last = chunk
+      read += chunk.length
+      if (read > size) throw contentChanged()
       if (this.#isOver) return
     }
     if (this.#isOver) return
-    if (sent !== size) throw contentChanged()
-    if (sent === 0) await begin()
+    if (read !== size) throw contentChanged()
     this.#isHandedOver = true
+    if (last === null) await begin()
+    else await this.#inTime(this.#process.write(last))
     this.#failAfter(this.#limits.timeoutMs, () => sandboxEnded('It did not begin in time'))
   }
 

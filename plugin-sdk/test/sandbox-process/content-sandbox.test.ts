@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ContentSource } from '@nodekeep/plugin-sdk'
 import { ContentFailure, isContentFailure } from '@nodekeep/plugin-sdk/sandbox-process'
@@ -24,6 +25,17 @@ test('A content gets an answer with its parts, whatever its chunks are', async (
     parts.map((part) => Buffer.from(part).toString()),
     ['cba', '', 'abc'],
   )
+})
+
+test('A content may end long after its last byte, as a file that is closed does', async (t) => {
+  const { run } = startContentSandbox(t)
+  const started = await run('pid')
+  async function* bytes() {
+    yield Buffer.from('abc')
+    await delay(300)
+  }
+  t.equal(await run('text', null, { size: 3, bytes: bytes() }), 'abc')
+  t.equal(await run('pid'), started, 'the process went on')
 })
 
 test('A refusal is told in a sentence without control characters, and the process goes on', async (t) => {
@@ -170,7 +182,7 @@ test('Messages that make no sense end the process', async (t) => {
   const { sandbox, warnings } = startContentSandbox(t, { main: program('hostile') })
   for (const [code, names] of Object.entries(misdeeds)) {
     for (const name of names) {
-      await t.rejects(sandbox.run(name, contentOf('abc', 'x'.repeat(mebibyte))), { code }, name)
+      await t.rejects(sandbox.run(name, contentOf('abc', 'x'.repeat(mebibyte), 'y')), { code }, name)
     }
   }
   t.equal(warnings.length, 13)
