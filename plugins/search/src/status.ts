@@ -5,7 +5,7 @@ import type { IndexCounts } from './database/user-index.ts'
 import type { Follower } from './indexing/follower.ts'
 
 /** The state of the search for a user, or for all of them. */
-export interface SearchStatus extends IndexCounts {
+interface SearchStatus extends IndexCounts {
   /** Whether all files that have text can be found by their words, but for those that failed. */
   readonly isComplete: boolean
 }

@@ -34,7 +34,7 @@ export interface ExtractedFile extends WaitingFile {
   /** Whether the text is kept. */
   readonly isKept: boolean
   readonly state: EntryState
-  /** That of a content that fails again, hexadecimal. */
+  /** The hash of a content that fails again, hexadecimal. */
   readonly sha256: string | null
 }
 
@@ -52,7 +52,7 @@ export interface FoundEntry extends Position {
 }
 
 /** A part of the matches. */
-export interface FindPage {
+interface FindPage {
   /** Of this type only; null for all. */
   readonly kind: Kind | null
   readonly after: Position
@@ -71,7 +71,7 @@ export interface IndexCounts {
 }
 
 /** Where the index of files was followed to. */
-export interface Followed {
+interface Followed {
   readonly cursor: string
   /** When everything was looked at last, in milliseconds since 1970. */
   readonly swept: number

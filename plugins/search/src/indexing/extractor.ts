@@ -3,7 +3,7 @@ import { type ContentAnswer, ContentSandbox } from '@nodekeep/plugin-sdk/sandbox
 import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { ExtractionAnswer, ExtractionOrder, TextFormat } from '../inside/order.ts'
 import type { SnippetPart, WantedWords } from '../inside/snippet.ts'
-import { libraryFolders, libraryOf } from './libraries.ts'
+import { libraryOf, readableFolders } from './libraries.ts'
 
 /** Milliseconds without a content after which the process ends. */
 const idleMs = 30_000
@@ -84,7 +84,7 @@ export class Extractor {
     const { timeoutMs, log } = this.#options
     return new ContentSandbox({
       main: moduleBeside(import.meta.url, '../inside/main'),
-      readable: libraryFolders(),
+      readable: readableFolders(),
       heapBytes,
       memoryBytes,
       openFiles: 64,

@@ -8,7 +8,7 @@ export interface Query {
   readonly parts: readonly string[]
   /** Each of these is in a content that matches. None if the query has no letters and digits. */
   readonly wanted: readonly WantedWords[]
-  /** The same for the full-text index, in the syntax of FTS5; empty if there are none. */
+  /** These words for the full-text index, in the syntax of FTS5; empty if there are none. */
   readonly expression: string
 }
 

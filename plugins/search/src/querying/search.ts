@@ -28,7 +28,7 @@ const readAtOnce = 100
 const entriesPerTurn = 50
 
 /** A request. */
-export interface SearchRequest {
+interface SearchRequest {
   readonly q: string
   /** The path of a folder; null for all. */
   readonly within: string | null
@@ -39,7 +39,7 @@ export interface SearchRequest {
 }
 
 /** An entry that matches. */
-export interface SearchMatch {
+interface SearchMatch {
   readonly entry: IndexedEntry
   readonly match: 'name' | 'content'
   readonly snippet: readonly SnippetPart[] | null

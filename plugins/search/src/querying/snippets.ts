@@ -11,7 +11,7 @@ const mostBytes = 1024 ** 2
 const waitMs = 500
 
 /** A file whose words match. */
-export interface ContentMatch {
+interface ContentMatch {
   readonly number: number
   readonly entry: IndexedEntry
 }
