@@ -851,6 +851,67 @@ export interface NodeAnswers {
      */
     isComplete: boolean
   }
+  'GET /api/search': {
+    entries: {
+      path: string
+      name: string
+      type: 'file' | 'folder'
+      /**
+       * Bytes; for a folder, those of all files below it.
+       */
+      size: number
+      /**
+       * Null for a folder, and where it is not known.
+       */
+      modified: string | null
+      match: 'name' | 'content'
+      /**
+       * Of a match of the content, if it could be made in time.
+       */
+      snippet:
+        | {
+            text: string
+            isMatch: boolean
+          }[]
+        | null
+    }[]
+    /**
+     * The `after` of the next page; null after the last one.
+     */
+    next: string | null
+    /**
+     * Whether all files can be found, but for those that failed: the search follows changes in the background.
+     */
+    isComplete: boolean
+    /**
+     * Files that cannot be found by their words yet.
+     */
+    waiting: number
+  }
+  'GET /api/search/status': {
+    /**
+     * Files that cannot be found by their words yet.
+     */
+    waiting: number
+    /**
+     * Files that can be found by their words.
+     */
+    indexed: number
+    /**
+     * Files that cannot, by the reason: `too-large`, `refused` (damaged or encrypted), `time`, `memory`, `ended`, `unreadable`.
+     */
+    failed: {
+      [k: string]: number
+    }
+    /**
+     * Bytes that the index takes.
+     */
+    bytes: number
+    /**
+     * Whether all files can be found, but for those that failed: the search follows changes in the background.
+     */
+    isComplete: boolean
+  }
   'GET /api/sync/blocks': {
     /**
      * SHA-256 in hexadecimal.
