@@ -551,6 +551,19 @@ export interface NodeAnswers {
       total: number
     } | null
     /**
+     * The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.
+     */
+    kept: {
+      /**
+       * Bytes of deleted files and folders.
+       */
+      trash: number
+      /**
+       * Bytes of former versions.
+       */
+      versions: number
+    }
+    /**
      * How much you may store; null for no limit.
      */
     quota: {
@@ -559,7 +572,7 @@ export interface NodeAnswers {
        */
       bytes: number
       /**
-       * Bytes that you take of it: of all files, and of uploads that are not complete.
+       * Bytes that you take of it: of all files, the trash, former versions, and uploads that are not complete.
        */
       taken: number
     } | null
@@ -579,6 +592,19 @@ export interface NodeAnswers {
        * Files and folders below it.
        */
       entries: number
+      /**
+       * The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.
+       */
+      kept: {
+        /**
+         * Bytes of deleted files and folders.
+         */
+        trash: number
+        /**
+         * Bytes of former versions.
+         */
+        versions: number
+      }
       /**
        * False while the node is still counting: until then, the numbers are too small.
        */
