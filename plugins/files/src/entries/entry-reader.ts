@@ -169,13 +169,12 @@ export class EntryReader {
   /** The first entries of a folder below a root after a name, by name. */
   pageBelow(root: number, folder: readonly string[], after: string, limit: number): KnownEntry[] {
     const id = this.#idBelow(root, folder)
-    return id === null ? [] : (this.#page.all(id, after, limit) as unknown as KnownEntry[])
+    return id === null ? [] : this.page(id, after, limit)
   }
 
-  /** The first entries of a folder after a name, by name. */
-  page(user: string, folder: string, after: string, limit: number): KnownEntry[] {
-    const id = this.#idAt(user, folder)
-    return id === null ? [] : (this.#page.all(id, after, limit) as unknown as KnownEntry[])
+  /** The first entries of the folder with an id after a name, by name. */
+  page(folder: number, after: string, limit: number): KnownEntry[] {
+    return this.#page.all(folder, after, limit) as unknown as KnownEntry[]
   }
 
   /** When a file was created; null where its storage knows it. */

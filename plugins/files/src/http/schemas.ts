@@ -293,10 +293,13 @@ export const quotaParams = Type.Object({ uuid: Type.String({ format: 'uuid' }) }
 /** The quota that the owner sets. */
 export const newQuota = Type.Object(
   {
-    quota: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 100 })], {
-      description:
-        'Bytes, or a text: a size such as "50 GB", "none" for no limit, "default" for the quota of all users.',
-    }),
+    quota: Type.Union(
+      [Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.String({ maxLength: 100 })],
+      {
+        description:
+          'Bytes, or a text: a size such as "50 GB", "none" for no limit, "default" for the quota of all users.',
+      },
+    ),
   },
   { additionalProperties: false },
 )

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { KeptEntry } from '../entries/kept-reader.ts'
 import type { RecordedChange } from '../journal/change.ts'
 import { definedOnly } from '../operations/defined-only.ts'
-import { foldersAbove, type UserPath } from '../paths/user-path.ts'
+import type { UserPath } from '../paths/user-path.ts'
 import { itemOf, type LaterChanges } from './later-changes.ts'
 import { PathSet } from './path-set.ts'
 
@@ -208,22 +208,29 @@ async function madeInFolders(group: readonly RecordedChange[]): Promise<Readonly
   const inFolders = new Map<number, number>()
   const made = new Map<string, number>()
   const gone = new Map<string, number>()
+  const folders = new PathSet()
   const folderMadeAbove = (path: UserPath): number | null => {
+    const above: UserPath[] = []
+    for (let at = folders.above(path); at !== undefined; at = folders.above(at)) above.push(at)
     let goneAt = 0
-    for (const folder of foldersAbove(path).reverse()) {
+    for (const folder of above.reverse()) {
       goneAt = Math.max(goneAt, gone.get(folder) ?? 0)
       const madeAt = made.get(folder) ?? 0
       if (madeAt > goneAt) return madeAt
     }
     return null
   }
+  const note = (seqs: Map<string, number>, path: string, seq: number) => {
+    seqs.set(path, seq)
+    folders.add(path as UserPath)
+  }
   for (const [index, { seq, op, path, source }] of group.toReversed().entries()) {
-    if (op === 'delete') gone.set(path, seq)
-    if (source !== undefined) gone.set(source, seq)
+    if (op === 'delete') note(gone, path, seq)
+    if (source !== undefined) note(gone, source, seq)
     if (op === 'write' || op === 'mkdir') {
       const folder = folderMadeAbove(path as UserPath)
       if (folder !== null) inFolders.set(seq, folder)
-      else if (op === 'mkdir') made.set(path, seq)
+      else if (op === 'mkdir') note(made, path, seq)
     }
     if (index % changesAtOnce === 0) await setImmediate()
   }

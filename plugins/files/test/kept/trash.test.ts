@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createKeptNode, storages } from '../fixtures/kept-node.ts'
+import { createKeptNode, keptFilesOf, storages } from '../fixtures/kept-node.ts'
 import { replay } from '../fixtures/replay.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
@@ -67,6 +67,22 @@ t.test('an item gets a free name if its path is taken, and another path on reque
   const [item] = (await kept.trash()).items
   t.equal((await kept.restore(item?.id ?? '', '/made/for/it/dog.jpg')).path, '/made/for/it/dog.jpg')
   t.strictSame(await trashed(), [])
+})
+
+t.test('an item never leaves its mount, not for a free name beside it', async (t) => {
+  const { files, kept, write, text, trashed } = await newUser()
+  await write('/cold/b', 'b')
+  await files.remove('/cold/b')
+  const [item] = (await kept.trash()).items
+  for (const [path, message] of [
+    ['/cold', /something at "\/cold" already/],
+    ['/elsewhere', /another storage/],
+  ] as const)
+    await t.rejects(kept.restore(item?.id ?? '', path), { code: 'CONFLICT', message })
+  await t.rejects(kept.restore(item?.id ?? '', '/'), { code: 'VALIDATION_ERROR' })
+  t.strictSame(await trashed(), ['/cold/b'])
+  await kept.restore(item?.id ?? '')
+  t.equal(await text('/cold/b'), 'b')
 })
 
 t.test('an item whose folder became a file stays until it is restored elsewhere', async (t) => {
@@ -232,6 +248,23 @@ t.test('the trash of a mount that is not there stays, and the rest of it can be 
   await t.rejects(kept.restore(item?.id ?? '', '/elsewhere'), { code: 'CONFLICT' })
   await kept.restore(item?.id ?? '')
   t.equal(await text('/cold/b'), '/cold/b')
+})
+
+t.test('the trash of a mount that is not used any more is neither listed nor emptied', async (t) => {
+  const dataFolder = t.testdir()
+  const mounts = { '/': 'local', '/cold': 'memory' }
+  const before = await createKeptNode(t, 'local', { mounts }, { dataFolder })
+  const { ada, files, write } = await before.newUser()
+  for (const path of ['/a', '/cold/b']) {
+    await write(path, path)
+    await files.remove(path)
+  }
+  await before.node.stop()
+  const after = await createKeptNode(t, 'local', {}, { dataFolder })
+  const { kept, trashed } = keptFilesOf(after.services, ada, 'local')
+  t.strictSame(await trashed(), ['/a'])
+  await kept.emptyTrash()
+  t.strictSame(await trashed(), [])
 })
 
 t.test('a deletion and a restore that break off leave each file at one place', async (t) => {
