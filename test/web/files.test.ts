@@ -883,6 +883,33 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal((await statOf(ada, '/whole.bin')).size, 1_000_000)
   })
 
+  test('an upload whose path becomes a folder meanwhile says so', async (t, { page, ada, chooser }) => {
+    const folder = t.testdir({ 'late.bin': randomBytes(1_000_000) })
+    await put(ada, '/late.bin', 'old')
+    const change = (route: string) => {
+      const headers = { 'content-type': 'application/json' }
+      return ada.fetch(route, { method: 'POST', headers, body: JSON.stringify({ path: '/late.bin' }) })
+    }
+    let pieces = 0
+    await page.route('**/api/files/uploads/*', async (route) => {
+      if (route.request().method() === 'PATCH') pieces += 1
+      if (pieces === 1) {
+        await change('/delete')
+        await change('/mkdir')
+      }
+      return route.continue()
+    })
+    await chooser.setInputFiles(join(folder, 'late.bin'))
+    await page.getByRole('button', { name: 'Replace: late.bin' }).click()
+    await page.getByText('Something else is at').waitFor()
+    t.equal(pieces, 1, 'nothing is sent again')
+    await page.unrouteAll()
+    await change('/delete')
+    await page.getByRole('button', { name: 'Try again: late.bin' }).click()
+    await page.getByText('(1/1)').waitFor()
+    t.equal((await statOf(ada, '/late.bin')).size, 1_000_000)
+  })
+
   const makeMany = async ({ user }: TestUser) => {
     const many = join(node.dataFolder, 'files', user.uuid, 'many')
     await mkdir(many, { recursive: true })

@@ -129,6 +129,7 @@ test('what makes no sense is refused, and changes nothing', async (t) => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ path: '/folder' }),
   })
+  await put(ada, '/file', 'x')
   const length = { 'upload-length': '5' }
   const path = metadataOf({ path: '/a' })
   const refused: [number, Record<string, string>][] = [
@@ -136,12 +137,14 @@ test('what makes no sense is refused, and changes nothing', async (t) => {
     [400, path],
     [400, { ...length, 'upload-metadata': 'path not-base64' }],
     [400, { ...length, ...metadataOf({ path: '/../a' }) }],
+    [400, { ...length, 'upload-metadata': `path ${Buffer.from('/\xff', 'latin1').toString('base64')}` }],
     [400, { ...length, ...metadataOf({ path: `/${'x'.repeat(300)}` }) }],
     [400, { ...length, ...metadataOf({ path: '/a', mtime: 'yesterday' }) }],
     [400, { ...path, 'upload-length': '-5' }],
     [400, { ...path, 'upload-length': '1e3' }],
     [413, { ...path, 'upload-length': `${8 * mebibyte + 1}` }],
     [409, { ...length, ...metadataOf({ path: '/folder' }) }],
+    [409, { ...length, ...metadataOf({ path: '/file/in/a' }) }],
     [400, { ...length, ...path, 'upload-concat': 'partial' }],
     [400, { ...length, ...path, 'if-unmodified-since': new Date().toUTCString() }],
     [400, { ...length, ...path, 'if-match': '*', 'if-none-match': '*' }],
@@ -237,6 +240,14 @@ test('conditions of the begin hold at the end', async (t) => {
   const end = await patch(ada, any, 4, 's')
   t.equal(end.status, 204, 'a file with the content is the one that a killed node had stored')
   t.equal(end.headers.get('etag'), written)
+})
+
+test('of empty files that are begun at the same time where nothing may be, one is stored', async (t) => {
+  const ada = await node.signIn()
+  const headers = { ...metadataOf({ path: '/empty' }), 'upload-length': '0', 'if-none-match': '*' }
+  const answers = await Promise.all(Array.from({ length: 8 }, () => tus(ada, 'POST', uploads, headers)))
+  t.same(answers.map(({ status }) => status).sort(), [201, ...Array.from({ length: 7 }, () => 412)])
+  t.same(await listed(ada), [])
 })
 
 test('nobody reaches an upload of another user', async (t) => {

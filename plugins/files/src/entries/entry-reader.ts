@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type CreatedDate, createdIf, type FileVersion } from './created-date.ts'
-import { type IndexedMounts, indexPath } from './entry-tables.ts'
+import { type IndexedMounts, indexPath, keptRoots } from './entry-tables.ts'
 import type { KnownEntry } from './known-entry.ts'
 
 /** The state of the files of a user on a storage. */
@@ -235,8 +235,16 @@ export class EntryReader {
 
   /** The names of an entry, from the root of the storage on; null if it is removed or kept. */
   namesOf(id: number): string[] | null {
+    const place = this.placeOf(id)
+    return place === null || place.isKept ? null : [...place.names]
+  }
+
+  /** The names of a file or of something in a kept folder: see {@link namesOf}. Those of kept ones begin in the folder of kept files. */
+  placeOf(id: number): { readonly isKept: boolean; readonly names: readonly string[] } | null {
     const [top, ...above] = this.#above.all(id)
-    return top?.parent === null ? above.map(({ name }) => String(name)) : null
+    const isKept = top?.parent === keptRoots
+    if (top?.parent !== null && !isKept) return null
+    return { isKept, names: above.map(({ name }) => String(name)) }
   }
 
   #idAt(user: string, path: string): number | null {
