@@ -11,7 +11,7 @@ test('hostile files crash nothing, and reach nothing outside', async (t) => {
     name: 'Hostile files',
     defaultRounds: 1,
     round: (round: Parameters<typeof hostileRound>[0]) =>
-      hostileRound(round, { files: 200, slowestHealthMs: Number.POSITIVE_INFINITY }),
+      hostileRound(round, { files: 100, slowestHealthMs: Number.POSITIVE_INFINITY }),
   }
   const options = { seed: randomInt(2 ** 32), minutes: 5, print: (line: string) => printed.push(line) }
   const counts = await runFaults(new Map([['hostile-files', fault]]), options)
