@@ -189,6 +189,12 @@ t.test(
     await button('Undo').click()
     await page.getByText('Undone.').waitFor()
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
+    const tops = await page
+      .locator('.tools button')
+      .evaluateAll((buttons) => buttons.map((one) => one.getBoundingClientRect().top))
+    t.equal(new Set(tops).size, 1, 'all actions stand on one line')
+    await inspect('files-selected', { phone: windows.phone })
+    await page.setViewportSize(windows.desktop)
     await button('Versions').click()
     await page.getByRole('list', { name: 'Former contents' }).getByRole('listitem').first().waitFor()
     await inspect('versions')
