@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type CreatedDate, createdIf, type FileVersion } from './created-date.ts'
-import { type IndexedMounts, indexPath } from './entry-tables.ts'
+import { type IndexedMounts, indexPath, removed } from './entry-tables.ts'
 import type { KnownEntry } from './known-entry.ts'
 
 /** The state of the files of a user on a storage. */
@@ -238,6 +238,12 @@ export class EntryReader {
   namesOf(id: number): string[] | null {
     const [top, ...above] = this.#above.all(id)
     return top?.parent === null ? above.map(({ name }) => String(name)) : null
+  }
+
+  /** Whether an entry has a place, also as something that is kept. What was in a removed folder has none. */
+  isThere(id: number): boolean {
+    const [top] = this.#above.all(id)
+    return top !== undefined && top.parent !== removed
   }
 
   #idAt(user: string, path: string): number | null {
