@@ -1,3 +1,15 @@
+export {
+  ContentFailure,
+  type ContentFailureReason,
+  isContentFailure,
+} from './sandbox-process/content-failure.ts'
+export type { ContentAnswer, ContentLimits } from './sandbox-process/content-run.ts'
+export {
+  type ContentRunOptions,
+  ContentSandbox,
+  type ContentSandboxOptions,
+} from './sandbox-process/content-sandbox.ts'
+export { libraryFolders } from './sandbox-process/library-folders.ts'
 export { OrphanGuard } from './sandbox-process/orphan-guard.ts'
 export {
   memoryLimitReached,

@@ -50,7 +50,7 @@ const shell = '/bin/sh'
  * nothing else: it can write no files, start no processes and open no connections. It reads requests from its standard
  * input and writes answers to descriptor 3. It should end when its input ends.
  *
- * The sandbox can import `@nodekeep/plugin-sdk/wasm-binary`, and nothing else of the SDK.
+ * Of the SDK, the sandbox can import `sandbox-content`, `sandbox-frames` and `wasm-binary`, and nothing else.
  */
 export class SandboxProcess {
   /** How the process ended: a signal, an exit code or the reason why it did not start. Null while it runs. */

@@ -10,12 +10,12 @@ import {
   type WasmProgramRun,
   type WasmRuntime,
 } from '@nodekeep/plugin-sdk'
+import { BodyReader } from '@nodekeep/plugin-sdk/sandbox-frames'
 import { timeLimitReached } from '@nodekeep/plugin-sdk/sandbox-process'
 import type { Configuration } from './configuration.ts'
 import { checkMountable, copyIn } from './folders/copy-in.ts'
 import { type ChangedFolder, writeBack } from './folders/write-back.ts'
 import { Pool } from './pool/pool.ts'
-import { BodyReader } from './protocol/frame.ts'
 import type { FolderChanges, RunRequest } from './protocol/messages.ts'
 
 /** Characters of the longest path. A program that moves folders into one another could make paths of megabytes. */

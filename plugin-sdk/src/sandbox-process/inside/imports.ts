@@ -1,15 +1,20 @@
 /**
- * Loaded in every sandbox before its program: lets the program import the one module of the SDK that is for sandboxes.
- * Node would look for it in `package.json` files and `node_modules` folders, which a sandbox must not read.
+ * Loaded in every sandbox before its program: lets the program import the modules of the SDK that are for sandboxes.
+ * Node would look for them in `package.json` files and `node_modules` folders, which a sandbox must not read.
  */
 import { registerHooks } from 'node:module'
 import { extname } from 'node:path'
 
-const url = new URL(`./wasm-binary${extname(import.meta.url)}`, import.meta.url).href
+const modules = new Map(
+  ['sandbox-content', 'sandbox-frames', 'wasm-binary'].map((name) => [
+    `@nodekeep/plugin-sdk/${name}`,
+    new URL(`./${name}${extname(import.meta.url)}`, import.meta.url).href,
+  ]),
+)
 
 registerHooks({
-  resolve: (specifier, context, nextResolve) =>
-    specifier === '@nodekeep/plugin-sdk/wasm-binary'
-      ? { url, shortCircuit: true }
-      : nextResolve(specifier, context),
+  resolve: (specifier, context, nextResolve) => {
+    const url = modules.get(specifier)
+    return url === undefined ? nextResolve(specifier, context) : { url, shortCircuit: true }
+  },
 })

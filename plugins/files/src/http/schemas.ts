@@ -275,6 +275,16 @@ const space = Type.Union(
 const quota = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
   description: 'Bytes that the user may store; null for no limit.',
 })
+const kept = Type.Object(
+  {
+    trash: Type.Integer({ minimum: 0, description: 'Bytes of deleted files and folders.' }),
+    versions: Type.Integer({ minimum: 0, description: 'Bytes of former versions.' }),
+  },
+  {
+    description:
+      'The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.',
+  },
+)
 const hasOwnQuota = Type.Boolean({ description: 'Whether the user has another quota than all users.' })
 
 /** `:uuid` */
@@ -320,13 +330,15 @@ export const folderUsage = Type.Object({
     description:
       'The room of the storage, null for a folder on several storages, or if its storage does not tell it.',
   }),
+  kept,
   quota: Type.Union(
     [
       Type.Object({
         bytes: Type.Integer({ minimum: 0, description: 'Bytes that you may store.' }),
         taken: Type.Integer({
           minimum: 0,
-          description: 'Bytes that you take of it: of all files, and of uploads that are not complete.',
+          description:
+            'Bytes that you take of it: of all files, the trash, former versions, and uploads that are not complete.',
         }),
       }),
       Type.Null(),
@@ -343,6 +355,7 @@ export const allUsage = Type.Object({
       username: Type.String(),
       bytes,
       entries,
+      kept,
       isComplete,
       quota,
       hasOwnQuota,

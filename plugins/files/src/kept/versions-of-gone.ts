@@ -55,7 +55,7 @@ export async function removeVersionsOfGone(scope: Scope): Promise<void> {
     if (last === undefined) return
     after = last.number
     const entries = await journal.entriesOf(userUuid)
-    const ofGone = rows.filter(({ of }) => of !== null && !entries.isThere(of))
+    const ofGone = rows.filter(({ of }) => of !== null && entries.placeOf(of) === null)
     await removeAll(scope, ofGone, silent)
   }
 }

@@ -172,18 +172,51 @@ t.test('a user never reaches what is kept of another one', async (t) => {
   t.equal((await kept.trash()).items.length, 1)
 })
 
-t.test('a trash within the trash, and names and paths of the greatest length', async (t) => {
+t.test('a file that was deleted before its folder comes back before it and after it', async (t) => {
   const { files, kept, write, text, trashed } = await newUser()
-  const name = 'n'.repeat(255)
-  const deep = `/${Array.from({ length: 15 }, () => name).join('/')}/${'z'.repeat(200)}`
-  await write(deep, 'deep')
+  const fill = async () => {
+    for (const path of ['/docs/in/a', '/docs/b']) await write(path, path)
+    await files.remove('/docs/in/a')
+    await files.remove('/docs')
+    return (await kept.trash()).items.map(({ id }) => id)
+  }
+  const [folder = '', file = ''] = await fill()
+  await kept.restore(folder)
+  t.equal((await kept.restore(file)).path, '/docs/in/a')
+  t.strictSame([await text('/docs/in/a'), await text('/docs/b')], ['/docs/in/a', '/docs/b'])
+
+  await files.remove('/docs', { permanent: true })
+  const [later = '', earlier = ''] = await fill()
+  t.equal((await kept.restore(earlier)).path, '/docs/in/a', 'the folders above are made')
+  t.equal((await kept.restore(later)).path, '/docs (2)', 'so the path of the folder is taken')
+  t.strictSame([await text('/docs/in/a'), await text('/docs (2)/b')], ['/docs/in/a', '/docs/b'])
+  t.strictSame(await trashed(), [])
+})
+
+t.test('names and paths of the greatest length are deleted, overwritten and put back', async (t) => {
+  const { files, kept, write, text, trashed, versionTexts } = await newUser()
+  const name = `${'\u00e4'.repeat(127)}n`
+  const deep = `/${Array.from({ length: 16 }, () => name).join('/')}`
+  t.strictSame([Buffer.byteLength(name), Buffer.byteLength(deep)], [255, 4096])
+  await write(deep, 'first')
+  await write(deep, 'second')
+  t.strictSame(await versionTexts(deep), ['first'])
+  const [version] = (await kept.versions(deep)).items
+  await kept.restoreVersion(deep, version?.id ?? '')
+  t.equal(await text(deep), 'first')
   await files.remove(deep)
   await files.remove(`/${name}`)
   t.strictSame((await trashed()).length, 2)
   const [folder, file] = (await kept.trash()).items
   await kept.restore(folder?.id ?? '')
   await kept.restore(file?.id ?? '')
-  t.equal(await text(deep), 'deep')
+  t.equal(await text(deep), 'first')
+  t.strictSame(await versionTexts(deep), ['second'])
+  await files.remove(deep)
+  await write(deep, 'other')
+  const [taken] = (await kept.trash()).items
+  const { path } = await kept.restore(taken?.id ?? '')
+  t.ok(path.endsWith(' (2)') && Buffer.byteLength(path) <= 4096, 'a free name is not longer')
   await files.remove(`/${name}`)
   const [again] = (await kept.trash()).items
   await t.rejects(kept.restore(again?.id ?? '', `/${'q'.repeat(255)}/${'r'.repeat(100)}`), {

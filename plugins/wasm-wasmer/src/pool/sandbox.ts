@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { extname } from 'node:path'
+import { type Frame, FrameCollector, frameHead } from '@nodekeep/plugin-sdk/sandbox-frames'
 import { SandboxProcess } from '@nodekeep/plugin-sdk/sandbox-process'
-import { type Frame, FrameCollector, frameHead } from '../protocol/frame.ts'
 import type { RunRequest, SandboxMessage } from '../protocol/messages.ts'
 
 /** Whether a sandbox is started for a waiting run, or as a spare. A spare warms itself up first. */

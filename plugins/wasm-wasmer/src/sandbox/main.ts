@@ -3,7 +3,7 @@
  * request from its standard input, answers on descriptor 3, and ends the process when the input ends.
  */
 import { writeSync } from 'node:fs'
-import { FrameCollector, frameHead } from '../protocol/frame.ts'
+import { FrameCollector, frameHead } from '@nodekeep/plugin-sdk/sandbox-frames'
 import type { SandboxMessage } from '../protocol/messages.ts'
 import { warmUp } from './program.ts'
 import { runRequest } from './run-request.ts'

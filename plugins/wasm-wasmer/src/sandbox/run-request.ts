@@ -1,5 +1,5 @@
 import { BroadcastChannel } from 'node:worker_threads'
-import { BodyReader, type Frame } from '../protocol/frame.ts'
+import { BodyReader, type Frame } from '@nodekeep/plugin-sdk/sandbox-frames'
 import type { RunRequest } from '../protocol/messages.ts'
 import { type Call, callChannel, writeAnswer } from './calls/shared-answer.ts'
 import { Budget } from './files/budget.ts'

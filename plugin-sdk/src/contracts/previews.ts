@@ -1,0 +1,56 @@
+import type { ContentSource } from '../content-source.ts'
+import { defineRegistry, lackingMethod } from '../service.ts'
+
+/** A picture that was decoded. */
+export interface DecodedPicture {
+  /** Size of the picture in pixels, upright. */
+  readonly width: number
+  readonly height: number
+  /** The pixels, of the whole picture, or scaled down as `decode` says. */
+  readonly pixels: {
+    readonly width: number
+    readonly height: number
+    /** In rows from the top left: red, green, blue and opacity of each pixel, in sRGB, not multiplied: `4 * width * height` bytes. */
+    readonly rgba: Uint8Array
+  }
+  /**
+   * The Exif data from its TIFF header ("II" or "MM") on, or `null`. The orientation in it counts no more: the pixels are upright.
+   *
+   * @see https://www.cipa.jp/std/documents/download_e.html?CIPA_DC-008-2024-E
+   */
+  readonly exif: Uint8Array | null
+}
+
+/** How a picture is decoded. */
+export interface PictureDecodeOptions {
+  /**
+   * The side in pixels that the longer side of the pixels needs. A decoder may scale a larger picture down to no less than this, which
+   * spares memory.
+   */
+  readonly longestSide: number
+  readonly signal: AbortSignal
+  /** Whether the picture goes before those that wait without it, because somebody waits for it. */
+  readonly first: boolean
+}
+
+/** Decodes pictures of formats that `previews` does not know, such as HEIC. */
+export interface PreviewDecoder {
+  /**
+   * Returns whether the decoder is for a file. It reads nothing, and never throws.
+   *
+   * @param head the first 4,096 bytes of the file, or all of a smaller one
+   */
+  recognizes(head: Uint8Array): boolean
+  /**
+   * Decodes a picture, in a process of its own, such as that of a `ContentSandbox`: files may be hostile.
+   *
+   * @throws ContentFailure if the content is at fault; NodekeepError SERVICE_UNAVAILABLE if it may be tried again later; the reason of
+   * the signal; and what the content throws
+   */
+  decode(content: ContentSource, options: PictureDecodeOptions): Promise<DecodedPicture>
+}
+
+/** Decoders of further formats, by the name of the format. The first one that recognizes a file decodes it. */
+export const PreviewDecoders = defineRegistry<PreviewDecoder>('preview-decoders', 1, (decoder) =>
+  lackingMethod(decoder, 'recognizes', 'decode'),
+)
