@@ -233,3 +233,38 @@ t.test('deleted files and former contents count as long as they are kept', async
   t.equal(await statusOf(put(ada, '/more', Buffer.alloc(501))), 507)
   t.equal(await statusOf(put(ada, '/more', Buffer.alloc(500))), 200)
 })
+
+t.test('what is deleted for good takes no room from then on, with the versions of its files', async (t) => {
+  const node = await createFilesNode({ quota: 1000 })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const fill = async () => {
+    for (const path of ['/folder/deep/a', '/b'])
+      for (const size of [150, 150]) await put(ada, path, Buffer.alloc(size))
+    await put(ada, '/kept', Buffer.alloc(10))
+    await put(ada, '/kept', Buffer.alloc(10))
+    t.match(await usage(ada), { quota: { taken: 620 } })
+  }
+  const deleteAll = async (permanent: boolean) => {
+    for (const path of ['/folder', '/b'])
+      t.equal(await statusOf(post(ada, 'delete', { path, permanent })), 200)
+  }
+  const taken = async () => (await usage(ada)).quota.taken
+  await fill()
+  await deleteAll(true)
+  t.equal(await taken(), 20, 'a version of a file that is still there stays')
+  await statusOf(post(ada, 'delete', { path: '/kept', permanent: true }))
+  await fill()
+  await deleteAll(false)
+  t.equal(await taken(), 620)
+  const { items } = (await (
+    await ada.fetch('/api/files/trash')
+  ).json()) as NodeAnswers['GET /api/files/trash']
+  for (const { id } of items) await statusOf(post(ada, 'api/files/trash/delete', { id }))
+  t.equal(await taken(), 20)
+  await statusOf(post(ada, 'delete', { path: '/kept', permanent: true }))
+  await fill()
+  await deleteAll(false)
+  await statusOf(post(ada, 'api/files/trash/empty', {}))
+  t.equal(await taken(), 20)
+})
