@@ -551,6 +551,19 @@ export interface NodeAnswers {
       total: number
     } | null
     /**
+     * The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.
+     */
+    kept: {
+      /**
+       * Bytes of deleted files and folders.
+       */
+      trash: number
+      /**
+       * Bytes of former versions.
+       */
+      versions: number
+    }
+    /**
      * How much you may store; null for no limit.
      */
     quota: {
@@ -559,7 +572,7 @@ export interface NodeAnswers {
        */
       bytes: number
       /**
-       * Bytes that you take of it: of all files, and of uploads that are not complete.
+       * Bytes that you take of it: of all files, the trash, former versions, and uploads that are not complete.
        */
       taken: number
     } | null
@@ -579,6 +592,19 @@ export interface NodeAnswers {
        * Files and folders below it.
        */
       entries: number
+      /**
+       * The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.
+       */
+      kept: {
+        /**
+         * Bytes of deleted files and folders.
+         */
+        trash: number
+        /**
+         * Bytes of former versions.
+         */
+        versions: number
+      }
       /**
        * False while the node is still counting: until then, the numbers are too small.
        */
@@ -848,6 +874,67 @@ export interface NodeAnswers {
     cacheLimit: number
     /**
      * Whether all files were looked at.
+     */
+    isComplete: boolean
+  }
+  'GET /api/search': {
+    entries: {
+      path: string
+      name: string
+      type: 'file' | 'folder'
+      /**
+       * Bytes; for a folder, those of all files below it.
+       */
+      size: number
+      /**
+       * Null for a folder, and where it is not known.
+       */
+      modified: string | null
+      match: 'name' | 'content'
+      /**
+       * Of a match of the content, if it could be made in time.
+       */
+      snippet:
+        | {
+            text: string
+            isMatch: boolean
+          }[]
+        | null
+    }[]
+    /**
+     * The `after` of the next page; null after the last one.
+     */
+    next: string | null
+    /**
+     * Whether all files can be found, but for those that failed: the search follows changes in the background.
+     */
+    isComplete: boolean
+    /**
+     * Files that cannot be found by their words yet.
+     */
+    waiting: number
+  }
+  'GET /api/search/status': {
+    /**
+     * Files that cannot be found by their words yet.
+     */
+    waiting: number
+    /**
+     * Files that can be found by their words.
+     */
+    indexed: number
+    /**
+     * Files that cannot, by the reason: `too-large`, `refused` (damaged or encrypted), `time`, `memory`, `ended`, `unreadable`.
+     */
+    failed: {
+      [k: string]: number
+    }
+    /**
+     * Bytes that the index takes.
+     */
+    bytes: number
+    /**
+     * Whether all files can be found, but for those that failed: the search follows changes in the background.
      */
     isComplete: boolean
   }
