@@ -30,6 +30,7 @@ async function purgedUser(t: Test) {
     journal,
     running: new RunningChanges(),
     wasApplied: async () => false,
+    recordLeft: async () => null,
     resolveBefore: async () => {},
     announce() {},
     postpone() {},
