@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+import { createKeptNode } from '../fixtures/kept-node.ts'
 import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
 // Nodes start and stop, also on a busy machine.
@@ -177,6 +178,22 @@ t.test(
     t.equal(await statusOf(post(ada, 'delete', { path: '/copy' })), 200)
   },
 )
+
+t.test('a copy without room replaces nothing on a storage without a step for folders', async (t) => {
+  for (const kind of ['moves', 'copies'] as const) {
+    const { newUser } = await createKeptNode(t, kind, { quota: 1000 })
+    const { ada, trashed } = await newUser()
+    await put(ada, '/folder/file', Buffer.alloc(600))
+    await put(ada, '/other/file', 'other')
+    for (const destination of ['/other', '/new/copy']) {
+      const body = { source: '/folder', destination, overwrite: true }
+      t.equal(await statusOf(post(ada, 'api/files/copy', body)), 507, kind)
+    }
+    t.equal(await (await ada.fetch('/read?path=/other/file')).text(), 'other')
+    t.strictSame(await trashed(), [])
+    t.equal(await statusOf(ada.fetch('/stat?path=/new')), 404, 'no folder was made')
+  }
+})
 
 t.test('room that another plugin holds counts, and a file takes its bytes from it', async (t) => {
   const services = captureServices()
