@@ -551,6 +551,19 @@ export interface NodeAnswers {
       total: number
     } | null
     /**
+     * The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.
+     */
+    kept: {
+      /**
+       * Bytes of deleted files and folders.
+       */
+      trash: number
+      /**
+       * Bytes of former versions.
+       */
+      versions: number
+    }
+    /**
      * How much you may store; null for no limit.
      */
     quota: {
@@ -559,7 +572,7 @@ export interface NodeAnswers {
        */
       bytes: number
       /**
-       * Bytes that you take of it: of all files, and of uploads that are not complete.
+       * Bytes that you take of it: of all files, the trash, former versions, and uploads that are not complete.
        */
       taken: number
     } | null
@@ -579,6 +592,19 @@ export interface NodeAnswers {
        * Files and folders below it.
        */
       entries: number
+      /**
+       * The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.
+       */
+      kept: {
+        /**
+         * Bytes of deleted files and folders.
+         */
+        trash: number
+        /**
+         * Bytes of former versions.
+         */
+        versions: number
+      }
       /**
        * False while the node is still counting: until then, the numbers are too small.
        */
@@ -779,6 +805,77 @@ export interface NodeAnswers {
      * The port that the gateway allocated for the node; 0 without one.
      */
     allocatedPort: number
+  }
+  'GET /api/previews/photos': {
+    photos: {
+      path: string
+      name: string
+      /**
+       * Bytes.
+       */
+      size: number
+      modified: string | null
+      /**
+       * When it was taken, by the clock of the camera, such as "2026-05-01T12:00:00".
+       */
+      taken: string | null
+      /**
+       * The photos are sorted by it: `taken`, otherwise `modified`.
+       */
+      date: string
+      /**
+       * Pixels, upright.
+       */
+      width: number
+      /**
+       * Pixels, upright.
+       */
+      height: number
+      /**
+       * Where it was taken, in degrees.
+       */
+      place: {
+        latitude: number
+        longitude: number
+      } | null
+      camera: string | null
+    }[]
+    /**
+     * For `after` of the next page; null after the last one.
+     */
+    next: string | null
+    /**
+     * Whether the node has looked at all files of the user.
+     */
+    isComplete: boolean
+  }
+  'GET /api/previews/status': {
+    /**
+     * Files that were not looked at yet.
+     */
+    waiting: number
+    /**
+     * Contents of which previews were made.
+     */
+    made: number
+    /**
+     * Contents without a preview, by the reason: `broken`, `crash`, `memory`, `no-cover`, `pixels`, `time`.
+     */
+    failed: {
+      [k: string]: number
+    }
+    /**
+     * Bytes of the previews that are kept.
+     */
+    cacheBytes: number
+    /**
+     * Most bytes of the previews of all users.
+     */
+    cacheLimit: number
+    /**
+     * Whether all files were looked at.
+     */
+    isComplete: boolean
   }
   'GET /api/search': {
     entries: {

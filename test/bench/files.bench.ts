@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { concurrently } from '@nodekeep/plugin-sdk'
 import type { Bench } from './bench.ts'
 import { besideLargeFolder } from './fixtures/files-large-folder.ts'
+import { largeTrash } from './fixtures/files-large-trash.ts'
 import { listing } from './fixtures/files-listing.ts'
 import { type FilesServers, nginxProgram, startFilesServers } from './fixtures/files-stand.ts'
 import { output, type Transfer, transfer } from './fixtures/files-transfers.ts'
@@ -263,5 +264,6 @@ export default [
   overwrites,
   deletions,
   listing,
+  largeTrash,
   besideLargeFolder,
 ] satisfies Bench[]

@@ -13,6 +13,8 @@ const atFirstUse = [
   '/node_modules/ollama/',
   '/node_modules/siwe/',
   '/node_modules/@fastify/swagger/',
+  '/node_modules/sharp/',
+  '/node_modules/music-metadata/',
 ]
 
 /** Loaded at its first use, which in the default bundle is the WebSocket of file sync. */

@@ -45,6 +45,8 @@ export function productionLibraries(
       const library = resolve(entries, path, name)
       const entry = library === undefined ? undefined : entries[library]
       if (entry?.link && places.has(entry.resolved ?? '')) continue
+      // A stand-in for a library that must not be there.
+      if (entry?.link && optional) continue
       if (entry?.link)
         throw new Error(`${path} needs ${name} (${entry.resolved}), which is not part of a release.`)
       if (library === undefined || !existsSync(join(root, library))) {

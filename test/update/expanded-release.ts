@@ -13,11 +13,11 @@ export async function expandDatabases(folder: string): Promise<void> {
   const inPackage = (path: string) => join(folder, 'node_modules/@nodekeep', path)
   await addStep(folder, { id: '99-novelty', change: 'expand' }, stateStep)
   await patch(inPackage('files/dist/journal/journal-file.js'), [
-    ['const schemaVersion = 10;', 'const schemaVersion = 11;'],
+    ['const schemaVersion = 11;', 'const schemaVersion = 12;'],
     [
       'if (found > 0',
-      `if (found === 10) {
-        connection.exec(\`BEGIN IMMEDIATE; ${journalStep} PRAGMA user_version = 11; COMMIT\`);
+      `if (found === 11) {
+        connection.exec(\`BEGIN IMMEDIATE; ${journalStep} PRAGMA user_version = 12; COMMIT\`);
         return;
       }
       if (found > 0`,

@@ -1,7 +1,10 @@
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 
-/** Response headers that pages of other sites may read, in addition to the safelisted ones. */
+/**
+ * Response headers that pages of other sites may read, in addition to the safelisted ones: those of HTTP, those of resumable uploads (tus 1.0, "Headers"), and
+ * those of the node.
+ */
 const exposedHeaders = [
   'accept-ranges',
   'allow',
@@ -10,6 +13,19 @@ const exposedHeaders = [
   'etag',
   'location',
   'retry-after',
+  'tus-extension',
+  'tus-max-size',
+  'tus-resumable',
+  'tus-version',
+  'upload-defer-length',
+  'upload-expires',
+  'upload-length',
+  'upload-metadata',
+  'upload-offset',
+  'x-nodekeep-deleted',
+  'x-nodekeep-path',
+  'x-nodekeep-undo',
+  'x-oc-mtime',
   'x-request-id',
 ]
 

@@ -49,7 +49,8 @@ export interface BackupSnapshot {
   /**
    * For the files of users on storages: the first names of the entries' paths, each with the folder of plain files from which the
    * entries come (see `plainFolder` of a storage), or `null` if the storage has none. Such a folder has one folder for each user,
-   * named by the uuid. A restore replaces these by renames, and leaves everything else in the folder.
+   * named by the uuid, and may have the folder `kept`, with one for each user. A restore replaces these by renames, the folder `kept` as a
+   * whole if the backup has it, and leaves everything else in the folder.
    */
   readonly folders?: Readonly<Record<string, string | null>>
   /**
@@ -60,6 +61,15 @@ export interface BackupSnapshot {
   readonly mounts?: Readonly<Record<string, string>>
   /** Releases the resources of the snapshot. It is always called, also after a failure. */
   release(): Promise<void>
+}
+
+/** The wishes of the owner for a backup. */
+export interface BackupOptions {
+  /**
+   * Parts that backups leave out by default, and this one is to have (`backup.include`), such as `trash`. A participant ignores those that
+   * it does not know.
+   */
+  readonly include: readonly string[]
 }
 
 /**
@@ -78,8 +88,9 @@ export interface BackupParticipant {
    * Does everything that can happen before the moment, such as listing files, while changes go on: see {@link PreparedSnapshot}. A prepared participant may wait for slower ones, so it keeps up with the changes meanwhile.
    *
    * @param signal aborted when the participant takes too long, or when the backup is canceled, until the snapshot is taken
+   * @param options without them, nothing is included that is left out by default
    */
-  prepare(signal: AbortSignal): Promise<PreparedSnapshot<BackupSnapshot>>
+  prepare(signal: AbortSignal, options?: BackupOptions): Promise<PreparedSnapshot<BackupSnapshot>>
 }
 
 /** The parts of the node that a backup contains. */

@@ -18,6 +18,12 @@ export interface FileEntry extends StorageEntry {
   readonly sha256?: string
 }
 
+/** A file that was just written. */
+export interface WrittenFile extends FileEntry {
+  /** Whether the undo can take the write back: what it has replaced is kept, or else the new file would be. */
+  readonly isUndoable?: boolean
+}
+
 /** An entry of a listing. What it leaves out, `stat` tells. */
 export interface FileListEntry extends StorageListEntry {
   /** Absolute path within the user's files. */
@@ -116,7 +122,7 @@ export interface UserFiles {
    *
    * @throws TypeError if the content yields anything but `Uint8Array`; the file then does not change
    */
-  write(path: string, content: AsyncIterable<Uint8Array>, options?: FileWriteOptions): Promise<FileEntry>
+  write(path: string, content: AsyncIterable<Uint8Array>, options?: FileWriteOptions): Promise<WrittenFile>
   /** Makes a folder and its parents. An existing folder is no error. */
   makeDirectory(path: string, options?: FileChangeOptions): Promise<FileEntry>
   /**

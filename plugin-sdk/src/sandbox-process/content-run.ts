@@ -70,33 +70,32 @@ export class ContentRun {
 
   async #handOver(order: unknown, { size, bytes }: ContentSource): Promise<void> {
     const begin = () => this.#inTime(this.#process.begin({ order }, size, this.#limits.largestAnswer))
-    let read = 0
-    // It waits for the end of the content: the program begins as soon as it has all bytes, and may be done before the file is closed.
-    let last: Uint8Array | null = null
+    const write = (chunk: Uint8Array) => this.#inTime(this.#process.write(chunk))
+    let sent = 0
+    // The last chunk is held back until the content has ended: the program may answer before the node hears that it was written.
+    let held: Uint8Array | null = null
     for await (const chunk of bytes) {
       if (this.#isOver) return
       if (chunk.length === 0) continue
+      sent += chunk.length
+      if (sent > size) throw contentChanged()
       // Not before: a content that cannot be opened costs no process.
-      if (last === null) await begin()
-      else await this.#inTime(this.#process.write(last))
-      last = chunk
-      read += chunk.length
-      if (read > size) throw contentChanged()
+      await (held === null ? begin() : write(held))
       if (this.#isOver) return
+      held = chunk
     }
     if (this.#isOver) return
-    if (read !== size) throw contentChanged()
+    if (sent !== size) throw contentChanged()
     this.#isHandedOver = true
-    if (last === null) await begin()
-    else await this.#inTime(this.#process.write(last))
-    this.#failAfter(this.#limits.timeoutMs, () => sandboxEnded('It did not begin in time'))
+    await (held === null ? begin() : write(held))
+    if (!this.#began) this.#failAfter(this.#limits.timeoutMs, () => sandboxEnded('It did not begin in time'))
   }
 
   /** A program that does not read is at fault, and not the content. */
   async #inTime(written: Promise<void>): Promise<void> {
     this.#failAfter(this.#limits.timeoutMs, () => sandboxEnded('It did not read the content in time'))
     await written
-    clearTimeout(this.#timeout)
+    if (!this.#began) clearTimeout(this.#timeout)
   }
 
   #failAfter(ms: number, reason: () => Error): void {

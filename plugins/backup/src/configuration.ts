@@ -11,6 +11,12 @@ export const configuration = Type.Object({
     description:
       'Public keys of age, such as those of `nodekeep backup key`. With at least one, backups are encrypted to all of them, and only their secret halves open them.',
   }),
+  include: Type.Array(Type.Union([Type.Literal('trash'), Type.Literal('versions')]), {
+    default: [],
+    uniqueItems: true,
+    description:
+      'What backups leave out by default, and yours are to have: `trash` for deleted files, `versions` for the former contents of files.',
+  }),
   schedule: Type.Optional(
     Checked(scheduleProblem, {
       description:

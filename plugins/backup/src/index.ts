@@ -70,13 +70,22 @@ export default definePlugin({
     signal,
     ...context
   }) {
-    const { recipients, keep } = config
+    const { recipients, include, keep } = config
     const command = `${info.command} backup`
     const folder = new BackupFolder(join(nodeDataDir, 'backups'), (filename, reason) =>
       log.warn({ filename, reason }, 'A backup cannot be read, so it is not listed.'),
     )
     const isEncrypted = recipients.length > 0
-    const maker = new BackupMaker({ participants, folder, info, restores, backends, recipients, log })
+    const maker = new BackupMaker({
+      participants,
+      folder,
+      info,
+      restores,
+      backends,
+      recipients,
+      include,
+      log,
+    })
     const targets = new Targets({ names: config.targets, backends, folder, keep, isEncrypted, command, log })
     const contents = new TriedContents(
       () => sqliteFile('tried-contents', { inBackups: false, newIfDamaged: lostContents }),
@@ -106,7 +115,15 @@ export default definePlugin({
           drills.begin({ file: join(folder.path, filename), bytes, identities })
       },
     })
-    const lent = new LentFolder({ participants, folder: folder.path, info, restores, backends, signal })
+    const lent = new LentFolder({
+      participants,
+      folder: folder.path,
+      info,
+      restores,
+      backends,
+      include,
+      signal,
+    })
     await backups.load()
     const lastRun = backups.last && new Date(backups.last.at)
     const schedule =

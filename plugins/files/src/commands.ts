@@ -22,7 +22,7 @@ export default defineCommands({
     const { users } = await usageOf<OfAll>(node, '/api/files/usage/all')
     const user = users.find(({ uuid, username }) => uuid === name || username === name)
     if (user === undefined) throw new Error(`There is no user "${name}". "nodekeep usage --all" shows all.`)
-    const { uuid, username, bytes } = user
+    const { uuid, username, bytes, kept } = user
     const now =
       quota === undefined
         ? user
@@ -34,8 +34,9 @@ export default defineCommands({
             }),
           )
     const { hasOwnQuota } = now
-    if (options.json === true) return output.state({ uuid, username, bytes, quota: now.quota, hasOwnQuota })
-    output.state({ user: username, size: bytesText(bytes), quota: quotaText(now) })
+    if (options.json === true)
+      return output.state({ uuid, username, bytes, kept, quota: now.quota, hasOwnQuota })
+    output.state({ user: username, size: bytesText(bytes), ...shownKept(kept), quota: quotaText(now) })
   },
 
   async usage(context) {
@@ -49,7 +50,12 @@ export default defineCommands({
       const all = await usageOf<OfAll>(node, '/api/files/usage/all')
       if (isJson) return output.state(all)
       output.table(
-        all.users.map((user) => ({ user: user.username, ...shown(user), quota: quotaText(user) })),
+        all.users.map((user) => ({
+          user: user.username,
+          ...shown(user),
+          ...shownKept(user.kept),
+          quota: quotaText(user),
+        })),
         'There are no users.',
       )
       output.lines('')
@@ -67,11 +73,12 @@ export default defineCommands({
     }
     const usage = await usageOf<OfFolder>(node, `/api/files/usage?${new URLSearchParams({ path })}`)
     if (isJson) return output.state(usage)
-    const { bytes, entries, folders, space, quota, isComplete } = usage
+    const { bytes, entries, folders, space, kept, quota, isComplete } = usage
     output.state({
       path: usage.path,
       ...shown({ bytes, entries }),
       ...(space && shownSpace(space)),
+      ...shownKept(kept),
       ...(quota && { quota: `${bytesText(quota.taken)} of ${bytesText(quota.bytes)}` }),
     })
     if (folders.length > 0) {
@@ -91,6 +98,10 @@ function usageOf<T>(node: NodeClient, path: string): Promise<T> {
 
 function shown({ bytes, entries }: { readonly bytes: number; readonly entries: number }) {
   return { size: bytesText(bytes), entries }
+}
+
+function shownKept({ trash, versions }: OfFolder['kept']) {
+  return { trash: bytesText(trash), versions: bytesText(versions) }
 }
 
 function shownSpace(space: Space) {

@@ -17,8 +17,10 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import { filesInBackups } from './backup/backup-participant.ts'
+import { keptListName } from './backup/kept-list.ts'
 import { takeRestoredDates } from './backup/restored-dates.ts'
 import { RestoredFiles } from './backup/restored-files.ts'
+import { takeRestoredKept } from './backup/restored-kept.ts'
 import { removeAbandonedCopies } from './changes/abandoned-copies.ts'
 import { createChangeLog } from './changes/change-log.ts'
 import { ChangeRecorder } from './changes/change-recorder.ts'
@@ -171,6 +173,7 @@ export default definePlugin({
       if (areOthers) await journal.renew()
       await state.set('mounts', mounts.toJSON())
       await takeRestoredDates(join(dataDir, restoredEntriesFile), { mounts, journal, log })
+      await takeRestoredKept(join(dataDir, 'restored', keptListName), { mounts, journal, log })
       await context.restored?.acknowledge()
       await reconciliation.start(pending)
       const removing = removeAbandonedCopies(journal, mounts, recorder, log)

@@ -6,7 +6,12 @@ import type {
   PictureDecodeOptions,
   PreviewDecoder,
 } from '@nodekeep/plugin-sdk'
-import { type ContentAnswer, ContentFailure, ContentSandbox } from '@nodekeep/plugin-sdk/sandbox-process'
+import {
+  type ContentAnswer,
+  ContentFailure,
+  ContentSandbox,
+  libraryFolders,
+} from '@nodekeep/plugin-sdk/sandbox-process'
 import { isHeic } from './heic-brands.ts'
 import type { PictureAnswer, PictureOrder } from './protocol.ts'
 
@@ -22,16 +27,13 @@ export class HeicDecoder implements PreviewDecoder {
   readonly #sandbox: ContentSandbox
 
   constructor(log: Log) {
-    // The entry that has the WebAssembly module in it: the program in the sandbox reads no other file.
-    const library = import.meta.resolve('libheif-js/libheif-wasm/libheif-bundle.mjs')
     this.#sandbox = new ContentSandbox({
       main: new URL(`./sandbox/main${extname(import.meta.url)}`, import.meta.url),
-      args: [library],
-      readable: [new URL('./', library)],
+      readable: libraryFolders(['libheif-js'], import.meta.url),
       heapBytes: 128 * mebibyte,
       openFiles: 64,
       memoryBytes,
-      timeoutMs: 30_000,
+      timeoutMs: 60_000,
       idleMs: 60_000,
       largestAnswer: 128 * mebibyte,
       flags: [`--wasm-max-mem-pages=${memoryBytes / pageBytes}`],

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   conflict,
@@ -5,6 +6,7 @@ import {
   invalid,
   isNodekeepError,
   NodekeepError,
+  parentOf,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import { entityTags } from '@nodekeep/plugin-sdk/stored-content'
@@ -25,10 +27,28 @@ export async function readBegin(
 ): Promise<Pick<NewUpload, 'path' | 'modified' | 'ifRevision' | 'ifAbsent'>> {
   const { path, mtime } = metadata
   if (!path) throw invalid('Send the path of the file as "path" in "upload-metadata".')
+  refuseOtherThanUtf8(headers)
   const modified = mtime === undefined || mtime === null ? null : timeOf(mtime)
   const entry = await files.stat(path).catch(nullIfMissing)
   if (entry?.type === 'directory') throw conflict('A folder has this name. Choose another name for the file.')
+  if (entry === null) await refuseBelowFile(files, path)
   return { path, modified, ...conditionsOf(entry, headers) }
+}
+
+/** @throws NodekeepError CONFLICT if a file is where one of the folders above a path should be */
+async function refuseBelowFile(files: UserFiles, path: string): Promise<void> {
+  for (let folder = parentOf(path); folder !== '/'; folder = parentOf(folder)) {
+    const entry = await files.stat(folder).catch(nullIfMissing)
+    if (entry?.type === 'file') throw conflict(`"${folder}" is a file, so no other file can be in it.`)
+    if (entry !== null) return
+  }
+}
+
+/** The library replaces bytes that are not UTF-8: the file would get another name than the client meant. */
+function refuseOtherThanUtf8({ 'upload-metadata': metadata }: IncomingHttpHeaders): void {
+  const encoded = /(?:^|,)path ([^,]*)/.exec(String(metadata))?.[1] ?? ''
+  if (!isUtf8(Buffer.from(encoded, 'base64')))
+    throw invalid('The path in "upload-metadata" is not valid UTF-8.')
 }
 
 function conditionsOf(

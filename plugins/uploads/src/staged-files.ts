@@ -73,7 +73,6 @@ export class StagedFiles {
     const { start, end, length, record } = options
     const room = this.roomOf(userUuid, id)
     if (end > room.bytes) await room.extend(end - room.bytes)
-    await mkdir(join(this.#folder, userUuid), { recursive: true, mode: 0o700 })
     const file = await this.#open(userUuid, id, O_RDWR | (start === 0 ? O_CREAT : 0))
     const writer = new Writer(file, start, room, record)
     try {
@@ -145,6 +144,7 @@ export class StagedFiles {
   }
 
   async #open(userUuid: string, id: string, flags: number): Promise<FileHandle> {
+    if (flags & O_CREAT) await mkdir(join(this.#folder, userUuid), { recursive: true, mode: 0o700 })
     return open(this.#pathOf(userUuid, id), flags | O_NOFOLLOW, 0o600).catch((error) => {
       throw error.code === 'ENOENT' ? noSuchUpload() : error
     })

@@ -53,8 +53,8 @@ export async function answerTus(
     namingFunction: () => id,
     getFileIdFromRequest: () => id,
     async onUploadFinish() {
-      const { path, revision } = await uploads.finish(id)
-      return { headers: { ...storedHeaders(path, revision), [undoHeader]: group } }
+      const { path, revision, isUndoable } = await uploads.finish(id)
+      return { headers: { ...storedHeaders(path, revision), ...(isUndoable && { [undoHeader]: group }) } }
     },
     onResponseError(_request, error) {
       if (isNodekeepError(error) || !('status_code' in error)) throw error

@@ -10,6 +10,7 @@ import {
   NodekeepError,
   type UserFiles,
   untilAborted,
+  type WrittenFile,
 } from '@nodekeep/plugin-sdk'
 import { readBegin } from './begin.ts'
 import type { StagedFiles } from './staged-files.ts'
@@ -39,6 +40,12 @@ interface UploadRequest {
   readonly bodySize: number | null
   /** Aborts when the request may not receive bytes any more. */
   readonly signal: AbortSignal
+}
+
+/** The file of an upload. */
+interface StoredFile extends Pick<Upload, 'path' | 'revision'> {
+  /** Whether this request has stored it, and the undo can take that back. */
+  readonly isUndoable: boolean
 }
 
 /** Acts on the uploads of the user who makes a request. Nobody reaches those of others. */
@@ -116,14 +123,16 @@ export class UserUploads {
    * Stores the file of a complete upload, whether or not its client still waits. If that fails, the upload stays, without its last byte:
    * a client that sends it again tries again.
    */
-  async finish(id: string): Promise<Upload> {
+  async finish(id: string): Promise<StoredFile> {
     const { uploads, staged } = this.#services
     const upload = this.get(id)
-    if (upload.revision !== null) return upload
+    if (upload.revision !== null) return { ...upload, isUndoable: false }
+    let isUndoable = false
     uploads.beginEnd(this.#userUuid, id)
     try {
-      const { path, revision } = await this.#write(upload)
-      uploads.finish(this.#userUuid, id, { path, revision: String(revision) })
+      const written = await this.#write(upload)
+      isUndoable = written.isUndoable === true
+      uploads.finish(this.#userUuid, id, { path: written.path, revision: String(written.revision) })
     } catch (error) {
       staged.hold(this.#userUuid, id, upload.length ?? 0)
       await staged.sync(this.#userUuid, id)
@@ -131,7 +140,7 @@ export class UserUploads {
       throw error
     }
     await staged.remove(this.#userUuid, id)
-    return this.get(id)
+    return { ...this.get(id), isUndoable }
   }
 
   /** Forgets an upload, and what was sent for it. A file that was stored stays. */
@@ -141,7 +150,7 @@ export class UserUploads {
     await staged.remove(this.#userUuid, id)
   }
 
-  async #write(upload: Upload): Promise<FileEntry> {
+  async #write(upload: Upload): Promise<WrittenFile> {
     const { staged, signal } = this.#services
     const { id, path, modified, ifRevision, ifAbsent } = upload
     const size = upload.length ?? 0

@@ -82,6 +82,27 @@ test('a file arrives in pieces, and the answer to the last one tells its path an
   t.equal((await patch(ada, address, bytes.length, '')).headers.get('etag'), last.headers.get('etag'))
 })
 
+test('an undo is offered only by the request that stores the file, and where the undo works', async (t) => {
+  const ada = await node.signIn()
+  const group = { 'x-nodekeep-group': 'run' }
+  const offered = async (client: Client, path: string) => {
+    const address = await begin(client, path, 1)
+    const last = await patch(client, address, 0, 'x', group)
+    return [last.status, last.headers.get('x-nodekeep-undo'), address] as const
+  }
+  const [, first, address] = await offered(ada, '/a')
+  t.equal(first, 'run')
+  t.equal(
+    (await patch(ada, address, 1, '', { 'x-nodekeep-group': 'later' })).headers.get('x-nodekeep-undo'),
+    null,
+  )
+  const other = await createUploadsNode({ config: { storage: { trash: false } } })
+  t.teardown(() => other.stop())
+  const bob = await other.signIn()
+  t.match(await offered(bob, '/a'), [204, null], 'a new file would be gone for good')
+  t.match(await offered(bob, '/a'), [204, 'run'], 'the former content is a version')
+})
+
 test('an upload begins with bytes, without a length, or without any byte', async (t) => {
   const ada = await node.signIn()
   const whole = await tus(
@@ -129,6 +150,7 @@ test('what makes no sense is refused, and changes nothing', async (t) => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ path: '/folder' }),
   })
+  await put(ada, '/file', 'x')
   const length = { 'upload-length': '5' }
   const path = metadataOf({ path: '/a' })
   const refused: [number, Record<string, string>][] = [
@@ -136,12 +158,14 @@ test('what makes no sense is refused, and changes nothing', async (t) => {
     [400, path],
     [400, { ...length, 'upload-metadata': 'path not-base64' }],
     [400, { ...length, ...metadataOf({ path: '/../a' }) }],
+    [400, { ...length, 'upload-metadata': `path ${Buffer.from('/\xff', 'latin1').toString('base64')}` }],
     [400, { ...length, ...metadataOf({ path: `/${'x'.repeat(300)}` }) }],
     [400, { ...length, ...metadataOf({ path: '/a', mtime: 'yesterday' }) }],
     [400, { ...path, 'upload-length': '-5' }],
     [400, { ...path, 'upload-length': '1e3' }],
     [413, { ...path, 'upload-length': `${8 * mebibyte + 1}` }],
     [409, { ...length, ...metadataOf({ path: '/folder' }) }],
+    [409, { ...length, ...metadataOf({ path: '/file/in/a' }) }],
     [400, { ...length, ...path, 'upload-concat': 'partial' }],
     [400, { ...length, ...path, 'if-unmodified-since': new Date().toUTCString() }],
     [400, { ...length, ...path, 'if-match': '*', 'if-none-match': '*' }],
@@ -237,6 +261,14 @@ test('conditions of the begin hold at the end', async (t) => {
   const end = await patch(ada, any, 4, 's')
   t.equal(end.status, 204, 'a file with the content is the one that a killed node had stored')
   t.equal(end.headers.get('etag'), written)
+})
+
+test('of empty files that are begun at the same time where nothing may be, one is stored', async (t) => {
+  const ada = await node.signIn()
+  const headers = { ...metadataOf({ path: '/empty' }), 'upload-length': '0', 'if-none-match': '*' }
+  const answers = await Promise.all(Array.from({ length: 8 }, () => tus(ada, 'POST', uploads, headers)))
+  t.same(answers.map(({ status }) => status).sort(), [201, ...Array.from({ length: 7 }, () => 412)])
+  t.same(await listed(ada), [])
 })
 
 test('nobody reaches an upload of another user', async (t) => {

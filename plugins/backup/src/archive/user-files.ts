@@ -28,7 +28,8 @@ export function userPathOf(path: string, mounts: readonly UserMount[]): UserPath
   if (mount === undefined) return null
   const within = path.slice((mount.archived ?? '').length + 1)
   const slash = within.indexOf('/')
-  if (slash < 0) return null
+  // The trash and former versions are not files that a user sees.
+  if (slash < 0 || within.startsWith('kept/')) return null
   const seen = mount.point + within.slice(slash)
   const isHidden = mounts.some(
     ({ point }) => point.length > mount.point.length && `${seen}/`.startsWith(`${point}/`),

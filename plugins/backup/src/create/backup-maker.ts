@@ -31,6 +31,8 @@ interface MakerServices extends DescribedNode {
   readonly participants: RegistryReader<BackupParticipant>
   readonly folder: BackupFolder
   readonly recipients: readonly string[]
+  /** Parts that backups leave out by default, and these are to have. */
+  readonly include: readonly string[]
   readonly log: Pick<Log, 'info'>
   readonly limits?: SnapshotLimits
 }
@@ -82,12 +84,12 @@ export class BackupMaker {
     callersSignal: AbortSignal,
     moreRecipients: readonly string[],
   ): Promise<MadeBackup> {
-    const { participants, folder, recipients, log, limits = defaultLimits } = this.#services
+    const { participants, folder, recipients, include, log, limits = defaultLimits } = this.#services
     const file = await folder.newFile()
     await requireFreeSpace(folder.path, await folder.newestSize())
     const full = new AbortController()
     const signal = AbortSignal.any([callersSignal, full.signal])
-    await using snapshot = await takeNodeSnapshot(participants, signal, limits)
+    await using snapshot = await takeNodeSnapshot(participants, signal, limits, { include })
     const content = await contentOf(snapshot, this.#services)
     let checked = 0
     const written = await writeArchive(file, {

@@ -1,5 +1,6 @@
 import {
   type BackupOmission,
+  type BackupOptions,
   type BackupParticipant,
   type BackupSnapshot,
   type HaltedSnapshot,
@@ -62,6 +63,7 @@ export async function takeNodeSnapshot(
   registry: Iterable<readonly [string, BackupParticipant]> | RegistryReader<BackupParticipant>,
   signal: AbortSignal,
   { prepareMs, takeMs }: Pick<SnapshotLimits, 'prepareMs' | 'takeMs'>,
+  options?: BackupOptions,
 ): Promise<NodeSnapshot> {
   const failed = new AbortController()
   const ended = AbortSignal.any([signal, failed.signal])
@@ -87,7 +89,7 @@ export async function takeNodeSnapshot(
   const participants = [...registry].reverse()
   let deadline = Number.POSITIVE_INFINITY
   const preparations = participants.map(async ([name, participant]) => {
-    const prepared = await step(name, () => participant.prepare(ended), {
+    const prepared = await step(name, () => participant.prepare(ended, options), {
       limitMs: prepareMs,
       endsWith: ended,
       lacking: (result) => lackingMethod(result, 'halt', 'release'),

@@ -10,6 +10,8 @@ interface LentFolderServices extends DescribedNode {
   readonly participants: RegistryReader<BackupParticipant>
   /** The folder in which the view is made. */
   readonly folder: string
+  /** Parts that backups leave out by default, and the view is to have. */
+  readonly include: readonly string[]
   /** Aborted when the plugin stops. */
   readonly signal: AbortSignal
   readonly limits?: SnapshotLimits
@@ -100,10 +102,10 @@ export class LentFolder {
   }
 
   async #make(copies: boolean, signal: AbortSignal): Promise<void> {
-    const { participants, limits = defaultLimits } = this.#services
+    const { participants, include, limits = defaultLimits } = this.#services
     await this.#remove()
     await mkdir(this.#path, { recursive: true, mode: 0o700 })
-    await using snapshot = await takeNodeSnapshot(participants, signal, limits)
+    await using snapshot = await takeNodeSnapshot(participants, signal, limits, { include })
     await writeUnpackedBackup(this.#path, await contentOf(snapshot, this.#services), {
       copies,
       signal,

@@ -9,7 +9,7 @@ import { jsonLine, manifestEntries } from '../archive/manifest.ts'
 import { Sample, type SampleRule } from '../archive/sample.ts'
 import type { RestoreFolder } from './restore-folder.ts'
 import type { RestoredStorage } from './restored-storages.ts'
-import { usersIn } from './unpacked-layout.ts'
+import { foldersIn } from './unpacked-layout.ts'
 
 /** Brings what was unpacked into the form in which it is put in place, by renames. */
 export async function arrangeUnpacked(
@@ -32,7 +32,7 @@ export async function arrangeUnpacked(
   }
   for (const { path: archived, place } of storages) {
     if (place === 'plugin' && existsSync(join(unpacked, archived)))
-      await usersIn(join(unpacked, archived), archived)
+      await foldersIn(join(unpacked, archived), archived)
   }
   const participants = (await readdir(unpacked, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory() && !kernelParts.has(entry.name))

@@ -12,7 +12,7 @@ import { giveToNode } from './give-to-node.ts'
 import type { RestoreFolder, RestoreFolders } from './restore-folder.ts'
 import { restoredIdentity } from './restored-identity.ts'
 import { type HasBackend, restoredStorages } from './restored-storages.ts'
-import { checkLayout, isUserFolder, usersIn } from './unpacked-layout.ts'
+import { checkLayout, foldersIn, isUserFolder } from './unpacked-layout.ts'
 
 /** The request of a person: the backup, and how to restore it. */
 interface RestoreRequest {
@@ -203,9 +203,12 @@ function movesOfNodeData(
   ]
 }
 
-/** Each folder of a user is moved by itself, since the folder of a storage may be a mount point. */
+/**
+ * Each folder of a user is moved by itself, since the folder of a storage may be a mount point. What is kept of deleted and replaced files
+ * stays, unless the backup has it.
+ */
 async function movesOfUsers({ path, root, elsewhere, fresh }: PlacedStorage): Promise<RestoreMove[]> {
-  const restored = new Set(await usersIn(fresh, path))
+  const restored = new Set(await foldersIn(fresh, path))
   const present = (await readdir(root)).filter(isUserFolder)
   return [...new Set([...restored, ...present])].sort().map((name) => ({
     from: restored.has(name) ? join(fresh, name) : null,

@@ -57,15 +57,29 @@ export async function checkLayout(
   if (isFolder('state/state.sqlite') === undefined) throw refuse('state/state.sqlite', 'is missing')
 }
 
+/** The folder of a storage with what is kept of deleted and replaced files. It has a folder for each user. */
+const keptFolder = 'kept'
+
 /**
- * The folders of users in an unpacked storage.
+ * The folders in an unpacked storage: those of users, and perhaps {@link keptFolder}.
  *
  * @param path its path in the archive
  * @throws NodekeepError VALIDATION_ERROR if something else is there
  */
-export async function usersIn(folder: string, path: string): Promise<string[]> {
+export async function foldersIn(folder: string, path: string): Promise<string[]> {
+  const names = await foldersOf(folder, path, (name) => isUserFolder(name) || name === keptFolder)
+  if (names.includes(keptFolder))
+    await foldersOf(join(folder, keptFolder), `${path}/${keptFolder}`, isUserFolder)
+  return names
+}
+
+async function foldersOf(
+  folder: string,
+  path: string,
+  isExpected: (name: string) => boolean,
+): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
-  const odd = entries.find((entry) => !entry.isDirectory() || !isUserFolder(entry.name))
+  const odd = entries.find((entry) => !entry.isDirectory() || !isExpected(entry.name))
   if (odd === undefined) return entries.map(({ name }) => name)
   throw new NodekeepError(
     'VALIDATION_ERROR',

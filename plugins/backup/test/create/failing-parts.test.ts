@@ -234,6 +234,7 @@ test('a part that hangs ends the backup, and nothing stands still', { buffered: 
         restores: { folders: async () => [] },
         backends: { ownerOf: () => undefined },
         recipients: [],
+        include: [],
         log: { info() {} } as never,
         limits: { prepareMs: 200, takeMs: 300, stallMs: 100 },
       })

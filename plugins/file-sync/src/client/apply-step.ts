@@ -17,6 +17,9 @@ import { isOutcome, type RemoteRecord } from './sync-state.ts'
 /** Bytes of files for which the node is not asked whether it takes them. To read them takes no longer. */
 const mostUnasked = 1024 * 1024
 
+/** Bytes of a file that the node reads again before a conflict. Also a slow storage reads them before the client gives up waiting. */
+const mostReadAgain = 256 * 1024 * 1024
+
 /** Everything that a step works with. */
 interface StepServices {
   readonly replicas: Replicas
@@ -78,6 +81,7 @@ export async function applyStep(services: StepServices, path: string, step: Step
     case 'removeRemote':
       return removeRemote(services, path)
     case 'conflict':
+      await checkConflict(services, path)
       return step.keep === 'remote' ? moveLocalAside(services, path) : copyRemoteAside(services, path)
   }
 }
@@ -94,10 +98,11 @@ function recordCommon(replicas: Replicas, path: string): void {
 }
 
 async function compare(
-  { replicas, disk, remote }: StepServices,
+  services: StepServices,
   path: string,
   sides: readonly ('local' | 'remote')[],
 ): Promise<void> {
+  const { replicas, disk, remote } = services
   if (sides.includes('local')) {
     const file = localFile(replicas, path)
     await refuseTooLarge(remote, file)
@@ -105,13 +110,36 @@ async function compare(
     await content.close()
     if (replicas.local.get(path) === file) replicas.setLocal(path, { ...file, sha256: content.sha256 })
   }
-  if (sides.includes('remote')) {
-    const file = remoteFile(replicas, path)
-    const sha256 = await remote.hash(path, file.revision)
-    if (sha256 === null) throw changed(`The node has another version of ${path}.`)
-    const now = replicas.state.remote.get(path)
-    if (now?.type === 'file' && now.revision === file.revision) replicas.setRemote(path, { ...now, sha256 })
-  }
+  if (sides.includes('remote')) await hashRemote(services, path, remoteFile(replicas, path))
+}
+
+/** Asks the node for the SHA-256 of a file, and takes note of it. */
+async function hashRemote(
+  { replicas, remote }: StepServices,
+  path: string,
+  { revision }: RemoteFile,
+  isFresh = false,
+): Promise<string> {
+  const sha256 = await remote.hash(path, revision, isFresh)
+  if (sha256 === null) throw changed(`The node has another version of ${path}.`)
+  const now = replicas.state.remote.get(path)
+  if (now?.type === 'file' && now.revision === revision) replicas.setRemote(path, { ...now, sha256 })
+  return sha256
+}
+
+/**
+ * Lets the node read a file again before two versions of equal size are both kept. Another program may have given it the bytes of the local
+ * file without another size or time.
+ *
+ * @throws SyncFailure `changed` if the node has other bytes than it told
+ */
+async function checkConflict(services: StepServices, path: string): Promise<void> {
+  const { replicas } = services
+  const [local, there] = [replicas.local.get(path), replicas.state.remote.get(path)]
+  if (local?.type !== 'file' || there?.type !== 'file' || local.size !== there.size) return
+  if (there.size > mostReadAgain) return
+  const sha256 = await hashRemote(services, path, there, true)
+  if (sha256 !== there.sha256) throw changed(`The node has other bytes of ${path} than it told.`)
 }
 
 async function upload({ replicas, disk, remote }: StepServices, path: string): Promise<void> {

@@ -57,26 +57,45 @@ t.test('two folders of a user become the same, in both directions', async (t) =>
   )
 })
 
-t.test('a file that a program has rewritten with equal size and time is taken as it is', async (t) => {
+t.test('files that a program has rewritten with equal size and time are taken as they are', async (t) => {
   const user = await node.signIn()
   const folder = await temporaryFolder(t)
-  await user.fetch('/write?path=/a', { method: 'PUT', body: 'of before' })
-  const { headers } = await user.fetch('/stat?path=/a')
-  const files = [{ path: '/a', revision: headers.get('etag')?.slice(1, -1) }]
+  const revisionOf = async (path: string) => {
+    const { headers } = await user.fetch(`/stat?path=${path}`)
+    return headers.get('etag')?.slice(1, -1)
+  }
+  const files: { readonly path: string; readonly revision: string | undefined }[] = []
+  for (const path of ['/a', '/b', '/c']) {
+    await user.fetch(`/write?path=${path}`, { method: 'PUT', body: 'of before' })
+    files.push({ path, revision: await revisionOf(path) })
+  }
   await user.fetch('/api/sync/hashes', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ files }),
   })
-  const stored = join(node.dataFolder, 'files', user.user.uuid, 'a')
-  const { atime, mtime } = await stat(stored)
-  await writeFile(stored, 'of now...', { flag: 'r+' })
-  await utimes(stored, atime, mtime)
+  for (const { path } of files) {
+    const stored = join(node.dataFolder, 'files', user.user.uuid, path)
+    const { atime, mtime } = await stat(stored)
+    await writeFile(stored, 'of now...', { flag: 'r+' })
+    await utimes(stored, atime, mtime)
+  }
   // The client compares both versions by their hashes, so it knows the one of before.
   await writeFile(join(folder, 'a'), 'of the device')
+  await writeFile(join(folder, 'b'), 'of now...')
+  await writeFile(join(folder, 'c'), 'of device')
   const sync = await syncFolder(t, node, user, { folder })
   await sync.idle()
-  t.match(await tree(folder), ['a: of now...', /^a \(conflict laptop .*: of the device$/].sort())
+  const lines = await tree(folder)
+  t.match(lines, [
+    /^a \(conflict laptop .*: of the device$/,
+    'a: of now...',
+    'b: of now...',
+    /^c \(conflict laptop .*: of device$/,
+    'c: of now...',
+  ])
+  t.equal(lines.length, 5, 'equal bytes are no conflict')
+  t.equal(await revisionOf('/b'), files[1]?.revision, 'and not stored again')
 })
 
 t.test('files keep times before 1970, small ones and those in blocks', async (t) => {

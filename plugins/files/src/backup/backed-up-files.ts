@@ -3,22 +3,27 @@ import type { JournalSnapshot } from '../journal/journal-snapshot.ts'
 import { keptFolder } from '../mounts/kept-folder.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import { root, type UserPath } from '../paths/user-path.ts'
+import { type IncludedKept, keptOmission } from './included-kept.ts'
 
 /** The snapshot of the backend of one mount. */
-interface MountSnapshot {
+export interface MountSnapshot {
   /** The name of the backend. */
   readonly name: string
   readonly point: UserPath
   readonly snapshot: StorageSnapshot
   /** The folders of the users. */
   readonly homes: readonly StorageEntry[]
+  /** The folders of what is kept of the users, if a part of it is included. */
+  readonly keptUsers: readonly StorageEntry[]
 }
 
-interface State {
+/** The parts of a snapshot that all of its backends share. */
+export interface SnapshotState {
   readonly journal: JournalSnapshot
   /** When the state was fixed. */
   readonly at: Date
   readonly mounts: Mounts
+  readonly include: IncludedKept
 }
 
 /** The folders of users, which have the uuid of the user as their name. */
@@ -32,22 +37,29 @@ const nothing: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: async funct
 export async function mountSnapshot(
   { name, point }: Pick<MountSnapshot, 'name' | 'point'>,
   snapshot: StorageSnapshot,
+  include: IncludedKept,
   omitted: BackupOmission[],
 ): Promise<MountSnapshot> {
+  const isKeptIncluded = include.trash || include.versions
   for (const { what, why } of snapshot.omitted) {
-    if (!what.startsWith(`${keptFolder}/`)) omitted.push({ what: `${name}${what}`, why })
+    if (isKeptIncluded || !what.startsWith(`${keptFolder}/`)) omitted.push({ what: `${name}${what}`, why })
   }
   const homes: StorageEntry[] = []
+  const keptUsers: StorageEntry[] = []
   for await (const entry of snapshot.list('/')) {
     if (entry.type === 'directory' && uuid.test(entry.name)) homes.push(entry)
-    else if (`/${entry.name}` === keptFolder)
-      omitted.push({
-        what: `${name}${keptFolder}`,
-        why: 'The trash and former versions of files are left out.',
-      })
-    else omitted.push({ what: `${name}/${entry.name}`, why: 'It belongs to no user.' })
+    else if (`/${entry.name}` === keptFolder) {
+      const why = keptOmission(include)
+      if (why !== null) omitted.push({ what: `${name}${keptFolder}`, why })
+      if (isKeptIncluded) keptUsers.push(...(await foldersOfUsers(snapshot)))
+    } else omitted.push({ what: `${name}/${entry.name}`, why: 'It belongs to no user.' })
   }
-  return { name, point, snapshot, homes }
+  return { name, point, snapshot, homes, keptUsers }
+}
+
+async function foldersOfUsers(snapshot: StorageSnapshot): Promise<StorageEntry[]> {
+  const all = await Array.fromAsync(snapshot.list(keptFolder))
+  return all.filter(({ name, type }) => type === 'directory' && uuid.test(name))
 }
 
 /**
@@ -56,7 +68,7 @@ export async function mountSnapshot(
  */
 export async function* backedUpFiles(
   mount: MountSnapshot,
-  state: State,
+  state: SnapshotState,
   changed: Set<string>,
 ): AsyncGenerator<BackupEntry, void, undefined> {
   const { name, snapshot, homes } = mount
@@ -89,7 +101,10 @@ function userPathOf({ point }: MountSnapshot, rest: string): string {
   return point === root ? rest : `${point}${rest}`
 }
 
-function folderEntry(path: string, { modified, created }: StorageEntry): BackupEntry {
+export function folderEntry(
+  path: string,
+  { modified, created }: Pick<StorageEntry, 'modified' | 'created'>,
+): BackupEntry {
   return { path, type: 'directory', size: 0, modified, created, open: () => nothing }
 }
 
@@ -100,9 +115,9 @@ interface BackedUpFile {
   readonly created: Date
 }
 
-function fileEntry(
+export function fileEntry(
   { mount, path, entry, created }: BackedUpFile,
-  { at }: State,
+  { at }: Pick<SnapshotState, 'at'>,
   changed: Set<string>,
 ): BackupEntry {
   const { size, modified } = entry

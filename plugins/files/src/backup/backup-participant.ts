@@ -13,7 +13,10 @@ import type { JournalSnapshot } from '../journal/journal-snapshot.ts'
 import type { MountedBackend, Mounts } from '../mounts/mounts.ts'
 import type { CrossMountMoves } from '../operations/cross-mount-moves.ts'
 import type { Release } from '../paths/path-locks.ts'
-import { backedUpFiles, mountSnapshot } from './backed-up-files.ts'
+import { backedUpFiles, mountSnapshot, type SnapshotState } from './backed-up-files.ts'
+import { backedUpKept, keptListEntry } from './backed-up-kept.ts'
+import { includedKept } from './included-kept.ts'
+import { lineOf } from './kept-list.ts'
 
 /** A backend whose snapshot is prepared. */
 interface PreparedMount {
@@ -22,8 +25,8 @@ interface PreparedMount {
 }
 
 /**
- * The files of all users in backups, at `<backend>/<user uuid>/<path>`. The backends of all mounts halt, and then the state
- * of the journal is fixed: it has the dates of creation, and the copies without a final name.
+ * The files of all users in backups, at `<backend>/<user uuid>/<path>`, and what is kept of deleted and replaced ones, if it is included. The
+ * backends of all mounts halt, and then the state of the journal is fixed: it has the dates of creation, and the copies without a final name.
  */
 export function filesInBackups(
   mounts: Mounts,
@@ -31,7 +34,8 @@ export function filesInBackups(
   crossMountMoves: CrossMountMoves,
 ): BackupParticipant {
   return {
-    async prepare(signal) {
+    async prepare(signal, options = { include: [] }) {
+      const include = includedKept(options)
       const omitted: BackupOmission[] = []
       if (mounts.isRestoring) {
         throw new NodekeepError(
@@ -69,7 +73,7 @@ export function filesInBackups(
             const snapshots = await halted.fix()
             isTaken = true
             const names = prepared.map(({ mount }) => mount)
-            return snapshotOf(names, snapshots, { journal: fixed, at, mounts, omitted })
+            return snapshotOf(names, snapshots, { journal: fixed, at, mounts, include, omitted })
           },
           [Symbol.asyncDispose]() {
             resume?.()
@@ -104,10 +108,7 @@ async function prepareAll(
   throw failed.reason
 }
 
-interface FixedState {
-  readonly journal: JournalSnapshot
-  readonly at: Date
-  readonly mounts: Mounts
+interface FixedState extends SnapshotState {
   readonly omitted: BackupOmission[]
 }
 
@@ -116,16 +117,22 @@ function snapshotOf(
   snapshots: readonly StorageSnapshot[],
   state: FixedState,
 ): BackupSnapshot {
-  const { omitted } = state
+  const { include, omitted } = state
+  const isKeptIncluded = include.trash || include.versions
   const nameOf = (index: number) => (backends[index] as MountedBackend).name
   const changed = new Set<string>()
   const ended = new AbortController()
   // Everything may still stand still, so this goes on beside. If the copy fails, the journal keeps the dates until the release.
   const reading = state.journal
     .load(ended.signal)
+    .then(async () => {
+      if (isKeptIncluded) await state.journal.copyKept(include, lineOf, ended.signal)
+    })
     .then(() => state.journal.copyDates(ended.signal).catch(() => {}))
   const listing = Promise.all(
-    snapshots.map((snapshot, index) => mountSnapshot(backends[index] as MountedBackend, snapshot, omitted)),
+    snapshots.map((snapshot, index) =>
+      mountSnapshot(backends[index] as MountedBackend, snapshot, include, omitted),
+    ),
   )
   const ending = Promise.allSettled([reading, listing])
   let released: Promise<void> | undefined
@@ -150,7 +157,11 @@ function snapshotOf(
     },
     async *entries() {
       await reading
-      for (const mount of await listing) yield* backedUpFiles(mount, state, changed)
+      for (const mount of await listing) {
+        yield* backedUpFiles(mount, state, changed)
+        if (isKeptIncluded) yield* backedUpKept(mount, state, changed)
+      }
+      if (isKeptIncluded) yield keptListEntry(state)
     },
     release,
   }

@@ -1,12 +1,17 @@
-import { createReadStream, lstatSync, openSync, readdirSync } from 'node:fs'
+import { createReadStream, existsSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { rmdir } from 'node:fs/promises'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import { emptyFolder, withShortPath } from '@nodekeep/plugin-sdk/archive'
+import { keptFolder } from '../mounts/kept-folder.ts'
+import { ignoreMissing } from '../operations/path-errors.ts'
 
 /** The folders of users, which have the uuid of the user as their name. */
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Removes the files of all users from a storage, then writes those of a folder into it. */
+/**
+ * Removes the files of all users from a storage, then writes those of a folder into it. What the storage keeps of deleted and replaced
+ * files stays, unless the folder has it.
+ */
 export async function replaceFiles(
   backend: StorageBackend,
   folder: string,
@@ -17,6 +22,7 @@ export async function replaceFiles(
     if (type === 'directory' && uuid.test(name)) former.push(name)
   }
   for (const name of former) await backend.remove(`/${name}`)
+  if (existsSync(folder + keptFolder)) await backend.remove(keptFolder).catch(ignoreMissing)
   const folders = ['']
   for (let path = folders.pop(); path !== undefined; path = folders.pop()) {
     for (const name of withShortPath(folder + path, (short) => readdirSync(short))) {

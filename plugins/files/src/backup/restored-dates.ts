@@ -39,9 +39,12 @@ async function readDates(file: string, { mounts, journal, log }: RestoredDatesSe
   let illegible = 0
   for await (const line of createInterface({ input: createReadStream(file) })) {
     const entry = entryIn(line)
-    const owned = entry === null ? null : mounts.ownerOf(entry.path)
     if (entry === null) illegible += 1
-    else if (owned !== null) dates.push({ ...entry, ...owned })
+    else {
+      const { path, ...date } = entry
+      const place = mounts.ownerOf(path)
+      if (place !== null) dates.push({ ...date, ...place })
+    }
     if (dates.length < batchSize) continue
     await journal.restoreCreated(dates)
     dates = []
@@ -52,7 +55,9 @@ async function readDates(file: string, { mounts, journal, log }: RestoredDatesSe
 }
 
 /** Returns null for a line that is no entry. */
-function entryIn(line: string): Omit<RestoredDate, 'userUuid'> | null {
+function entryIn(
+  line: string,
+): (Pick<RestoredDate, 'size' | 'modified' | 'created'> & { readonly path: string }) | null {
   try {
     const { path, size, modified, created } = JSON.parse(line) as Partial<RestoredEntry>
     const dates = { modified: new Date(modified ?? ''), created: new Date(created ?? '') }

@@ -30,7 +30,8 @@ export class RestoredFiles {
     this.#dataDir = dataDir
     this.#services = services
     const folder = join(dataDir, 'restored')
-    this.#waiting = existsSync(folder) ? readdirSync(folder) : []
+    const left = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
+    this.#waiting = left.flatMap((entry) => (entry.isDirectory() ? entry.name : []))
     for (const name of this.#waiting) services.mounts.withhold(name)
   }
 

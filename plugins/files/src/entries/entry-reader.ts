@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type CreatedDate, createdIf, type FileVersion } from './created-date.ts'
-import { type IndexedMounts, indexPath } from './entry-tables.ts'
+import { type IndexedMounts, indexPath, keptRoots } from './entry-tables.ts'
 import type { KnownEntry } from './known-entry.ts'
 
 /** The state of the files of a user on a storage. */
@@ -169,13 +169,12 @@ export class EntryReader {
   /** The first entries of a folder below a root after a name, by name. */
   pageBelow(root: number, folder: readonly string[], after: string, limit: number): KnownEntry[] {
     const id = this.#idBelow(root, folder)
-    return id === null ? [] : (this.#page.all(id, after, limit) as unknown as KnownEntry[])
+    return id === null ? [] : this.page(id, after, limit)
   }
 
-  /** The first entries of a folder after a name, by name. */
-  page(user: string, folder: string, after: string, limit: number): KnownEntry[] {
-    const id = this.#idAt(user, folder)
-    return id === null ? [] : (this.#page.all(id, after, limit) as unknown as KnownEntry[])
+  /** The first entries of the folder with an id after a name, by name. */
+  page(folder: number, after: string, limit: number): KnownEntry[] {
+    return this.#page.all(folder, after, limit) as unknown as KnownEntry[]
   }
 
   /** When a file was created; null where its storage knows it. */
@@ -236,8 +235,16 @@ export class EntryReader {
 
   /** The names of an entry, from the root of the storage on; null if it is removed or kept. */
   namesOf(id: number): string[] | null {
+    const place = this.placeOf(id)
+    return place === null || place.isKept ? null : [...place.names]
+  }
+
+  /** The names of a file or of something in a kept folder: see {@link namesOf}. Those of kept ones begin in the folder of kept files. */
+  placeOf(id: number): { readonly isKept: boolean; readonly names: readonly string[] } | null {
     const [top, ...above] = this.#above.all(id)
-    return top?.parent === null ? above.map(({ name }) => String(name)) : null
+    const isKept = top?.parent === keptRoots
+    if (top?.parent !== null && !isKept) return null
+    return { isKept, names: above.map(({ name }) => String(name)) }
   }
 
   #idAt(user: string, path: string): number | null {

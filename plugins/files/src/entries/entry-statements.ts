@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { BackedUpPlace, KeptPlaceInBackup } from '../mounts/mounts.ts'
 import { areClose } from './created-date.ts'
 import { type IndexedMounts, indexPath, keptRoots, removed } from './entry-tables.ts'
 import { KeptStatements } from './kept-statements.ts'
@@ -23,12 +24,24 @@ interface HashedEntry {
 }
 
 /** When a file was created that a restore has written. */
-export interface RestoredDate {
-  readonly userUuid: string
-  readonly path: string
+export type RestoredDate = BackedUpPlace & {
   readonly size: number
   readonly modified: Date
   readonly created: Date
+}
+
+/** Something kept that a restore has written: an item of the trash, or a version. */
+export interface RestoredKept extends KeptPlaceInBackup {
+  readonly type: 'file' | 'directory'
+  /** The file of which it is a version; null for an item of the trash. */
+  readonly of: BackedUpPlace | null
+  /** The path that it had when it was deleted or replaced. */
+  readonly path: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** JSON. */
+  readonly maker: string | null
+  readonly group: string | null
 }
 
 /** A change that the index takes. */
@@ -368,10 +381,28 @@ export class EntryStatements {
 
   /** Remembers when restored files were created. Their storage is compared before anybody trusts the entries. */
   restore(dates: readonly RestoredDate[]): void {
-    for (const { userUuid, path, size, modified, created } of dates) {
+    for (const { size, modified, created, ...place } of dates) {
       const facts = { revision: null, listed: null, sha256: null }
       const times = { modified: modified.getTime(), created: created.getTime() }
-      this.#putFile(this.#placeOf(userUuid, path), { size, ...times, ...facts })
+      this.#putFile(this.#backedUpPlace(place), { size, ...times, ...facts })
+    }
+  }
+
+  /**
+   * Takes note of what restored kept files are, after their dates. A version comes to the trash if its file is not there. Their storage is
+   * compared before anybody trusts the entries.
+   */
+  restoreKeptFacts(items: readonly RestoredKept[]): void {
+    for (const { of, type, path, at, maker, group, ...kept } of items) {
+      const place = this.#backedUpPlace(kept)
+      if (this.#find(place) === null) {
+        if (type === 'directory') this.#folderAt(place)
+        else this.#putFile(place, noFacts)
+      }
+      const entry = this.#find(place)
+      const file = of === null ? null : this.#find(this.#backedUpPlace(of))
+      const facts = { user: kept.userUuid, path, at, maker, change_group: group }
+      if (entry !== null) this.#kept.add(entry.id, { of: file?.id ?? null, ...facts })
     }
   }
 
@@ -521,6 +552,11 @@ export class EntryStatements {
     const inside = names.slice(1).map((one) => `/${one}`)
     const top = path.endsWith(inside.join('')) ? path.slice(0, path.length - inside.join('').length) : path
     if (item !== null) this.#kept.add(item.id, { ...change, path: top, of: null })
+  }
+
+  #backedUpPlace(place: BackedUpPlace): Place {
+    if ('path' in place) return this.#placeOf(place.userUuid, place.path)
+    return this.#keptPlace(this.treeOf(place.userUuid, place.storage).id, place.keptName)
   }
 
   #keptPlace(tree: number, kept: string): Place {

@@ -149,7 +149,8 @@ export class ExternalScan implements Disposable {
     try {
       const isWhole = scanned[0] === this.#mount
       if (isWhole) await this.#compareKept()
-      await this.#walk(isWhole ? [this.#mount] : await this.#check(scanned, { areHinted: true }))
+      const mount = folderIn(this.#mount, null)
+      await this.#walk(isWhole ? [mount] : await this.#check(scanned, { areHinted: true }))
       await this.#walk(await this.#check([...this.#gone], { areGone: true }))
       if (this.#left.size === 0 && (isWhole || !this.#tree.isComplete)) await this.#tree.complete()
     } catch (error) {
@@ -167,7 +168,7 @@ export class ExternalScan implements Disposable {
   }
 
   /** Compares folders and everything below them. Differences of many small folders are recorded together. */
-  async #walk(from: readonly UserPath[]): Promise<void> {
+  async #walk(from: readonly Folder[]): Promise<void> {
     const folders = [...from]
     const differing: Differing = new Map()
     while (folders.length > 0 || differing.size > 0) {
@@ -184,11 +185,12 @@ export class ExternalScan implements Disposable {
    * @param differing takes the entries that differ from the index
    * @returns folders that must be scanned
    */
-  async #compareFolder(folder: UserPath, differing: Differing): Promise<UserPath[]> {
+  async #compareFolder(compared: Folder, differing: Differing): Promise<Folder[]> {
     const { mounts } = this.#services
+    const folder = compared.path
     using open = await this.#openChanges()
-    const known = await this.#entriesIn(folder)
-    const found: UserPath[] = []
+    const known = await this.#entriesIn(compared)
+    const found: Folder[] = []
     const listed: Differing = this.#tree.isComplete ? differing : new Map()
     try {
       for await (const page of pagesOf(
@@ -202,7 +204,7 @@ export class ExternalScan implements Disposable {
           known.delete(entry.name)
           if (!isUsable(path, entry.name) || mounts.isPoint(path)) continue
           if (!isSame(before, entry) && !mounts.holdsMount(path)) listed.set(path, entry)
-          else if (entry.type === 'directory') found.push(path)
+          else if (entry.type === 'directory') found.push(folderIn(path, before))
         }
         if (!this.#tree.isComplete) found.push(...(await this.#takeListed(listed, differing, open)))
         if (differing.size >= batchSize) found.push(...(await this.#flush(differing)))
@@ -219,7 +221,7 @@ export class ExternalScan implements Disposable {
   }
 
   /** Checks the entries that differ, and forgets them. */
-  async #flush(differing: Differing): Promise<UserPath[]> {
+  async #flush(differing: Differing): Promise<Folder[]> {
     const listed = new Map(differing)
     differing.clear()
     return this.#check([...listed.keys()], { listed })
@@ -234,7 +236,7 @@ export class ExternalScan implements Disposable {
    * @param open the changes since before the listing
    * @returns the folders among the others
    */
-  async #takeListed(listed: Differing, differing: Differing, open: OpenChanges): Promise<UserPath[]> {
+  async #takeListed(listed: Differing, differing: Differing, open: OpenChanges): Promise<Folder[]> {
     const taken: [UserPath, StorageListEntry][] = []
     for (const [path, entry] of listed) {
       if (open.touches(path) || (await this.#tree.get(path)) !== null) differing.set(path, entry)
@@ -242,7 +244,7 @@ export class ExternalScan implements Disposable {
     }
     listed.clear()
     await this.#tree.put(taken.map(([path, entry]) => [path, foundEntry(entry)]))
-    return taken.filter(([, { type }]) => type === 'directory').map(([path]) => path)
+    return taken.filter(([, { type }]) => type === 'directory').map(([path]) => folderIn(path, null))
   }
 
   /** The changes of the user that are open now, or begin until the disposal. */
@@ -257,8 +259,10 @@ export class ExternalScan implements Disposable {
     }
   }
 
-  async #entriesIn(folder: UserPath): Promise<Map<string, KnownEntry>> {
+  async #entriesIn({ path, id }: Folder): Promise<Map<string, KnownEntry>> {
     const known = new Map<string, KnownEntry>()
+    const folder = id ?? (await this.#tree.folderAt(path))
+    if (folder === null) return known
     for (let after = ''; ; await nextTurn()) {
       const page = await this.#tree.page(folder, after, pageSize)
       for (const entry of page) known.set(entry.name, entry)
@@ -272,8 +276,8 @@ export class ExternalScan implements Disposable {
    *
    * @returns the folders among the paths that must be scanned
    */
-  async #check(paths: readonly UserPath[], options: CheckOptions = {}): Promise<UserPath[]> {
-    const folders: UserPath[] = []
+  async #check(paths: readonly UserPath[], options: CheckOptions = {}): Promise<Folder[]> {
+    const folders: Folder[] = []
     for (let start = 0; start < paths.length; start += batchSize) {
       const batch = paths.slice(start, start + batchSize)
       folders.push(...(await this.#turn.run(() => this.#checkBatch(batch, options))))
@@ -281,14 +285,14 @@ export class ExternalScan implements Disposable {
     return folders
   }
 
-  async #checkBatch(paths: readonly UserPath[], options: CheckOptions): Promise<UserPath[]> {
+  async #checkBatch(paths: readonly UserPath[], options: CheckOptions): Promise<Folder[]> {
     const { locks, mounts, signal } = this.#services
     signal.throwIfAborted()
     const wanted = paths.filter((path) => !mounts.holdsMount(path))
     if (wanted.length === 0) return []
     const release = locks.tryAcquire(this.#userUuid, wanted)
     if (release !== null) return this.#checkLocked(wanted, options, release)
-    const folders: UserPath[] = []
+    const folders: Folder[] = []
     for (const path of wanted) {
       const release = locks.tryAcquire(this.#userUuid, [path])
       if (release === null) this.#left.add(path)
@@ -301,7 +305,7 @@ export class ExternalScan implements Disposable {
     locked: readonly UserPath[],
     { areHinted = false, areGone = false, listed = nothingListed }: CheckOptions,
     release: Release,
-  ): Promise<UserPath[]> {
+  ): Promise<Folder[]> {
     const { mounts } = this.#services
     const userUuid = this.#userUuid
     try {
@@ -321,7 +325,7 @@ export class ExternalScan implements Disposable {
       await this.#rememberListed(inOrder, listed)
       return inOrder
         .filter(({ path, entry }) => entry?.type === 'directory' && !this.#throttle.isWaiting(path))
-        .map(({ path }) => path)
+        .map(({ path, before }) => folderIn(path, before))
     } finally {
       release()
     }
@@ -440,6 +444,16 @@ export class ExternalScan implements Disposable {
   }
 }
 
+/** A folder to compare. */
+interface Folder {
+  readonly path: UserPath
+  /**
+   * Its id in the index, so that a path of 2,000 levels is not followed for each folder of them; null where it must be looked up. The folder
+   * may have moved since. Hints tell what another program changes at its former place after that.
+   */
+  readonly id: number | null
+}
+
 /** The entry at a path, and that of the index. */
 interface Found {
   readonly path: UserPath
@@ -467,6 +481,11 @@ interface CheckOptions {
 }
 
 const nothingListed: ReadonlyMap<UserPath, StorageListEntry> = new Map()
+
+/** A folder with the id that it has in the index, as far as that is known. */
+function folderIn(path: UserPath, before: KnownEntry | null | undefined): Folder {
+  return { path, id: before?.type === 'directory' ? before.id : null }
+}
 
 /** The changes that turn one entry into another. */
 function changesOf(

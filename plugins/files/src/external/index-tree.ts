@@ -49,9 +49,14 @@ export class IndexTree {
     return (await this.#reader()).at(this.#options.userUuid, path)
   }
 
-  /** The first entries of a folder after a name, by name. */
-  async page(folder: UserPath, after: string, limit: number): Promise<KnownEntry[]> {
-    return (await this.#reader()).page(this.#options.userUuid, folder, after, limit)
+  /** The id of the folder at a path, also of the mount; null if the index has none there. */
+  async folderAt(path: UserPath): Promise<number | null> {
+    return (await this.#reader()).folderAt(this.#options.userUuid, path)?.id ?? null
+  }
+
+  /** The first entries of the folder with an id after a name, by name. */
+  async page(folder: number, after: string, limit: number): Promise<KnownEntry[]> {
+    return (await this.#reader()).page(folder, after, limit)
   }
 
   /** The paths of files with a revision. */

@@ -142,7 +142,9 @@ export function entryRoutes(app: RoutesApp, { files, kept, mounts, headersOf }: 
     const entry = await view[method](source, destination, options)
     const { trash, versions } = kept.for(user).keeps(destination)
     const keepsReplaced = !overwrite || (entry.type === 'file' ? versions : trash)
-    if (keepsReplaced && !removesSource) reply.header(undoHeader, origin.group)
+    // The undo of a copy removes it.
+    const keepsCopy = method === 'move' || trash
+    if (keepsReplaced && keepsCopy && !removesSource) reply.header(undoHeader, origin.group)
     nameVersion(reply, entry)
     return { success: true, path: entry.path }
   }

@@ -53,8 +53,9 @@ export function keptRoutes(app: RoutesApp, kept: KeptFilesService): void {
   app.post('/api/files/trash/restore', { schema: restore, config: writing }, async (request, reply) => {
     const origin = changeOrigin(request)
     const { id, destination } = request.body
-    const entry = await kept.for(userOf(request), origin).restore(id, destination)
-    reply.header(undoHeader, origin.group)
+    const view = kept.for(userOf(request), origin)
+    const entry = await view.restore(id, destination)
+    if (view.keeps(entry.path).trash) reply.header(undoHeader, origin.group)
     nameVersion(reply, entry)
     return { success: true, path: entry.path }
   })

@@ -275,6 +275,16 @@ const space = Type.Union(
 const quota = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
   description: 'Bytes that the user may store; null for no limit.',
 })
+const kept = Type.Object(
+  {
+    trash: Type.Integer({ minimum: 0, description: 'Bytes of deleted files and folders.' }),
+    versions: Type.Integer({ minimum: 0, description: 'Bytes of former versions.' }),
+  },
+  {
+    description:
+      'The room that the trash and former versions take, of all folders. It counts toward the quota, but not as `bytes`.',
+  },
+)
 const hasOwnQuota = Type.Boolean({ description: 'Whether the user has another quota than all users.' })
 
 /** `:uuid` */
@@ -283,10 +293,13 @@ export const quotaParams = Type.Object({ uuid: Type.String({ format: 'uuid' }) }
 /** The quota that the owner sets. */
 export const newQuota = Type.Object(
   {
-    quota: Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 100 })], {
-      description:
-        'Bytes, or a text: a size such as "50 GB", "none" for no limit, "default" for the quota of all users.',
-    }),
+    quota: Type.Union(
+      [Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.String({ maxLength: 100 })],
+      {
+        description:
+          'Bytes, or a text: a size such as "50 GB", "none" for no limit, "default" for the quota of all users.',
+      },
+    ),
   },
   { additionalProperties: false },
 )
@@ -317,13 +330,15 @@ export const folderUsage = Type.Object({
     description:
       'The room of the storage, null for a folder on several storages, or if its storage does not tell it.',
   }),
+  kept,
   quota: Type.Union(
     [
       Type.Object({
         bytes: Type.Integer({ minimum: 0, description: 'Bytes that you may store.' }),
         taken: Type.Integer({
           minimum: 0,
-          description: 'Bytes that you take of it: of all files, and of uploads that are not complete.',
+          description:
+            'Bytes that you take of it: of all files, the trash, former versions, and uploads that are not complete.',
         }),
       }),
       Type.Null(),
@@ -340,6 +355,7 @@ export const allUsage = Type.Object({
       username: Type.String(),
       bytes,
       entries,
+      kept,
       isComplete,
       quota,
       hasOwnQuota,

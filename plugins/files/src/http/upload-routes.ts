@@ -1,7 +1,6 @@
 import {
   changeOrigin,
   clientSignal,
-  type FileEntry,
   type FilesService,
   type FileWriteOptions,
   NodekeepError,
@@ -97,7 +96,7 @@ async function store(
   const origin = changeOrigin(request)
   const view = files.for(userOf(request), origin)
   const modified = timeOf(request)
-  const entry: FileEntry = await view.write(path, content, {
+  const entry = await view.write(path, content, {
     ...(modified !== null && { modified }),
     ...(await writeConditions(view, path, request.headers)),
     ...known,
@@ -105,7 +104,7 @@ async function store(
     signal: clientSignal(reply),
   })
   reply.header('etag', entityTag(entry))
-  reply.header(undoHeader, origin.group)
+  if (entry.isUndoable) reply.header(undoHeader, origin.group)
   if (modified !== null && isSameTime(entry.modified, modified)) reply.header(timeHeader, 'accepted')
   return { success: true, path: entry.path }
 }

@@ -11,6 +11,8 @@ import {
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { ExternalScans } from '../external/external-scans.ts'
+import type { Journal } from '../journal/journal.ts'
+import { keptBytesOf } from '../kept/kept-bytes.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import { isBelow, root, userPath } from '../paths/user-path.ts'
 import type { Quotas } from '../quota/quotas.ts'
@@ -20,7 +22,8 @@ import { allUsage, folderUsage, usageQuery } from './schemas.ts'
 export interface UsageRouteServices {
   readonly files: FilesService
   readonly index: FileIndex
-  readonly mounts: Pick<Mounts, 'points' | 'pointOf' | 'storageAt' | 'spaceAt'>
+  readonly journal: Pick<Journal, 'keptOf'>
+  readonly mounts: Pick<Mounts, 'points' | 'pointOf' | 'pointOfStorage' | 'storageAt' | 'spaceAt'>
   readonly users: Pick<UserDirectory, 'list'>
   readonly external: Pick<ExternalScans, 'notice'>
   readonly quotas: Pick<Quotas, 'of' | 'hasOwn'>
@@ -33,7 +36,7 @@ type AllUsage = Static<typeof allUsage>
 
 /** Registers `GET /api/files/usage` and `GET /api/files/usage/all`. */
 export function usageRoutes(app: RoutesApp, services: UsageRouteServices): void {
-  const { mounts, users, quotas, rooms, signal } = services
+  const { journal, mounts, users, quotas, rooms, signal } = services
   const ofFolder = {
     operationId: 'getFolderUsage',
     summary: 'Tell how much room a folder takes, and its largest folders',
@@ -50,6 +53,7 @@ export function usageRoutes(app: RoutesApp, services: UsageRouteServices): void 
       ...usage,
       folders: folders.map(({ name, path, size, below }) => ({ name, path, bytes: size, entries: below })),
       space: isOneStorage ? await mounts.spaceAt(mounts.pointOf(path), signal) : null,
+      kept: await keptBytesOf(journal, mounts, user.uuid),
       quota: bytes === null ? null : { bytes, taken: await rooms.takenBy(user.uuid) },
     }
   })
@@ -67,8 +71,9 @@ export function usageRoutes(app: RoutesApp, services: UsageRouteServices): void 
       const known = byUser.get(uuid)
       const each = points.map((mount) => known?.get(mount) ?? { mount, ...nothing })
       const isComplete = each.every((one) => one.isComplete)
+      const kept = await keptBytesOf(journal, mounts, uuid)
       const quota = { quota: quotas.of(uuid), hasOwnQuota: quotas.hasOwn(uuid) }
-      all.push({ uuid, username, ...sumOf(each), isComplete, ...quota, mounts: each })
+      all.push({ uuid, username, ...sumOf(each), kept, isComplete, ...quota, mounts: each })
     }
     const perMount = points.map(async (mount) => ({
       mount,

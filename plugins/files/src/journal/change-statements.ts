@@ -25,6 +25,7 @@ export class ChangeStatements {
   readonly #begunPlacing: StatementSync
   readonly #stagedRows: StatementSync
   readonly #drop: StatementSync
+  readonly #markUndo: StatementSync
   readonly #erasing: readonly StatementSync[]
   readonly #retain: StatementSync
   readonly #release: StatementSync
@@ -58,6 +59,10 @@ export class ChangeStatements {
       `SELECT * FROM changes WHERE ${staged} ORDER BY path, seq LIMIT ${stepChanges}`,
     )
     this.#drop = connection.prepare('DELETE FROM changes WHERE seq = ?')
+    this.#markUndo = connection.prepare(
+      `UPDATE changes SET undoes = :undoes WHERE seq =
+       (SELECT max(seq) FROM changes WHERE user = :user AND change_group = :group AND staging IS NULL)`,
+    )
     this.#erasing = [
       `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE user = ? LIMIT ${stepRows})`,
       'DELETE FROM pruned WHERE user = ?',
@@ -151,8 +156,8 @@ export class ChangeStatements {
 
   /**
    * Ends a staged copy that is placed or abandoned, step by step. The changes that made a placed copy appear as new changes at its
-   * destination: readers may be past the numbers that they have. They read none of them before the last step, since the change is
-   * pending until then.
+   * destination: readers may be past the numbers that they have. They may read some of them before the last step: the storage has all
+   * of the copy at its destination by then.
    *
    * @returns whether it was the last step
    */
@@ -181,21 +186,27 @@ export class ChangeStatements {
 
   /** Readers get what is restored as new changes. If the steps begin anew, they get some of them twice, which tells them nothing new. */
   #restoring({ seq, ...change }: CommittedChange): () => boolean {
-    let restored: ReturnType<EntryStatements['restoreKept']> | undefined
+    let entries: ReturnType<EntryStatements['restoreKept']> | undefined
     return () => {
       // The user may have been erased.
       if (this.#placed.get(seq) === undefined) return true
-      restored ??= this.#entries.restoreKept(change)
+      entries ??= this.#entries.restoreKept(change)
       for (let left = stepRows; left > 0; left -= 1) {
-        const { value } = restored.next()
+        const { value } = entries.next()
         if (value === undefined) {
           this.#drop.run(seq)
           return true
         }
-        this.#insertShown({ ...change, ...nothing, ...value, at: Date.now() })
+        const restored = value.path === change.path ? change.restored : null
+        this.#insertShown({ ...change, ...nothing, ...value, restored, at: Date.now() })
       }
       return false
     }
+  }
+
+  /** Takes note, at the newest change of an undo, of what it has taken back. */
+  markUndo(user: string, group: string, undoes: number): void {
+    this.#markUndo.run({ user, group, undoes })
   }
 
   /**

@@ -54,6 +54,8 @@ export interface PendingIntent extends ChangeIntent {
 /** A change as the journal has it. Its outcome may be open. */
 export interface RecordedChange extends PendingIntent {
   readonly isPending: boolean
+  /** Of the newest change of an undo that is complete: the number of the newest change of the group that it has taken back. */
+  readonly undoes?: number
 }
 
 /** The paths of a change, `source` for a `move`, and its names of kept files. */
@@ -77,6 +79,7 @@ export interface ChangeRow {
   readonly staging: StagingStep | null
   readonly kept: string | null
   readonly restored: string | null
+  readonly undoes: number | null
   readonly id: string
 }
 

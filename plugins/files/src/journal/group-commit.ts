@@ -20,6 +20,7 @@ const durable: ReadonlySet<WriteRequest['kind']> = new Set([
   'add',
   'renew',
   'restore-created',
+  'restore-kept',
   'keep',
   'probe',
 ])
@@ -207,11 +208,17 @@ export class GroupCommit {
       case 'resolve':
         changes.resolve(request.seq, request.outcome, request.facts)
         break
+      case 'mark-undo':
+        changes.markUndo(request.userUuid, request.group, request.undoes)
+        break
       case 'renew':
         changes.renew(request.epoch)
         break
       case 'restore-created':
         entries.restore(request.dates)
+        break
+      case 'restore-kept':
+        entries.restoreKeptFacts(request.items)
         break
       case 'keep':
         changes.retainFrom(request.userUuid, request.reader, request.after)

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { entryTables, keptTables } from '../entries/entry-tables.ts'
 
 /** The version of the tables. It rises with every step. */
-const schemaVersion = 10
+const schemaVersion = 11
 /**
  * The oldest version whose programs can use the tables as they are now. A step that only adds leaves it alone, so that after
  * an update the node can go back to the version before. A step that raises it comes with a migration of the plugin that declares
@@ -112,6 +112,12 @@ const addKept = `
 `
 
 /**
+ * Version 11 adds `undoes` of the newest change of an undo that is complete: the number of the newest change of the group that it has taken
+ * back. A former release ignores it.
+ */
+const addUndoes = 'ALTER TABLE changes ADD COLUMN undoes INTEGER;'
+
+/**
  * Opens the one connection that writes. Only the node's own account can read a new file.
  *
  * @throws Error with one line for a person
@@ -177,7 +183,8 @@ function applySchema(connection: DatabaseSync): void {
   }
   if (found < 8) connection.exec(addIds)
   if (found < 9) connection.exec(`${addIndex} ${addMakers}`)
-  connection.exec(`${addKept} PRAGMA user_version = ${schemaVersion}; COMMIT`)
+  if (found < 10) connection.exec(addKept)
+  connection.exec(`${addUndoes} PRAGMA user_version = ${schemaVersion}; COMMIT`)
   // The releases before version 9 did not overwrite what they deleted.
   if (found > 0 && found < 9) connection.exec('VACUUM')
 }

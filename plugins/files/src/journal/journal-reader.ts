@@ -187,7 +187,8 @@ export class JournalReader {
 
 function recordedOf(row: unknown): RecordedChange {
   const recorded = row as ChangeRow & { readonly pending: number }
-  return { ...intentOf(recorded), isPending: recorded.pending === 1 }
+  const { pending, undoes } = recorded
+  return { ...intentOf(recorded), isPending: pending === 1, ...(undoes !== null && { undoes }) }
 }
 
 function checkNumber(name: string, value: number, least: number): void {

@@ -2,10 +2,24 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { setImmediate } from 'node:timers/promises'
 import { type CreatedDate, createdIf, type FileVersion } from '../entries/created-date.ts'
 import { EntryReader } from '../entries/entry-reader.ts'
+import type { RestoredKept } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
 
 /** Rows that are read or copied in one turn of the event loop. */
 const pageSize = 2000
+
+/** Something kept, as {@link JournalSnapshot.keptFact} tells it. */
+interface KeptFact {
+  readonly isIncluded: boolean
+  /** When its file was created; null where the storage knows. */
+  readonly created: Date | null
+}
+
+/** Something kept, for the list of a backup. */
+export interface KeptFile extends Omit<RestoredKept, 'of'> {
+  /** The file of which it is a version, by its names from the root of its storage on, or from the folder of kept files on. */
+  readonly of: { readonly isKept: boolean; readonly names: readonly string[] } | null
+}
 
 /** A pending move of a user. Only the storage knows whether it was applied. */
 interface PendingMove {
@@ -30,6 +44,7 @@ export class JournalSnapshot {
   readonly #connection: DatabaseSync
   readonly #entries: EntryReader
   readonly #mounts: IndexedMounts
+  #keptFact: StatementSync | null = null
   /** The dates that were copied; null until all are. */
   #copied: StatementSync | null = null
   readonly #users = new Map<string, PendingFacts>()
@@ -107,6 +122,86 @@ export class JournalSnapshot {
       'SELECT revision, size, modified, created FROM dates WHERE user = ? AND path = ?',
     )
     connection.exec('COMMIT')
+  }
+
+  /**
+   * Copies the facts of what is kept. Call it before {@link copyDates}. A version is left out if its file is gone, or lies in the trash and
+   * that is left out.
+   *
+   * @throws the reason of the signal, or an error of the disk for temporary files
+   */
+  async copyKept(
+    include: { readonly trash: boolean; readonly versions: boolean },
+    lineOf: (kept: KeptFile) => string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const connection = this.#connection
+    connection.exec(
+      `CREATE TEMP TABLE kept_facts (number INTEGER PRIMARY KEY, storage, user, name, created, line);
+       CREATE UNIQUE INDEX temp.kept_facts_by_name ON kept_facts (storage, user, name)`,
+    )
+    const page = connection.prepare(
+      `SELECT k.number, k.user, t.storage, e.name, e.type, e.created, k.of, k.path, k.at, k.maker, k.change_group
+       FROM kept_entries k CROSS JOIN entries e ON e.id = k.entry CROSS JOIN trees t ON t.id = e.tree AND t.kept_root = e.parent
+       CROSS JOIN storages s ON s.name = t.storage AND s.id = t.storage_id
+       WHERE k.number > ? ORDER BY k.number LIMIT ${pageSize}`,
+    )
+    const copy = connection.prepare('INSERT INTO kept_facts VALUES (?, ?, ?, ?, ?, ?)')
+    for (let last = 0, rows = page.all(last); rows.length > 0; rows = page.all(last)) {
+      for (const row of rows) {
+        const { number, user, storage, name, type, created, path, at, maker, change_group: group } = row
+        last = Number(number)
+        const isVersion = row.of !== null
+        const of = isVersion ? this.#entries.placeOf(Number(row.of)) : null
+        const isIncluded = isVersion
+          ? include.versions && of !== null && (include.trash || !of.isKept)
+          : include.trash
+        const kept: KeptFile = {
+          storage: String(storage),
+          userUuid: String(user),
+          keptName: String(name),
+          type: type === 'file' ? 'file' : 'directory',
+          of,
+          path: String(path),
+          at: Number(at),
+          maker: maker as string | null,
+          group: group as string | null,
+        }
+        const line = isIncluded ? lineOf(kept) : null
+        copy.run(last, kept.storage, kept.userUuid, kept.keptName, created ?? null, line)
+      }
+      await setImmediate()
+      signal.throwIfAborted()
+    }
+    this.#keptFact = connection.prepare(
+      'SELECT created, line IS NOT NULL AS included FROM kept_facts WHERE storage = ? AND user = ? AND name = ?',
+    )
+  }
+
+  /** Tells about something kept; null where the index does not know it yet. */
+  keptFact(storage: string, userUuid: string, keptName: string): KeptFact | null {
+    const row = this.#keptFact?.get(storage, userUuid, keptName)
+    if (row === undefined) return null
+    const { included, created } = row
+    return { isIncluded: included === 1, created: created === null ? null : new Date(Number(created)) }
+  }
+
+  /** The bytes of all {@link keptLines}. */
+  keptBytes(): number {
+    const sum = 'SELECT total(length(CAST(line AS BLOB))) AS bytes FROM kept_facts'
+    return Number(this.#connection.prepare(sum).get()?.bytes)
+  }
+
+  /** The lines of what is kept, in the order in which it came to be kept. */
+  async *keptLines(): AsyncGenerator<string, void, undefined> {
+    const page = this.#connection.prepare(
+      `SELECT number, line FROM kept_facts WHERE number > ? AND line IS NOT NULL ORDER BY number LIMIT ${pageSize}`,
+    )
+    for (let last = 0, rows = page.all(last); rows.length > 0; rows = page.all(last)) {
+      last = Number(rows.at(-1)?.number)
+      yield rows.map(({ line }) => String(line)).join('')
+      await setImmediate()
+    }
   }
 
   /** Whether the path is that of a copy that does not have its final name yet. */

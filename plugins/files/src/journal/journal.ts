@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
 import type { CreatedDate, FileVersion } from '../entries/created-date.ts'
 import type { EntryReader } from '../entries/entry-reader.ts'
-import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
+import type { ChangeFacts, RestoredDate, RestoredKept } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
 import type { KeptReader } from '../entries/kept-reader.ts'
 import type { ChangedPaths, ChangeIntent, PendingIntent, RecordedChange } from './change.ts'
@@ -62,6 +62,12 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
    * @returns the number of the last one
    */
   add(changes: readonly ChangeIntent[]): Promise<number>
+  /**
+   * Records that the changes of a group have taken back all changes of another one.
+   *
+   * @param undoes the number of the newest one of those
+   */
+  markUndo(userUuid: string, group: string, undoes: number): Promise<void>
   /** The paths of a user's changes without an outcome. */
   pendingPaths(userUuid: string): Promise<readonly ChangedPaths[]>
   /** The intents of all users without an outcome, oldest first. Intents of running changes are included. */
@@ -87,6 +93,8 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   erase(userUuid: string): Promise<void>
   /** Remembers when restored files were created. */
   restoreCreated(dates: readonly RestoredDate[]): Promise<void>
+  /** Takes note of what restored kept files are. */
+  restoreKept(items: readonly RestoredKept[]): Promise<void>
   /** Opens a snapshot of the journal, whose state the caller fixes. Close it. */
   openSnapshot(): JournalSnapshot
   /** Begins a new epoch, in which no change has happened yet. */
@@ -203,6 +211,10 @@ class OpenJournal implements Journal {
     return this.#writer.call({ kind: 'add', changes })
   }
 
+  async markUndo(userUuid: string, group: string, undoes: number): Promise<void> {
+    await this.#writer.call({ kind: 'mark-undo', userUuid, group, undoes })
+  }
+
   async pendingPaths(userUuid: string): Promise<readonly ChangedPaths[]> {
     await this.#outcomesWritten(userUuid)
     return this.#reader.pendingPaths(userUuid)
@@ -256,6 +268,10 @@ class OpenJournal implements Journal {
 
   async restoreCreated(dates: readonly RestoredDate[]): Promise<void> {
     await this.#writer.call({ kind: 'restore-created', dates })
+  }
+
+  async restoreKept(items: readonly RestoredKept[]): Promise<void> {
+    await this.#writer.call({ kind: 'restore-kept', items })
   }
 
   openSnapshot(): JournalSnapshot {

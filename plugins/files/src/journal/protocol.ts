@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@nodekeep/plugin-sdk'
-import type { ChangeFacts, RestoredDate } from '../entries/entry-statements.ts'
+import type { ChangeFacts, RestoredDate, RestoredKept } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
 import type { ListedFile, PlacedEntry } from '../entries/known-entry.ts'
 import type { ChangeIntent } from './change.ts'
@@ -14,9 +14,18 @@ export type WriteRequest =
       readonly outcome: 'commit' | 'discard'
       readonly facts?: ChangeFacts
     }
+  | {
+      readonly kind: 'mark-undo'
+      readonly userUuid: string
+      /** Of the undo. */
+      readonly group: string
+      /** The number of the newest change that it has taken back. */
+      readonly undoes: number
+    }
   | { readonly kind: 'erase'; readonly userUuid: string }
   | { readonly kind: 'renew'; readonly epoch: string }
   | { readonly kind: 'restore-created'; readonly dates: readonly RestoredDate[] }
+  | { readonly kind: 'restore-kept'; readonly items: readonly RestoredKept[] }
   | {
       readonly kind: 'keep'
       readonly userUuid: string

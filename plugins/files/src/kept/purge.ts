@@ -94,23 +94,44 @@ export class Purge {
   }
 
   /**
-   * Deletes the oldest of what is kept of a user, nothing that is younger than 24 hours, until it had a number of bytes.
+   * Deletes the oldest of what is kept of a user, nothing that is younger than 24 hours, until it had a number of bytes. Deletes nothing if
+   * all of it has fewer.
    *
    * @returns the bytes of what was deleted
    */
   async makeRoom(userUuid: string, bytes: number): Promise<number> {
     const now = await this.#now()
     if (now === null) return 0
+    let there = 0
+    for await (const { entry } of this.#oldEnough(userUuid, now)) {
+      there += entry.size
+      if (there >= bytes) break
+    }
+    if (there < bytes) return 0
+    const silent = new Set<string>()
     let freed = 0
-    let after = 0
-    while (freed < bytes) {
-      const rows = (await this.#services.journal.keptOf(userUuid)).oldest(userUuid, after, 1)
-      const [row] = rows
-      if (row === undefined || now - row.at < youngestMs) break
-      if (await this.#remove(row, new Set())) freed += row.entry.size
-      after = row.number
+    for await (const row of this.#oldEnough(userUuid, now)) {
+      // Another call may have deleted it meanwhile.
+      if (await this.#remove(row, silent)) freed += row.entry.size
+      if (freed >= bytes) break
     }
     return freed
+  }
+
+  /** Yields the kept entries of a user that may give way, the oldest first. Those on a storage without a mount take no room of a quota. */
+  async *#oldEnough(userUuid: string, now: number): AsyncGenerator<KeptEntry, void, undefined> {
+    const { journal, scopeOf } = this.#services
+    const { mounts } = scopeOf(userUuid, {})
+    for (let after = 0; ; await nextTurn()) {
+      const rows = (await journal.keptOf(userUuid)).oldest(userUuid, after, pageRows)
+      for (const row of rows) {
+        if (now - row.at < youngestMs) return
+        if (mounts.pointOfStorage(row.storage) !== null) yield row
+      }
+      const last = rows.at(-1)
+      if (last === undefined) return
+      after = last.number
+    }
   }
 
   async #purge(): Promise<void> {

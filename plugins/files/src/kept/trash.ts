@@ -46,8 +46,12 @@ export async function listTrash(
   const bounds = boundsOf(options)
   const found = (await journal.keptOf(userUuid)).trash(userUuid, bounds.limit + 1, bounds.before)
   const { rows, cursor } = pageOf(found, bounds)
-  const items = rows.filter(({ storage }) => mounts.pointOfStorage(storage) !== null).map(itemOf)
+  const items = rows.filter(isListed(mounts)).map(itemOf)
   return { items, cursor }
+}
+
+function isListed(mounts: Scope['mounts']) {
+  return ({ storage }: KeptEntry): boolean => mounts.pointOfStorage(storage) !== null
 }
 
 function itemOf(kept: KeptEntry): TrashItem {
@@ -60,9 +64,9 @@ function itemOf(kept: KeptEntry): TrashItem {
 /** Puts an item back, at a free name if something is at its path. */
 export async function restoreItem(scope: Scope, id: string, destination?: UserPath): Promise<FileEntry> {
   const found = await trashItem(scope, id)
+  if (destination === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder cannot be replaced.')
   const wanted = destination ?? formerPath(scope, found)
-  if (wanted === root) throw new NodekeepError('VALIDATION_ERROR', 'The root folder cannot be replaced.')
-  if (scope.mounts.pointOf(wanted) !== pointOf(scope.mounts, found.storage)) {
+  if (destination !== undefined && !isOnStorage(scope, found, wanted)) {
     const message = `The item lies on another storage than "${wanted}". Restore it to its former path, then move it.`
     throw new NodekeepError('CONFLICT', message)
   }
@@ -80,15 +84,20 @@ function formerPath({ mounts }: Scope, { path, storage }: KeptEntry): UserPath {
   return mounts.pointOf(former) === point ? former : childOf(point, nameOf(former))
 }
 
+/** Whether a path is on the mount of an item. The one beside a mount, which might be free, is not. */
+function isOnStorage({ mounts }: Scope, { storage }: KeptEntry, path: UserPath): boolean {
+  return mounts.pointOf(path) === pointOf(mounts, storage)
+}
+
 /** Puts an item back at a path, at which nothing may be. */
 export async function restoreItemAt(scope: Scope, item: KeptEntry, path: UserPath): Promise<void> {
   if (!(await isRestoredAt(scope, item, path))) throw takenError(path)
 }
 
-/** @returns false if something is at the path */
+/** @returns false if something is at the path, or it is on another mount */
 async function isRestoredAt(scope: Scope, item: KeptEntry, path: UserPath): Promise<boolean> {
   const { mounts, userUuid } = scope
-  if (mounts.holdsMount(path)) return false
+  if (mounts.holdsMount(path) || !isOnStorage(scope, item, path)) return false
   const release = await scope.lock([path, lockOf(item)])
   try {
     // Another request may have restored it meanwhile.
@@ -122,8 +131,7 @@ async function restoreLocked(scope: Scope, item: KeptEntry, restored: Restored):
   const folders: string[] = []
   for await (const [below, { type }] of walkStored(from, stored)) {
     checkPathLength(`${item.path}${below}`, item.path, path)
-    if (type === 'file') files.push(below)
-    else folders.push(below)
+    if (!movesWhole) (type === 'file' ? files : folders).push(below)
   }
   if (movesWhole) return restoreEntry(scope, item.entry.name, restored)
   for (const below of folders) {
@@ -152,14 +160,14 @@ export async function deleteItem(scope: Scope, id: string): Promise<void> {
   await deleteForGood(scope, await trashItem(scope, id))
 }
 
-/** Deletes all items for good. Those on a storage that does not answer stay, and fail the call at its end. */
+/** Deletes all items for good that a list has. Those on a storage that does not answer stay, and fail the call at its end. */
 export async function emptyTrash(scope: Scope): Promise<void> {
-  const { journal, userUuid } = scope
+  const { journal, mounts, userUuid } = scope
   let failure: unknown
   let before = Number.MAX_SAFE_INTEGER
   for (;;) {
     const items = (await journal.keptOf(userUuid)).trash(userUuid, 100, before)
-    await concurrently(items, stepsAtOnce, (item) =>
+    await concurrently(items.filter(isListed(mounts)), stepsAtOnce, (item) =>
       deleteForGood(scope, item).catch((error) => {
         if (!isNodekeepError(error)) throw error
         if (error.code !== 'NOT_FOUND') failure ??= error

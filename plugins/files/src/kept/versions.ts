@@ -117,12 +117,27 @@ export async function moveVersion(
 
 /** Makes a version the content of its file again. The present content becomes a version. */
 export async function restoreVersion(scope: Scope, path: UserPath, id: string): Promise<FileEntry> {
+  return restoreLocked(scope, path, () => versionAt(scope, path, id))
+}
+
+/**
+ * Makes a version the content of the file at a path, also if it is one of another file: those of a file that was moved over another one are
+ * versions of that from then on.
+ */
+export async function restoreVersionAt(scope: Scope, path: UserPath, id: string): Promise<void> {
+  await restoreLocked(scope, path, () => keptEntry(scope, id))
+}
+
+async function restoreLocked(
+  scope: Scope,
+  path: UserPath,
+  find: () => Promise<KeptEntry>,
+): Promise<FileEntry> {
   const { journal, userUuid } = scope
-  const found = await versionAt(scope, path, id)
-  const release = await scope.lock([path, lockOf(found)])
+  const release = await scope.lock([path, lockOf(await find())])
   try {
     // It may be restored or deleted by now, and something else may be at the path.
-    const version = await versionAt(scope, path, id)
+    const version = await find()
     const from = placeOf(scope, version)
     if (from.backend !== scope.locate(path).backend || from.backend.supports.keepsReplaced !== true) {
       const message =

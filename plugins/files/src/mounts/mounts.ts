@@ -9,7 +9,7 @@ import {
   type StorageSpace,
 } from '@nodekeep/plugin-sdk'
 import { isBelow, isWithin, root, type UserPath, userPath } from '../paths/user-path.ts'
-import { keptPath } from './kept-folder.ts'
+import { keptFolder, keptPath } from './kept-folder.ts'
 import { Outages } from './outages.ts'
 import { withStorageLimit } from './storage-limit.ts'
 
@@ -19,6 +19,16 @@ export interface Location {
   /** The path within the backend, which keeps each user's files in a folder named by the user's uuid. */
   readonly backendPath: string
 }
+
+/** The place of something kept in a backup: its kept name, or a path in it. */
+export interface KeptPlaceInBackup {
+  readonly userUuid: string
+  readonly storage: string
+  readonly keptName: string
+}
+
+/** The place of a file in a backup: its path, or where it is kept. */
+export type BackedUpPlace = { readonly userUuid: string; readonly path: string } | KeptPlaceInBackup
 
 /** The backend of a mount, which counts no failure as an outage of the mount. */
 export interface MountedBackend {
@@ -70,13 +80,16 @@ export class Mounts {
   }
 
   /**
-   * The user and the path of a file in a backup, `<backend>/<user uuid>/<path>`. Null if its backend is not mounted, or another
-   * mount hides the file.
+   * The user and the place of a file in a backup, `<backend>/<user uuid>/<path>` or `<backend>/kept/<user uuid>/<kept name>`. Null if its
+   * backend is not mounted, or another mount hides the file.
    */
-  ownerOf(pathInBackup: string): { readonly userUuid: string; readonly path: string } | null {
-    const [name, userUuid = '', ...names] = pathInBackup.split('/')
-    const point = this.#mounts.find(([, backend]) => backend === name)?.[0]
-    if (point === undefined || names.length === 0) return null
+  ownerOf(pathInBackup: string): BackedUpPlace | null {
+    const [name = '', ...below] = pathInBackup.split('/')
+    const isKept = `/${below[0]}` === keptFolder
+    const [userUuid = '', ...names] = isKept ? below.slice(1) : below
+    const point = this.pointOfStorage(name)
+    if (point === null || names.length === 0) return null
+    if (isKept) return { userUuid, storage: name, keptName: names.join('/') }
     const path = `${point === root ? '' : point}/${names.join('/')}` as UserPath
     return this.pointOf(path) === point ? { userUuid, path } : null
   }

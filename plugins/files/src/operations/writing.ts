@@ -1,6 +1,5 @@
 import { isDate, isUint8Array } from 'node:util/types'
 import {
-  type FileEntry,
   type FileWriteOptions,
   NodekeepError,
   nameOf,
@@ -8,6 +7,7 @@ import {
   type StorageKnowledge,
   type StorageStaged,
   type StorageWriteOptions,
+  type WrittenFile,
 } from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
 import type { ChangeIntent, StagingStep } from '../journal/change.ts'
@@ -16,7 +16,7 @@ import type { UserPath } from '../paths/user-path.ts'
 import { HeldRoom } from '../quota/held-room.ts'
 import { checkSha256 } from './check-sha256.ts'
 import { definedOnly } from './defined-only.ts'
-import { placeForOverwritten } from './keeping.ts'
+import { keepsDeleted, placeForOverwritten } from './keeping.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 
@@ -26,7 +26,7 @@ export async function write(
   path: UserPath,
   content: AsyncIterable<Uint8Array>,
   options: FileWriteOptions = {},
-): Promise<FileEntry> {
+): Promise<WrittenFile> {
   const { maxFileSize } = scope
   if (scope.mounts.holdsMount(path)) throw mountError(path)
   const { modified } = options
@@ -110,7 +110,7 @@ export function writeLocked(
   content: AsyncIterable<Uint8Array>,
   { size, modified, sha256, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   { known, ...copy }: RoomAnd<CopyDetails>,
-): Promise<FileEntry> {
+): Promise<WrittenFile> {
   const { backend, backendPath } = scope.locate(path)
   const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
   return storeLocked(scope, path, { ...copy, ...definedOnly({ sha256 }) }, (step) =>
@@ -127,16 +127,18 @@ export async function storeLocked(
   path: UserPath,
   { room, staging, sha256, ...copy }: RoomAnd<Omit<CopyDetails, 'known'>>,
   store: (step: LastStep) => Promise<StorageEntry>,
-): Promise<FileEntry> {
+): Promise<WrittenFile> {
   const { userUuid, origin, recorder } = scope
   let change: BegunChange | undefined
   let { created } = copy
   const place = placeForOverwritten(scope, path)
+  let isUndoable = keepsDeleted(scope.keeping, scope.locate(path).backend)
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision, ...origin }
     await room.claim(size)
     const keptAs = replaced?.type === 'file' ? place?.name : undefined
+    if (replaced?.type === 'file') isUndoable = place !== undefined
     const begin = () => recorder.begin({ ...intent, ...definedOnly({ created, staging, keptAs }) })
     // A staged copy is counted by the journal when it is placed.
     change = await (staging === undefined ? room.record(size, begin) : begin())
@@ -147,7 +149,7 @@ export async function storeLocked(
     throw error
   })
   change?.commit({ modified: entry.modified.getTime(), ...definedOnly({ sha256 }) })
-  return { ...entry, name: nameOf(path), path, created: created ?? entry.created }
+  return { ...entry, name: nameOf(path), path, created: created ?? entry.created, isUndoable }
 }
 
 async function createdOfReplaced(

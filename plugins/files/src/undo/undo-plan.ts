@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { KeptEntry } from '../entries/kept-reader.ts'
 import type { RecordedChange } from '../journal/change.ts'
 import { definedOnly } from '../operations/defined-only.ts'
-import { foldersAbove, type UserPath } from '../paths/user-path.ts'
+import type { UserPath } from '../paths/user-path.ts'
+import { itemOf, type LaterChanges } from './later-changes.ts'
 import { PathSet } from './path-set.ts'
 
 /** Changes between which others get their turn. */
@@ -45,16 +46,15 @@ export interface UndoPlan {
 interface UndoneChanges {
   /** Newest first. */
   readonly group: readonly RecordedChange[]
-  /** The changes that are none of the group, newest first, at least those after its oldest one. */
-  readonly others: readonly RecordedChange[]
-  /** The entries that are kept, by their kept names. */
+  readonly later: LaterChanges
+  /** The entries that are kept, by the kept names that the group has given them. */
   readonly kept: ReadonlyMap<string, KeptEntry>
   /** Whether what is removed from a path is kept. */
   readonly isKept: (path: UserPath) => boolean
 }
 
 /** Plans how to take back the changes of a group, newest first. */
-export async function planUndo({ group, others, kept, isKept }: UndoneChanges): Promise<UndoPlan> {
+export async function planUndo({ group, later, kept, isKept }: UndoneChanges): Promise<UndoPlan> {
   const steps: UndoStep[] = []
   const expected: Expected[] = []
   const changedSince = new Set<UserPath>()
@@ -69,11 +69,13 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
   const written = new Map(
     group.flatMap(({ op, keptAs, path }) => (op === 'write' && keptAs ? [[keptAs, path as UserPath]] : [])),
   )
-  const later = { made: new PathSet(), removed: new PathSet() }
+  const changed = { made: new PathSet(), removed: new PathSet() }
+  const presentRevision = revisionsSince(later.undone)
   /** The paths of the changes of the group after this one. */
   const ownLater = new PathSet()
   let next = 0
 
+  const others = later.standing
   const isLast = (path: UserPath) => ownLater.overlapping(path) === undefined
   const expect = (path: UserPath, revision: Expected['revision']): void => {
     if (isLast(path)) expected.push({ path, revision })
@@ -87,26 +89,27 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
     if (change.op === 'delete') takeBackDeletion(change, path)
     else if (change.op === 'mkdir') takeBackFolder(change, path)
     else {
-      conflict(later.made.overlapping(path) ?? later.removed.overlapping(path))
+      conflict(changed.made.overlapping(path) ?? changed.removed.overlapping(path))
       if (change.op === 'move') takeBackMove(change, path)
       else takeBackWrite(change, path)
     }
   }
 
   function takeBackFolder({ seq }: RecordedChange, path: UserPath): void {
-    conflict(later.made.atOrAbove(path) ?? later.removed.atOrAbove(path))
+    conflict(changed.made.atOrAbove(path) ?? changed.removed.atOrAbove(path))
     const outer = inFolders.get(seq)
     if (outer !== undefined) filled.add(outer)
     else if (!filled.has(seq)) steps.push({ kind: 'remove if empty', path })
     else {
-      conflict(later.made.below(path) ?? later.removed.below(path))
+      conflict(changed.made.below(path) ?? changed.removed.below(path))
       if (isKept(path)) steps.push({ kind: 'remove', path })
       else notKept.add(path)
     }
   }
 
   function takeBackWrite(change: RecordedChange, path: UserPath): void {
-    const { seq, keptAs, restores, revision, created } = change
+    const { seq, keptAs, restores, created } = change
+    const revision = presentRevision(change)
     if (keptAs !== undefined && splitOff.has(keptAs)) return
     expect(path, revision)
     const splitFrom = restores === undefined ? undefined : written.get(restores)
@@ -126,14 +129,14 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
   }
 
   function takeBackDeletion({ keptAs, size, revision }: RecordedChange, path: UserPath): void {
-    conflict(later.made.overlapping(path) ?? later.removed.above(path))
+    conflict(changed.made.overlapping(path) ?? changed.removed.above(path))
     expect(path, null)
     if (keptAs === undefined) {
       if (size === 0 && revision === undefined) steps.push({ kind: 'make folder', path })
       else notKept.add(path)
       return
     }
-    const [name = ''] = keptAs.split('/')
+    const name = itemOf(keptAs)
     if (seenItems.has(name)) return
     seenItems.add(name)
     const item = kept.get(name)
@@ -142,11 +145,12 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
     else steps.push({ kind: 'restore item', item, path: top })
   }
 
-  function takeBackMove({ keptAs, revision, ...change }: RecordedChange, path: UserPath): void {
+  function takeBackMove(change: RecordedChange, path: UserPath): void {
+    const { keptAs } = change
     const source = change.source as UserPath
-    conflict(later.made.overlapping(source) ?? later.removed.above(source))
+    conflict(changed.made.overlapping(source) ?? changed.removed.above(source))
     expect(source, null)
-    expect(path, revision)
+    expect(path, presentRevision(change))
     const replaced = keptAs === undefined ? undefined : kept.get(keptAs)
     if (keptAs !== undefined && replaced === undefined) notKept.add(path)
     else if (replaced !== undefined && replaced.of !== null)
@@ -159,9 +163,9 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
 
   for (const [index, change] of group.entries()) {
     for (let other = others[next]; other !== undefined && other.seq > change.seq; other = others[next]) {
-      if (other.op !== 'delete') later.made.add(other.path as UserPath)
-      else later.removed.add(other.path as UserPath)
-      if (other.source !== undefined) later.removed.add(other.source as UserPath)
+      if (other.op !== 'delete') changed.made.add(other.path as UserPath)
+      else changed.removed.add(other.path as UserPath)
+      if (other.source !== undefined) changed.removed.add(other.source as UserPath)
       next += 1
       if (next % changesAtOnce === 0) await setImmediate()
     }
@@ -174,6 +178,29 @@ export async function planUndo({ group, others, kept, isKept }: UndoneChanges): 
 }
 
 /**
+ * Tells which revision the file that a change has left at its path has now. A storage that copies gives a file another one when it comes back.
+ *
+ * @param undone changes that have left everything as it was before them, newest first
+ */
+function revisionsSince(undone: readonly RecordedChange[]) {
+  const newest = new Map<string, RecordedChange>()
+  /** Files and folders that went later, and folders that came as a whole. */
+  const gone = new PathSet()
+  for (const change of undone) {
+    const { op, source, revision } = change
+    const path = change.path as UserPath
+    const isFile = op !== 'delete' && revision !== undefined
+    if (isFile && !newest.has(path) && gone.atOrAbove(path) === undefined) newest.set(path, change)
+    if (op === 'delete' || (op === 'move' && !isFile)) gone.add(path)
+    if (source !== undefined) gone.add(source as UserPath)
+  }
+  return ({ seq, path, revision }: RecordedChange): string | undefined => {
+    const since = newest.get(path)
+    return revision !== undefined && since !== undefined && since.seq > seq ? since.revision : revision
+  }
+}
+
+/**
  * The changes that made something in a folder that the group had made before, with the number of the change that made the outermost such
  * folder. They are taken back with it.
  */
@@ -181,22 +208,29 @@ async function madeInFolders(group: readonly RecordedChange[]): Promise<Readonly
   const inFolders = new Map<number, number>()
   const made = new Map<string, number>()
   const gone = new Map<string, number>()
+  const folders = new PathSet()
   const folderMadeAbove = (path: UserPath): number | null => {
+    const above: UserPath[] = []
+    for (let at = folders.above(path); at !== undefined; at = folders.above(at)) above.push(at)
     let goneAt = 0
-    for (const folder of foldersAbove(path).reverse()) {
+    for (const folder of above.reverse()) {
       goneAt = Math.max(goneAt, gone.get(folder) ?? 0)
       const madeAt = made.get(folder) ?? 0
       if (madeAt > goneAt) return madeAt
     }
     return null
   }
+  const note = (seqs: Map<string, number>, path: string, seq: number) => {
+    seqs.set(path, seq)
+    folders.add(path as UserPath)
+  }
   for (const [index, { seq, op, path, source }] of group.toReversed().entries()) {
-    if (op === 'delete') gone.set(path, seq)
-    if (source !== undefined) gone.set(source, seq)
+    if (op === 'delete') note(gone, path, seq)
+    if (source !== undefined) note(gone, source, seq)
     if (op === 'write' || op === 'mkdir') {
       const folder = folderMadeAbove(path as UserPath)
       if (folder !== null) inFolders.set(seq, folder)
-      else if (op === 'mkdir') made.set(path, seq)
+      else if (op === 'mkdir') note(made, path, seq)
     }
     if (index % changesAtOnce === 0) await setImmediate()
   }

@@ -10,7 +10,7 @@ import type { KeptEntry } from '../entries/kept-reader.ts'
 import type { RecordedChange } from '../journal/change.ts'
 import { idOf } from '../kept/kept-entries.ts'
 import { restoreItemAt } from '../kept/trash.ts'
-import { listVersions, moveVersion, restoreVersion } from '../kept/versions.ts'
+import { listVersions, moveVersion, restoreVersionAt } from '../kept/versions.ts'
 import { keepsDeleted } from '../operations/keeping.ts'
 import { makeDirectory } from '../operations/make-directory.ts'
 import { move } from '../operations/moving.ts'
@@ -18,6 +18,7 @@ import { ignoreMissing } from '../operations/path-errors.ts'
 import { remove } from '../operations/removal.ts'
 import type { Scope, ScopeOf } from '../operations/scope.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import { itemOf, type LaterChanges, laterChanges, presentNames } from './later-changes.ts'
 import { type Expected, planUndo, type UndoPlan, type UndoStep } from './undo-plan.ts'
 
 /** Changes of a group, and changes after its first one, that are looked through. */
@@ -35,13 +36,18 @@ const mostPaths = 20
 /** Takes back changes of a user's files. */
 export interface Undo {
   /**
-   * Takes back the user's changes of a group, newest first. The changes that do so are a group of their own.
+   * Takes back the user's changes of a group, newest first. The changes that do so are a group of their own. When they are made, all is as it
+   * was before, so a group before them can be taken back next.
    *
    * @param origin of these changes, with their group
    * @returns the number of changes that were taken back
    * @throws UndoRefused before anything is changed; NodekeepError NOT_FOUND if the user has no such changes
    */
-  takeBack(userUuid: string, group: string, origin: FileChangeOptions): Promise<number>
+  takeBack(
+    userUuid: string,
+    group: string,
+    origin: FileChangeOptions & { readonly group: string },
+  ): Promise<number>
 }
 
 /** Nothing was taken back, because of what is at these paths. */
@@ -62,16 +68,25 @@ export function createUndo(scopeOf: ScopeOf): Undo {
   const running = new KeyedLock()
   return {
     takeBack: (userUuid, group, origin) =>
-      running.run([userUuid], () => takeBack(scopeOf(userUuid, origin), group)),
+      running.run([userUuid], async () => {
+        const scope = scopeOf(userUuid, origin)
+        const changes = await changesOf(scope, group)
+        await takeBack(scope, group, changes)
+        // All is taken back. On a full disk, only what came before cannot be taken back next.
+        await scope.journal.markUndo(userUuid, origin.group, changes[0]?.seq ?? 0).catch(ignoreUnwritten)
+        return changes.length
+      }),
   }
 }
 
-async function takeBack(scope: Scope, group: string): Promise<number> {
-  const changes = await changesOf(scope, group)
+/** @param changes those of the group, newest first */
+async function takeBack(scope: Scope, group: string, changes: readonly RecordedChange[]): Promise<void> {
+  const others = await othersSince(scope, group, changes.at(-1)?.seq ?? 0)
+  const later = laterChanges(changes, others)
   const plan = await planUndo({
     group: changes,
-    others: await othersSince(scope, group, changes.at(-1)?.seq ?? 0),
-    kept: await keptBy(scope, changes),
+    later,
+    kept: await keptBy(scope, changes, later),
     isKept: (path) => keepsDeleted(scope.keeping, scope.locate(path).backend),
   })
   await refuseChanged(scope, plan)
@@ -80,7 +95,6 @@ async function takeBack(scope: Scope, group: string): Promise<number> {
       throw done > 0 && isNodekeepError(error) ? undoneInPart(error) : error
     })
   }
-  return changes.length
 }
 
 async function changesOf({ journal, userUuid }: Scope, group: string): Promise<readonly RecordedChange[]> {
@@ -118,15 +132,19 @@ async function othersSince(
   }
 }
 
-/** The entries that the changes have kept, as far as they are still kept, by their kept names. */
+/** The entries that the changes have kept, as far as they are still kept, by the kept names that the changes have given them. */
 async function keptBy(
   { journal, userUuid }: Scope,
   changes: readonly RecordedChange[],
+  { undone }: LaterChanges,
 ): Promise<ReadonlyMap<string, KeptEntry>> {
   const found = new Map<string, KeptEntry>()
-  const names = new Set(changes.flatMap(({ keptAs }) => keptAs?.split('/')[0] ?? []))
+  const present = presentNames(undone)
+  const names = new Set(changes.flatMap(({ keptAs }) => (keptAs === undefined ? [] : itemOf(keptAs))))
   for (const [looks, name] of [...names].entries()) {
-    const entry = (await journal.keptOf(userUuid)).named(userUuid, name)
+    let now = name
+    for (let next = present.get(now); next !== undefined; next = present.get(now)) now = next
+    const entry = (await journal.keptOf(userUuid)).named(userUuid, now)
     if (entry !== null) found.set(name, entry)
     if (looks % pageSize === 0) await setImmediate()
   }
@@ -158,10 +176,10 @@ async function perform(scope: Scope, step: UndoStep): Promise<void> {
     case 'restore item':
       return restoreItemAt(scope, step.item, path)
     case 'restore version':
-      await restoreVersion(scope, path, idOf(step.version))
+      await restoreVersionAt(scope, path, idOf(step.version))
       return
     case 'split': {
-      await restoreVersion(scope, path, idOf(step.version))
+      await restoreVersionAt(scope, path, idOf(step.version))
       const [present] = (await listVersions(scope, path, { limit: 1 })).items
       if (present !== undefined) await moveVersion(scope, { from: path, path: step.movedTo }, present.id)
       return
@@ -177,6 +195,10 @@ async function perform(scope: Scope, step: UndoStep): Promise<void> {
     case 'remove if empty':
       return remove(scope, path, { onlyIfEmpty: true }).catch(ignoreInUse)
   }
+}
+
+function ignoreUnwritten(error: unknown): void {
+  if (!isNodekeepError(error)) throw error
 }
 
 /** A folder that is in use stays. */

@@ -32,10 +32,11 @@ t.test('a folder of very many folders, and very many omissions, are in a backup'
   const backends = { get: () => undefined, has: () => false, names: () => [] }
   const mounts = new Mounts({ '/': 'disk' }, backends as never, { info() {}, warn() {} })
   const omitted: BackupOmission[] = []
-  const mount = await mountSnapshot({ name: 'disk', point: root }, snapshot, omitted)
+  const include = { trash: false, versions: false }
+  const mount = await mountSnapshot({ name: 'disk', point: root }, snapshot, include, omitted)
   t.equal(omitted.length, many)
   let folders = 0
-  for await (const _entry of backedUpFiles(mount, { journal: moment, at: now, mounts }, new Set()))
+  for await (const _entry of backedUpFiles(mount, { journal: moment, at: now, mounts, include }, new Set()))
     folders += 1
   t.equal(folders, many + 1)
 })

@@ -2,6 +2,7 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { EntryReader } from '../../src/entries/entry-reader.ts'
 import { EntryStatements } from '../../src/entries/entry-statements.ts'
 import { RemovedEntries } from '../../src/entries/removed-entries.ts'
 import type { ChangeIntent } from '../../src/journal/change.ts'
@@ -15,13 +16,19 @@ type Change = Omit<ChangeIntent, 'userUuid'>
 function openIndex(t: Test, file = join(t.testdir(), 'journal.sqlite')) {
   const connection = openJournalFile(file)
   t.teardown(() => connection.close())
-  const entries = new EntryStatements(connection, [['/', 'local']])
+  const mounts = [['/', 'local']] as const
+  const entries = new EntryStatements(connection, mounts)
   const changes = new ChangeStatements(connection, entries)
   const group = new GroupCommit(connection, changes, entries, new RemovedEntries(connection))
   const total = () => Number(connection.prepare('SELECT total_changes() AS rows').get()?.rows)
   return {
     connection,
+    reader: new EntryReader(connection, mounts),
     file,
+    /** Lets the storage have the files of a disk. */
+    mount(storageId: string) {
+      group.write([{ id: 1, request: { kind: 'set-storage', name: 'local', storageId } }])
+    },
     /** The highest stamp of an entry. */
     lastStamp: () => Number(connection.prepare('SELECT max(stamp) AS last FROM entries').get()?.last),
     /** Writes changes in one transaction. Returns how many rows it changed, and whether all was written. */
@@ -163,4 +170,38 @@ t.test('a large folder goes to the trash and comes back in small steps', async (
   t.strictSame(index.usage(), { size: 6000, below: 3051 })
   const shown = "SELECT count(*) AS count FROM changes WHERE path = '/back' OR path LIKE '/back/%'"
   t.equal(index.connection.prepare(shown).get()?.count, 3051)
+})
+
+t.test('the entries of three former disks are remembered, and those of older ones are deleted', async (t) => {
+  const index = openIndex(t)
+  const fileOn = (disk: string) => {
+    index.mount(disk)
+    return index.reader.at('ada', '/file')
+  }
+  const disks = ['a', 'b', 'c', 'd', 'e']
+  const written = disks.map((disk) => {
+    index.mount(disk)
+    const op = 'write'
+    index.record([
+      { op, path: '/file', size: 2, revision: disk },
+      { op, path: '/folder/gone', size: 3, revision: disk },
+      { op: 'delete', path: '/folder', keptAs: 'k1' },
+    ])
+    return fileOn(disk)
+  })
+  t.strictSame(
+    written.map((file) => file?.revision),
+    disks,
+  )
+  t.strictSame(disks.slice(1).map(fileOn), written.slice(1), 'each has the entries that it had')
+  const count = (from: string) =>
+    index.connection.prepare(`SELECT count(*) AS count FROM ${from}`).get()?.count
+  t.equal(count('kept_entries'), 4)
+  t.equal(count('entries WHERE tree NOT IN (SELECT id FROM trees)'), 0)
+  t.equal(fileOn('a'), null)
+  t.equal(index.reader.tree('ada', 'local'), null, 'it is compared anew')
+  index.record([{ op: 'write', path: '/new', size: 1, revision: 'new' }])
+  t.match(index.reader.tree('ada', 'local'), { isComplete: false })
+  t.equal(fileOn('b'), null, 'each new disk takes the place of the oldest one')
+  t.match(fileOn('e'), { id: written[4]?.id })
 })

@@ -138,6 +138,12 @@ t.test('versions are listed, read in ranges, restored and deleted', async (t) =>
 
   await put(bert, path, 'own')
   t.match(await refusal(readVersion(bert, path, first?.id)), [404, /not kept/], 'nothing of another user')
+  const ranged = { headers: { range: 'bytes=0-1' } }
+  t.match(await refusal(readVersion(bert, path, first?.id, ranged)), [404, /not kept/], 'nor a part of it')
+  for (const action of ['restore', 'delete']) {
+    const asked = post(bert, `api/files/versions/${action}`, { path, id: first?.id })
+    t.match(await refusal(asked), [404, /not kept/], action)
+  }
   await put(ada, '/other', 'x')
   t.match(await refusal(readVersion(ada, '/other', first?.id)), [404, /not kept/], 'nothing of another file')
   t.match(await refusal(get(ada, 'api/files/versions', '/notes')), [400, /folder/])

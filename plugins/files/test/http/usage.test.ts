@@ -87,6 +87,36 @@ t.test('the usage is exact after 100 uploads at once', async (t) => {
   t.match(await usage(ada), { bytes: 4950, entries: 124, isComplete: true }, 'also after the comparison')
 })
 
+t.test('the room of the trash and of versions is told apart, on all mounts', async (t) => {
+  const { node, ada, services, shaky } = await createNodeWithTwoMounts(t)
+  const owner = await node.signIn('owner')
+  const kept = async () => (await usage(ada)).kept
+  t.strictSame(await kept(), { trash: 0, versions: 0 })
+  await put(ada, '/a', 'x'.repeat(300))
+  await put(ada, '/a', 'x'.repeat(200))
+  t.strictSame(await kept(), { trash: 0, versions: 300 })
+  await put(ada, '/folder/deep/b', 'x'.repeat(50))
+  await post(ada, 'delete', { path: '/folder' })
+  await put(ada, '/cold/c', 'x'.repeat(7))
+  await post(ada, 'delete', { path: '/cold/c' })
+  t.strictSame(await kept(), { trash: 57, versions: 300 })
+  await post(ada, 'delete', { path: '/a' })
+  t.match(await usage(ada), { bytes: 0, kept: { trash: 257, versions: 300 } }, 'versions of a deleted file')
+  shaky.isReachable = false
+  t.strictSame((await usage(ada, '/cold')).kept, { trash: 257, versions: 300 }, 'whatever the path')
+  shaky.isReachable = true
+  t.match((await all(owner)).users.find(({ uuid }) => uuid === ada.user.uuid)?.kept, {
+    trash: 257,
+    versions: 300,
+  })
+  const { items } = await services.kept.for(ada.user).trash()
+  await services.kept.for(ada.user).restore(items[0]?.id ?? '')
+  t.strictSame(await kept(), { trash: 57, versions: 300 })
+  await post(ada, 'delete', { path: '/a' })
+  await post(ada, 'api/files/trash/empty', {})
+  t.strictSame(await kept(), { trash: 0, versions: 0 })
+})
+
 t.test('a path that is no folder of the user is refused', async (t) => {
   const node = await createFilesNode()
   t.teardown(() => node.stop())
@@ -238,6 +268,11 @@ t.test('the command line shows the usage, of the owner and of all', async (t) =>
     users: [{}, {}],
     mounts: [{ mount: '/' }],
   })
+  await put(owner, '/photos/cat', 'y'.repeat(2500))
+  await post(owner, 'delete', { path: '/small' })
+  t.match(await run('usage'), { stdout: /trash +1 B.*versions +1\.5 kB/s })
+  t.match((await run('usage', '--all')).stdout, /TRASH +VERSIONS.*1 B +1\.5 kB/s)
+  t.match(await run('quota', owner.user.username), { stdout: /trash +1 B.*versions +1\.5 kB/s })
   t.match(await run('usage', '/none'), { code: 1, stderr: /nothing at/ })
   t.match(await run('usage', '/photos', '--all'), { code: 1, stderr: /Leave out the path/ })
   t.match(await run('usage', '--help'), { code: 0, stdout: /\[path\].*--all.*--json/s })

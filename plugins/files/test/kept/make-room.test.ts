@@ -85,7 +85,9 @@ t.test('the oldest of what is kept gives way, and nothing younger than a day', a
   t.equal(await purge.makeRoom(randomUUID(), 50), 0)
   t.equal(await purge.makeRoom(userUuid, 101), 200, 'whole contents go')
   t.strictSame(await kept(), ['/c', '/b'])
-  t.equal(await purge.makeRoom(userUuid, 1000), 110)
+  t.equal(await purge.makeRoom(userUuid, 111), 0, 'nothing goes if all of it does not suffice')
+  t.strictSame(await kept(), ['/c', '/b'])
+  t.equal(await purge.makeRoom(userUuid, 110), 110)
   t.strictSame(await kept(), [])
 })
 

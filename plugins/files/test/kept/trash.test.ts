@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createKeptNode, storages } from '../fixtures/kept-node.ts'
+import { createKeptNode, keptFilesOf, storages } from '../fixtures/kept-node.ts'
 import { replay } from '../fixtures/replay.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
@@ -67,6 +67,22 @@ t.test('an item gets a free name if its path is taken, and another path on reque
   const [item] = (await kept.trash()).items
   t.equal((await kept.restore(item?.id ?? '', '/made/for/it/dog.jpg')).path, '/made/for/it/dog.jpg')
   t.strictSame(await trashed(), [])
+})
+
+t.test('an item never leaves its mount, not for a free name beside it', async (t) => {
+  const { files, kept, write, text, trashed } = await newUser()
+  await write('/cold/b', 'b')
+  await files.remove('/cold/b')
+  const [item] = (await kept.trash()).items
+  for (const [path, message] of [
+    ['/cold', /something at "\/cold" already/],
+    ['/elsewhere', /another storage/],
+  ] as const)
+    await t.rejects(kept.restore(item?.id ?? '', path), { code: 'CONFLICT', message })
+  await t.rejects(kept.restore(item?.id ?? '', '/'), { code: 'VALIDATION_ERROR' })
+  t.strictSame(await trashed(), ['/cold/b'])
+  await kept.restore(item?.id ?? '')
+  t.equal(await text('/cold/b'), 'b')
 })
 
 t.test('an item whose folder became a file stays until it is restored elsewhere', async (t) => {
@@ -156,18 +172,51 @@ t.test('a user never reaches what is kept of another one', async (t) => {
   t.equal((await kept.trash()).items.length, 1)
 })
 
-t.test('a trash within the trash, and names and paths of the greatest length', async (t) => {
+t.test('a file that was deleted before its folder comes back before it and after it', async (t) => {
   const { files, kept, write, text, trashed } = await newUser()
-  const name = 'n'.repeat(255)
-  const deep = `/${Array.from({ length: 15 }, () => name).join('/')}/${'z'.repeat(200)}`
-  await write(deep, 'deep')
+  const fill = async () => {
+    for (const path of ['/docs/in/a', '/docs/b']) await write(path, path)
+    await files.remove('/docs/in/a')
+    await files.remove('/docs')
+    return (await kept.trash()).items.map(({ id }) => id)
+  }
+  const [folder = '', file = ''] = await fill()
+  await kept.restore(folder)
+  t.equal((await kept.restore(file)).path, '/docs/in/a')
+  t.strictSame([await text('/docs/in/a'), await text('/docs/b')], ['/docs/in/a', '/docs/b'])
+
+  await files.remove('/docs', { permanent: true })
+  const [later = '', earlier = ''] = await fill()
+  t.equal((await kept.restore(earlier)).path, '/docs/in/a', 'the folders above are made')
+  t.equal((await kept.restore(later)).path, '/docs (2)', 'so the path of the folder is taken')
+  t.strictSame([await text('/docs/in/a'), await text('/docs (2)/b')], ['/docs/in/a', '/docs/b'])
+  t.strictSame(await trashed(), [])
+})
+
+t.test('names and paths of the greatest length are deleted, overwritten and put back', async (t) => {
+  const { files, kept, write, text, trashed, versionTexts } = await newUser()
+  const name = `${'\u00e4'.repeat(127)}n`
+  const deep = `/${Array.from({ length: 16 }, () => name).join('/')}`
+  t.strictSame([Buffer.byteLength(name), Buffer.byteLength(deep)], [255, 4096])
+  await write(deep, 'first')
+  await write(deep, 'second')
+  t.strictSame(await versionTexts(deep), ['first'])
+  const [version] = (await kept.versions(deep)).items
+  await kept.restoreVersion(deep, version?.id ?? '')
+  t.equal(await text(deep), 'first')
   await files.remove(deep)
   await files.remove(`/${name}`)
   t.strictSame((await trashed()).length, 2)
   const [folder, file] = (await kept.trash()).items
   await kept.restore(folder?.id ?? '')
   await kept.restore(file?.id ?? '')
-  t.equal(await text(deep), 'deep')
+  t.equal(await text(deep), 'first')
+  t.strictSame(await versionTexts(deep), ['second'])
+  await files.remove(deep)
+  await write(deep, 'other')
+  const [taken] = (await kept.trash()).items
+  const { path } = await kept.restore(taken?.id ?? '')
+  t.ok(path.endsWith(' (2)') && Buffer.byteLength(path) <= 4096, 'a free name is not longer')
   await files.remove(`/${name}`)
   const [again] = (await kept.trash()).items
   await t.rejects(kept.restore(again?.id ?? '', `/${'q'.repeat(255)}/${'r'.repeat(100)}`), {
@@ -199,6 +248,23 @@ t.test('the trash of a mount that is not there stays, and the rest of it can be 
   await t.rejects(kept.restore(item?.id ?? '', '/elsewhere'), { code: 'CONFLICT' })
   await kept.restore(item?.id ?? '')
   t.equal(await text('/cold/b'), '/cold/b')
+})
+
+t.test('the trash of a mount that is not used any more is neither listed nor emptied', async (t) => {
+  const dataFolder = t.testdir()
+  const mounts = { '/': 'local', '/cold': 'memory' }
+  const before = await createKeptNode(t, 'local', { mounts }, { dataFolder })
+  const { ada, files, write } = await before.newUser()
+  for (const path of ['/a', '/cold/b']) {
+    await write(path, path)
+    await files.remove(path)
+  }
+  await before.node.stop()
+  const after = await createKeptNode(t, 'local', {}, { dataFolder })
+  const { kept, trashed } = keptFilesOf(after.services, ada, 'local')
+  t.strictSame(await trashed(), ['/a'])
+  await kept.emptyTrash()
+  t.strictSame(await trashed(), [])
 })
 
 t.test('a deletion and a restore that break off leave each file at one place', async (t) => {

@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
+import { countingBackend } from '../fixtures/counting-backend.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
 import { createKeptNode, storages } from '../fixtures/kept-node.ts'
 
@@ -127,6 +128,109 @@ for (const kind of storages) {
   })
 }
 
+/** A change, and what its undo needs of the storage. */
+type Step = readonly [needs: string, change: (user: TestUser) => Promise<Response>]
+
+/** The id of what is kept, of an item of the trash or of a version. */
+async function firstId(list: Promise<Response>): Promise<string> {
+  const { items = [], versions = [] } = (await (await list).json()) as Record<string, { id: string }[]>
+  return [...items, ...versions][0]?.id ?? ''
+}
+
+/** Changes of the same files, one after the other. */
+const steps: readonly Step[] = [
+  ['', (user) => put(user, '/new', 'new')],
+  ['versions', (user) => put(user, '/a', 'second a')],
+  ['versions', (user) => put(user, '/a', 'third a')],
+  ['', (user) => post(user, 'delete', { path: '/a' })],
+  ['', (user) => put(user, '/a', 'another file')],
+  ['', (user) => post(user, 'delete', { path: '/a' })],
+  [
+    '',
+    async (user) =>
+      post(user, 'api/files/trash/restore', { id: await firstId(user.fetch('/api/files/trash?limit=1')) }),
+  ],
+  ['moves', (user) => post(user, 'move', { source: '/a', destination: '/c' })],
+  ['moves', (user) => post(user, 'move', { source: '/c', destination: '/a' })],
+  ['versions', (user) => put(user, '/b', 'second b')],
+  [
+    'versions',
+    async (user) => {
+      const id = await firstId(get(user, 'api/files/versions', '/b'))
+      return post(user, 'api/files/versions/restore', { path: '/b', id })
+    },
+  ],
+  ['moves versions', (user) => post(user, 'move', { source: '/b', destination: '/a', overwrite: true })],
+  ['versions', (user) => put(user, '/a', 'fourth a')],
+  ['', (user) => post(user, 'api/files/copy', { source: '/folder', destination: '/copy' })],
+  ['', (user) => post(user, 'delete', { path: '/folder/sub' })],
+  ['', (user) => post(user, 'delete', { path: '/folder' })],
+  ['', (user) => post(user, 'mkdir', { path: '/folder' })],
+  ['', (user) => put(user, '/folder/x', 'another x')],
+  ['moves', (user) => post(user, 'move', { source: '/copy', destination: '/folder', overwrite: true })],
+  ['versions', (user) => put(user, '/folder/x', 'last x')],
+]
+
+for (const kind of [...storages, 'copies with versions'] as const) {
+  t.test(`changes are taken back one after the other, forward again, and back again: ${kind}`, async (t) => {
+    const counting = countingBackend()
+    const { node } =
+      kind === 'copies with versions'
+        ? await createKeptNode(t, 'memory', { mounts: { '/': 'counting' } }, { plugins: [counting.plugin] })
+        : await createKeptNode(t, kind)
+    const lacks = { local: [], memory: [], moves: ['versions'], copies: ['versions', 'moves'] } as const
+    const lacking: readonly string[] = kind === 'copies with versions' ? ['moves'] : lacks[kind]
+    const user = await node.signIn()
+    await fill(user)
+    const trees = [await tree(user)]
+    let groups: string[] = []
+    for (const [needs, change] of steps) {
+      if (lacking.some((one) => needs.includes(one))) continue
+      groups.push(await groupOf(change(user)))
+      trees.push(await tree(user))
+    }
+    t.ok(groups.length > 8)
+    for (const direction of ['back', 'forward', 'back again']) {
+      trees.reverse()
+      const undone: string[] = []
+      for (const [step, group] of groups.toReversed().entries()) {
+        undone.push(await undo(user, group))
+        t.strictSame(await tree(user), trees[step + 1], `${direction}, step ${step + 1}`)
+      }
+      groups = undone
+    }
+  })
+}
+
+t.test('what was taken back, or is there again, counts as changed, also after a restart', async (t) => {
+  const dataFolder = t.testdir()
+  let node = await createFilesNode({}, { dataFolder })
+  t.teardown(() => node.stop())
+  let ada = await node.signIn('owner')
+  await fill(ada)
+  const [first, second] = [await groupOf(put(ada, '/a', '1')), await groupOf(put(ada, '/a', '2'))]
+  t.match(await refusedUndo(ada, first), { status: 409, paths: ['/a'] }, 'the second one stands')
+  const back = await undo(ada, second)
+  t.match(await refusedUndo(ada, second), { status: 409, paths: ['/a'] }, 'it was taken back already')
+  await undo(ada, back)
+  t.match(await refusedUndo(ada, first), { status: 409, paths: ['/a'] }, 'the second one stands again')
+  const run = { 'x-nodekeep-group': 'run' }
+  await put(ada, '/b', '1', run)
+  const other = await groupOf(put(ada, '/b', '2'))
+  await undo(ada, other)
+  await undo(ada, 'run')
+  await put(ada, '/b', '3', run)
+  t.match(await refusedUndo(ada, other), { status: 409, paths: ['/b'] }, 'a later change of a former group')
+
+  const [third, fourth] = [await groupOf(put(ada, '/c', '3')), await groupOf(put(ada, '/c', '4'))]
+  await undo(ada, fourth)
+  await node.stop()
+  node = await createFilesNode({}, { dataFolder })
+  ada = await node.signIn('owner')
+  await undo(ada, third)
+  t.notOk('/c' in (await tree(ada)))
+})
+
 t.test('all changes of a group are taken back together, newest first', async (t) => {
   const node = await createFilesNode()
   t.teardown(() => node.stop())
@@ -249,10 +353,16 @@ t.test('without a trash or versions, nothing is taken back that would be lost', 
   const node = await createFilesNode({ trash: false, versions: false })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
-  const made = await groupOf(put(ada, '/a', 'x'))
-  t.match(await refusedUndo(ada, made), { status: 409, message: /kept: "\/a"/ })
-  const written = await groupOf(put(ada, '/a', 'y'))
-  t.match(await refusedUndo(ada, written), { status: 409, message: /kept: "\/a"/ })
+  const refused: Record<string, (headers: Record<string, string>) => Promise<Response>> = {
+    made: (headers) => put(ada, '/a', 'x', headers),
+    written: (headers) => put(ada, '/a', 'y', headers),
+    copied: (headers) => post(ada, 'api/files/copy', { source: '/a', destination: '/c' }, headers),
+  }
+  for (const [group, change] of Object.entries(refused)) {
+    const { status, headers } = await change({ 'x-nodekeep-group': group })
+    t.match([status, headers.get('x-nodekeep-undo')], [200, null], 'no undo is offered')
+    t.match(await refusedUndo(ada, group), { status: 409, message: /kept: "\/[ac]"/ })
+  }
   await undo(ada, await groupOf(post(ada, 'move', { source: '/a', destination: '/b' })))
-  t.strictSame(await tree(ada), { '/a': 'y' })
+  t.strictSame(await tree(ada), { '/a': 'y', '/c': 'y' })
 })

@@ -255,7 +255,7 @@ export function uploadRoutes(app: RoutesApp, services: UploadRouteServices): voi
       .every((source) => 'staged' in source || source.content.sha256 !== sha256)
     if (areCompared) blocks.set(uuid, content)
     if (replaced !== undefined) await contents.forgetUnused(uuid, replaced)
-    reply.header(undoHeader, origin.group)
+    if (entry.isUndoable) reply.header(undoHeader, origin.group)
     return {
       path: entry.path,
       revision: entry.revision,

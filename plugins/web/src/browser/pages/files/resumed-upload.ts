@@ -32,8 +32,8 @@ export class ResumedUpload {
       // Another path or condition needs another upload.
       if (attempt.signal.aborted || refusal?.status === 412) await this.#forget()
       if (refusal?.status === 507) throw refusal
-      // The upload is gone, or at another offset: the next attempt asks for it.
-      return refusal !== null && [404, 409].includes(refusal.status) ? new Refusal(0, '') : refusal
+      // The upload is gone: the next attempt begins another one.
+      return refusal?.status === 404 ? new Refusal(0, '') : refusal
     } catch (error) {
       if (!(error instanceof Refusal)) {
         if (attempt.signal.aborted) await this.#forget()

@@ -1,0 +1,54 @@
+import { definePlugin, PreviewDecoders } from '@nodekeep/plugin-sdk'
+import { ContentFailure } from '@nodekeep/plugin-sdk/sandbox-process'
+import t, { test } from 'tap'
+import {
+  createPreviewNode,
+  fixture,
+  photosOf,
+  put,
+  refusalOf,
+  sidesOf,
+  untilComplete,
+} from './fixtures/preview-node.ts'
+
+/** Decodes files that begin with "ACME" and a number, as red pictures. */
+const acme = definePlugin({
+  id: 'acme',
+  contributes: { decoders: PreviewDecoders },
+  setup({ decoders }) {
+    decoders.add('acme', {
+      recognizes: (head) => Buffer.from(head).toString('latin1', 0, 4) === 'ACME',
+      async decode(content) {
+        const text = Buffer.concat(await Array.fromAsync(content.bytes)).toString('latin1')
+        const side = Number(text.slice(4))
+        if (Number.isNaN(side)) throw new ContentFailure('refused', 'There is no number.')
+        const [width, height] = [side / 2, side / 4]
+        const rgba = new Uint8Array(width * height * 4).fill(200)
+        const exif = fixture('photo.exif')
+        return { width: side, height: side / 2, pixels: { width, height, rgba }, exif }
+      },
+    })
+  },
+})
+
+const node = await createPreviewNode({ plugins: [acme], config: { previews: { maxPixels: 10_000_000 } } })
+t.teardown(() => node.stop())
+
+test('another plugin decodes a format', async (t) => {
+  const ada = await node.signIn()
+  await put(ada, '/a.heic', Buffer.from('ACME2000'))
+  t.strictSame(await sidesOf(ada, '/a.heic'), [256, 128])
+  await untilComplete(ada)
+  t.match((await photosOf(ada)).photos, [
+    { path: '/a.heic', width: 2000, height: 1000, taken: '2026-05-01T12:00:00', camera: 'Acme One' },
+  ])
+})
+
+test('its failures are remembered like others', async (t) => {
+  const ada = await node.signIn()
+  await put(ada, '/broken.heic', Buffer.from('ACMEx'))
+  t.match(await refusalOf(ada, '/broken.heic'), /^422 .* damaged, or not whole/)
+  await put(ada, '/large.heic', Buffer.from('ACME8000'))
+  t.match(await refusalOf(ada, '/large.heic'), /^422 .* too many pixels/)
+  t.match(await untilComplete(ada), { failed: { broken: 1, pixels: 1 } })
+})
