@@ -4,12 +4,22 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestNode } from '@nodekeep/kernel/testing'
 import { findDatabases } from '@nodekeep/plugin-sdk/data-folder'
 import t, { test } from 'tap'
-import { createSearchNode, found, put, send, untilComplete } from './fixtures/search-node.ts'
+import { createSearchNode, found, put, send, statusOf, untilComplete } from './fixtures/search-node.ts'
 
 // Other tests may use both processors.
 t.setTimeout(120_000)
 
 const folderOf = (dataFolder: string) => join(dataFolder, 'plugins/search/not-in-backups/users')
+
+interface Restart {
+  readonly meanwhile?: () => Promise<void>
+  readonly search?: boolean
+  readonly maxFileSize?: number
+}
+
+function configOf(search: boolean, maxFileSize: number) {
+  return { plugins: { search }, ...(search && { search: { maxFileSize } }) }
+}
 
 /** A user of a node that may be started again. */
 async function prepare(t: { testdir(): string; teardown(end: () => unknown): void }) {
@@ -26,13 +36,14 @@ async function prepare(t: { testdir(): string; teardown(end: () => unknown): voi
   }
   return {
     ada,
+    user,
     lines,
     dataFolder,
     file: join(folderOf(dataFolder), `${user.uuid}.sqlite`),
-    async restart({ meanwhile, search = true }: { meanwhile?: () => Promise<void>; search?: boolean } = {}) {
+    async restart({ meanwhile, search = true, maxFileSize = 1e6 }: Restart = {}) {
       await node.stop()
       await meanwhile?.()
-      node = await createSearchNode({ dataFolder, onLog, config: { plugins: { search } } })
+      node = await createSearchNode({ dataFolder, onLog, config: configOf(search, maxFileSize) })
     },
   }
 }
@@ -72,6 +83,36 @@ test('changes while the search was switched off are found', async (t) => {
   await restart()
   await untilComplete(ada)
   t.strictSame(await found(ada, 'albatross'), ['/c/c.txt'])
+})
+
+test('a larger bound of files counts from the next start on', async (t) => {
+  const { ada, restart } = await prepare(t)
+  await put(ada, '/a.txt', 'albatross among others')
+  await untilComplete(ada)
+  await restart({ maxFileSize: 5 })
+  await put(ada, '/b.txt', 'albatross alone')
+  await untilComplete(ada)
+  t.strictSame((await statusOf(ada)).failed, { 'too-large': 1 })
+  await restart()
+  while ((await found(ada, 'albatross')).length < 2);
+  t.strictSame((await statusOf(ada)).failed, {})
+})
+
+test('a file that another program has changed waits until the node has noticed it', async (t) => {
+  const { ada, user, dataFolder, file, restart } = await prepare(t)
+  await put(ada, '/a.txt', 'albatross')
+  await untilComplete(ada)
+  const meanwhile = async () => {
+    await rm(file)
+    await writeFile(join(dataFolder, 'files', user.uuid, 'a.txt'), 'albatross among others')
+  }
+  await restart({ meanwhile })
+  while ((await statusOf(ada)).failed.unreadable !== 1);
+  t.strictSame(await found(ada, 'albatross'), [])
+  await put(ada, '/a.txt', 'an albatross')
+  await untilComplete(ada)
+  t.strictSame(await found(ada, 'albatross'), ['/a.txt'])
+  t.strictSame((await statusOf(ada)).failed, {})
 })
 
 test('neither backups nor updates copy the index, and a user without files has none', async (t) => {

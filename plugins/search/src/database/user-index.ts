@@ -182,9 +182,10 @@ export class UserIndex {
     return this.#sql(sql).all(limit) as unknown as WaitingFile[]
   }
 
-  /** Lets files that could not be read wait again. */
+  /** Lets files wait again that could not be read, or that were too large for the configuration before. */
   retry(): void {
-    this.#sql("UPDATE entries SET state = 'waiting' WHERE state = 'unreadable'").run()
+    const sql = `UPDATE entries SET state = 'waiting' WHERE state = 'unreadable' OR state = 'too-large' AND size <= ?`
+    this.#sql(sql).run(this.#maxFileSize)
   }
 
   /** The state of files with a content that was tried and has no text; null if it was not. */

@@ -9,7 +9,6 @@ import {
   messageOf,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
-import { isContentFailure } from '@nodekeep/plugin-sdk/sandbox-process'
 import type { Databases } from '../database/databases.ts'
 import type { EntryState } from '../database/entry-state.ts'
 import type { ExtractedFile, WaitingFile } from '../database/user-index.ts'
@@ -144,6 +143,7 @@ export class BackgroundExtraction {
       return { ...found, content: { ...found.content, revision: content.revision } }
     } catch (error) {
       signal.throwIfAborted()
+      const { isContentFailure } = await import('@nodekeep/plugin-sdk/sandbox-process')
       if (!isContentFailure(error)) {
         if (content.failure === null && !isChange(error)) throw error
         return withState(file, entry, 'unreadable')

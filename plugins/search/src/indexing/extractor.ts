@@ -1,9 +1,8 @@
 import type { Log } from '@nodekeep/plugin-sdk'
-import { type ContentAnswer, ContentSandbox } from '@nodekeep/plugin-sdk/sandbox-process'
+import type { ContentAnswer, ContentSandbox } from '@nodekeep/plugin-sdk/sandbox-process'
 import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import type { ExtractionAnswer, ExtractionOrder, TextFormat } from '../inside/order.ts'
 import type { SnippetPart, WantedWords } from '../inside/snippet.ts'
-import { libraryOf, readableFolders } from './libraries.ts'
 
 /** Milliseconds without a content after which the process ends. */
 const idleMs = 30_000
@@ -34,7 +33,7 @@ interface ExtractorOptions {
 /** Extracts texts in a sandbox process, which starts with the first content, and ends when it is idle. */
 export class Extractor {
   readonly #options: ExtractorOptions
-  #sandbox: ContentSandbox | null = null
+  #sandbox: Promise<ContentSandbox> | null = null
 
   constructor(options: ExtractorOptions) {
     this.#options = options
@@ -67,20 +66,26 @@ export class Extractor {
   }
 
   async stop(): Promise<void> {
-    await this.#sandbox?.stop()
+    const sandbox = await this.#sandbox?.catch(() => null)
+    await sandbox?.stop()
   }
 
-  #run(
+  async #run(
     { format, size, bytes }: TextContent,
     wanted: readonly WantedWords[] | null,
     signal: AbortSignal,
   ): Promise<ContentAnswer> {
     this.#sandbox ??= this.#start()
+    const sandbox = await this.#sandbox
+    const { libraryOf } = await import('./libraries.ts')
     const order: ExtractionOrder = { format, library: libraryOf(format), wanted }
-    return this.#sandbox.run(order, { size, bytes }, { signal })
+    return sandbox.run(order, { size, bytes }, { signal })
   }
 
-  #start(): ContentSandbox {
+  /** A node that extracts nothing does without the modules of sandboxes. */
+  async #start(): Promise<ContentSandbox> {
+    const { ContentSandbox } = await import('@nodekeep/plugin-sdk/sandbox-process')
+    const { readableFolders } = await import('./libraries.ts')
     const { timeoutMs, log } = this.#options
     return new ContentSandbox({
       main: moduleBeside(import.meta.url, '../inside/main'),
