@@ -13,7 +13,7 @@ export interface Canary {
 
 /** A file that is made to harm who decodes it. */
 interface HostileFile {
-  /** The way in which it was made, for the log. */
+  /** The kind of harm, for the log. */
   readonly kind: string
   readonly extension: string
   readonly bytes: Buffer

@@ -35,6 +35,15 @@ const shownFiles = {
   '/To do.txt': '- renew the passport\n- water the plants\n',
 }
 
+/** Pictures of one color each. */
+const shownPictures = {
+  'Cherry.jpg': 'firebrick',
+  'Cornflower.jpg': 'cornflowerblue',
+  'Fern.jpg': 'seagreen',
+  'Sunflower.jpg': 'goldenrod',
+  'Violet.jpg': 'indigo',
+}
+
 /** With `SCREENSHOTS=folder`, pictures are made there. */
 const { SCREENSHOTS: pictures } = process.env
 
@@ -106,6 +115,8 @@ t.test(
     await inspect('asked', ...some)
     await stranger.context().close()
     for (const [path, text] of Object.entries(shownFiles)) await store(page, path, text)
+    for (const [name, color] of Object.entries(shownPictures))
+      await storePicture(page, `/Garden/${name}`, color)
     await store(page, '/To do.txt', '- renew the passport\n- water the plants\n- buy plums\n')
     await store(page, '/Recipes/Plum cake, first try.txt', '2 plums.\n')
     await remove(page, '/Recipes/Plum cake, first try.txt')
@@ -126,6 +137,32 @@ t.test(
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
     }
+    for (const plugin of ['previews', 'search']) {
+      const isRead = `fetch('/api/${plugin}/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)`
+      await untilTrue(page, isRead)
+    }
+    const arePicturesThere = (where: string) =>
+      untilTrue(
+        page,
+        `[...document.querySelectorAll('${where} img')].every(({ naturalWidth }) => naturalWidth > 0)`,
+      )
+    await open('photos')
+    await page.getByRole('img', { name: 'Fern.jpg' }).waitFor()
+    await arePicturesThere('.photos')
+    await inspect('photos')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('img', { name: 'Fern.jpg' }).click()
+    await page.getByRole('dialog').getByRole('img').waitFor()
+    await arePicturesThere('.viewer')
+    await inspect('photos-viewer')
+    await open('files/Garden')
+    await page.getByRole('img', { name: 'Preview of Fern.jpg' }).waitFor()
+    await arePicturesThere('.small-preview')
+    await inspect('files-previews')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('searchbox').fill('cake')
+    await page.getByRole('link', { name: 'Apple cake.txt' }).waitFor()
+    await inspect('search')
     await open('files')
     await page.getByRole('button', { name: 'Is it all here?' }).click()
     await inspect('check')
@@ -152,9 +189,19 @@ t.test(
     await button('Undo').click()
     await page.getByText('Undone.').waitFor()
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
+    const tops = await page
+      .locator('.tools button')
+      .evaluateAll((buttons) => buttons.map((one) => one.getBoundingClientRect().top))
+    t.equal(new Set(tops).size, 1, 'all actions stand on one line')
+    await inspect('files-selected', { phone: windows.phone })
+    await page.setViewportSize(windows.desktop)
     await button('Versions').click()
     await page.getByRole('list', { name: 'Former contents' }).getByRole('listitem').first().waitFor()
     await inspect('versions')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('button', { name: /^Compare: / }).click()
+    await page.locator('.difference ins').waitFor()
+    await inspect('versions-compared')
     await page.setViewportSize(windows.desktop)
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     const phone = [{ phone: windows.phone }, schemes] as const
@@ -163,7 +210,7 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
     await inspect('publish-done', ...phone)
-    for (const part of ['plugins', 'users', 'backups', 'update', 'overlay', 'devices']) {
+    for (const part of ['plugins', 'users', 'backups', 'update', 'overlay', 'devices', 'contents']) {
       await open(`node/${part}`)
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
       await inspect(`node-${part}`, { phone: windows.phone }, ['dark'])
@@ -182,6 +229,21 @@ async function seriousFindings(page: Page): Promise<string[]> {
 
 async function store(page: Page, path: string, text: string): Promise<void> {
   const write = `fetch('/write?path=' + encodeURIComponent(${JSON.stringify(path)}), { method: 'PUT', body: ${JSON.stringify(text)} }).then(({ ok }) => ok)`
+  if (!(await page.evaluate(write))) throw new Error(`${path} was not stored.`)
+}
+
+/** @param color of CSS */
+async function storePicture(page: Page, path: string, color: string): Promise<void> {
+  const draw = `new Promise((resolve) => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: 640, height: 480 })
+    const context = canvas.getContext('2d')
+    context.fillStyle = '${color}'
+    context.fillRect(0, 0, 640, 480)
+    context.fillStyle = 'white'
+    context.fillRect(240, 160, 160, 160)
+    canvas.toBlob(resolve, 'image/jpeg')
+  })`
+  const write = `${draw}.then((body) => fetch('/write?path=' + encodeURIComponent(${JSON.stringify(path)}), { method: 'PUT', body })).then(({ ok }) => ok)`
   if (!(await page.evaluate(write))) throw new Error(`${path} was not stored.`)
 }
 

@@ -343,6 +343,9 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await grid.press('Enter')
     await row(page, 'inside.txt').waitFor()
     await hasFocus(page)
+    await grid.press('/')
+    t.equal(await page.getByRole('searchbox').count(), 0, 'this node cannot search')
+    await hasFocus(page)
   })
 
   test('a deletion goes to the trash at once, and is taken back', async (t, { page, ada, grid }) => {
@@ -458,7 +461,10 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await versions.last().getByRole('button', { name: 'Show' }).click()
     await dialog.getByText('first <img src=x onerror=window.__xss=1>').waitFor()
     await dialog.getByRole('button', { name: 'Back to the list' }).click()
-    await versions.last().getByRole('button', { name: 'Restore' }).click()
+    await versions
+      .last()
+      .getByRole('button', { name: /^Restore/ })
+      .click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByText('Restored a former content of "a.txt".').waitFor()
     await hasFocus(page)
@@ -472,6 +478,49 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await postJson(ada, '/delete', { path: '/a.txt' })
     await versions.first().getByRole('button', { name: 'Restore' }).click()
     await dialog.getByRole('alert').getByText('/a.txt').waitFor()
+  })
+
+  test('versions of a text are compared and deleted', async (t, { page, ada }) => {
+    const lines = Array.from({ length: 40 }, (_, n) => `line ${n}`)
+    const old = [...lines.slice(0, 20), '<img src=x onerror=window.__xss=1>', ...lines.slice(20)]
+    for (const content of [old, [...lines.slice(0, 39), 'the end'], lines])
+      await put(ada, '/a.txt', content.join('\n'))
+    for (const content of ['a', Buffer.from([0, 255])]) await put(ada, '/b.bin', content)
+    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await page.getByRole('button', { name: 'Versions' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Versions of "a.txt"' })
+    const versions = dialog.getByRole('list', { name: 'Former contents' }).getByRole('listitem')
+    await versions.nth(1).getByRole('button', { name: 'Compare' }).click()
+    const difference = dialog.locator('.difference')
+    await difference.locator('del').waitFor()
+    t.equal(await difference.locator('del').textContent(), '- <img src=x onerror=window.__xss=1>\n')
+    t.equal(await difference.locator('ins').count(), 0)
+    t.equal(await difference.locator('span').count(), 6, 'three lines above and below')
+    await difference.getByText('From line 18').waitFor()
+    await dialog.getByLabel('Compare with').selectOption({ index: 1 })
+    await difference.locator('ins').getByText('+ the end').waitFor()
+    t.strictSame(await difference.locator('del').allTextContents(), [
+      '- <img src=x onerror=window.__xss=1>\n',
+      '- line 39\n',
+    ])
+    await dialog.getByRole('button', { name: 'Back to the list' }).click()
+    await versions.nth(1).getByRole('button', { name: 'Delete' }).click()
+    const question = page.getByRole('dialog', { name: 'Delete the version of' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await versions.nth(1).getByRole('button', { name: 'Delete' }).click()
+    await question.getByRole('button', { name: 'Delete for good' }).click()
+    await versions.nth(1).waitFor({ state: 'detached' })
+    const answer = await ada.fetch('/api/files/versions?path=/a.txt')
+    const left = ((await answer.json()) as { versions: { size: number }[] }).versions
+    t.strictSame(
+      left.map(({ size }) => size),
+      [[...lines.slice(0, 39), 'the end'].join('\n').length],
+    )
+    await page.keyboard.press('Escape')
+    await row(page, 'b.bin').click({ position: { x: 5, y: 5 } })
+    await page.getByRole('button', { name: 'Versions' }).click()
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByText('Only texts can be compared.').waitFor()
   })
 
   test('the trash is restored, deleted for good and emptied', async (t, { page, ada }) => {
@@ -502,6 +551,12 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByRole('button', { name: 'Restore: photo.jpg' }).click()
     await page.getByText('It is back, as /trip/photo.jpg').waitFor()
     t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
+    await page.getByRole('button', { name: 'Undo', exact: true }).click()
+    await page.getByText('Undone.').waitFor()
+    await photo.waitFor()
+    t.equal((await ada.fetch('/stat?path=/trip/photo.jpg')).status, 404)
+    await page.getByRole('button', { name: 'Restore: photo.jpg' }).click()
+    await page.getByText('It is back, as /trip/photo.jpg').waitFor()
 
     const dialog = page.getByRole('dialog')
     await page.getByRole('button', { name: 'Delete for good: c.txt' }).click()
@@ -600,7 +655,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     const next = dialog.getByRole('button', { name: 'Next' })
     await row(page, '1 <img').getByRole('link').click()
     await dialog.locator('img').waitFor()
-    await page.evaluate("document.querySelector('.preview img').decode()")
+    await page.evaluate("document.querySelector('.viewer img').decode()")
     await next.click()
     await dialog.getByText(script).waitFor()
     await next.click()
@@ -612,14 +667,14 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await next.click()
     await dialog.locator('audio').waitFor()
     await page.evaluate(`new Promise((resolve) => {
-      const audio = document.querySelector('.preview audio')
+      const audio = document.querySelector('.viewer audio')
       if (audio.duration > 0) resolve()
       else audio.addEventListener('loadedmetadata', resolve)
     })`)
     await next.click()
     await dialog.locator('video').waitFor()
     await page.evaluate(`new Promise((resolve) => {
-      const video = document.querySelector('.preview video')
+      const video = document.querySelector('.viewer video')
       if (video.readyState > 0) resolve()
       else video.addEventListener('loadedmetadata', resolve)
     })`)
@@ -793,6 +848,11 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       await summary.getByText('8 kB in 7 entries, 8.5 kB of your 9 kB are used', { exact: true }).waitFor()
       await summary.locator('.usage-bar .own').waitFor()
       await page.unroute('**/api/files/usage?*')
+      await put(ada, '/notes/a', 'replaced')
+      await postJson(ada, '/delete', { path: '/films/b' })
+      await usage
+        .getByText('The trash of all folders takes 1.5 kB. Former versions of files take 1 kB.')
+        .waitFor()
     },
     async (ada) => {
       const write = (path: string, size: number) =>
@@ -956,8 +1016,11 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
   test('everything has its place on a phone', async (t, { page, ada }) => {
     await page.setViewportSize({ width: 360, height: 640 })
     await put(ada, `/${'long '.repeat(48)}.txt`, 'x')
+    const top = async () => (await row(page, 'long').boundingBox())?.y
+    const before = await top()
     await row(page, 'long').getByRole('checkbox').click()
     await page.getByText('1 of 1 selected').waitFor()
+    t.equal(await top(), before, 'the list does not move when something is selected')
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
     await page.getByText('Recent changes').click()
     await page.locator('.recent li').getByText('Stored long').waitFor()

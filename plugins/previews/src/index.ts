@@ -78,6 +78,7 @@ export default definePlugin({
       contents,
       cache,
       maker,
+      sandbox,
       maxFileSize,
       log,
       signal,

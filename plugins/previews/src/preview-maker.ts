@@ -8,6 +8,7 @@ import {
   type PreviewDecoder,
   type PreviewDecoders,
   type Required,
+  type StorageReadOptions,
 } from '@nodekeep/plugin-sdk'
 import { isContentFailure } from '@nodekeep/plugin-sdk/sandbox-process'
 import type { PreviewCache } from './cache/preview-cache.ts'
@@ -110,7 +111,13 @@ export class PreviewMaker {
 
   /** The sandbox knows the format. */
   #decode(file: FileVersion, sizes: readonly PreviewSize[], first: boolean): Promise<Made> {
-    return this.#finish(file, sizes, first, {}, { size: file.bytes, bytes: this.#contentOf(file) })
+    return this.#finish(
+      file,
+      sizes,
+      first,
+      {},
+      { size: file.bytes, bytes: this.#contentOf(file, { reuseBuffers: true }) },
+    )
   }
 
   /** Another plugin knows the format. The sandbox makes the previews of its pixels. */
@@ -121,7 +128,7 @@ export class PreviewMaker {
     first: boolean,
   ): Promise<Made> {
     const { signal, maxPixels, contents } = this.#services
-    const content = { size: file.bytes, bytes: this.#contentOf(file) }
+    const content = { size: file.bytes, bytes: this.#contentOf(file, { reuseBuffers: true }) }
     const longestSide = Math.max(1, ...sizes.map((size) => previewSizes[size]))
     const { pixels, exif, ...picture } = await decoder.decode(content, { longestSide, signal, first })
     if (picture.width * picture.height > maxPixels) {
@@ -171,13 +178,13 @@ export class PreviewMaker {
     return Buffer.concat(await Array.fromAsync(this.#contentOf(file, { start: 0, end })))
   }
 
-  /** Reads a file when the first byte is asked for. */
+  /** Reads a file when the first byte is asked for. The sandbox has passed a chunk on before it asks for the one after the next. */
   async *#contentOf(
     { userUuid, path, revision }: FileVersion,
-    range: { readonly start?: number; readonly end?: number } = {},
+    options: Pick<StorageReadOptions, 'start' | 'end' | 'reuseBuffers'>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const { files, signal } = this.#services
-    const { entry, content } = await files.for({ uuid: userUuid }).read(path, { ...range, signal })
+    const { entry, content } = await files.for({ uuid: userUuid }).read(path, { ...options, signal })
     if (entry.revision !== revision) {
       for await (const _chunk of content) break
       throw keepsChanging()

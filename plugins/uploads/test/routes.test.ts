@@ -82,6 +82,27 @@ test('a file arrives in pieces, and the answer to the last one tells its path an
   t.equal((await patch(ada, address, bytes.length, '')).headers.get('etag'), last.headers.get('etag'))
 })
 
+test('an undo is offered only by the request that stores the file, and where the undo works', async (t) => {
+  const ada = await node.signIn()
+  const group = { 'x-nodekeep-group': 'run' }
+  const offered = async (client: Client, path: string) => {
+    const address = await begin(client, path, 1)
+    const last = await patch(client, address, 0, 'x', group)
+    return [last.status, last.headers.get('x-nodekeep-undo'), address] as const
+  }
+  const [, first, address] = await offered(ada, '/a')
+  t.equal(first, 'run')
+  t.equal(
+    (await patch(ada, address, 1, '', { 'x-nodekeep-group': 'later' })).headers.get('x-nodekeep-undo'),
+    null,
+  )
+  const other = await createUploadsNode({ config: { storage: { trash: false } } })
+  t.teardown(() => other.stop())
+  const bob = await other.signIn()
+  t.match(await offered(bob, '/a'), [204, null], 'a new file would be gone for good')
+  t.match(await offered(bob, '/a'), [204, 'run'], 'the former content is a version')
+})
+
 test('an upload begins with bytes, without a length, or without any byte', async (t) => {
   const ada = await node.signIn()
   const whole = await tus(

@@ -6,6 +6,7 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
   const files = { module: 'page.js', stylesheet: 'page.css' }
   return [
     ['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }],
+    ['photos', { title: 'Photos', folder: join(bundle, 'photos'), ...files, needs: ['files', 'previews'] }],
     ['trash', { title: 'Trash', folder: join(bundle, 'trash'), ...files, needs: ['files'] }],
     [
       'published',

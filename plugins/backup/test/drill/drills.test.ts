@@ -78,13 +78,19 @@ test('a node that was started on an encrypted backup has everything, and storage
   const { recipient } = await generateKey()
   const { node, ada, bob, owner, services } = await drilledNode(
     t,
-    { drill: true, recipients: [recipient] },
+    { drill: true, recipients: [recipient], include: ['trash', 'versions'] },
     { '/disk': 'disk3', '/memory': 'memory' },
   )
   for (const point of ['', '/disk', '/disk/second']) {
     await put(ada, `${point}/same.txt`, `of ${point.padEnd(12)}`)
     await put(ada, `${point}/second/same.txt`, `in ${point.padEnd(12)}`)
   }
+  for (const content of ['a version', 'in the trash']) await put(ada, '/disk/gone.txt', content)
+  await ada.fetch('/delete', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ path: '/disk/gone.txt' }),
+  })
   // The storage has no plain files, so that both nodes share it, and it is not compared.
   await put(ada, '/memory/c.txt', 'not on a disk')
   // The mounts hide these.
@@ -92,7 +98,8 @@ test('a node that was started on an encrypted backup has everything, and storage
   await mkdir(join(home, 'disk', 'second'), { recursive: true })
   await writeFile(join(home, 'disk', 'same.txt'), 'hidden'.padEnd(15))
   await writeFile(join(home, 'disk', 'second', 'same.txt'), 'hidden'.padEnd(15))
-  const contents = ['of Ada', 'on another disk', 'not on a disk', 'hidden'.padEnd(15), 'of the owner']
+  const seen = ['of Ada', 'on another disk', 'not on a disk']
+  const contents = [...seen, 'hidden'.padEnd(15), 'of the owner', 'a version', 'in the trash']
   const having = (user: TestUser) =>
     services.tried.having(
       user.user,
@@ -104,7 +111,11 @@ test('a node that was started on an encrypted backup has everything, and storage
   const verdict = await drillOf(owner)
   t.match(verdict, { filename, result: 'passed', problem: null, seconds: Number })
   const dates = { createdAt: Date, triedAt: new Date(verdict?.at ?? '') }
-  t.match(await having(ada), [dates, dates, dates, null, null], 'the node knows the contents without a key')
+  t.match(
+    await having(ada),
+    [dates, dates, dates, null, null, null, null],
+    'the node knows the contents without a key',
+  )
   t.strictSame(await having(bob), none, 'they are of another user')
   await owner.fetch(`/api/backup/${filename}`, { method: 'DELETE' })
   t.strictSame(await having(ada), none, 'that backup is gone')

@@ -1,8 +1,11 @@
 import type { ChangeMaker } from '@nodekeep/plugin-sdk'
+import { originOf } from '../change-origin.ts'
 import type { RestoredKept } from '../entries/entry-statements.ts'
 import type { KeptFile } from '../journal/journal-snapshot.ts'
 import { keptPath } from '../mounts/kept-folder.ts'
 import type { Mounts } from '../mounts/mounts.ts'
+import { definedOnly } from '../operations/defined-only.ts'
+import { userPath } from '../paths/user-path.ts'
 
 /** The name of the list in a backup. */
 export const keptListName = 'kept.jsonl'
@@ -44,7 +47,7 @@ export function lineOf({ userUuid, storage, keptName, of, maker, at, ...rest }: 
   return `${escaped}\n`
 }
 
-/** Reads a line; null if it is none, or if its storage is not mounted. */
+/** Reads a line; null if it is none, or if its storage is not mounted. Somebody may have forged it. */
 export function keptIn(line: string, mounts: Pick<Mounts, 'ownerOf'>): RestoredKept | null {
   try {
     const { kept, type, of, path, at, maker, group } = JSON.parse(line) as Partial<KeptLine>
@@ -54,18 +57,18 @@ export function keptIn(line: string, mounts: Pick<Mounts, 'ownerOf'>): RestoredK
       (type === 'file' || type === 'directory') &&
       (of === null || typeof of === 'string') &&
       typeof path === 'string' &&
-      (group === null || typeof group === 'string') &&
       !Number.isNaN(time)
     if (!isLegible || place === null || !('keptName' in place) || place.keptName.includes('/')) return null
     const file = of === null ? null : mounts.ownerOf(of)
+    const origin = originOf(definedOnly({ maker: maker ?? undefined, group: group ?? undefined }))
     return {
       ...place,
       type,
       of: file?.userUuid === place.userUuid ? file : null,
-      path,
+      path: userPath(path),
       at: time,
-      maker: maker === null || maker === undefined ? null : JSON.stringify(maker),
-      group,
+      maker: origin.maker === undefined ? null : JSON.stringify(origin.maker),
+      group: origin.group ?? null,
     }
   } catch {
     return null

@@ -118,7 +118,7 @@ export class Purge {
     return freed
   }
 
-  /** What is kept of a user and may give way, the oldest first. What lies on a storage without a mount takes no room of a quota. */
+  /** Yields the kept entries of a user that may give way, the oldest first. Those on a storage without a mount take no room of a quota. */
   async *#oldEnough(userUuid: string, now: number): AsyncGenerator<KeptEntry, void, undefined> {
     const { journal, scopeOf } = this.#services
     const { mounts } = scopeOf(userUuid, {})

@@ -72,7 +72,8 @@ export function createUndo(scopeOf: ScopeOf): Undo {
         const scope = scopeOf(userUuid, origin)
         const changes = await changesOf(scope, group)
         await takeBack(scope, group, changes)
-        await scope.journal.markUndo(userUuid, origin.group, changes[0]?.seq ?? 0)
+        // All is taken back. On a full disk, only what came before cannot be taken back next.
+        await scope.journal.markUndo(userUuid, origin.group, changes[0]?.seq ?? 0).catch(ignoreUnwritten)
         return changes.length
       }),
   }
@@ -194,6 +195,10 @@ async function perform(scope: Scope, step: UndoStep): Promise<void> {
     case 'remove if empty':
       return remove(scope, path, { onlyIfEmpty: true }).catch(ignoreInUse)
   }
+}
+
+function ignoreUnwritten(error: unknown): void {
+  if (!isNodekeepError(error)) throw error
 }
 
 /** A folder that is in use stays. */

@@ -37,20 +37,25 @@ test('a journal of the first release is only expanded, and then has the tables o
   ])
 })
 
-test('a journal of the release before is only expanded, and then has the tables of a new one', async (t) => {
-  const folder = t.testdir()
-  const [old, fresh] = [join(folder, 'old.sqlite'), join(folder, 'new.sqlite')]
-  const former = new DatabaseSync(old)
-  for (const version of [7, 8, 9])
-    former.exec(readFileSync(join(import.meta.dirname, `fixtures/journal-${version}.sql`), 'utf8'))
-  former.close()
-  t.same(
-    expansionProblems(old, () => openJournalFile(old).close()),
-    [],
-  )
-  openJournalFile(fresh).close()
-  t.same(structureOf(old), structureOf(fresh))
-})
+for (const versions of [
+  [7, 8, 9],
+  [7, 8, 9, 10],
+]) {
+  test(`a journal of version ${versions.at(-1)} is only expanded, and then has the tables of a new one`, async (t) => {
+    const folder = t.testdir()
+    const [old, fresh] = [join(folder, 'old.sqlite'), join(folder, 'new.sqlite')]
+    const former = new DatabaseSync(old)
+    for (const version of versions)
+      former.exec(readFileSync(join(import.meta.dirname, `fixtures/journal-${version}.sql`), 'utf8'))
+    former.close()
+    t.same(
+      expansionProblems(old, () => openJournalFile(old).close()),
+      [],
+    )
+    openJournalFile(fresh).close()
+    t.same(structureOf(old), structureOf(fresh))
+  })
+}
 
 test('a journal of a release before the index is only expanded, and its changes have no maker', async (t) => {
   const file = `${t.testdir()}/journal.sqlite`

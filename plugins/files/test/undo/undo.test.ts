@@ -202,10 +202,11 @@ for (const kind of [...storages, 'copies with versions'] as const) {
   })
 }
 
-t.test('what was taken back, or is there again, counts as changed', async (t) => {
-  const node = await createFilesNode()
+t.test('what was taken back, or is there again, counts as changed, also after a restart', async (t) => {
+  const dataFolder = t.testdir()
+  let node = await createFilesNode({}, { dataFolder })
   t.teardown(() => node.stop())
-  const ada = await node.signIn()
+  let ada = await node.signIn('owner')
   await fill(ada)
   const [first, second] = [await groupOf(put(ada, '/a', '1')), await groupOf(put(ada, '/a', '2'))]
   t.match(await refusedUndo(ada, first), { status: 409, paths: ['/a'] }, 'the second one stands')
@@ -220,6 +221,14 @@ t.test('what was taken back, or is there again, counts as changed', async (t) =>
   await undo(ada, 'run')
   await put(ada, '/b', '3', run)
   t.match(await refusedUndo(ada, other), { status: 409, paths: ['/b'] }, 'a later change of a former group')
+
+  const [third, fourth] = [await groupOf(put(ada, '/c', '3')), await groupOf(put(ada, '/c', '4'))]
+  await undo(ada, fourth)
+  await node.stop()
+  node = await createFilesNode({}, { dataFolder })
+  ada = await node.signIn('owner')
+  await undo(ada, third)
+  t.notOk('/c' in (await tree(ada)))
 })
 
 t.test('all changes of a group are taken back together, newest first', async (t) => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type FileIndex, isNodekeepError, type Log } from '@nodekeep/plugin-sdk'
 import type { PreviewCache } from '../cache/preview-cache.ts'
+import type { PictureSandbox } from '../picture-sandbox.ts'
 import type { PreviewMaker } from '../preview-maker.ts'
 import { madeTogether } from '../preview-sizes.ts'
 import type { ContentTable } from '../tables/content-table.ts'
@@ -21,6 +22,7 @@ interface BackgroundPreviewsServices {
   readonly contents: ContentTable
   readonly cache: PreviewCache
   readonly maker: PreviewMaker
+  readonly sandbox: Pick<PictureSandbox, 'problem'>
   readonly maxFileSize: number
   readonly log: Pick<Log, 'warn' | 'debug'>
   /** Aborted when the plugin stops. */
@@ -59,13 +61,15 @@ export class BackgroundPreviews {
   }
 
   async #run(): Promise<void> {
-    const { entries, log, signal } = this.#services
+    const { entries, sandbox, log, signal } = this.#services
     try {
       for (let user = ''; entries.nextDue(user) !== null; ) {
         await this.#untilQuiet()
         const entry = entries.nextDue(user)
         if (entry === null || signal.aborted) return
         await this.#make(entry)
+        // Otherwise each file would start a process that does not work.
+        if (sandbox.problem !== null) return
         user = entry.userUuid
       }
     } catch (error) {
@@ -74,12 +78,12 @@ export class BackgroundPreviews {
   }
 
   #beginLater(): void {
-    const { entries, signal } = this.#services
+    const { entries, sandbox, signal } = this.#services
     clearTimeout(this.#retry)
     if (signal.aborted) return
     const due = entries.nextDueAt()
     if (due === null) return
-    const ms = Math.min(Math.max(due - Date.now(), 1000), retryMs)
+    const ms = sandbox.problem === null ? Math.min(Math.max(due - Date.now(), 1000), retryMs) : retryMs
     this.#retry = setTimeout(() => this.begin(), ms).unref()
   }
 

@@ -6,8 +6,11 @@ import { mayHavePreview } from './candidates.ts'
 /** Milliseconds for which changes are gathered. */
 const gatherMs = 300
 
-/** Milliseconds after which an index that is not complete, or that cannot be read, is read again. */
-const againMs = 500
+/** Milliseconds after which an index that is being completed is read again. */
+const soonMs = 500
+
+/** Milliseconds after which an index is read again that is not complete and has nothing new, as with a storage out of reach. */
+const laterMs = 30_000
 
 /** Milliseconds after which all users are looked at: an event can be missed. */
 const everyMs = 60 * 60 * 1000
@@ -91,7 +94,7 @@ export class IndexFollower {
         } catch (error) {
           if (signal.aborted) break
           log.warn({ err: error, user: userUuid }, 'The index of files cannot be read now.')
-          this.#later(userUuid)
+          this.#noticeIn(laterMs, userUuid)
         }
         onLearned()
       }
@@ -104,22 +107,24 @@ export class IndexFollower {
     const ofUser = index.for({ uuid: userUuid })
     // Otherwise an entry could come between the last page and the question.
     const isComplete = await ofUser.isComplete()
+    let isNew = false
     for (let cursor = entries.cursorOf(userUuid); ; ) {
       const page = await ofUser.changed(cursor, pageSize)
       signal.throwIfAborted()
       if (!isUser(userUuid)) return
       if (page.cursor === cursor) break
       cursor = page.cursor
+      isNew = true
       const files = page.entries.filter(({ type }) => type === 'file')
       const { may = [], others = [] } = Object.groupBy(files, (entry) =>
         mayHavePreview(entry, maxFileSize) ? 'may' : 'others',
       )
       entries.learn(userUuid, may, others, cursor)
     }
-    if (!isComplete) this.#later(userUuid)
+    if (!isComplete) this.#noticeIn(isNew ? soonMs : laterMs, userUuid)
   }
 
-  #later(userUuid: string): void {
-    setTimeout(() => this.notice(userUuid), againMs).unref()
+  #noticeIn(ms: number, userUuid: string): void {
+    setTimeout(() => this.notice(userUuid), ms).unref()
   }
 }

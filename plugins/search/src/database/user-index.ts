@@ -41,17 +41,26 @@ export interface ExtractedFile extends WaitingFile {
 /** The place of a search in the order of the matches, after which its next page begins. */
 export interface Position {
   readonly rank: number
-  /** Milliseconds before 1970. */
+  /** Of names: milliseconds before 1970. Of contents: the number below which those are that are ranked together; 0 for all. */
   readonly age: number
   readonly number: number
 }
+
+/** Before all matches. */
+export const beginning: Position = { rank: -Number.MAX_VALUE, age: 0, number: 0 }
 
 /** An entry that matches. It may be gone. */
 export interface FoundEntry extends Position {
   readonly id: string
 }
 
-/** A part of the matches. */
+/** A part of the matches, and where the next one begins; null after the last one. */
+interface FoundPage {
+  readonly rows: readonly FoundEntry[]
+  readonly next: Position | null
+}
+
+/** A part of the matches to look for. */
 interface FindPage {
   /** Of this type only; null for all. */
   readonly kind: Kind | null
@@ -78,6 +87,9 @@ interface Followed {
   /** Entries that were forgotten. */
   readonly lost: number
 }
+
+/** Matches of contents that are ranked together. */
+const rankedTogether = 2000
 
 interface Row {
   readonly number: number
@@ -195,7 +207,7 @@ export class UserIndex {
   }
 
   /** Entries with all parts in their names: first those whose names begin with the first part, then the newest first. */
-  names(parts: readonly string[], { kind, after, limit }: FindPage): FoundEntry[] {
+  names(parts: readonly string[], { kind, after, limit }: FindPage): FoundPage {
     const all = parts.map(() => 'AND instr(folded, ?)').join(' ')
     const sql = `SELECT rank, age, number, id FROM
       (SELECT instr(folded, ?) <> 1 AS rank, -ifnull(modified, 0) AS age, number, id FROM entries
@@ -203,14 +215,26 @@ export class UserIndex {
       WHERE (rank, age, number) > (?, ?, ?) ORDER BY rank, age, number LIMIT ?`
     const place = [after.rank, after.age, after.number] as const
     const first = parts[0] ?? ''
-    return this.#sql(sql).all(first, kind, ...parts, ...place, limit) as unknown as FoundEntry[]
+    const rows = this.#sql(sql).all(first, kind, ...parts, ...place, limit) as unknown as FoundEntry[]
+    return { rows, next: rows.length < limit ? null : (rows.at(-1) ?? null) }
   }
 
-  /** Files with words in them, the best first. */
-  contents(expression: string, { kind, after, limit }: FindPage): FoundEntry[] {
-    const sql = `SELECT rank, 0 AS age, number, id FROM texts JOIN entries ON number = texts.rowid
-      WHERE texts MATCH ? AND ifnull(kind = ?, 1) AND (rank, number) > (?, ?) ORDER BY rank, number LIMIT ?`
-    return this.#sql(sql).all(expression, kind, after.rank, after.number, limit) as unknown as FoundEntry[]
+  /**
+   * Files with words in them: of very many, those that came last are ranked and come first. To rank all files with a frequent word would take seconds.
+   */
+  contents(expression: string, { kind, after, limit }: FindPage): FoundPage {
+    const below = after.age === 0 ? Number.MAX_SAFE_INTEGER : after.age
+    const sql = `SELECT texts.rank AS rank, number, id FROM texts JOIN entries ON number = texts.rowid
+      WHERE texts MATCH ? AND texts.rowid < ? AND ifnull(kind = ?, 1) ORDER BY texts.rowid DESC LIMIT ${rankedTogether}`
+    const ranked = this.#sql(sql).all(expression, below, kind) as unknown as Omit<FoundEntry, 'age'>[]
+    const last = ranked.at(-1)
+    const left = ranked
+      .filter(({ rank, number }) => rank > after.rank || (rank === after.rank && number > after.number))
+      .sort((a, b) => a.rank - b.rank || a.number - b.number)
+    const rows = left.slice(0, limit).map((row) => ({ ...row, age: after.age }))
+    if (left.length > limit) return { rows, next: rows.at(-1) ?? null }
+    const isEnd = last === undefined || ranked.length < rankedTogether
+    return { rows, next: isEnd ? null : { ...beginning, age: last.number } }
   }
 
   counts(): IndexCounts {

@@ -22,6 +22,9 @@ const turnFiles = 32
 /** Bytes of texts that are stored at a time. */
 const turnBytes = 1024 ** 2
 
+/** Most milliseconds between two files. Half of the time belongs to the requests of people. */
+const longestRestMs = 50
+
 /** Milliseconds after which it is tried again to extract texts, and to read a file that could not be read. */
 const retryMs = 60_000
 
@@ -98,7 +101,7 @@ export class BackgroundExtraction {
 
   /** @returns whether more files of the user may wait */
   async #turn(userUuid: string): Promise<boolean> {
-    const { databases } = this.#services
+    const { databases, signal } = this.#services
     if (!databases.has(userUuid)) return false
     const waiting = await databases.call(userUuid, 'waiting', turnFiles)
     const extracted: ExtractedFile[] = []
@@ -106,11 +109,13 @@ export class BackgroundExtraction {
     let bytes = 0
     try {
       for (const file of waiting) {
+        const began = performance.now()
         const result = await this.#extract(userUuid, file)
         if (result === null) gone.push(file.id)
         else extracted.push(result)
         bytes += result?.text?.length ?? 0
         if (bytes >= turnBytes) break
+        await delay(Math.min(performance.now() - began, longestRestMs), undefined, { signal, ref: false })
       }
     } finally {
       if (gone.length > 0) await databases.call(userUuid, 'forget', gone)

@@ -13,7 +13,7 @@ export interface Query {
 }
 
 /**
- * Parses a query. The last word is the beginning of a word, unless it is in quotation marks.
+ * Parses a query. The last word may be the beginning of a word, unless it is short or in quotation marks.
  *
  * @throws NodekeepError VALIDATION_ERROR if it has no word
  */
@@ -29,7 +29,7 @@ export function parseQuery(text: string): Query {
   if (found.length === 0) throw invalid('Name a word to look for.')
   const withWords = found.flatMap(({ part, mayGoOn }) => {
     const words = wordsOf(part)
-    return words.length === 0 ? [] : [{ words, isPrefix: mayGoOn }]
+    return words.length === 0 ? [] : [{ words, isPrefix: mayGoOn && mayBePrefix(words.at(-1) ?? '') }]
   })
   return {
     parts: found.map(({ part }) => folded(part)),
@@ -39,4 +39,14 @@ export function parseQuery(text: string): Query {
       .map(({ words, isPrefix }) => `"${words.join(' ')}"${isPrefix ? ' *' : ''}`)
       .join(' AND '),
   }
+}
+
+/** Characters of a word that may be the beginning of another one. Shorter ones begin so many words that all of them take seconds to find. */
+const shortestPrefix = 3
+
+/** The first character of scripts whose words have few characters, such as those of East Asia. */
+const denseScripts = /[\u2e80-\u{3ffff}]/u
+
+function mayBePrefix(word: string): boolean {
+  return word.length >= shortestPrefix || denseScripts.test(word)
 }

@@ -8,7 +8,7 @@ import {
   type User,
 } from '@nodekeep/plugin-sdk'
 import type { Databases } from '../database/databases.ts'
-import type { FoundEntry, Position } from '../database/user-index.ts'
+import { beginning, type FoundEntry, type Position } from '../database/user-index.ts'
 import type { SnippetPart } from '../inside/snippet.ts'
 import { folded } from '../inside/words.ts'
 import type { Kind } from '../kinds.ts'
@@ -64,8 +64,6 @@ interface Place {
   readonly phase: Phase
   readonly position: Position
 }
-
-const beginning: Position = { rank: -Number.MAX_VALUE, age: 0, number: 0 }
 
 /** Finds files of a user. */
 export class Search {
@@ -157,7 +155,7 @@ class Scan {
     let { phase, position } = from
     for (;;) {
       signal.throwIfAborted()
-      const rows = await this.#rows(phase, position)
+      const { rows, next } = await this.#rows(phase, position)
       const gone: string[] = []
       for (const row of rows) {
         const entry = await this.#entryOf(row)
@@ -165,19 +163,22 @@ class Scan {
         if (entry === null) gone.push(row.id)
         else if (this.#isWanted(entry, phase))
           found.push({ number: row.number, entry, match: phase === 'names' ? 'name' : 'content' })
-        if (found.length === this.#request.limit || this.#lookedAt === mostLookedAt) break
+        if (this.#isFull(found)) break
       }
       if (gone.length > 0) await this.#services.databases.call(this.#userUuid, 'forget', gone)
-      if (found.length === this.#request.limit || this.#lookedAt === mostLookedAt)
-        return { found, next: textOf({ phase, position }) }
-      if (rows.length === readAtOnce) continue
-      if (phase === 'contents' || this.#query.expression === '') return { found, next: null }
-      phase = 'contents'
-      position = beginning
+      if (this.#isFull(found)) return { found, next: textOf({ phase, position }) }
+      if (next === null && (phase === 'contents' || this.#query.expression === ''))
+        return { found, next: null }
+      if (next === null) phase = 'contents'
+      position = next ?? beginning
     }
   }
 
-  async #rows(phase: Phase, after: Position): Promise<readonly FoundEntry[]> {
+  #isFull(found: readonly Found[]): boolean {
+    return found.length === this.#request.limit || this.#lookedAt >= mostLookedAt
+  }
+
+  async #rows(phase: Phase, after: Position) {
     const { kind } = this.#request
     const page = { kind, after, limit: readAtOnce }
     const { databases } = this.#services

@@ -3,15 +3,21 @@ import { parseQuery } from '../../src/querying/query.ts'
 
 test('the last word may go on, but not one in quotation marks', async (t) => {
   t.equal(parseQuery('two words').expression, '"two" AND "words" *')
-  t.equal(parseQuery('a "b c" d').expression, '"a" AND "b c" AND "d" *')
+  t.equal(parseQuery('a "b c" dog').expression, '"a" AND "b c" AND "dog" *')
   t.equal(parseQuery('a "b c"').expression, '"a" AND "b c"')
-  t.equal(parseQuery('a "b c').expression, '"a" AND "b c" *', 'a phrase that is being typed')
+  t.equal(parseQuery('a "b cat').expression, '"a" AND "b cat" *', 'a phrase that is being typed')
   t.equal(parseQuery('foo-bar.txt').expression, '"foo bar txt" *')
 })
 
+test('a short word is no beginning, but in scripts with few characters', async (t) => {
+  t.equal(parseQuery('ab').expression, '"ab"')
+  t.equal(parseQuery('abc').expression, '"abc" *')
+  t.equal(parseQuery('東').expression, '"東" *')
+})
+
 test('no syntax of the full-text index is in a query', async (t) => {
-  t.equal(parseQuery('a OR b*').expression, '"a" AND "OR" AND "b" *')
-  t.equal(parseQuery('col : ^a').expression, '"col" AND "a" *')
+  t.equal(parseQuery('a OR bee*').expression, '"a" AND "OR" AND "bee" *')
+  t.equal(parseQuery('col : ^a').expression, '"col" AND "a"')
   t.equal(parseQuery('(+) & "').expression, '')
   t.strictSame(parseQuery('(+) &').parts, ['(+)', '&'])
 })

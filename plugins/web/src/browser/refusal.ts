@@ -25,6 +25,14 @@ export async function accepted(answer: Response): Promise<Response> {
   throw refusalOf(answer.status, await answer.text())
 }
 
+/** Resolves to an answer, to `null` while the plugin of its route does not run. */
+export function ifRunning<T>(answer: Promise<T>): Promise<T | null> {
+  return answer.catch((error: unknown) => {
+    if (error instanceof Refusal && [404, 503].includes(error.status)) return null
+    throw error
+  })
+}
+
 /** Reads the error body of the node: `{ "error": true, "message", "code" }`. */
 export function refusalOf(status: number, body: string): Refusal {
   try {

@@ -264,6 +264,36 @@ export const texts = {
       how: 'How to turn it on',
       howText: 'Name a gateway in the configuration of the node, and restart it:',
     },
+    contents: {
+      title: 'Previews and search',
+      previews: 'Previews of pictures',
+      search: 'Search in contents',
+      complete: 'All files are done.',
+      waiting: (files: number) => (files === 1 ? '1 file waits.' : `${files.toLocaleString()} files wait.`),
+      counting: 'The node is still looking for files.',
+      made: (files: number) =>
+        `Previews of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} were made.`,
+      indexed: (files: number) =>
+        `The contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} can be found.`,
+      cache: (bytes: string, limit: string) => `They take ${bytes} of at most ${limit}.`,
+      index: (bytes: string) => `The index takes ${bytes}.`,
+      failed: 'Files that were left out, by reason',
+      reason: 'Reason',
+      files: 'Files',
+      reasons: {
+        broken: 'Damaged, or not what the name says',
+        crash: 'The decoder failed',
+        ended: 'The program that reads it ended',
+        memory: 'Too much memory was needed',
+        'no-cover': 'Music without a cover picture',
+        pixels: 'Too many pixels',
+        refused: 'Damaged or encrypted',
+        time: 'It took too long',
+        'too-large': 'Larger than the configuration allows',
+        unknown: 'Not of a kind that has previews',
+        unreadable: 'The storage did not give it',
+      } as Readonly<Record<string, string>>,
+    },
     devices: {
       title: 'Devices',
       text: 'These devices keep a folder the same as your files.',
@@ -431,6 +461,7 @@ export const texts = {
     deleting: (name: string) => `Delete ${name}`,
     previous: 'Previous',
     next: 'Next',
+    previewOf: (name: string) => `Preview of ${name}`,
     noPreview: 'This file cannot be shown here. Download it to open it.',
     emptyFile: 'The file is empty.',
     cut: (bytes: string) => `These are the first ${bytes} of the file.`,
@@ -472,6 +503,49 @@ export const texts = {
         came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
       }`,
   },
+  search: {
+    title: 'Found files and folders',
+    label: 'Search files',
+    placeholder: 'Search',
+    placeholderWithKey: 'Search ( / )',
+    kind: 'Kind',
+    all: 'All kinds',
+    kinds: {
+      picture: 'Pictures',
+      audio: 'Sound',
+      video: 'Videos',
+      document: 'Documents',
+      text: 'Texts',
+      archive: 'Archives',
+      folder: 'Folders',
+    },
+    onlyHere: 'Only this folder',
+    close: 'Close the search',
+    found: (entries: number, hasMore: boolean) =>
+      hasMore
+        ? `The first ${entries.toLocaleString()} are shown.`
+        : entries === 1
+          ? 'One was found.'
+          : `${entries.toLocaleString()} were found.`,
+    nothing: 'Nothing was found.',
+    unread: (files: number) =>
+      files === 0
+        ? 'The node still looks for files that it has not read. Some contents may be missing here.'
+        : `The node has not read the contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} yet. They may be missing here.`,
+    folder: 'In',
+    isFolder: 'Folder',
+    more: 'Show more',
+  },
+  photos: {
+    title: 'Photos',
+    none: 'There are no pictures among your files yet. Upload some on the page "Files".',
+    reading: 'The node still reads your pictures. More may come.',
+    more: 'Show more',
+    folder: 'In',
+    pixels: (width: number, height: number) =>
+      `${width.toLocaleString()} × ${height.toLocaleString()} pixels`,
+    place: (latitude: number, longitude: number) => `At ${latitude.toFixed(5)}, ${longitude.toFixed(5)}`,
+  },
   trash: {
     title: 'Trash',
     text: 'Deleted files and folders stay here for 30 days, unless the owner has set another time. Until then they count as room that you use, and the oldest ones go earlier if you need their room.',
@@ -500,7 +574,20 @@ export const texts = {
     replaced: 'Replaced',
     by: (who: string) => `By: ${who}`,
     show: 'Show',
+    compare: 'Compare',
+    compareWith: 'Compare with',
+    present: 'The present content',
+    difference: (name: string) => `Difference of ${name}`,
+    fromLine: (line: number) => `From line ${line.toLocaleString()}`,
+    legend: 'Lines with "-" are only in the older content, lines with "+" only in the newer one.',
+    equal: 'Both contents are equal.',
+    notTexts: 'Only texts can be compared.',
+    tooDifferent: 'These contents differ too much to be compared. Show or download them one by one.',
+    cut: (bytes: string) => `Only the first ${bytes} of each are compared.`,
+    firstLines: (lines: number) => `These are the first ${lines.toLocaleString()} lines of the difference.`,
     restore: 'Restore',
+    deleteTitle: (date: string) => `Delete the version of ${date}?`,
+    deleteText: 'Then it cannot be restored, except from a backup that has it.',
     back: 'Back to the list',
     more: 'Show more',
   },
@@ -511,6 +598,9 @@ export const texts = {
     quota: (taken: string, bytes: string) => `${taken} of your ${bytes} are used`,
     mayStore: (bytes: string) => `may store ${bytes}`,
     counting: 'still counting',
+    kept: (trash: string, versions: string) =>
+      `The trash of all folders takes ${trash}. Former versions of files take ${versions}.`,
+    keptOfUser: (trash: string, versions: string) => `${trash} in the trash, ${versions} in versions`,
     largest: 'Largest folders first',
     noFolders: 'There are no folders here.',
     storages: 'Storage of the files',

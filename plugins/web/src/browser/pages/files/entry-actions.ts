@@ -9,12 +9,13 @@ import { downloadArchive } from './archive-download.ts'
 import { carImport } from './car-import.ts'
 import type { Dropped } from './dropped-files.ts'
 import { copy, move, newFolder, removal, unreadable } from './entry-operations.ts'
+import { canBeRead, downloadFile, save } from './file-download.ts'
 import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
 import { undoHeader } from './last-change.ts'
 import type { Entry } from './listing.ts'
 import { nameFault, stemLength } from './names.ts'
-import { archiveAddress, contentAddress, nameOf, pathIn, versionAddress } from './paths.ts'
+import { archiveAddress, nameOf, pathIn } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import type { StoredCheck } from './stored-check.ts'
@@ -25,8 +26,8 @@ import { upload } from './upload.ts'
 export class EntryActions {
   /** The list of the entries. It gets the focus after an action. */
   readonly rows: { current: HTMLElement | null } = { current: null }
-  /** The name of the file whose content is shown, or `null`. */
-  readonly previewed = signal<string | null>(null)
+  /** The path of the file whose content is shown, or `null`. */
+  readonly viewed = signal<string | null>(null)
   /** The path of the file whose versions are shown, or `null`. */
   readonly versionsOf = signal<string | null>(null)
   readonly #page: PageContext
@@ -43,7 +44,7 @@ export class EntryActions {
 
   open({ name, type }: Entry): void {
     if (type === 'directory') this.#page.navigate(`/files${this.#pathOf(name)}`)
-    else this.previewed.value = name
+    else this.viewed.value = this.#pathOf(name)
   }
 
   upload(files: readonly Dropped[]): void {
@@ -180,16 +181,14 @@ export class EntryActions {
   async download(entries: readonly Pick<Entry, 'name' | 'type'>[]): Promise<void> {
     const [first] = entries
     if (first === undefined) return
-    const { name, type } = first
-    const path = entries.length === 1 ? this.#pathOf(name) : this.#folder.path.value
-    const paths = entries.map((entry) => this.#pathOf(entry.name))
-    if (!(await this.#isThere(path))) return
-    if (paths.length > 1) {
-      downloadArchive(this.#page, paths)
+    const paths = entries.map(({ name }) => this.#pathOf(name))
+    if (entries.length > 1) {
+      if (await canBeRead(this.#page, this.#folder.path.value)) downloadArchive(this.#page, paths)
       return
     }
-    if (type === 'file') save(contentAddress(path), name)
-    else save(archiveAddress(path), `${name}.zip`)
+    const path = this.#pathOf(first.name)
+    if (first.type === 'file') await downloadFile(this.#page, path)
+    else if (await canBeRead(this.#page, path)) save(archiveAddress(path), `${first.name}.zip`)
   }
 
   showVersions({ name }: Entry): void {
@@ -199,10 +198,6 @@ export class EntryActions {
   closeVersions(): void {
     this.versionsOf.value = null
     this.focusRows()
-  }
-
-  async downloadVersion(path: string, id: string): Promise<void> {
-    if (await this.#isThere(path)) save(versionAddress(path, id), nameOf(path))
   }
 
   /**
@@ -218,17 +213,6 @@ export class EntryActions {
     this.#tasks.lastChange.tell(told, answer.headers.get(undoHeader))
     this.#folder.refreshSoon()
     this.closeVersions()
-  }
-
-  /** Whether a path can be read. It asks the person to sign in if the session has ended: the browser would save the refusal. */
-  async #isThere(path: string): Promise<boolean> {
-    try {
-      await accepted(await this.#page.fetch(`/stat?path=${encodeURIComponent(path)}`))
-      return true
-    } catch (error) {
-      this.#page.notice((error as Error).message, 'error')
-      return false
-    }
   }
 
   /**
@@ -259,12 +243,4 @@ export class EntryActions {
 function toldOf(done: (entry: string) => string): Told {
   return (names) =>
     done(names.length === 1 ? texts.files.quoted(shownName(names[0])) : texts.files.count(names.length))
-}
-
-/** Lets the browser save what is at an address. */
-function save(address: string, name: string): void {
-  const link = document.createElement('a')
-  link.href = address
-  link.download = name
-  link.click()
 }

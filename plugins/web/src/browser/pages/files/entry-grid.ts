@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { shownName } from '../../shown-name.ts'
@@ -8,13 +8,16 @@ import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
 import type { Entry } from './listing.ts'
 import { contentAddress, folderAddress, pathIn } from './paths.ts'
+import { mayHavePreview, type Previews } from './previews.ts'
 import type { PublishedEntries } from './published-entries.ts'
+import { SmallPreview } from './small-preview.ts'
 import { rowHeight, useVisibleRows } from './visible-rows.ts'
 
 interface EntryGridProps {
   readonly folder: Folder
   readonly actions: EntryActions
   readonly published: PublishedEntries
+  readonly previews: Previews
 }
 
 /** Milliseconds between two letters of a name that is searched by typing. */
@@ -26,11 +29,12 @@ const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
  * The entries of the folder, as a grid (WAI-ARIA Authoring Practices, "Grid"). The grid keeps the focus and names the active row, so
  * that rows may come and go while a person scrolls.
  */
-export function EntryGrid({ folder, actions, published }: EntryGridProps): VNode {
+export function EntryGrid({ folder, actions, published, previews }: EntryGridProps): VNode {
   const { selection } = folder
   const entries = folder.entries.value ?? []
   const active = selection.active.value
   const selected = selection.entries.value
+  const showsPreviews = useShowsPreviews(entries, previews)
   const typed = useRef({ text: '', at: 0 })
   const { first, count, measure, show, page } = useVisibleRows(actions.rows)
   // A new folder begins at its top.
@@ -69,7 +73,8 @@ export function EntryGrid({ folder, actions, published }: EntryGridProps): VNode
     else if (key === 'F2') void actions.rename(entry)
     else if (key === 'Delete') void actions.delete(selected.length > 0 ? selected : [entry])
     else if (key === 'a' && command) selection.all()
-    else if (key.length === 1 && !command) search(key, event.timeStamp)
+    // No name has a slash: it leads to the search.
+    else if (key.length === 1 && key !== '/' && !command) search(key, event.timeStamp)
     else return false
     return true
   }
@@ -96,7 +101,7 @@ export function EntryGrid({ folder, actions, published }: EntryGridProps): VNode
     onClick=${(event: MouseEvent) => click(event, index)}
     onDblClick=${() => actions.open(entry)}
   >
-    <${Cells} entry=${entry} folder=${folder} actions=${actions} published=${published} isSelected=${selection.has(entry)} />
+    <${Cells} entry=${entry} folder=${folder} actions=${actions} published=${published} previews=${showsPreviews ? previews : null} isSelected=${selection.has(entry)} />
   </div>`
   return html`<div
     class="rows"
@@ -134,12 +139,23 @@ export function EntryGrid({ folder, actions, published }: EntryGridProps): VNode
   </div>`
 }
 
-interface CellsProps extends EntryGridProps {
+/** Whether the rows have room for previews. It is there before the node has told whether it makes them, so that nothing moves. */
+function useShowsPreviews(entries: readonly Entry[], { areThere }: Previews): boolean {
+  const mayHave = useMemo(
+    () => entries.some(({ name, type }) => type === 'file' && mayHavePreview(name)),
+    [entries],
+  )
+  return mayHave && areThere.value !== false
+}
+
+interface CellsProps extends Omit<EntryGridProps, 'previews'> {
   readonly entry: Entry
+  /** `null` if the rows have none. */
+  readonly previews: Previews | null
   readonly isSelected: boolean
 }
 
-function Cells({ entry, folder, actions, published, isSelected }: CellsProps): VNode {
+function Cells({ entry, folder, actions, published, previews, isSelected }: CellsProps): VNode {
   const { name, type, size, modified } = entry
   const path = pathIn(folder.path.value, name)
   const shown = shownName(name)
@@ -153,7 +169,7 @@ function Cells({ entry, folder, actions, published, isSelected }: CellsProps): V
       <input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} />
     </span>
     <span role="gridcell" class="name">
-      ${published.paths.value.has(path) && html`<span class="mark" role="img" aria-label=${texts.publishing.mark} title=${texts.publishing.mark}>●</span> `}<a href=${address} tabindex="-1" title=${shown} onClick=${open}><bdi>${shown}</bdi></a>
+      ${previews && html`<${SmallPreview} key=${modified} path=${path} isFile=${type === 'file'} previews=${previews} />`}${published.paths.value.has(path) && html`<span class="mark" role="img" aria-label=${texts.publishing.mark} title=${texts.publishing.mark}>●</span> `}<a href=${address} tabindex="-1" title=${shown} onClick=${open}><bdi>${shown}</bdi></a>
     </span>
     <span role="gridcell" class="size">${size === undefined ? '' : bytesText(size)}</span>
     <time role="gridcell" class="changed" datetime=${modified}>${dates.format(new Date(modified))}</time>`

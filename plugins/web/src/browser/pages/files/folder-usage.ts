@@ -37,7 +37,7 @@ export function FolderUsage({ folder, page }: { folder: Folder; page: PageContex
       ${room && answer && html`<${UsageBar} bytes=${answer.bytes} space=${room} />`}
     </summary>
     ${isOpen.value && fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
-    ${isOpen.value && answer && html`<${Largest} usage=${answer} />`}
+    ${isOpen.value && answer && html`<${Largest} usage=${answer} /><p class="hint">${keptText(answer)}</p>`}
   </details>`
 }
 
@@ -61,6 +61,10 @@ function Largest({ usage: { path, bytes, folders } }: { usage: Usage }): VNode {
 /** The room that the person may use: that of the quota, without one that of the storage. */
 function roomOf({ quota, space }: Usage): Usage['space'] {
   return quota === null ? space : { free: Math.max(0, quota.bytes - quota.taken), total: quota.bytes }
+}
+
+function keptText({ kept: { trash, versions } }: Usage): string {
+  return words.kept(bytesText(trash), bytesText(versions))
 }
 
 function sentenceOf({ bytes, entries, isComplete, space, quota }: Usage): string {

@@ -11,9 +11,14 @@ import type { EntryActions } from './entry-actions.ts'
 import { EntryGrid } from './entry-grid.ts'
 import type { Folder } from './folder.ts'
 import { FolderUsage } from './folder-usage.ts'
+import type { Entry } from './listing.ts'
 import { folderAddress } from './paths.ts'
+import type { Previews } from './previews.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import { RecentChanges } from './recent-changes.ts'
+import type { Search } from './search.ts'
+import { SearchBox } from './search-box.ts'
+import { SearchResults } from './search-results.ts'
 import type { StoredCheck } from './stored-check.ts'
 import { TaskList } from './task-list.ts'
 import type { Tasks } from './tasks.ts'
@@ -24,12 +29,15 @@ interface FolderViewProps {
   readonly tasks: Tasks
   readonly actions: EntryActions
   readonly published: PublishedEntries
+  readonly search: Search
+  readonly previews: Previews
   readonly check: StoredCheck
   readonly page: PageContext
 }
 
 /** The folder that is shown: where it is, what can be done, and its entries. */
-export function FolderView({ folder, tasks, actions, published, check, page }: FolderViewProps): VNode {
+export function FolderView(props: FolderViewProps): VNode {
+  const { folder, search, tasks, actions, published, previews, check, page } = props
   const isOver = useSignal(false)
   useEffect(() => {
     // A file that is dropped beside the list would replace the page.
@@ -48,15 +56,29 @@ export function FolderView({ folder, tasks, actions, published, check, page }: F
   useEffect(() => {
     if (folder.entries.value !== null) published.folderListed(folder.path.value)
   }, [folder.entries.value])
+  const closeSearch = () => {
+    search.close()
+    actions.focusRows()
+  }
   return html`<section class="files">
-    <h1 class="path">${crumbs(folder.path.value)}</h1>
-    <${Tools} folder=${folder} actions=${actions} check=${check} canPublish=${published.canPublish.value} />
-    <p class="fault" role="alert">${folder.fault.value}</p>
-    <${EntryGrid} folder=${folder} actions=${actions} published=${published} />
-    <p class="hint" role="status">${statusText(folder)}</p>
-    <${UndoLine} change=${tasks.lastChange} actions=${actions} />
-    <${FolderUsage} folder=${folder} page=${page} />
-    <${RecentChanges} folder=${folder} page=${page} />
+    <div class="top">
+      <h1 class="path">${crumbs(folder.path.value)}</h1>
+      ${search.isThere.value && html`<${SearchBox} search=${search} page=${page} onClose=${closeSearch} />`}
+    </div>
+    ${
+      search.isOpen.value
+        ? html`<${SearchResults} ...${{ search, folder, actions, previews }} onClose=${closeSearch} />`
+        : html`<${Tools} folder=${folder} actions=${actions} check=${check} canPublish=${published.canPublish.value} />
+          <p class="fault" role="alert">${folder.fault.value}</p>
+          <${EntryGrid} ...${{ folder, actions, published, previews }} />
+          <p class="hint" role="status">${statusText(folder)}</p>`
+    }
+    <${UndoLine} change=${tasks.lastChange} onUndo=${() => actions.undo()} />
+    ${
+      !search.isOpen.value &&
+      html`<${FolderUsage} folder=${folder} page=${page} />
+        <${RecentChanges} folder=${folder} page=${page} />`
+    }
     <${TaskList} tasks=${tasks} />
     ${isOver.value && html`<p class="drop">${texts.files.dropHere}</p>`}
   </section>`
@@ -83,8 +105,6 @@ function Tools({ folder, actions, check, canPublish }: ToolsProps): VNode {
   }
   const selected = folder.selection.entries.value
   const [first] = selected
-  const button = (text: string, isOn: boolean, act: () => void) =>
-    html`<button type="button" disabled=${!isOn} onClick=${act}>${text}</button>`
   return html`<div class="tools">
     <button type="button" class="main" onClick=${() => files.current?.click()}>${texts.files.upload}</button>
     <input type="file" multiple hidden ref=${files} onChange=${choose} aria-label=${texts.files.upload} />
@@ -97,16 +117,29 @@ function Tools({ folder, actions, check, canPublish }: ToolsProps): VNode {
       html`<button type="button" title=${texts.files.importCar} onClick=${() => car.current?.click()}>${texts.files.import}</button>
         <input type="file" accept=".car" hidden ref=${car} onChange=${chooseCar} aria-label=${texts.files.importCar} />`
     }
-    <span class="selected" role="group" aria-label=${texts.files.selection}>
-      ${button(texts.files.download, selected.length > 0, () => actions.download(selected))}
-      ${button(texts.files.rename, selected.length === 1, () => first && actions.rename(first))}
-      ${button(texts.files.move, selected.length > 0, () => actions.move(selected))}
-      ${button(texts.files.copy, selected.length > 0, () => actions.copy(selected))}
-      ${button(texts.versions.title, selected.length === 1 && first?.type === 'file', () => first && actions.showVersions(first))}
-      ${canPublish && button(texts.publishing.publish, selected.length === 1, () => first && actions.publish(first))}
-      ${button(texts.files.delete, selected.length > 0, () => actions.delete(selected))}
-    </span>
+    ${first !== undefined && html`<${SelectionTools} selected=${selected} actions=${actions} canPublish=${canPublish} />`}
   </div>`
+}
+
+interface SelectionToolsProps extends Pick<ToolsProps, 'actions' | 'canPublish'> {
+  readonly selected: readonly [Entry, ...Entry[]]
+}
+
+/** The actions on the selected entries. */
+function SelectionTools({ selected, actions, canPublish }: SelectionToolsProps): VNode {
+  const [first] = selected
+  const isOne = selected.length === 1
+  const button = (text: string, isOn: boolean, act: () => void) =>
+    html`<button type="button" disabled=${!isOn} onClick=${act}>${text}</button>`
+  return html`<span class="selected" role="group" aria-label=${texts.files.selection}>
+    ${button(texts.files.download, true, () => actions.download(selected))}
+    ${button(texts.files.rename, isOne, () => actions.rename(first))}
+    ${button(texts.files.move, true, () => actions.move(selected))}
+    ${button(texts.files.copy, true, () => actions.copy(selected))}
+    ${button(texts.versions.title, isOne && first.type === 'file', () => actions.showVersions(first))}
+    ${canPublish && button(texts.publishing.publish, isOne, () => actions.publish(first))}
+    ${button(texts.files.delete, true, () => actions.delete(selected))}
+  </span>`
 }
 
 /** The names of the path, each with a link to its folder. */

@@ -7,9 +7,11 @@ import { EntryActions } from './entry-actions.ts'
 import { Folder } from './folder.ts'
 import { FolderChoice } from './folder-choice.ts'
 import { FolderView } from './folder-view.ts'
-import { Preview } from './preview.ts'
+import { OpenedFile } from './opened-file.ts'
+import { Previews } from './previews.ts'
 import { PublishDialog } from './publish-dialog.ts'
 import { PublishedEntries } from './published-entries.ts'
+import { Search } from './search.ts'
 import { StoredCheck } from './stored-check.ts'
 import { StoredCheckDialog } from './stored-check-dialog.ts'
 import { Tasks } from './tasks.ts'
@@ -32,20 +34,25 @@ function startTasks(page: PageContext): Tasks {
 const mount: MountPage = (element, page) => {
   tasks ??= startTasks(page)
   const folder = new Folder(page)
+  const search = new Search(page, folder)
   const published = new PublishedEntries(page)
   const actions = new EntryActions(page, folder, tasks, published)
   tasks.onDone = () => folder.refreshSoon()
   page.onPlace((place) => {
-    actions.previewed.value = null
+    actions.viewed.value = null
+    search.close()
     actions.versionsOf.value = null
     folder.open(place)
   })
   folder.open(page.place)
   void published.refresh()
+  const previews = new Previews(page)
+  void previews.find()
+  void search.find()
   const check = new StoredCheck(page)
-  const parts = { folder, tasks, actions, published, check, page }
+  const parts = { folder, search, tasks, actions, published, previews, check, page }
   render(
-    html`<${FolderView} ...${parts} /><${Preview} ...${parts} /><${StoredCheckDialog} ...${parts} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${parts} /><${PublishDialog} page=${page} /><${Questions} />`,
+    html`<${FolderView} ...${parts} /><${OpenedFile} ...${parts} /><${StoredCheckDialog} ...${parts} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${parts} /><${PublishDialog} page=${page} /><${Questions} />`,
     element,
   )
   return () => render(null, element)

@@ -23,6 +23,11 @@ export function contentAddress(path: string): string {
   return `/read?path=${encodeURIComponent(path)}`
 }
 
+/** Returns the address of a preview of a file. The sizes are those of the plugin `previews`. */
+export function previewAddress(path: string, size: 'small' | 'medium' | 'large'): string {
+  return `/api/previews?${new URLSearchParams({ path, size })}`
+}
+
 /** Returns the address of a former content of a file. */
 export function versionAddress(path: string, id: string): string {
   return `/api/files/versions/read?${new URLSearchParams({ path, id })}`

@@ -2,14 +2,13 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
-import type { EntryActions } from './entry-actions.ts'
 import type { LastChange } from './last-change.ts'
 
 /** Milliseconds that the line stays. */
 const shownMs = 30_000
 
 /** Says what the person changed last, with a button that takes it back. */
-export function UndoLine({ change, actions }: { change: LastChange; actions: EntryActions }): VNode {
+export function UndoLine({ change, onUndo }: { change: LastChange; onUndo: () => void }): VNode {
   const element = useRef<HTMLParagraphElement>(null)
   const told = change.told.value
   useEffect(() => {
@@ -22,6 +21,6 @@ export function UndoLine({ change, actions }: { change: LastChange; actions: Ent
   }, [told])
   return html`<p class="undo" ref=${element} role="status">
     ${told !== null && html`<span>${told.text}</span>`}
-    ${told !== null && told.group !== null && html`<button type="button" onClick=${() => actions.undo()}>${texts.files.undo}</button>`}
+    ${told !== null && told.group !== null && html`<button type="button" onClick=${onUndo}>${texts.files.undo}</button>`}
   </p>`
 }

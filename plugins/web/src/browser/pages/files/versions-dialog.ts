@@ -1,4 +1,3 @@
-import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
@@ -6,18 +5,16 @@ import { useEffect, useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { makerText } from '../../maker-text.ts'
-import { Dialog } from '../../questions.ts'
+import { ask, Dialog } from '../../questions.ts'
 import { reasonOf, request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
+import { ContentView } from './content-view.ts'
 import type { EntryActions } from './entry-actions.ts'
+import { downloadFile } from './file-download.ts'
 import { nameOf, versionAddress } from './paths.ts'
-import { ContentView } from './preview.ts'
-
-type VersionsPage = NodeAnswers['GET /api/files/versions']
-/** A former content of a file. */
-type Version = VersionsPage['versions'][number]
+import { type Version, VersionComparison } from './version-comparison.ts'
 
 /** Versions of a page. */
 const pageSize = 100
@@ -42,7 +39,7 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
   const versions = useSignal<readonly Version[] | null>(null)
   const cursor = useSignal<string | null>(null)
   const fault = useSignal('')
-  const shown = useSignal<Version | null>(null)
+  const shown = useSignal<{ readonly version: Version; readonly how: 'alone' | 'compared' } | null>(null)
   const isBusy = useSignal(false)
   const element = useRef<HTMLDivElement>(null)
   /** Does one thing at a time, and says why it failed. */
@@ -65,8 +62,8 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
     cursor.value = answer.cursor
   }
   useEffect(() => void attempt(load), [])
-  const show = (version: Version | null) => {
-    shown.value = version
+  const show = (version: Version | null, how: 'alone' | 'compared' = 'alone') => {
+    shown.value = version && { version, how }
     // The button that was pressed goes away.
     element.current?.focus()
   }
@@ -77,10 +74,21 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
       aria-disabled=${isBusy.value}
       onClick=${act}
     >${text}</button>`
+  const remove = async (version: Version) => {
+    const title = words.deleteTitle(dateText(version.modified))
+    if ((await ask({ title, text: words.deleteText, agree: texts.files.deleteForGood })) === null) return
+    await attempt(async () => {
+      await request(page, 'POST /api/files/versions/delete', { body: { path, id: version.id } })
+      versions.value = versions.value?.filter((one) => one !== version) ?? null
+      show(null)
+    })
+  }
   const choices = (version: Version) => html`
-    ${shown.value === null && button(words.show, version, () => show(version))}
-    ${button(texts.files.download, version, () => void actions.downloadVersion(path, version.id))}
+    ${shown.value?.how !== 'alone' && button(words.show, version, () => show(version))}
+    ${shown.value?.how !== 'compared' && button(words.compare, version, () => show(version, 'compared'))}
+    ${button(texts.files.download, version, () => void downloadFile(page, path, versionAddress(path, version.id)))}
     ${button(words.restore, version, () => void attempt(() => actions.restoreVersion(path, version.id)))}
+    ${button(texts.files.delete, version, () => void remove(version))}
   `
   const row = (version: Version) => html`<li key=${version.id}>
     <${Facts} version=${version} />
@@ -91,13 +99,17 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
     <p class="fault" role="alert">${fault.value}</p>
     ${
       shown.value !== null
-        ? html`<${Facts} version=${shown.value} />
-          <div class="preview"><div class="content">
-            <${ContentView} address=${versionAddress(path, shown.value.id)} page=${page} name=${name} />
+        ? html`<${Facts} version=${shown.value.version} />
+          <div class="viewer"><div class="content">
+            ${
+              shown.value.how === 'alone'
+                ? html`<${ContentView} address=${versionAddress(path, shown.value.version.id)} page=${page} name=${name} />`
+                : html`<${VersionComparison} path=${path} versions=${versions.value} version=${shown.value.version} page=${page} />`
+            }
           </div></div>
           <p class="buttons">
             <button type="button" onClick=${() => show(null)}>${words.back}</button>
-            ${choices(shown.value)}
+            ${choices(shown.value.version)}
             <button type="button" class="main" onClick=${() => actions.closeVersions()}>${texts.close}</button>
           </p>`
         : html`<p class="hint">${words.text}</p>

@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { texts } from '../../texts.ts'
 import { BackupPart } from './parts/backups.ts'
+import { ContentsPart } from './parts/contents.ts'
 import { DevicesPart } from './parts/devices.ts'
 import { HealthPart } from './parts/health.ts'
 import { OverlayPart } from './parts/overlay.ts'
@@ -23,21 +24,46 @@ interface NodePart {
   readonly name: string
   readonly title: string
   readonly access: 'user' | 'owner'
-  /** A route that is there while the part can be used. */
-  readonly route: string
+  /** Routes. One of them is there while the part can be used. */
+  readonly routes: readonly string[]
   readonly view: FunctionComponent<PartProps>
 }
 
-const { health, plugins, users, backups, update, overlay, devices } = texts.node
+const { health, plugins, users, backups, update, overlay, devices, contents } = texts.node
 
 const parts: readonly NodePart[] = [
-  { name: 'health', title: health.title, access: 'owner', route: '/api/system/health', view: HealthPart },
-  { name: 'plugins', title: plugins.title, access: 'owner', route: '/api/system/plugins', view: PluginsPart },
-  { name: 'users', title: users.title, access: 'owner', route: '/api/users', view: UsersPart },
-  { name: 'backups', title: backups.title, access: 'owner', route: '/api/backup/status', view: BackupPart },
-  { name: 'update', title: update.title, access: 'owner', route: '/api/update/status', view: UpdatePart },
-  { name: 'overlay', title: overlay.title, access: 'user', route: '/api/overlay/status', view: OverlayPart },
-  { name: 'devices', title: devices.title, access: 'user', route: '/api/sync/devices', view: DevicesPart },
+  { name: 'health', title: health.title, access: 'owner', routes: ['/api/system/health'], view: HealthPart },
+  {
+    name: 'plugins',
+    title: plugins.title,
+    access: 'owner',
+    routes: ['/api/system/plugins'],
+    view: PluginsPart,
+  },
+  { name: 'users', title: users.title, access: 'owner', routes: ['/api/users'], view: UsersPart },
+  {
+    name: 'backups',
+    title: backups.title,
+    access: 'owner',
+    routes: ['/api/backup/status'],
+    view: BackupPart,
+  },
+  { name: 'update', title: update.title, access: 'owner', routes: ['/api/update/status'], view: UpdatePart },
+  {
+    name: 'overlay',
+    title: overlay.title,
+    access: 'user',
+    routes: ['/api/overlay/status'],
+    view: OverlayPart,
+  },
+  { name: 'devices', title: devices.title, access: 'user', routes: ['/api/sync/devices'], view: DevicesPart },
+  {
+    name: 'contents',
+    title: contents.title,
+    access: 'user',
+    routes: ['/api/previews/status', '/api/search/status'],
+    view: ContentsPart,
+  },
 ]
 
 /** The parts that the person can use now. */
@@ -55,9 +81,12 @@ export class ShownParts {
     const { user, signal } = this.#page
     const allowed = parts.filter(({ access }) => access === 'user' || user.owner)
     try {
-      const answers = await Promise.all(allowed.map(({ route }) => this.#page.fetch(route, { signal })))
+      const answers = await Promise.all(
+        allowed.map(({ routes }) => Promise.all(routes.map((route) => this.#page.fetch(route, { signal })))),
+      )
       // A route of a plugin that is not up answers with 404 or 503. Other failures are told by the part.
-      this.list.value = allowed.filter((_, i) => ![403, 404, 503].includes(answers[i]?.status ?? 404))
+      const isThere = ({ status }: Response) => ![403, 404, 503].includes(status)
+      this.list.value = allowed.filter((_, i) => answers[i]?.some(isThere))
     } catch (error) {
       if (!signal.aborted) throw error
     }

@@ -9,6 +9,7 @@ import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
 import { folderOf, nameOf } from '../files/paths.ts'
+import { UndoLine } from '../files/undo-line.ts'
 import type { Trash, TrashItem } from './trash.ts'
 
 const words = texts.trash
@@ -32,6 +33,7 @@ export function TrashView({ page, trash }: TrashViewProps): VNode {
   return html`<section class="trash">
     <h1 id=${headingId} tabindex="-1">${words.title}</h1>
     <p class="hint">${words.text}</p>
+    <${UndoLine} change=${trash.lastChange} onUndo=${() => trash.undo()} />
     <p class="fault" role="alert">${trash.fault.value}</p>
     <p role="status">${items === null ? trash.fault.value === '' && texts.shell.loading : isEmpty && words.none}</p>
     ${items !== null && !isEmpty && html`<${Action} page=${page} run=${empty}>${words.empty}<//>`}
@@ -46,7 +48,6 @@ function Item({ page, trash, item }: TrashViewProps & { readonly item: TrashItem
   const { path, type, size, entries, deleted } = item
   const name = shownName(nameOf(path))
   const bytes = bytesText(size)
-  const restore = async () => page.notice(words.restored(shownName(await trash.restore(item))))
   const remove = async () => {
     const title = words.deleteTitle(name)
     if ((await ask({ title, text: words.forGoodText, agree: texts.files.deleteForGood })) === null) return
@@ -63,7 +64,7 @@ function Item({ page, trash, item }: TrashViewProps & { readonly item: TrashItem
       <span><bdi>${words.by(makerText(item))}</bdi></span>
     </p>
     <p class="choices">
-      ${action(words.restore, restore)}
+      ${action(words.restore, () => trash.restore(item))}
       ${action(texts.files.deleteForGood, remove)}
     </p>
   </li>`

@@ -1,8 +1,11 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
-import { Refusal } from '../../refusal.ts'
+import { accepted } from '../../refusal.ts'
 import { reasonOf, request } from '../../request.ts'
+import { shownName } from '../../shown-name.ts'
+import { texts } from '../../texts.ts'
+import { LastChange, undoHeader } from '../files/last-change.ts'
 
 type TrashPage = NodeAnswers['GET /api/files/trash']
 /** A deleted file, or a deleted folder with all that was in it. */
@@ -22,10 +25,13 @@ export class Trash {
   readonly cursor = signal<string | null>(null)
   /** The reason why there are no items; empty if nothing is wrong. */
   readonly fault = signal('')
+  /** The last restore. */
+  readonly lastChange: LastChange
   readonly #page: PageContext
 
   constructor(page: PageContext) {
     this.#page = page
+    this.lastChange = new LastChange(page)
   }
 
   /** Loads the first page. */
@@ -64,15 +70,22 @@ export class Trash {
     return sum
   }
 
-  /** Puts an item back, and resolves to the path that it got. */
-  async restore({ id }: TrashItem): Promise<string> {
-    const { path } = await this.#take(id, 'POST /api/files/trash/restore')
-    return path
+  /** Puts an item back, and offers to take that back. */
+  async restore(item: TrashItem): Promise<void> {
+    const answer = await this.#take(item, '/api/files/trash/restore')
+    const { path } = (await answer.json()) as NodeAnswers['POST /api/files/trash/restore']
+    this.lastChange.tell(texts.trash.restored(shownName(path)), answer.headers.get(undoHeader))
+  }
+
+  /** Takes the last restore back. */
+  async undo(): Promise<void> {
+    await this.lastChange.takeBack()
+    await this.open()
   }
 
   /** Deletes an item for good. */
-  async delete({ id }: TrashItem): Promise<void> {
-    await this.#take(id, 'POST /api/files/trash/delete')
+  async delete(item: TrashItem): Promise<void> {
+    await this.#take(item, '/api/files/trash/delete')
   }
 
   /** Deletes all items for good. */
@@ -86,21 +99,12 @@ export class Trash {
   }
 
   /** Takes an item out of the trash. It leaves the list, also if another device was faster. */
-  async #take<R extends 'POST /api/files/trash/restore' | 'POST /api/files/trash/delete'>(
-    id: string,
-    route: R,
-  ): Promise<NodeAnswers[R]> {
-    const leave = () => {
+  async #take({ id }: TrashItem, route: string): Promise<Response> {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await this.#page.fetch(route, { method: 'POST', headers, body: JSON.stringify({ id }) })
+    if (answer.ok || answer.status === 404)
       this.items.value = this.items.value?.filter((item) => item.id !== id) ?? null
-    }
-    try {
-      const answer = await request<R>(this.#page, route, { body: { id } })
-      leave()
-      return answer
-    } catch (error) {
-      if (error instanceof Refusal && error.status === 404) leave()
-      throw error
-    }
+    return accepted(answer)
   }
 
   #load(limit: number, cursor: string | null): Promise<TrashPage> {

@@ -5,7 +5,7 @@ import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
-import { Refusal } from '../../../refusal.ts'
+import { ifRunning } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { shownName } from '../../../shown-name.ts'
 import { texts } from '../../../texts.ts'
@@ -18,11 +18,7 @@ const words = texts.usage
 /** Asks for the usage of all users; `null` while the node has no files. */
 export function useFileUsage(page: PageContext): { all: All | null; refresh: () => Promise<void> } {
   const usage = usePolled<All | null>(page, {
-    load: (get) =>
-      get('GET /api/files/usage/all').catch((error) => {
-        if (error instanceof Refusal && [404, 503].includes(error.status)) return null
-        throw error
-      }),
+    load: (get) => ifRunning(get('GET /api/files/usage/all')),
     pauseMs: (all) => (all?.users.some(({ isComplete }) => !isComplete) ? 2000 : 15_000),
   })
   return { all: usage.value.value, refresh: () => usage.refresh() }
@@ -50,10 +46,13 @@ export async function askQuota(
 }
 
 /** How much the files of a user take, and how much they may. */
-export function usageText({ bytes, entries, isComplete, quota }: All['users'][number]): string {
+export function usageText({ bytes, entries, kept, isComplete, quota }: All['users'][number]): string {
   return [
     words.taken(bytesText(bytes), texts.files.count(entries)),
     ...(isComplete ? [] : [words.counting]),
+    ...(kept.trash + kept.versions === 0
+      ? []
+      : [words.keptOfUser(bytesText(kept.trash), bytesText(kept.versions))]),
     ...(quota === null ? [] : [words.mayStore(bytesText(quota))]),
   ].join(', ')
 }

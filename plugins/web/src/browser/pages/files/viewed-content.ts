@@ -2,7 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted } from '../../refusal.ts'
 
 /** The content of a file, in the form in which it is shown. `none` cannot be shown. */
-export type PreviewContent =
+export type ViewedContent =
   | { readonly kind: 'picture' | 'sound' | 'video' | 'none' }
   | { readonly kind: 'text'; readonly text: string; readonly isCut: boolean }
   | { readonly kind: 'document'; readonly document: Blob }
@@ -18,11 +18,11 @@ const mostDocument = 100_000_000
  *
  * @throws Refusal
  */
-export async function previewContent(
+export async function viewedContent(
   page: PageContext,
   address: string,
   signal: AbortSignal,
-): Promise<PreviewContent> {
+): Promise<ViewedContent> {
   const { headers } = await accepted(await page.fetch(address, { method: 'HEAD', signal }))
   const type = headers.get('content-type') ?? ''
   const size = Number(headers.get('content-length') ?? 0)
@@ -41,7 +41,7 @@ export async function textContent(
   page: PageContext,
   address: string,
   signal: AbortSignal,
-): Promise<PreviewContent> {
+): Promise<ViewedContent> {
   const headers = { range: `bytes=0-${mostText - 1}` }
   const answer = await page.fetch(address, { headers, signal })
   // An empty file has no first byte.

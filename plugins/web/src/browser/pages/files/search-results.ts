@@ -1,0 +1,114 @@
+import type { VNode } from 'preact'
+import { bytesText } from '../../bytes-text.ts'
+import { html } from '../../html.ts'
+import { shownName } from '../../shown-name.ts'
+import { texts } from '../../texts.ts'
+import { dateText } from '../../times.ts'
+import type { EntryActions } from './entry-actions.ts'
+import type { Folder } from './folder.ts'
+import { contentAddress, folderAddress, folderOf } from './paths.ts'
+import { mayHavePreview, type Previews } from './previews.ts'
+import { type Found, type Kind, kinds, type Search } from './search.ts'
+import { SmallPreview } from './small-preview.ts'
+
+const words = texts.search
+
+interface SearchResultsProps {
+  readonly search: Search
+  readonly folder: Folder
+  readonly actions: EntryActions
+  readonly previews: Previews
+  readonly onClose: () => void
+}
+
+/** The files and folders that were found, with what they are chosen by. */
+export function SearchResults({ search, folder, actions, previews, onClose }: SearchResultsProps): VNode {
+  const found = search.found.value
+  const { value: unread } = search.unread
+  const mayHave = found?.some(({ type, name }) => type === 'file' && mayHavePreview(name)) === true
+  const shownPreviews = mayHave && previews.areThere.value === true ? previews : null
+  return html`<section class="results" aria-label=${words.title}>
+    <${Choices} search=${search} folder=${folder} onClose=${onClose} />
+    <p class="fault" role="alert">${search.fault.value}</p>
+    <p class="hint" role="status">${statusText(search)}</p>
+    <p class="hint" role="status">${unread !== null && words.unread(unread)}</p>
+    <ul aria-label=${words.title}>
+      ${found?.map(
+        (entry) =>
+          html`<${Result} key=${entry.path} entry=${entry} search=${search} actions=${actions} previews=${shownPreviews} />`,
+      )}
+    </ul>
+    ${search.next.value !== null && html`<button type="button" onClick=${() => search.more()}>${words.more}</button>`}
+  </section>`
+}
+
+function Choices({
+  search,
+  folder,
+  onClose,
+}: Pick<SearchResultsProps, 'search' | 'folder' | 'onClose'>): VNode {
+  const choose = ({ currentTarget }: Event) => {
+    const { value } = currentTarget as HTMLSelectElement
+    search.choose(value === '' ? null : (value as Kind))
+  }
+  const chooseOnlyHere = ({ currentTarget }: Event) =>
+    search.chooseOnlyHere((currentTarget as HTMLInputElement).checked)
+  return html`<p class="choices">
+    <select aria-label=${words.kind} value=${search.kind.value ?? ''} onChange=${choose}>
+      <option value="">${words.all}</option>
+      ${kinds.map((kind) => html`<option key=${kind} value=${kind}>${words.kinds[kind]}</option>`)}
+    </select>
+    ${
+      folder.path.value !== '/' &&
+      html`<label>
+        <input type="checkbox" checked=${search.isOnlyHere.value} onChange=${chooseOnlyHere} /> ${words.onlyHere}
+      </label>`
+    }
+    <button type="button" aria-label=${words.close} onClick=${onClose}>${texts.close}</button>
+  </p>`
+}
+
+interface ResultProps extends Pick<SearchResultsProps, 'search' | 'actions'> {
+  readonly entry: Found
+  /** `null` if the results have none. */
+  readonly previews: Previews | null
+}
+
+function Result({ entry, search, actions, previews }: ResultProps): VNode {
+  const { path, name, type, size, modified, snippet } = entry
+  const isFolder = type === 'folder'
+  const parent = folderOf(path)
+  // The folder may be the one that is shown.
+  const openFolder = () => search.close()
+  const openFile = (event: MouseEvent) => {
+    event.preventDefault()
+    if (event.shiftKey || event.ctrlKey || event.metaKey) return
+    actions.viewed.value = path
+  }
+  return html`<li>
+    ${previews && html`<${SmallPreview} path=${path} isFile=${!isFolder} previews=${previews} />`}
+    <div>
+      <a class="name" href=${isFolder ? folderAddress(path) : contentAddress(path)} onClick=${isFolder ? openFolder : openFile}>
+        <bdi>${shownName(name)}</bdi>
+      </a>
+      <p class="facts hint">
+        <span>${words.folder} <a href=${folderAddress(parent)} onClick=${openFolder}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
+        ${isFolder ? html`<span>${words.isFolder}</span>` : html`<span>${bytesText(size)}</span>`}
+        ${modified !== null && html`<time dateTime=${modified}>${dateText(modified)}</time>`}
+      </p>
+      ${snippet !== null && html`<p class="snippet" dir="auto">${snippet.map(pieceOf)}</p>`}
+    </div>
+  </li>`
+}
+
+/** Returns a piece of a snippet on one line. The words that were found are marked. */
+function pieceOf({ text, isMatch }: NonNullable<Found['snippet']>[number]): VNode | string {
+  const shown = shownName(text.replace(/\s+/g, ' '))
+  return isMatch ? html`<mark>${shown}</mark>` : shown
+}
+
+function statusText({ found, next, fault }: Search): string {
+  if (fault.value !== '') return ''
+  if (found.value === null) return texts.shell.loading
+  return found.value.length === 0 ? words.nothing : words.found(found.value.length, next.value !== null)
+}
