@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { Round } from './fault.ts'
 import { isWithin, parentsOf } from './files-tree.ts'
@@ -136,7 +137,9 @@ export class KeptPlay {
     }
     if (change.op === 'undo') await this.#checkUndone(before, change, answer)
     else await this.#checkMade(before, change, answer)
-    if (answer.undo !== null) this.#groups.push({ name: answer.undo, before, count: this.#count })
+    // An undo that finds nothing to do leaves nothing to take back.
+    if (answer.undo !== null && !isDeepStrictEqual(before.summary(), this.#model.summary()))
+      this.#groups.push({ name: answer.undo, before, count: this.#count })
   }
 
   async #checkMade(
