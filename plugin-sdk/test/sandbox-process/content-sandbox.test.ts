@@ -35,6 +35,7 @@ test('A content gets an answer with its parts, whatever its chunks are', async (
   const large = Buffer.alloc(20 * mebibyte, 'x')
   t.equal(await run('length', null, contentOf(large.subarray(1), 'y')), large.length)
   t.equal(await run('text', null, { size: 3, bytes: lateEnd('abc') }), 'abc')
+  t.equal(await run('text', null, reusing('abc', 'def', 'ghi', 'jkl')), 'abcdefghijkl')
   const { answer, parts } = await sandbox.run({ action: 'parts' }, contentOf('abc'))
   t.equal(answer, null)
   t.strictSame(
@@ -303,6 +304,19 @@ function heldContent(first: string, second: string) {
   }
   const content: ContentSource = { size: first.length + second.length, bytes: bytes() }
   return { content, reached: reached.promise, release: released.resolve }
+}
+
+/** A content in two buffers, of which each is used again when the chunk after the next one is requested. */
+function reusing(...chunks: readonly string[]): ContentSource {
+  const buffers = [Buffer.alloc(3), Buffer.alloc(3)]
+  async function* bytes() {
+    for (const [index, chunk] of chunks.entries()) {
+      const buffer = buffers[index % 2] ?? Buffer.alloc(0)
+      buffer.write(chunk)
+      yield buffer
+    }
+  }
+  return { size: 3 * chunks.length, bytes: bytes() }
 }
 
 function throwing(...chunks: readonly string[]): ContentSource {
