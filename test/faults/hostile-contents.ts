@@ -12,8 +12,8 @@ export interface Canary {
 }
 
 /** A file that is made to harm who decodes it. */
-export interface HostileFile {
-  /** What was done, for the log. */
+interface HostileFile {
+  /** The kind of harm, for the log. */
   readonly kind: string
   readonly extension: string
   readonly bytes: Buffer

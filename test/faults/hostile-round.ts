@@ -12,7 +12,7 @@ import { type Canary, hostileFile, type Samples } from './hostile-contents.ts'
 
 interface HostileRoundOptions {
   readonly files: number
-  /** Milliseconds within which the node must tell its health meanwhile. */
+  /** Milliseconds within which the node must tell its health meanwhile. It needs a machine without other work. */
   readonly slowestHealthMs: number
 }
 
@@ -28,6 +28,8 @@ const samples = ['previews/test/fixtures/files/', 'previews-heic/test/fixtures/'
   (folder) => new URL(`../../plugins/${folder}`, import.meta.url),
 )
 const program = new URL('fixtures/hostile-node.ts', import.meta.url)
+/** Most milliseconds for which the node may do only one thing. */
+const longestTurnMs = 100
 /** Of so many files, one has a preview that somebody asks for at once. */
 const askedEvery = 5
 
@@ -52,6 +54,7 @@ export async function hostileRound(
         }
         return [await untilDone(node, '/api/previews/status'), await untilDone(node, '/api/search/status')]
       }
+      await ask(node, '/longest-turn', [200], { method: 'DELETE' })
       const { slowest, late, answers, done } = await healthWhile(node, work(), slowestHealthMs)
       const counts = Object.entries(Object.groupBy(made, ({ kind }) => kind)).map(
         ([kind, all]) => `${all?.length} ${kind}`,
@@ -60,6 +63,10 @@ export async function hostileRound(
       log(`failed: ${JSON.stringify(done.map(({ failed }) => failed))}`)
       const figures = `/health in at most ${slowest.toFixed(0)} ms; ${late} of ${answers} answers took longer than ${slowestHealthMs} ms`
       log(figures)
+      const turn = await ask(node, '/longest-turn', [200])
+      const { longestMs } = (await turn.json()) as { longestMs: number }
+      log(`the node did only one thing for ${longestMs.toFixed(0)} ms of processor time`)
+      assert.ok(longestMs <= longestTurnMs, `the node did only one thing for ${longestMs} ms`)
       const found = await ask(node, `/api/search?q=${outside.canary.word}`, [200])
       assert.deepEqual(((await found.json()) as { entries: unknown[] }).entries, [])
       await outside.check()

@@ -19,8 +19,8 @@ type Outcome =
   | { readonly is: 'unknown' }
 
 /**
- * A client that writes, overwrites, moves, deletes, restores and takes back changes in its own folder, until the node is killed. None of
- * that loses a content: each one is a file, a version or in the trash, exactly once.
+ * A client that writes, overwrites, moves, deletes, restores and takes back changes in its own folder, one or several at once, until the
+ * node is killed. None of that loses a content: each one is a file, a version or in the trash, exactly once.
  */
 export class KeptClient {
   readonly #folder: string
@@ -29,7 +29,10 @@ export class KeptClient {
   readonly written = new Set<string>()
   /** The content of a write without an answer, which may be stored or not. */
   asked: string | null = null
+  /** The groups of changes that were answered. */
   readonly #groups: string[] = []
+  /** The group of the next change. */
+  #group = ''
   #answered = 0
 
   constructor(folder: string, random: Random) {
@@ -54,6 +57,8 @@ export class KeptClient {
 
   #change(node: FilesProcess): Promise<Outcome> {
     const random = this.#random
+    if (this.#group === '' || random.chance(0.6))
+      this.#group = `${this.#folder.slice(1)}-${random.integer(0, 2 ** 32)}`
     const change = random.pick([
       'write',
       'write',
@@ -67,9 +72,9 @@ export class KeptClient {
       'undo',
     ])
     if (change === 'write') return this.#write(node)
-    if (change === 'delete') return post(node, '/delete', { path: this.#path() })
+    if (change === 'delete') return this.#post(node, '/delete', { path: this.#path() })
     if (change === 'move') {
-      return post(node, '/move', { source: this.#path(), destination: this.#path(), overwrite: true })
+      return this.#post(node, '/move', { source: this.#path(), destination: this.#path(), overwrite: true })
     }
     if (change === 'restore') return this.#restore(node)
     if (change === 'version') return this.#restoreVersion(node)
@@ -83,7 +88,11 @@ export class KeptClient {
       : this.#random.integer(40, 20_000)
     const content = `${size}:${path}:${this.written.size};`
     this.asked = content
-    const outcome = await send(node, `/write?path=${path}`, { method: 'PUT', body: bytesOfContent(content) })
+    const outcome = await send(node, `/write?path=${path}`, {
+      method: 'PUT',
+      body: bytesOfContent(content),
+      headers: { 'x-nodekeep-group': this.#group },
+    })
     if (outcome.is === 'unknown') return outcome
     this.asked = null
     if (outcome.is === 'done') this.written.add(content)
@@ -97,7 +106,7 @@ export class KeptClient {
     const item = own[this.#random.integer(0, 19)]
     if (item === undefined) return { is: 'refused' }
     const destination = this.#random.chance(0.5) ? { destination: this.#path() } : {}
-    return post(node, '/api/files/trash/restore', { id: item.id, ...destination })
+    return this.#post(node, '/api/files/trash/restore', { id: item.id, ...destination })
   }
 
   async #restoreVersion(node: FilesProcess): Promise<Outcome> {
@@ -108,12 +117,17 @@ export class KeptClient {
     const version = items[this.#random.integer(0, 3)]
     return version === undefined
       ? { is: 'refused' }
-      : post(node, '/api/files/versions/restore', { path, id: version.id })
+      : this.#post(node, '/api/files/versions/restore', { path, id: version.id })
   }
 
   async #undo(node: FilesProcess): Promise<Outcome> {
     const group = this.#groups.at(-1 - this.#random.integer(0, 2))
-    return group === undefined ? { is: 'refused' } : post(node, '/api/files/undo', { group })
+    return group === undefined ? { is: 'refused' } : this.#post(node, '/api/files/undo', { group })
+  }
+
+  #post(node: FilesProcess, target: string, body: object): Promise<Outcome> {
+    const headers = { 'content-type': 'application/json', 'x-nodekeep-group': this.#group }
+    return send(node, target, { method: 'POST', body: JSON.stringify(body), headers })
   }
 
   #path(): string {
@@ -121,11 +135,6 @@ export class KeptClient {
     const names = Array.from({ length: depth }, () => this.#random.pick(['a', 'b', 'c']))
     return `${this.#folder}/${names.join('/')}`
   }
-}
-
-function post(node: FilesProcess, target: string, body: object): Promise<Outcome> {
-  const headers = { 'content-type': 'application/json' }
-  return send(node, target, { method: 'POST', body: JSON.stringify(body), headers })
 }
 
 async function send(node: FilesProcess, target: string, init: RequestInit = {}): Promise<Outcome> {
@@ -140,7 +149,7 @@ async function send(node: FilesProcess, target: string, init: RequestInit = {}):
     throw error
   }
   if (answer.ok) return { is: 'done', answer: JSON.parse(text), undo: answer.headers.get('x-nodekeep-undo') }
-  // A random change may be impossible.
-  assert.ok([400, 404, 409, 412].includes(answer.status), `${target}: ${answer.status} ${text}`)
+  // A random change may be impossible, or have no room.
+  assert.ok([400, 404, 409, 412, 507].includes(answer.status), `${target}: ${answer.status} ${text}`)
   return { is: 'refused' }
 }

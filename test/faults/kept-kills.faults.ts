@@ -7,7 +7,9 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { Fault } from './fault.ts'
 import { checkAgreement, checkLeftovers, readDisk } from './files-check.ts'
 import { type FilesProcess, startFiles } from './files-process.ts'
+import { ask } from './kept-changes.ts'
 import { bytesOfContent, KeptClient } from './kept-client.ts'
+import { contentOf, contentsByApi } from './kept-contents.ts'
 import { randomOf } from './random.ts'
 
 const clientCount = 4
@@ -33,58 +35,6 @@ async function contentsOnDisk(dataFolder: string, uuid: string): Promise<string[
   return contents
 }
 
-/** The content of which a file has a copy or more. */
-function contentOf(bytes: Buffer): string {
-  return bytes.subarray(0, bytes.indexOf(';') + 1).toString()
-}
-
-async function ask(node: FilesProcess, target: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { ...init.headers, authorization: `Bearer ${node.session.token}` }
-  const answer = await fetch(new URL(target, node.url), { ...init, headers })
-  assert.equal(answer.status, 200, `${target}: ${answer.ok ? '' : await answer.text()}`)
-  return answer
-}
-
-/** Restores the whole trash, then returns the contents of all files and of all their versions, as the API has them. */
-async function contentsByApi(node: FilesProcess): Promise<string[]> {
-  const trash = '/api/files/trash'
-  for (let count = 0; ; ) {
-    const { items } = (await (await ask(node, trash)).json()) as NodeAnswers[`GET ${typeof trash}`]
-    if (items.length === 0) break
-    for (const { id } of items) {
-      count += 1
-      const headers = { 'content-type': 'application/json' }
-      const body = JSON.stringify({ id, destination: `/restored/${count}` })
-      await ask(node, `${trash}/restore`, { method: 'POST', headers, body })
-    }
-  }
-  const contents: string[] = []
-  const read = async (target: string) =>
-    contents.push(contentOf(Buffer.from(await (await ask(node, target)).arrayBuffer())))
-  const walk = async (folder: string) => {
-    const entries = (await (
-      await ask(node, `/readdir?path=${folder || '/'}`)
-    ).json()) as NodeAnswers['GET /readdir']
-    for (const { name, type } of entries) {
-      const path = encodeURIComponent(`${folder}/${name}`)
-      if (type === 'directory') await walk(`${folder}/${name}`)
-      else {
-        await read(`/read?path=${path}`)
-        let cursor: string | null = ''
-        while (cursor !== null) {
-          const after = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
-          const answer = await ask(node, `/api/files/versions?path=${path}${after}`)
-          const page = (await answer.json()) as NodeAnswers['GET /api/files/versions']
-          for (const { id } of page.versions) await read(`/api/files/versions/read?path=${path}&id=${id}`)
-          cursor = page.cursor
-        }
-      }
-    }
-  }
-  await walk('')
-  return contents
-}
-
 function checkContents(found: readonly string[], clients: readonly KeptClient[], where: string): void {
   const known = new Set(found)
   assert.equal(known.size, found.length, `${where}: no content is there twice`)
@@ -98,12 +48,24 @@ function checkContents(found: readonly string[], clients: readonly KeptClient[],
   )
 }
 
+/** Checks that exactly the contents on the disk count toward the quota, once the node knows all of them. */
+async function checkQuota(node: FilesProcess, found: readonly string[], signal: AbortSignal): Promise<void> {
+  const bytes = found.reduce((sum, content) => sum + bytesOfContent(content).length, 0)
+  for (;;) {
+    const answer = await ask(node, '/api/files/usage')
+    const { quota, isComplete } = (await answer.json()) as NodeAnswers['GET /api/files/usage']
+    if (isComplete) return assert.equal(quota?.taken, bytes, 'the bytes that count toward the quota')
+    await delay(5, undefined, { signal })
+  }
+}
+
 export default {
-  name: 'After kills of a node, each content that was overwritten, deleted, restored or taken back is there once: as a file, a version, or in the trash, and the API gives all of them back.',
+  name: 'After kills of a node, each content that was overwritten, deleted, restored or taken back is there once, and counts once: as a file, a version, or in the trash, and the API gives all of them back.',
   defaultRounds: 60,
-  async round({ seed, random, log }) {
+  async round({ seed, random, signal, log }) {
     const dataFolder = await mkdtemp(join(tmpdir(), 'nodekeep-killed-'))
-    let node = await startFiles(dataFolder)
+    const environment = { FILES_QUOTA: `${random.integer(1_000_000, 20_000_000)}` }
+    let node = await startFiles(dataFolder, undefined, { environment })
     try {
       const { uuid } = node.session
       const all: KeptClient[] = []
@@ -118,8 +80,10 @@ export default {
         await delay(random.integer(50, 1500))
         await node.kill()
         await running
-        node = await startFiles(dataFolder, node.session)
-        checkContents(await contentsOnDisk(dataFolder, uuid), all, 'on the disk')
+        node = await startFiles(dataFolder, node.session, { environment })
+        const found = await contentsOnDisk(dataFolder, uuid)
+        checkContents(found, all, 'on the disk')
+        await checkQuota(node, found, signal)
       }
       log(`${all.reduce((sum, { answered }) => sum + answered, 0)} changes were answered`)
       checkContents(await contentsByApi(node), all, 'by the API')

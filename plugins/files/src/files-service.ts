@@ -1,11 +1,11 @@
 import type { FileChangeOptions, FilesService, UserFiles } from '@nodekeep/plugin-sdk'
 import { originOf } from './change-origin.ts'
+import { removeWithVersions } from './kept/versions-of-gone.ts'
 import { copy } from './operations/copying.ts'
 import { list } from './operations/listing.ts'
 import { makeDirectory } from './operations/make-directory.ts'
 import { move } from './operations/moving.ts'
 import { read, stat } from './operations/reading.ts'
-import { remove } from './operations/removal.ts'
 import type { Scope, ScopeOf } from './operations/scope.ts'
 import { write } from './operations/writing.ts'
 import { userPath } from './paths/user-path.ts'
@@ -32,7 +32,7 @@ function userFiles(scope: Scope): UserFiles {
     read: async (path, options) => read(scope, userPath(path), options),
     write: async (path, content, options) => write(withOrigin(options), userPath(path), content, options),
     makeDirectory: async (path, options) => makeDirectory(withOrigin(options), userPath(path)),
-    remove: async (path, options) => remove(withOrigin(options), userPath(path), options),
+    remove: async (path, options) => removeWithVersions(withOrigin(options), userPath(path), options),
     move: async (source, destination, options) =>
       move(
         withOrigin(options),

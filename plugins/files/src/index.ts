@@ -95,11 +95,12 @@ export default definePlugin({
 
     const storageShows = (intent: ChangeIntent) => wasApplied(intent, mounts)
     const mountOf = ({ path }: ChangeIntent) => mounts.pointOf(path as UserPath)
+    const recordLeft = (intent: ChangeIntent) => recordLeftFolders(intent, journal, mounts)
     const announce = (userUuid: string, seq: number) => events.emit(FileChanged, { userUuid, seq })
     const reconciliation = new Reconciliation({
       journal,
       wasApplied: storageShows,
-      recordLeft: (intent) => recordLeftFolders(intent, journal, mounts),
+      recordLeft,
       mountOf,
       announce,
       log,
@@ -110,6 +111,7 @@ export default definePlugin({
       journal,
       running,
       wasApplied: storageShows,
+      recordLeft,
       resolveBefore,
       announce,
       postpone,

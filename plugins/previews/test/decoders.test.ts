@@ -52,3 +52,17 @@ test('its failures are remembered like others', async (t) => {
   t.match(await refusalOf(ada, '/large.heic'), /^422 .* too many pixels/)
   t.match(await untilComplete(ada), { failed: { broken: 1, pixels: 1 } })
 })
+
+test('files that nobody could decode are looked at again when there is a decoder', async (t) => {
+  const dataFolder = t.testdir()
+  let later = await createPreviewNode({ dataFolder })
+  t.teardown(() => later.stop())
+  const owner = await later.signIn('owner')
+  await put(owner, '/a.heic', Buffer.from('ACME1000'))
+  t.match(await untilComplete(owner), { made: 0, failed: {} })
+  await later.stop()
+  later = await createPreviewNode({ dataFolder, plugins: [acme] })
+  const again = await later.signIn('owner')
+  t.match(await untilComplete(again), { made: 1 })
+  t.match((await photosOf(again)).photos, [{ path: '/a.heic', width: 1000 }])
+})

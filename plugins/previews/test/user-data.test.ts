@@ -1,10 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { userDataConformance } from '@nodekeep/plugin-sdk/conformance/user-data'
 import t from 'tap'
-import { createPreviewNode, fixture, photosOf, put, untilComplete, varied } from './fixtures/preview-node.ts'
+import { createPreviewNode, fixture, post, put, untilComplete, varied } from './fixtures/preview-node.ts'
 
 let holder: UserDataHolder | undefined
 const reader = definePlugin({
@@ -18,28 +17,34 @@ const reader = definePlugin({
 })
 
 // Users are apart, so one node is enough for all tests.
-const node = await createPreviewNode({ plugins: [reader] })
+const dataFolder = t.testdir()
+const start = () => createPreviewNode({ plugins: [reader], dataFolder })
+let node = await start()
 t.teardown(() => node.stop())
-const users = new Map<string, TestUser>()
+const cache = join(dataFolder, 'plugins/previews/not-in-backups/cache')
 
 userDataConformance(t.test, {
   async setUp() {
-    if (holder === undefined) throw new Error('"previews" has no holder of user data.')
     return {
-      holder,
+      get holder() {
+        if (holder === undefined) throw new Error('"previews" has no holder of user data.')
+        return holder
+      },
       async store() {
         const user = await node.signIn()
-        users.set(user.user.uuid, user)
         await put(user, '/a.png', varied(fixture('png.png')))
         await untilComplete(user)
+        // The preview stays for a while. With the file, a restart would make it again, as the user is there.
+        await post(user, '/delete', { path: '/a.png', permanent: true })
         return user.user.uuid
       },
       async dataOf(userUuid) {
-        const user = users.get(userUuid)
-        const { photos } = user === undefined ? { photos: [] } : await photosOf(user)
-        const cache = join(node.dataFolder, 'plugins/previews/not-in-backups/cache')
         const files = readdirSync(cache, { recursive: true, encoding: 'utf8' })
-        return [...photos, ...files.filter((name) => name.startsWith(userUuid))]
+        return files.filter((name) => name.startsWith(userUuid))
+      },
+      async restart() {
+        await node.stop()
+        node = await start()
       },
       close: async () => {},
     }

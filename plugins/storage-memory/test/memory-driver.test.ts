@@ -61,6 +61,18 @@ test('a copy counts like a file of its own', async (t) => {
   await backend.write('/whole', chunks(1, 100))
 })
 
+test('what is kept counts until it is removed', async (t) => {
+  const backend = createMemoryBackend({ maxBytes: 100 })
+  await backend.write('/file', chunks(1, 40))
+  await backend.write('/file', chunks(1, 40), { keepReplacedAt: '/kept/first' })
+  await t.rejects(backend.write('/more', chunks(1, 21)), full)
+  await backend.write('/file', chunks(1, 20), { keepReplacedAt: '/kept/second' })
+  await t.rejects(backend.write('/more', chunks(1, 1)), full)
+  await backend.move?.('/file', '/kept/first', { overwrite: true })
+  await backend.remove('/kept')
+  await backend.write('/whole', chunks(1, 100))
+})
+
 test('many small chunks take no more memory than their bytes', async (t) => {
   const backend = createMemoryBackend({ maxBytes: 1_000_000 })
   await backend.write('/file', chunks(200_000, 1))

@@ -18,7 +18,7 @@ import type { TestUser } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { openSyncFolder } from '../../src/client/index.ts'
 import { createSyncNode } from '../fixtures/sync-node.ts'
-import { type RunningSync, syncFolder, temporaryFolder } from './fixtures/synced-folders.ts'
+import { type RunningSync, syncFolder, temporaryFolder, tree, until } from './fixtures/synced-folders.ts'
 
 // Other tests may use both processors.
 t.setTimeout(120_000)
@@ -435,23 +435,6 @@ async function both(first: RunningSync, second: RunningSync, isThere: () => Prom
   await until(first, isThere)
   await first.idle()
   await second.idle()
-}
-
-/** Waits until a condition holds, which is looked at after each change of the status and each 50 ms. */
-async function until(sync: RunningSync, isThere: () => Promise<boolean>): Promise<void> {
-  while (!(await isThere().catch(() => false))) {
-    await Promise.race([sync.ended, new Promise((resolve) => setTimeout(resolve, 50))])
-  }
-}
-
-async function tree(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const lines = entries.map(async (entry) => {
-    const path = join(entry.parentPath, entry.name)
-    const name = path.slice(folder.length + 1)
-    return entry.isFile() ? `${name}: ${await readFile(path, 'utf8')}` : name
-  })
-  return (await Promise.all(lines)).filter((line) => !line.startsWith('.nodekeep-sync')).sort()
 }
 
 async function names(user: TestUser, folder = '/'): Promise<string[]> {

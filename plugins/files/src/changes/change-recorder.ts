@@ -8,6 +8,8 @@ interface RecorderServices {
   readonly running: RunningChanges
   /** Asks the storage whether a change was applied. */
   readonly wasApplied: (intent: ChangeIntent) => Promise<boolean>
+  /** Records the folders that a change has left above its path. Returns the number of the last row. */
+  readonly recordLeft: (intent: ChangeIntent) => Promise<number | null>
   /** Resolves open changes at the paths of a change that is about to begin. */
   readonly resolveBefore: (intent: ChangeIntent) => Promise<void>
   /** Called when readers may see something new: a change was committed, or no longer holds others back. */
@@ -85,10 +87,11 @@ export class ChangeRecorder {
     try {
       if (await this.#services.wasApplied(intent)) await this.#commit(intent, change)
       else {
+        const left = await this.#services.recordLeft(intent)
         await change.discard()
         this.#services.running.end(intent)
         // Readers may see later changes now.
-        if (isShown(intent)) this.#services.announce(intent.userUuid, change.seq)
+        if (isShown(intent)) this.#services.announce(intent.userUuid, left ?? change.seq)
       }
     } catch (error) {
       this.#postpone(intent, change, error)

@@ -5,7 +5,7 @@ import { withStorageLimit } from '../mounts/storage-limit.ts'
 import { foldersAbove, root, type UserPath } from '../paths/user-path.ts'
 
 /**
- * Records the folders that a change made above its path before a crash ended it: nobody else takes note of them. Devices learn of them
+ * Records the folders that a change made above its path before it failed, or a crash ended it: nobody else takes note of them. Devices learn of them
  * as of those of other programs, also the one that asked for the change.
  *
  * @returns the number of the last row; null if there are none

@@ -28,7 +28,8 @@ const durable: ReadonlySet<WriteRequest['kind']> = new Set([
 /** The number of a request whose answer nobody awaits. */
 const nobody = 0
 
-type Resolution = Extract<WriteRequest, { kind: 'resolve' }>
+/** Takes note of what has happened on a storage. */
+type Outcome = Extract<WriteRequest, { kind: 'resolve' | 'forget-kept' }>
 
 /** A request that may change any number of rows. It takes steps, and other requests come between them. */
 interface LongRequest {
@@ -45,8 +46,8 @@ export class GroupCommit {
   readonly #entries: EntryStatements
   readonly #removed: RemovedEntries
   readonly #totalChanges: StatementSync
-  /** Outcomes that the disk did not take yet. Their intents are on the disk, so nothing is lost. */
-  #unwritten: Resolution[] = []
+  /** Outcomes that the disk did not take yet. Nothing is lost: intents are on the disk, and purges find again what is gone. */
+  #unwritten: Outcome[] = []
   #long: LongRequest[] = []
   /** Whether entries may be left that belong to removed folders. */
   #mayHaveRemoved = true
@@ -159,7 +160,7 @@ export class GroupCommit {
     const isDurable = batch.some(({ request }) => durable.has(request.kind))
     try {
       const answers = this.#transaction(isDurable, () => {
-        for (const { seq, outcome, facts } of this.#unwritten) this.#changes.resolve(seq, outcome, facts)
+        for (const request of this.#unwritten) this.#apply(request)
         const written: WriteAnswer[] = []
         const before = this.#changedRows()
         for (const { id, request } of batch) {
@@ -247,9 +248,10 @@ export class GroupCommit {
     return 0
   }
 
-  /** An outcome never fails: the change happened, and its intent is kept. */
+  /** An outcome never fails: the storage shows it already. */
   #failed(id: number, request: WriteRequest, error: unknown): WriteAnswer {
-    if (request.kind !== 'resolve') return { id, seq: 0, failure: failureOf(error) }
+    if (request.kind !== 'resolve' && request.kind !== 'forget-kept')
+      return { id, seq: 0, failure: failureOf(error) }
     this.#unwritten.push(request)
     return { id, seq: 0 }
   }

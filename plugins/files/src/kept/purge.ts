@@ -150,7 +150,10 @@ export class Purge {
     const clock = clockAfter(this.#last, this.#clock.now(), running - (this.#lastRunning ?? running))
     this.#last = clock
     this.#lastRunning = running
-    await state.set(clockKey, clock)
+    // A full disk must not keep the purge from making room. A start then knows an older clock, and purges later.
+    await state.set(clockKey, clock).catch((error: unknown) => {
+      log.debug({ err: error }, 'The time of the purge could not be stored.')
+    })
     const isWaiting = clock.waitMs > 0
     if (isWaiting && !this.#isWaiting) {
       const message =

@@ -9,7 +9,6 @@ import {
 import type { KeptEntry } from '../entries/kept-reader.ts'
 import { entryIn, type Location } from '../mounts/mounts.ts'
 import { makeDirectoryLocked } from '../operations/make-directory.ts'
-import { ignoreMissing } from '../operations/path-errors.ts'
 import { stat } from '../operations/reading.ts'
 import type { Scope } from '../operations/scope.ts'
 import { checkPathLength, walkStored } from '../operations/walk.ts'
@@ -31,6 +30,7 @@ import {
 } from './kept-entries.ts'
 import type { KeptPage, KeptPageOptions, TrashItem } from './kept-files.ts'
 import { putBack } from './put-back.ts'
+import { removeVersionsOf, removeVersionsOfGone } from './versions-of-gone.ts'
 
 /** Names that are tried for an item whose path is taken. */
 const mostNames = 1000
@@ -155,12 +155,14 @@ async function restoreEntry(scope: Scope, restores: string, { from, stored, path
   await putBack(scope, { from, stored, path, intent }, { known: { source: stored } })
 }
 
-/** Deletes an item for good, and the versions of a file. Those of files in a folder are purged later. */
+/** Deletes an item for good, and the versions of its files. */
 export async function deleteItem(scope: Scope, id: string): Promise<void> {
-  await deleteForGood(scope, await trashItem(scope, id))
+  const item = await trashItem(scope, id)
+  await removeKept(scope, item)
+  await removeVersionsOf(scope, item.entry)
 }
 
-/** Deletes all items for good that a list has. Those on a storage that does not answer stay, and fail the call at its end. */
+/** Deletes all items for good that a list has, and the versions of their files. Those on a storage that does not answer stay, and fail the call at its end. */
 export async function emptyTrash(scope: Scope): Promise<void> {
   const { journal, mounts, userUuid } = scope
   let failure: unknown
@@ -168,7 +170,7 @@ export async function emptyTrash(scope: Scope): Promise<void> {
   for (;;) {
     const items = (await journal.keptOf(userUuid)).trash(userUuid, 100, before)
     await concurrently(items.filter(isListed(mounts)), stepsAtOnce, (item) =>
-      deleteForGood(scope, item).catch((error) => {
+      removeKept(scope, item).catch((error) => {
         if (!isNodekeepError(error)) throw error
         if (error.code !== 'NOT_FOUND') failure ??= error
       }),
@@ -177,16 +179,8 @@ export async function emptyTrash(scope: Scope): Promise<void> {
     if (last === undefined) break
     before = last.number
   }
+  await removeVersionsOfGone(scope)
   if (failure !== undefined) throw failure
-}
-
-async function deleteForGood(scope: Scope, item: KeptEntry): Promise<void> {
-  const { journal, userUuid } = scope
-  if (item.entry.type === 'file') {
-    const versions = (await journal.keptOf(userUuid)).versions(userUuid, item.entry.id, 1000)
-    for (const version of versions) await removeKept(scope, version).catch(ignoreMissing)
-  }
-  await removeKept(scope, item)
 }
 
 /** @throws NodekeepError NOT_FOUND */

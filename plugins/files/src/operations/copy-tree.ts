@@ -16,7 +16,7 @@ import { makeDirectoryLocked } from './make-directory.ts'
 import { forChange } from './path-errors.ts'
 import { fileEntry } from './reading.ts'
 import type { Scope } from './scope.ts'
-import { checkPathLengthsOf, type Tree, treeAt } from './walk.ts'
+import { checkPathLengthsOf, type ListedTree, type Tree, treeAt } from './walk.ts'
 import { storeLocked, writeLocked } from './writing.ts'
 
 interface CopyOptions extends Pick<FileMoveOptions, 'signal'> {
@@ -31,10 +31,10 @@ interface CopyOptions extends Pick<FileMoveOptions, 'signal'> {
 interface CopiedPaths {
   readonly source: UserPath
   readonly entry: StorageEntry
+  /** All entries of the source. */
+  readonly tree: ListedTree
   /** Its parent is a folder. */
   readonly copy: UserPath
-  /** The final path of the copy. */
-  readonly destination: UserPath
   /** The entry at the path of the copy; null if there is none. */
   readonly replaced: StorageEntry | null
 }
@@ -55,14 +55,29 @@ export function nothingCopied(): Copied {
 }
 
 /**
+ * Finds the entries to copy, and the room for them. It changes nothing, so a copy that is refused here has replaced nothing.
+ *
+ * @throws NodekeepError VALIDATION_ERROR when an entry would have too long a path at the destination, INSUFFICIENT_STORAGE
+ */
+export async function entriesToCopy(
+  scope: Scope,
+  { source, entry, destination }: { source: UserPath; entry: StorageEntry; destination: UserPath },
+  { room, signal }: Pick<CopyOptions, 'room' | 'signal'>,
+): Promise<ListedTree> {
+  const found = await treeAt(scope, source, entry, signal)
+  checkPathLengthsOf(found, source, destination)
+  await room.extend(found.files.reduce((sum, { size }) => sum + size, 0))
+  return found
+}
+
+/**
  * Copies a file or folder and verifies each file.
  *
  * @param copied gets each entry when it was copied
- * @throws NodekeepError VALIDATION_ERROR when an entry would have too long a path there
  */
 export async function copyTree(
   scope: Scope,
-  { source, entry, copy, destination, replaced }: CopiedPaths,
+  { source, entry, tree, copy, replaced }: CopiedPaths,
   copied: Copied,
   options: CopyOptions,
 ): Promise<void> {
@@ -70,10 +85,7 @@ export async function copyTree(
   const copyOf = (path: UserPath) => `${copy}${path.slice(source.length)}` as UserPath
   const stepFor = (path: UserPath): StagingStep | undefined =>
     isStaged ? (path === source ? 'begin' : 'fill') : undefined
-  const { files, folders } = await treeAt(scope, source, entry, signal)
-  checkPathLengthsOf({ files, folders }, source, destination)
-  await options.room.extend(files.reduce((sum, { size }) => sum + size, 0))
-  for (const path of folders) {
+  for (const path of tree.folders) {
     signal?.throwIfAborted()
     const isMissing = path !== source || replaced === null
     await makeDirectoryLocked(scope, copyOf(path), {
@@ -83,7 +95,7 @@ export async function copyTree(
     copied.source.folders.push(path)
     copied.copy.folders.push(copyOf(path))
   }
-  await concurrently(files, filesAtOnce, ({ path }, failed) =>
+  await concurrently(tree.files, filesAtOnce, ({ path }, failed) =>
     scope.copySlots.run(scope.userUuid, async () => {
       const either = signal === undefined ? failed : AbortSignal.any([signal, failed])
       // The client may have left while the copies before this one ran.

@@ -9,7 +9,7 @@ import {
 import type { ChangeIntent } from '../journal/change.ts'
 import { childOf, parentOf, type UserPath } from '../paths/user-path.ts'
 import type { HeldRoom } from '../quota/held-room.ts'
-import { type Copied, copyTree, nothingCopied } from './copy-tree.ts'
+import { type Copied, copyTree, entriesToCopy, nothingCopied } from './copy-tree.ts'
 import { definedOnly } from './defined-only.ts'
 import { keepsDeleted, placeForReplaced } from './keeping.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
@@ -18,6 +18,7 @@ import { removeLocked } from './removal.ts'
 import { removeExactly } from './remove-source.ts'
 import type { Scope } from './scope.ts'
 import { existingEntry, type Transferred } from './transfer-checks.ts'
+import type { ListedTree } from './walk.ts'
 
 /** The paths of a move or a copy. */
 export interface Transfer extends Transferred {
@@ -26,7 +27,12 @@ export interface Transfer extends Transferred {
   readonly staging: UserPath
 }
 
-type RoomAnd<Options> = Options & { readonly room: HeldRoom }
+/** The parts of one copy. */
+type CopyParts<Options> = Options & {
+  readonly room: HeldRoom
+  /** All entries of the source. */
+  readonly tree: ListedTree
+}
 
 type CopyIntoPlaceOptions = FileMoveOptions & {
   readonly keepCreated: boolean
@@ -112,11 +118,12 @@ export async function copyIntoPlace(
   options: CopyIntoPlaceOptions,
 ): Promise<Copied> {
   const { destination, entry } = transfer
-  await makeParent(scope, destination)
   const room = scope.rooms.hold(scope.userUuid, scope.mounts.pointOf(destination))
   const copyTo = movesInOneStep(scope, destination, entry) ? copyAside : copyInPlace
   try {
-    return await copyTo(scope, transfer, { ...options, room })
+    const tree = await entriesToCopy(scope, transfer, { ...options, room })
+    await makeParent(scope, destination)
+    return await copyTo(scope, transfer, { ...options, room, tree })
   } finally {
     room.releaseAfter(scope.journal.entriesOf(scope.userUuid))
   }
@@ -126,12 +133,12 @@ export async function copyIntoPlace(
 async function copyAside(
   scope: Scope,
   transfer: Transfer,
-  options: RoomAnd<CopyIntoPlaceOptions>,
+  { tree, ...options }: CopyParts<CopyIntoPlaceOptions>,
 ): Promise<Copied> {
   const { source, staging, destination, entry } = transfer
   const copied = nothingCopied()
   try {
-    const paths = { source, entry, copy: staging, destination, replaced: null }
+    const paths = { source, entry, tree, copy: staging, replaced: null }
     await copyTree(scope, paths, copied, { ...options, isStaged: true })
     checkCopied(copied, options)
     await options.beforePlacing?.()
@@ -152,13 +159,13 @@ async function copyAside(
 async function copyInPlace(
   scope: Scope,
   transfer: Transfer,
-  options: RoomAnd<CopyIntoPlaceOptions>,
+  { tree, ...options }: CopyParts<CopyIntoPlaceOptions>,
 ): Promise<Copied> {
   const { source, entry, destination } = transfer
   const copied = nothingCopied()
   const replaced = await makeRoom(scope, transfer)
   try {
-    const paths = { source, entry, copy: destination, destination, replaced }
+    const paths = { source, entry, tree, copy: destination, replaced }
     await copyTree(scope, paths, copied, { ...options, isStaged: false })
     checkCopied(copied, options)
     await options.beforePlacing?.()

@@ -12,7 +12,7 @@ export interface Tree<File = { readonly path: UserPath; readonly revision: strin
 }
 
 /** A tree as its storage lists it. The revisions of its files may be unknown. */
-type ListedTree = Tree<{
+export type ListedTree = Tree<{
   readonly path: UserPath
   readonly revision: string | undefined
   /** Bytes. */

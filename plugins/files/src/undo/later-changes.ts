@@ -1,5 +1,6 @@
 import type { RecordedChange } from '../journal/change.ts'
-import { isWithin } from '../paths/user-path.ts'
+import type { UserPath } from '../paths/user-path.ts'
+import { PathSet } from './path-set.ts'
 
 /** The changes after the first one of a group, each newest first. */
 export interface LaterChanges {
@@ -52,24 +53,32 @@ export function laterChanges(
 export function presentNames(undone: readonly RecordedChange[]): ReadonlyMap<string, string> {
   const present = new Map<string, string>()
   /** The former kept names of what was put back and is still at its path. */
-  const putBack = new Map<string, string>()
-  for (const { op, path, source, revision, keptAs, restores } of undone.toReversed()) {
+  const putBack = new Map<UserPath, string>()
+  const places = new PathSet()
+  const put = (path: UserPath, name: string) => {
+    putBack.set(path, name)
+    places.add(path)
+  }
+  for (const { op, revision, keptAs, restores, ...change } of undone.toReversed()) {
+    const path = change.path as UserPath
+    const source = change.source as UserPath | undefined
     const former = putBack.get(path)
     if (keptAs !== undefined && former !== undefined) present.set(former, itemOf(keptAs))
     const isFile = revision !== undefined
     /** Takes out what was put back at a path, or below a folder. */
-    const takeOut = (from: string) => {
-      const paths = isFile ? [from] : [...putBack.keys().filter((one) => isWithin(one, from))]
+    const takeOut = (from: UserPath) => {
+      const paths = isFile ? [from] : places.within(from)
       return paths.map((one) => {
         const name = putBack.get(one)
         putBack.delete(one)
+        places.delete(one)
         return { below: one.slice(from.length), name }
       })
     }
     if (op !== 'mkdir') takeOut(path)
     const moved = source === undefined ? [] : takeOut(source)
-    for (const { below, name } of moved) if (name !== undefined) putBack.set(path + below, name)
-    if (restores !== undefined) putBack.set(path, itemOf(restores))
+    for (const { below, name } of moved) if (name !== undefined) put(`${path}${below}` as UserPath, name)
+    if (restores !== undefined) put(path, itemOf(restores))
   }
   return present
 }

@@ -13,6 +13,22 @@ export class PathSet {
     if (this.#sorted[index] !== path) this.#sorted.splice(index, 0, path)
   }
 
+  delete(path: UserPath): void {
+    const index = this.#firstFrom(path)
+    if (this.#sorted[index] === path) this.#sorted.splice(index, 1)
+  }
+
+  /** The path itself, if it is one of the paths, and all that are below it. */
+  within(path: UserPath): UserPath[] {
+    const start = path === root ? root : `${path}/`
+    const own = this.#sorted[this.#firstFrom(path)]
+    const first = this.#firstFrom(start)
+    let end = first
+    while (this.#sorted[end]?.startsWith(start)) end += 1
+    const found = this.#sorted.slice(first, end)
+    return own === path && path !== root ? [path, ...found] : found
+  }
+
   /** One of the paths that are below a folder. */
   below(folder: UserPath): UserPath | undefined {
     const start = folder === root ? root : `${folder}/`

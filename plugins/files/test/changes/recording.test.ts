@@ -82,6 +82,31 @@ t.test('a change that fails after it took effect is in the journal', async (t) =
   ])
 })
 
+t.test('the folders that a failed change has made above its path are in the journal', async (t) => {
+  const services = captureServices()
+  const shaky = shakyBackend()
+  const node = await createFilesNode(
+    { mounts: { '/': 'shaky' } },
+    { plugins: [services.plugin, shaky.plugin] },
+  )
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await put(ada, '/first', 'x')
+  // The file is gone again when the node looks for it.
+  shaky.afterChange = () => {
+    shaky.beforeStat = async () => {
+      shaky.beforeStat = async () => {}
+      await services.backends.get('memory')?.remove(`/${ada.user.uuid}/new/folder/file`)
+    }
+    throw new Error('the disk is full')
+  }
+  t.equal((await put(ada, '/new/folder/file', 'x')).status, 500)
+  t.match(await services.recorded(ada.user.uuid, 1), [
+    { op: 'mkdir', path: '/new', by: 'disk' },
+    { op: 'mkdir', path: '/new/folder', by: 'disk' },
+  ])
+})
+
 t.test('the node finds out the outcome of an open change before another change hides it', async (t) => {
   const services = captureServices()
   const shaky = shakyBackend()

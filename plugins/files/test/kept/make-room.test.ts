@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import { ChangeRecorder } from '../../src/changes/change-recorder.ts'
 import { openJournal } from '../../src/journal/journal.ts'
@@ -30,6 +31,7 @@ async function purgedUser(t: Test) {
     journal,
     running: new RunningChanges(),
     wasApplied: async () => false,
+    recordLeft: async () => null,
     resolveBefore: async () => {},
     announce() {},
     postpone() {},
@@ -46,9 +48,13 @@ async function purgedUser(t: Test) {
   const scopeOf = createScopes({ ...parts, locks: new PathLocks() })
   const clock = { ms: Date.now(), ran: 0, now: () => clock.ms, running: () => clock.ran }
   const values = new Map<string, unknown>()
+  const disk = { isFull: false }
   const state = {
     get: async <T>(key: string) => values.get(key) as T | undefined,
-    set: async (key: string, value: unknown) => void values.set(key, value),
+    async set(key: string, value: unknown) {
+      if (disk.isFull) throw new NodekeepError('INSUFFICIENT_STORAGE', 'The disk is full.')
+      values.set(key, value)
+    },
   }
   const { signal } = new AbortController()
   const days = { trash: 30, versions: 30 }
@@ -58,6 +64,7 @@ async function purgedUser(t: Test) {
   return {
     userUuid,
     purge,
+    disk,
     pass(hours: number) {
       clock.ms += hours * hourMs
       clock.ran += hours * hourMs
@@ -104,5 +111,18 @@ t.test('a clock that jumps lets nothing give way before a day has passed', async
   t.strictSame(await kept(), ['/a'])
   pass(1)
   await purge.run()
+  t.strictSame(await kept(), [])
+})
+
+t.test('a disk that is too full to store the clock is purged all the same', async (t) => {
+  const { purge, disk, pass, write, remove, kept } = await purgedUser(t)
+  await write('/a', 100)
+  await remove('/a')
+  await purge.run()
+  disk.isFull = true
+  for (let day = 0; day <= 30; day += 1) {
+    pass(24)
+    await purge.run()
+  }
   t.strictSame(await kept(), [])
 })

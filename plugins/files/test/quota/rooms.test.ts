@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, post, put } from '../fixtures/files-node.ts'
+import { createKeptNode } from '../fixtures/kept-node.ts'
 import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
 // Nodes start and stop, also on a busy machine.
@@ -178,6 +179,22 @@ t.test(
   },
 )
 
+t.test('a copy without room replaces nothing on a storage without a step for folders', async (t) => {
+  for (const kind of ['moves', 'copies'] as const) {
+    const { newUser } = await createKeptNode(t, kind, { quota: 1000 })
+    const { ada, trashed } = await newUser()
+    await put(ada, '/folder/file', Buffer.alloc(600))
+    await put(ada, '/other/file', 'other')
+    for (const destination of ['/other', '/new/copy']) {
+      const body = { source: '/folder', destination, overwrite: true }
+      t.equal(await statusOf(post(ada, 'api/files/copy', body)), 507, kind)
+    }
+    t.equal(await (await ada.fetch('/read?path=/other/file')).text(), 'other')
+    t.strictSame(await trashed(), [])
+    t.equal(await statusOf(ada.fetch('/stat?path=/new')), 404, 'no folder was made')
+  }
+})
+
 t.test('room that another plugin holds counts, and a file takes its bytes from it', async (t) => {
   const services = captureServices()
   const node = await createFilesNode({ quota: 1000 }, { plugins: [services.plugin] })
@@ -232,4 +249,39 @@ t.test('deleted files and former contents count as long as they are kept', async
   t.match(await usage(ada), { bytes: 0, quota: { taken: 500 } })
   t.equal(await statusOf(put(ada, '/more', Buffer.alloc(501))), 507)
   t.equal(await statusOf(put(ada, '/more', Buffer.alloc(500))), 200)
+})
+
+t.test('what is deleted for good takes no room from then on, with the versions of its files', async (t) => {
+  const node = await createFilesNode({ quota: 1000 })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  const fill = async () => {
+    for (const path of ['/folder/deep/a', '/b'])
+      for (const size of [150, 150]) await put(ada, path, Buffer.alloc(size))
+    await put(ada, '/kept', Buffer.alloc(10))
+    await put(ada, '/kept', Buffer.alloc(10))
+    t.match(await usage(ada), { quota: { taken: 620 } })
+  }
+  const deleteAll = async (permanent: boolean) => {
+    for (const path of ['/folder', '/b'])
+      t.equal(await statusOf(post(ada, 'delete', { path, permanent })), 200)
+  }
+  const taken = async () => (await usage(ada)).quota.taken
+  await fill()
+  await deleteAll(true)
+  t.equal(await taken(), 20, 'a version of a file that is still there stays')
+  await statusOf(post(ada, 'delete', { path: '/kept', permanent: true }))
+  await fill()
+  await deleteAll(false)
+  t.equal(await taken(), 620)
+  const { items } = (await (
+    await ada.fetch('/api/files/trash')
+  ).json()) as NodeAnswers['GET /api/files/trash']
+  for (const { id } of items) await statusOf(post(ada, 'api/files/trash/delete', { id }))
+  t.equal(await taken(), 20)
+  await statusOf(post(ada, 'delete', { path: '/kept', permanent: true }))
+  await fill()
+  await deleteAll(false)
+  await statusOf(post(ada, 'api/files/trash/empty', {}))
+  t.equal(await taken(), 20)
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { foldersAbove, isBelow, type UserPath } from '../../src/paths/user-path.ts'
+import { foldersAbove, isBelow, isWithin, type UserPath } from '../../src/paths/user-path.ts'
 import { PathSet } from '../../src/undo/path-set.ts'
 
 t.test('any paths are found at a path, above it and below it', async (t) => {
@@ -8,9 +8,11 @@ t.test('any paths are found at a path, above it and below it', async (t) => {
   const name = fc.string({ unit: fc.constantFrom('a', '.', '0', '!'), minLength: 1, maxLength: 2 })
   const path = fc.array(name, { maxLength: 4 }).map((names) => `/${names.join('/')}` as UserPath)
   fc.assert(
-    fc.property(fc.array(path, { maxLength: 20 }), path, (paths, asked) => {
+    fc.property(fc.array(path, { maxLength: 20 }), path, path, (all, asked, deleted) => {
       const set = new PathSet()
-      for (const one of paths) set.add(one)
+      for (const one of all) set.add(one)
+      set.delete(deleted)
+      const paths = all.filter((one) => one !== deleted)
       const above = foldersAbove(asked).find((folder) => paths.includes(folder))
       const atOrAbove = paths.includes(asked) ? asked : above
       const below = set.below(asked)
@@ -19,6 +21,8 @@ t.test('any paths are found at a path, above it and below it', async (t) => {
       const isBelowAsked = (one: UserPath) => isBelow(one, asked)
       t.equal(below !== undefined, paths.some(isBelowAsked))
       if (below !== undefined) t.ok(paths.includes(below) && isBelowAsked(below))
+      const within = paths.filter((one) => isWithin(one, asked))
+      t.same(new Set(set.within(asked)), new Set(within))
       t.equal(set.overlapping(asked), atOrAbove ?? below)
     }),
   )

@@ -10,7 +10,8 @@ const mount: MountPage = (element, page) => {
   const photos = new Photos(page)
   const previews = new Previews(page)
   void photos.open()
-  void previews.find()
+  // Without them, the node does not have this page.
+  previews.areThere.value = true
   render(html`<${PhotosView} page=${page} photos=${photos} previews=${previews} />`, element)
   return () => render(null, element)
 }
