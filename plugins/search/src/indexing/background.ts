@@ -144,6 +144,12 @@ export class BackgroundExtraction {
 
   /** @returns null if the file is gone */
   async #extract(userUuid: string, file: WaitingFile): Promise<ExtractedFile | null> {
+    const extracted = await this.#extractOnce(userUuid, file)
+    // It may have moved, or have been deleted, before it was read.
+    return extracted?.state === 'unreadable' ? this.#extractOnce(userUuid, file) : extracted
+  }
+
+  async #extractOnce(userUuid: string, file: WaitingFile): Promise<ExtractedFile | null> {
     const { files, index, databases, extractor, untilQuiet, signal } = this.#services
     await untilQuiet()
     signal.throwIfAborted()
