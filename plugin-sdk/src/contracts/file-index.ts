@@ -113,7 +113,7 @@ export interface UserFileIndex {
   ): Promise<{ readonly entries: readonly IndexedEntry[]; readonly next: string | null }>
   /**
    * Lists entries that are new, renamed, moved or have another content or hash since the cursor, in the order of their last change. What is
-   * in a folder that moved does not count as moved. An entry that is gone is not told: ask `entry` for those that you have.
+   * in a folder that moved does not count as moved, and what comes back from the trash counts as new. An entry that is gone is not told: ask `entry` for those that you have.
    * A page may have no entries although more follow. Nothing is left when its cursor is that of the page before.
    *
    * @param cursor that of the page before; empty for all entries. It holds over restarts. If the index was made anew, or another disk is

@@ -51,6 +51,7 @@ export default definePlugin({
       files,
       index,
       databases,
+      folder: dataDir,
       extractor,
       untilQuiet,
       log,

@@ -170,6 +170,7 @@ export class EntryStatements {
   readonly #update: StatementSync
   readonly #replaceBy: StatementSync
   readonly #setMoved: StatementSync
+  readonly #setStamp: StatementSync
   readonly #place: StatementSync
   readonly #delete: StatementSync
   readonly #add: StatementSync
@@ -232,6 +233,7 @@ export class EntryStatements {
       `UPDATE entries SET revision = ifnull(:revision, revision), created = ifnull(:created, created),
        listed = iif(ifnull(:revision, revision) = revision, listed, NULL) WHERE id = :id`,
     )
+    this.#setStamp = connection.prepare('UPDATE entries SET stamp = ? WHERE id = ?')
     this.#place = connection.prepare('UPDATE entries SET parent = ?, name = ?, stamp = ? WHERE id = ?')
     this.#delete = connection.prepare('DELETE FROM entries WHERE id = ?')
     this.#add = connection.prepare(
@@ -362,6 +364,8 @@ export class EntryStatements {
       if (page.length === pageSize && last !== undefined) folders.push({ id, path, after: last.name })
       for (const entry of page) {
         const inner = `${path}/${entry.name}`
+        // Those who follow the index may have forgotten it, or have never seen it.
+        this.#setStamp.run(this.#nextStamp(), entry.id)
         yield restoredEntry(inner, entry)
         if (entry.type === 'directory') folders.push({ id: entry.id, path: inner, after: '' })
       }

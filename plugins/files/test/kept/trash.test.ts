@@ -21,6 +21,7 @@ for (const kind of storages) {
     t.strictSame(kept.keeps('/docs').trash, true)
     await files.remove('/docs')
     await t.rejects(files.stat('/docs'), { code: 'NOT_FOUND' })
+    const { cursor } = await services.index.for(ada.user).changed('')
     const [item, ...more] = (await kept.trash()).items
     t.strictSame(more, [])
     t.match(item, { path: '/docs', type: 'directory', size: 3, deleted: Date })
@@ -32,6 +33,9 @@ for (const kind of storages) {
     t.equal((await files.stat('/docs/empty')).type, 'directory')
     t.strictSame([await trashed(), await keptOnStorage()], [[], []])
     t.equal(await idOf(), id, 'ids stay')
+    const told = (await services.index.for(ada.user).changed(cursor)).entries.map(({ path }) => path)
+    for (const path of ['/docs', '/docs/a.txt', '/docs/empty', '/docs/inner', '/docs/inner/b.txt'])
+      t.ok(told.includes(path), `followers of the index hear of ${path}`)
     t.strictSame(
       [...replay(await services.recorded(ada.user.uuid))].sort(),
       [...sizes].sort(),

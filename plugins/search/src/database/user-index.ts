@@ -273,7 +273,7 @@ export class UserIndex {
     const isSame =
       isSameContent(row, entry) && formatOf({ name: row.folded, size: row.size }) === formatOf(entry)
     if (!isSame) this.#removeText(row)
-    const state = isSame ? row.state : this.#stateOf(entry)
+    const state = isSame && row.state !== 'unreadable' ? row.state : this.#stateOf(entry)
     const sql =
       'UPDATE entries SET folded = ?, kind = ?, size = ?, revision = ?, modified = ?, state = ?, is_gone = 0 WHERE number = ?'
     this.#sql(sql).run(...facts, state, row.number)

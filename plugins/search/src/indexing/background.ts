@@ -7,8 +7,10 @@ import {
   isNodekeepError,
   type Log,
   messageOf,
+  NodekeepError,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
+import { diskSpace } from '@nodekeep/plugin-sdk/data-folder'
 import type { Databases } from '../database/databases.ts'
 import type { EntryState } from '../database/entry-state.ts'
 import type { ExtractedFile, WaitingFile } from '../database/user-index.ts'
@@ -24,6 +26,9 @@ const turnBytes = 1024 ** 2
 /** Most milliseconds between two files. Half of the time belongs to the requests of people. */
 const longestRestMs = 50
 
+/** Bytes of the disk that are left to files and databases: an index can be made later. */
+const leftBytes = 512 * 1024 ** 2
+
 /** Milliseconds after which it is tried again to extract texts, and to read a file that could not be read. */
 const retryMs = 60_000
 
@@ -31,6 +36,8 @@ interface BackgroundServices {
   readonly files: FilesService
   readonly index: FileIndex
   readonly databases: Databases
+  /** A folder on the disk of the databases. */
+  readonly folder: string
   readonly extractor: Extractor
   /** Waits until no person waits for an answer of the search. */
   readonly untilQuiet: () => Promise<void>
@@ -103,6 +110,7 @@ export class BackgroundExtraction {
     const { databases, signal } = this.#services
     if (!databases.has(userUuid)) return false
     const waiting = await databases.call(userUuid, 'waiting', turnFiles)
+    if (waiting.length > 0) await this.#checkSpace()
     const extracted: ExtractedFile[] = []
     const gone: string[] = []
     let bytes = 0
@@ -124,8 +132,24 @@ export class BackgroundExtraction {
     return waiting.length > 0
   }
 
+  /** @throws NodekeepError INSUFFICIENT_STORAGE if the disk has no room for an index */
+  async #checkSpace(): Promise<void> {
+    const space = await diskSpace(this.#services.folder)
+    if (space === null || space.free >= leftBytes) return
+    throw new NodekeepError(
+      'INSUFFICIENT_STORAGE',
+      'The disk has less than 512 MiB left, which the search leaves to files and databases. Free some space.',
+    )
+  }
+
   /** @returns null if the file is gone */
   async #extract(userUuid: string, file: WaitingFile): Promise<ExtractedFile | null> {
+    const extracted = await this.#extractOnce(userUuid, file)
+    // It may have moved, or have been deleted, before it was read.
+    return extracted?.state === 'unreadable' ? this.#extractOnce(userUuid, file) : extracted
+  }
+
+  async #extractOnce(userUuid: string, file: WaitingFile): Promise<ExtractedFile | null> {
     const { files, index, databases, extractor, untilQuiet, signal } = this.#services
     await untilQuiet()
     signal.throwIfAborted()
