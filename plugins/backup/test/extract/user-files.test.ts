@@ -83,7 +83,7 @@ test('what a user lost is found by its name and put back, beside what is there n
     changes: { path: string; by: string; group: string; maker: object }[]
   }
   const [group, ...others] = new Set(changes.map((change) => change.group))
-  t.match(group, /^[\w-]{16}$/)
+  t.match(group, /^[\w-]{20}$/)
   t.strictSame(others, [], 'what was put back at once is one group')
   const maker = { kind: 'plugin', id: 'backup', user: owner.user.uuid }
   for (const change of changes) t.match(change, { by: 'backup', maker })

@@ -146,7 +146,7 @@ t.test('each change names its session or API token by an id that outlives it, an
     { op: 'delete', path: '/b', maker: session, group: removed },
   ]
   t.equal(named, run)
-  t.match(written, /^[\w-]{16}$/, 'a request without a group has one of its own')
+  t.match(written, /^[\w-]{20}$/, 'a request without a group has one of its own')
   t.not(written, removed)
   const facts = ({ changes = [] }: Pick<Page, 'changes'>) =>
     changes.map((change) => {

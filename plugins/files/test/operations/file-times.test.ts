@@ -21,7 +21,8 @@ t.test(
   async (t) => {
     const files = await createFiles(t)
     const first = await files.write('/file', bytes('first'))
-    const second = await files.write('/file', bytes('second'), { modified })
+    const { isUndoable, ...second } = await files.write('/file', bytes('second'), { modified })
+    t.ok(isUndoable)
     t.strictSame(second.modified, modified)
     t.strictSame(second.created, first.created)
     t.strictSame(await files.stat('/file'), second)

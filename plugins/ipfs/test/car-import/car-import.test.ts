@@ -37,7 +37,7 @@ t.test('the files of CARs that Kubo made are written as they are', async (t) => 
   const newest = await ada.fetch('/api/files/changes/newest?limit=9')
   const { changes } = (await newest.json()) as { changes: { group: string; maker: object }[] }
   t.equal(new Set(changes.map(({ group }) => group)).size, 1, 'an import is one group of changes')
-  t.match(changes[0], { group: /^[\w-]{16}$/, maker: { kind: 'session', user: ada.user.uuid } })
+  t.match(changes[0], { group: /^[\w-]{20}$/, maker: { kind: 'session', user: ada.user.uuid } })
 
   const large = await importCar(
     ada,

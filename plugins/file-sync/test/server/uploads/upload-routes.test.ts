@@ -117,7 +117,7 @@ test('an upload goes on after a restart', async (t) => {
   const committed = await again.fetch(`/api/sync/uploads/${body.id}/commit`, { method: 'POST' })
   t.match(
     [committed.status, committed.headers.get('x-nodekeep-undo')],
-    [200, /^[\w-]{16}$/],
+    [200, /^[\w-]{20}$/],
     'it can be taken back',
   )
   t.ok(bytes.equals(await read(again, '/large')))
