@@ -61,11 +61,6 @@ export class ContentProcess {
     return this.#process.residentBytes
   }
 
-  /** Whether the process ended already, before its last output was read. */
-  get hasExited(): boolean {
-    return this.#process.hasExited
-  }
-
   /** Whether the process ended because its heap was full. */
   get ranOutOfMemory(): boolean {
     return this.#process.ranOutOfMemory

@@ -160,7 +160,7 @@ export class ContentSandbox {
 
   /** Whether a process, which may have decoded other contents, is fit for the next one. */
   async #canGoOn(process: ContentProcess, signal: AbortSignal): Promise<boolean> {
-    if (process.isEnding || process.hasExited || !(await isReady(process, signal))) return false
+    if (process.isEnding || !(await isReady(process, signal))) return false
     return process.residentBytes <= this.#options.memoryBytes / 2
   }
 

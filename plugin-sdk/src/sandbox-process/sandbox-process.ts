@@ -89,11 +89,6 @@ export class SandboxProcess {
     return /out of memory|heap limit/i.test(this.stderrTail)
   }
 
-  /** Whether the process ended already. Its last output may still come: `ended` is called after it. */
-  get hasExited(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null
-  }
-
   /** Ends the process at once. */
   kill(): void {
     this.#child.kill('SIGKILL')
