@@ -844,8 +844,10 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
         route.fulfill({ json: { ...answer, quota: { bytes: 9000, taken: 8500 } } }),
       )
       await page.goto(new URL('#/files/films', page.url()).href)
+      const used = summary.getByText('8 kB in 7 entries, 8.5 kB of your 9 kB are used', { exact: true })
+      await used.waitFor()
       await page.goto(new URL('#/files', page.url()).href)
-      await summary.getByText('8 kB in 7 entries, 8.5 kB of your 9 kB are used', { exact: true }).waitFor()
+      await used.waitFor()
       await summary.locator('.usage-bar .own').waitFor()
       await page.unroute('**/api/files/usage?*')
       await put(ada, '/notes/a', 'replaced')
