@@ -30,14 +30,17 @@ export class Status {
   /** The number of a user's files whose text is still to be extracted, and whether all can be found. */
   async progress({ uuid }: Pick<User, 'uuid'>): Promise<Pick<SearchStatus, 'waiting' | 'isComplete'>> {
     const { databases } = this.#services
+    // First, since a look that ends meanwhile may add files that wait.
+    const isFollowed = await this.#isFollowed(uuid)
     const waiting = databases.has(uuid) ? await databases.call(uuid, 'countWaiting') : 0
-    return { waiting, isComplete: waiting === 0 && (await this.#isFollowed(uuid)) }
+    return { waiting, isComplete: waiting === 0 && isFollowed }
   }
 
   async ofUser({ uuid }: Pick<User, 'uuid'>): Promise<SearchStatus> {
     const { databases } = this.#services
+    const isFollowed = await this.#isFollowed(uuid)
     const counts = databases.has(uuid) ? await databases.call(uuid, 'counts') : nothing
-    return { ...counts, isComplete: counts.waiting === 0 && (await this.#isFollowed(uuid)) }
+    return { ...counts, isComplete: counts.waiting === 0 && isFollowed }
   }
 
   async ofAll(): Promise<SearchStatus> {

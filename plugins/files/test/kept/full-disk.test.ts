@@ -23,8 +23,9 @@ test('on a full disk, deletions, restores and the purge go on, overwrites are re
     },
     lost: [],
   })
+  // 503: the journal cannot store the outcome yet.
   for (const [name, status] of Object.entries(byOthers))
-    t.ok(status === 200 || status === 507, `${name} while other programs have filled the rest: ${status}`)
+    t.ok([200, 503, 507].includes(status), `${name} while other programs have filled the rest: ${status}`)
   const purges = ['delete an item', 'delete a version'].map((name) => byOthers[name])
   t.strictSame(
     purges,

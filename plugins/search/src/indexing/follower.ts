@@ -99,6 +99,8 @@ export class Follower {
     if (this.#isRound) return
     this.#isRound = true
     try {
+      // Before the users: somebody may come, and have files, while they are listed.
+      const stored = await databases.users()
       const known = new Set<string>()
       for await (const { uuid } of users.list()) {
         signal.throwIfAborted()
@@ -108,7 +110,7 @@ export class Follower {
         // One after the other.
         await this.#following.get(uuid)?.done
       }
-      for (const uuid of await databases.users()) if (!known.has(uuid)) await databases.erase(uuid)
+      for (const uuid of stored) if (!known.has(uuid)) await databases.erase(uuid)
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'The search cannot look for changes of files now.')
     } finally {
