@@ -206,8 +206,12 @@ export class Follower {
 
 /** No database is made for a user without files. */
 async function hasNoEntries(index: UserFileIndex): Promise<boolean> {
-  const page = await index.changed('', 1)
-  return page.entries.length === 0 && (await index.changed(page.cursor, 1)).cursor === page.cursor
+  for (let cursor = ''; ; ) {
+    const page = await index.changed(cursor, pageSize)
+    if (page.entries.length > 0) return false
+    if (page.cursor === cursor) return true
+    cursor = page.cursor
+  }
 }
 
 function learned({ id, name, type, size, revision, modified, sha256 }: IndexedEntry): LearnedEntry {
