@@ -32,7 +32,7 @@ await mkdir(bin)
 await copyFile(process.execPath, join(bin, 'node'))
 await copyContext(installed)
 
-t.test('the commands of the Dockerfile install production only, below 290 MB', async (t) => {
+t.test('the commands of the Dockerfile install production only, below 280 MB', async (t) => {
   t.equal(stages.length, 2)
   t.same(textsOf(build, 'COPY'), ['. .'])
   t.same(textsOf(image, 'COPY'), [`--from=${build.name} ${place} ${place}`])
@@ -40,7 +40,7 @@ t.test('the commands of the Dockerfile install production only, below 290 MB', a
   for (const command of textsOf(build, 'RUN')) await shell(command, installed)
   t.equal(await exists(join(installed, 'node_modules/tap')), false, 'no tool of the tests is there')
   const { stdout } = await promisify(execFile)('du', ['-sm', join(installed, 'node_modules')])
-  t.ok(Number.parseInt(stdout, 10) < 290, `${stdout.split('\t')[0]} MB`)
+  t.ok(Number.parseInt(stdout, 10) < 280, `${stdout.split('\t')[0]} MB`)
 })
 
 t.test('the image runs the node as an ordinary user, with a health check and a volume', async (t) => {
