@@ -38,6 +38,8 @@ t.test('calls that wait together share one check, and calls that come later do n
   // The last call that arrives is refused. Then one runs and five wait.
   const refused = await Promise.race(answers)
   t.equal(refused.status, 429)
+  // The check of the first call is over when it runs.
+  await runtime.waitForCall(1)
   const before = counts.stat
   const contents: string[] = []
   const endNext = async () => {
