@@ -41,7 +41,6 @@ import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { RunningChanges } from './journal/running-changes.ts'
-import { KeptFiles } from './kept/kept-files.ts'
 import { Purge } from './kept/purge.ts'
 import { eraseUnknownUsers } from './kept/unknown-users.ts'
 import { createKeptFiles } from './kept-files-service.ts'
@@ -64,7 +63,7 @@ export default definePlugin({
   config: configuration,
   requires: { backends: StorageBackends, fileHeaders: FileHeaders, users: UserDirectory },
   contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },
-  provides: { files: Files, changes: Changes, index: FileIndex, kept: KeptFiles },
+  provides: { files: Files, changes: Changes, index: FileIndex },
   async setup({
     config,
     backends,
@@ -260,7 +259,7 @@ export default definePlugin({
         signal,
       }),
     )
-    return { files, changes, index, kept }
+    return { files, changes, index }
   },
 })
 
