@@ -104,7 +104,7 @@ export default definePlugin({
       announce,
       log,
     })
-    const { postpone, resolveBefore } = reconciliation
+    const { postpone, resolveBefore, settle } = reconciliation
     const running = new RunningChanges()
     const recorder = new ChangeRecorder({
       journal,
@@ -112,6 +112,7 @@ export default definePlugin({
       wasApplied: storageShows,
       recordLeft,
       resolveBefore,
+      settle,
       announce,
       postpone,
     })

@@ -1,5 +1,6 @@
 import { concurrently, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { KeptEntry } from '../entries/kept-reader.ts'
+import { keptLock } from '../mounts/kept-folder.ts'
 import { entryIn, type Location } from '../mounts/mounts.ts'
 import { ignoreMissing } from '../operations/path-errors.ts'
 import type { Scope } from '../operations/scope.ts'
@@ -51,9 +52,9 @@ export function pointOf(mounts: Scope['mounts'], storage: string): UserPath {
   throw new NodekeepError('SERVICE_UNAVAILABLE', message, { permanent: true })
 }
 
-/** The path of the lock of what is kept. No path of a user has the character NUL. */
+/** The path of the lock of what is kept. */
 export function lockOf({ entry }: KeptEntry): UserPath {
-  return `/\0kept/${entry.name}` as UserPath
+  return keptLock(entry.name)
 }
 
 /** Removes the files of what is kept, then its entry. After a crash between the two, a second call does the rest. */

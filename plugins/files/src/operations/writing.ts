@@ -16,7 +16,7 @@ import type { UserPath } from '../paths/user-path.ts'
 import { HeldRoom } from '../quota/held-room.ts'
 import { checkSha256 } from './check-sha256.ts'
 import { definedOnly } from './defined-only.ts'
-import { keepsDeleted, placeForOverwritten } from './keeping.ts'
+import { type KeptPlace, keepsDeleted, placeForOverwritten } from './keeping.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 
@@ -43,7 +43,7 @@ export async function write(
   const lock = async () => {
     if (isOver) throw overError
     release = scope.tryLock([path])
-    if (release !== null) return
+    if (release !== null) return scope.recorder.settle(scope.userUuid, [path])
     ended = new AbortController()
     const signals = [ended.signal, ...(options.signal ? [options.signal] : [])]
     const acquired = await scope.lock([path], AbortSignal.any(signals))
@@ -62,7 +62,8 @@ export async function write(
     // A file that has no room is refused before any of it is read.
     await beforeChunk(options.size ?? 0)
     const bounded = limited(content, maxFileSize, { beforeChunk, atEnd: lock })
-    return await writeLocked(scope, path, bounded, options, { room })
+    const { file } = await writeLocked(scope, path, bounded, options, { room })
+    return file
   } finally {
     if (room !== options.room) room.release()
     // The backend may fail before the content ends. A lock that is granted later must not be kept.
@@ -103,6 +104,13 @@ interface CopyDetails {
 
 type RoomAnd<Details extends Pick<CopyDetails, 'room'>> = Pick<Details, 'room'> & Partial<Details>
 
+/** A file that is stored now. */
+interface Stored {
+  readonly file: WrittenFile
+  /** The place of the content that it has replaced; undefined if there was none, or it is not kept. */
+  readonly former: KeptPlace | undefined
+}
+
 /** Stores a file for a caller that holds the lock of the path at the latest when the content ends. */
 export function writeLocked(
   scope: Scope,
@@ -110,7 +118,7 @@ export function writeLocked(
   content: AsyncIterable<Uint8Array>,
   { size, modified, sha256, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   { known, ...copy }: RoomAnd<CopyDetails>,
-): Promise<WrittenFile> {
+): Promise<Stored> {
   const { backend, backendPath } = scope.locate(path)
   const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
   return storeLocked(scope, path, { ...copy, ...definedOnly({ sha256 }) }, (step) =>
@@ -127,19 +135,21 @@ export async function storeLocked(
   path: UserPath,
   { room, staging, sha256, ...copy }: RoomAnd<Omit<CopyDetails, 'known'>>,
   store: (step: LastStep) => Promise<StorageEntry>,
-): Promise<WrittenFile> {
+): Promise<Stored> {
   const { userUuid, origin, recorder } = scope
   let change: BegunChange | undefined
   let { created } = copy
   const place = placeForOverwritten(scope, path)
+  let former: KeptPlace | undefined
   let isUndoable = keepsDeleted(scope.keeping, scope.locate(path).backend)
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision, ...origin }
     await room.claim(size)
-    const keptAs = replaced?.type === 'file' ? place?.name : undefined
+    former = replaced?.type === 'file' ? place : undefined
     if (replaced?.type === 'file') isUndoable = place !== undefined
-    const begin = () => recorder.begin({ ...intent, ...definedOnly({ created, staging, keptAs }) })
+    const details = definedOnly({ created, staging, keptAs: former?.name })
+    const begin = () => recorder.begin({ ...intent, ...details })
     // A staged copy is counted by the journal when it is placed.
     change = await (staging === undefined ? room.record(size, begin) : begin())
   }
@@ -149,7 +159,8 @@ export async function storeLocked(
     throw error
   })
   change?.commit({ modified: entry.modified.getTime(), ...definedOnly({ sha256 }) })
-  return { ...entry, name: nameOf(path), path, created: created ?? entry.created, isUndoable }
+  const file = { ...entry, name: nameOf(path), path, created: created ?? entry.created, isUndoable }
+  return { file, former }
 }
 
 async function createdOfReplaced(

@@ -33,6 +33,7 @@ async function purgedUser(t: Test) {
     wasApplied: async () => false,
     recordLeft: async () => null,
     resolveBefore: async () => {},
+    settle: async () => {},
     announce() {},
     postpone() {},
   })
