@@ -127,6 +127,7 @@ export default definePlugin({
       journal,
       quotas,
       reserve,
+      spareBytes: (userUuid, enough) => purge.spareBytes(userUuid, enough),
       makeRoom: (userUuid, bytes) => purge.makeRoom(userUuid, bytes),
     })
     const keeping = { trash: config.trash !== false, versions: config.versions !== false }

@@ -61,13 +61,34 @@ export function lockOf({ entry }: KeptEntry): UserPath {
 export async function removeKept(scope: Scope, entry: KeptEntry): Promise<void> {
   const release = await scope.lock([lockOf(entry)])
   try {
-    // It may be back at its path since.
-    await keptEntry(scope, idOf(entry))
-    await removeStored(placeOf(scope, entry))
-    await forget(scope, entry)
+    await removeLocked(scope, entry)
   } finally {
     release()
   }
+}
+
+/**
+ * Removes what is kept, unless it is being restored or removed just now. It waits for no lock: the caller may hold one for which the
+ * restore waits.
+ *
+ * @returns whether it was removed
+ */
+export async function removeKeptIfFree(scope: Scope, entry: KeptEntry): Promise<boolean> {
+  const release = scope.tryLock([lockOf(entry)])
+  if (release === null) return false
+  try {
+    await removeLocked(scope, entry)
+    return true
+  } finally {
+    release()
+  }
+}
+
+async function removeLocked(scope: Scope, entry: KeptEntry): Promise<void> {
+  // It may be back at its path since.
+  await keptEntry(scope, idOf(entry))
+  await removeStored(placeOf(scope, entry))
+  await forget(scope, entry)
 }
 
 /** Removes a file, or a folder with everything in it, file by file where its storage has no step for that. */

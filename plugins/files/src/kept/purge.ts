@@ -3,7 +3,7 @@ import { concurrently, isNodekeepError, type Log, type StateStore } from '@nodek
 import type { KeptEntry, VersionOfFile } from '../entries/kept-reader.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { ScopeOf } from '../operations/scope.ts'
-import { removeKept } from './kept-entries.ts'
+import { removeKeptIfFree } from './kept-entries.ts'
 import { clockAfter, type PurgeClock } from './purge-clock.ts'
 import { thinned } from './thinning.ts'
 
@@ -93,21 +93,20 @@ export class Purge {
     return this.#running
   }
 
+  /** Counts the bytes of what is kept of a user and may give way, which is nothing younger than 24 hours, until they are enough. */
+  async spareBytes(userUuid: string, enough: number): Promise<number> {
+    const now = await this.#now()
+    return now === null ? 0 : this.#spareAt(now, userUuid, enough)
+  }
+
   /**
-   * Deletes the oldest of what is kept of a user, nothing that is younger than 24 hours, until it had a number of bytes. Deletes nothing if
-   * all of it has fewer.
+   * Deletes the oldest of what is kept of a user and may give way, until it had a number of bytes. Deletes nothing if all of it has fewer.
    *
    * @returns the bytes of what was deleted
    */
   async makeRoom(userUuid: string, bytes: number): Promise<number> {
     const now = await this.#now()
-    if (now === null) return 0
-    let there = 0
-    for await (const { entry } of this.#oldEnough(userUuid, now)) {
-      there += entry.size
-      if (there >= bytes) break
-    }
-    if (there < bytes) return 0
+    if (now === null || (await this.#spareAt(now, userUuid, bytes)) < bytes) return 0
     const silent = new Set<string>()
     let freed = 0
     for await (const row of this.#oldEnough(userUuid, now)) {
@@ -116,6 +115,15 @@ export class Purge {
       if (freed >= bytes) break
     }
     return freed
+  }
+
+  async #spareAt(now: number, userUuid: string, enough: number): Promise<number> {
+    let bytes = 0
+    for await (const { entry } of this.#oldEnough(userUuid, now)) {
+      bytes += entry.size
+      if (bytes >= enough) break
+    }
+    return bytes
   }
 
   /** Yields the kept entries of a user that may give way, the oldest first. Those on a storage without a mount take no room of a quota. */
@@ -216,8 +224,7 @@ export class Purge {
   async #remove(row: KeptEntry, silent: Set<string>): Promise<boolean> {
     if (silent.has(row.storage)) return false
     try {
-      await removeKept(this.#services.scopeOf(row.user, {}), row)
-      return true
+      return await removeKeptIfFree(this.#services.scopeOf(row.user, {}), row)
     } catch (error) {
       if (!isNodekeepError(error)) throw error
       this.#services.log.debug({ err: error, user: row.user }, 'Something kept could not be deleted now.')

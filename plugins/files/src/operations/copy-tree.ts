@@ -27,8 +27,8 @@ interface CopyOptions extends Pick<FileMoveOptions, 'ifRevision' | 'signal'> {
   readonly keepCreated: boolean
   /** Whether readers of the journal see nothing of the copy before it is placed. */
   readonly isStaged: boolean
-  /** Runs for each file when only the steps are left that store it. It then replaces what is at its path. */
-  readonly beforeStoring?: () => Promise<void>
+  /** Runs for each file, with its bytes, when only the steps are left that store it. It then replaces what is at its path. */
+  readonly beforeStoring?: (bytes: number) => Promise<void>
 }
 
 interface CopiedPaths {
@@ -160,9 +160,9 @@ async function copyByBackend(
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const entry = known.source ?? (await forChange(source, () => backend.stat(backendPath, { signal })))
-  const { created, modified, revision } = await fileEntry(scope, source, entry)
+  const { size, created, modified, revision } = await fileEntry(scope, source, entry)
   checkCopied(revision, ifRevision)
-  await beforeStoring?.()
+  await beforeStoring?.(size)
   const details = { room, staging, ...(keepCreated && { created }) }
   const { file, former } = await storeLocked(scope, copy, details, (step) =>
     (backend as Required<typeof backend>).copy(backendPath, scope.locate(copy).backendPath, {
@@ -193,7 +193,7 @@ async function copyBytes(
   const hash = createHash('sha256')
   const atEnd = async () => {
     checkCopied(revision, ifRevision)
-    await beforeStoring?.()
+    await beforeStoring?.(size)
   }
   const content = hashing(reading.content, hash, atEnd)
   // The chunks of the reading are hashed, and belong to nobody else.

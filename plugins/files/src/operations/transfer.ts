@@ -141,6 +141,7 @@ async function copyAside(
     const paths = { source, entry, tree, copy: staging, replaced: null }
     await copyTree(scope, paths, copied, { ...options, isStaged: true })
     await options.beforePlacing?.()
+    await options.room.secure(options.room.bytes)
     const replaced = await makeRoom(scope, transfer)
     const staged = await existingEntry(scope, staging)
     const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
@@ -164,8 +165,9 @@ async function copyInPlace(
   const copied = nothingCopied()
   const replaced = await makeRoom(scope, transfer)
   // Afterwards, a copy that replaces a file is refused only if its bytes turn out to be wrong.
-  const beforeStoring = async () => {
+  const beforeStoring = async (bytes: number) => {
     if (replaced !== null) await options.beforePlacing?.()
+    await options.room.secure(bytes)
   }
   try {
     const paths = { source, entry, tree, copy: destination, replaced }

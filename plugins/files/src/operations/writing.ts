@@ -19,6 +19,7 @@ import { definedOnly } from './defined-only.ts'
 import { type KeptPlace, keepsDeleted, placeForOverwritten } from './keeping.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
+import { checkWrite } from './write-checks.ts'
 
 /** Stores a file. Its path is locked when all bytes have arrived, so a slow upload blocks nobody. */
 export async function write(
@@ -50,6 +51,12 @@ export async function write(
     if (isOver) acquired()
     else release = acquired
   }
+  const atEnd = async (bytes: number) => {
+    await lock()
+    // A storage refuses content of another size than was announced.
+    if (options.size === undefined || options.size === bytes)
+      await room.secure(bytes, () => checkWrite(scope, path, options))
+  }
   let checkedAt = performance.now()
   const beforeChunk = async (size: number) => {
     if (size > room.bytes) await room.extend(size - room.bytes)
@@ -61,11 +68,12 @@ export async function write(
   try {
     // A file that has no room is refused before any of it is read.
     await beforeChunk(options.size ?? 0)
-    const bounded = limited(content, maxFileSize, { beforeChunk, atEnd: lock })
+    const bounded = limited(content, maxFileSize, { beforeChunk, atEnd })
     const { file } = await writeLocked(scope, path, bounded, options, { room })
     return file
   } finally {
-    if (room !== options.room) room.release()
+    if (room === options.room) room.unclaim()
+    else room.release()
     // The backend may fail before the content ends. A lock that is granted later must not be kept.
     isOver = true
     ended?.abort(overError)
@@ -174,15 +182,15 @@ async function createdOfReplaced(
 
 interface LimitedSteps {
   readonly beforeChunk?: (size: number) => Promise<void>
-  readonly atEnd?: () => Promise<void>
+  readonly atEnd?: (size: number) => Promise<void>
 }
 
 /**
  * Passes content on up to a limit.
  *
  * @param limit bytes of `storage.maxFileSize`
- * @param steps `beforeChunk` is awaited with the bytes that have arrived, before they are passed on, and `atEnd` when all have arrived, before
- *   the iteration ends
+ * @param steps `beforeChunk` is awaited with the bytes that have arrived, before they are passed on, and `atEnd` with all bytes, before the
+ *   iteration ends
  * @throws NodekeepError PAYLOAD_TOO_LARGE with the first byte beyond the limit; TypeError for anything but bytes, which a
  * plugin in JavaScript may pass
  */
@@ -200,7 +208,7 @@ export async function* limited(
     await beforeChunk?.(size)
     yield chunk
   }
-  await atEnd?.()
+  await atEnd?.(size)
 }
 
 function contentError(): TypeError {
