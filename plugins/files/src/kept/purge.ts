@@ -7,10 +7,11 @@ import { removeKeptIfFree } from './kept-entries.ts'
 import { clockAfter, type PurgeClock } from './purge-clock.ts'
 import { thinned } from './thinning.ts'
 
-const hourMs = 60 * 60 * 1000
+const minuteMs = 60 * 1000
+const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** Milliseconds between two purges. */
+/** Milliseconds between two purges. One that waits for the clock comes sooner. */
 const intervalMs = hourMs
 
 /** Nothing younger gives way to other files. Milliseconds. */
@@ -65,23 +66,33 @@ export class Purge {
   }
 
   start(): void {
-    this.run()
-    this.#timer = setInterval(() => this.run(), intervalMs).unref()
+    this.#runAndRepeat()
   }
 
   /** Waits for the purge that runs. The signal has ended it. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     await this.#running
   }
 
   /** Purges after the purges that were asked for before. Resolves in any case. */
   run(): Promise<void> {
+    return this.#inTurn(() => this.#purge())
+  }
+
+  async #runAndRepeat(): Promise<void> {
+    await this.run()
+    if (this.#services.signal.aborted) return
+    const waitMs = this.#last?.waitMs || intervalMs
+    this.#timer = setTimeout(() => this.#runAndRepeat(), Math.min(waitMs, intervalMs)).unref()
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
     this.#running = this.#running.then(async () => {
       const { log, signal } = this.#services
       if (signal.aborted) return
       try {
-        await this.#purge()
+        await work()
       } catch (error) {
         if (signal.aborted) return
         log.warn(
@@ -165,8 +176,8 @@ export class Purge {
     const isWaiting = clock.waitMs > 0
     if (isWaiting && !this.#isWaiting) {
       const message =
-        'The clock has changed by more than 2 days, or the node was off for longer. The trash and versions are not purged for 24 hours.'
-      log.warn({ hours: Math.ceil(clock.waitMs / hourMs) }, message)
+        'The clock has changed by more than 2 days, or the node was off for longer. The trash and versions are not purged before the node has run for some time.'
+      log.info({ minutes: Math.ceil(clock.waitMs / minuteMs) }, message)
     }
     this.#isWaiting = isWaiting
     return isWaiting ? null : clock.at

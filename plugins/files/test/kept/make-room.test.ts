@@ -117,6 +117,25 @@ t.test('what is being restored does not give way, and nobody waits for that', as
   t.equal(await purge.makeRoom(userUuid, 100), 100)
 })
 
+t.test('a node that runs for some hours a week purges', async (t) => {
+  const { purge, pass, jump, write, remove, kept } = await purgedUser(t)
+  await write('/a', 100)
+  await remove('/a')
+  for (let week = 1; week <= 4; week += 1) {
+    jump(7 * 24 - 2)
+    await purge.run()
+    pass(2)
+    await purge.run()
+    t.strictSame(await kept(), ['/a'])
+  }
+  jump(7 * 24)
+  await purge.run()
+  t.strictSame(await kept(), ['/a'], 'the clock may be wrong')
+  pass(0.5)
+  await purge.run()
+  t.strictSame(await kept(), [])
+})
+
 t.test('a clock that jumps lets nothing give way before a day has passed', async (t) => {
   const { userUuid, purge, pass, jump, write, remove, kept } = await purgedUser(t)
   await write('/a', 100)
