@@ -3,6 +3,7 @@ import { concurrently, isNodekeepError, type Log, type StateStore } from '@nodek
 import type { KeptEntry, VersionOfFile } from '../entries/kept-reader.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { ScopeOf } from '../operations/scope.ts'
+import { forgetGone } from './gone-entries.ts'
 import { removeKeptIfFree } from './kept-entries.ts'
 import { clockAfter, type PurgeClock } from './purge-clock.ts'
 import { thinned } from './thinning.ts'
@@ -48,7 +49,10 @@ interface Clock {
 
 const machineClock: Clock = { now: () => Date.now(), running: () => performance.now() }
 
-/** Deletes what was kept long enough, now and every hour, and what has to give way to other files. */
+/**
+ * Deletes what was kept long enough, now and every hour, and what has to give way to other files. A start also ends what a crash has left of
+ * deletions.
+ */
 export class Purge {
   readonly #services: PurgeServices
   readonly #days: KeptDays
@@ -66,6 +70,7 @@ export class Purge {
   }
 
   start(): void {
+    this.#inTurn(() => forgetGone(this.#services))
     this.#runAndRepeat()
   }
 

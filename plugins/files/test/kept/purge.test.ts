@@ -1,3 +1,5 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ageKept } from '../fixtures/age-kept.ts'
@@ -24,6 +26,8 @@ async function restarted(t: Test, ages: Readonly<Record<string, number>>) {
   await first.node.stop()
   ageKept(dataFolder, ages)
   return {
+    dataFolder,
+    ada,
     async start(onLog: (line: string) => void = () => {}) {
       const { node, services, backend } = await createKeptNode(t, 'local', { mounts }, { dataFolder, onLog })
       return { node, ...keptFilesOf(services, userOfNode(node, ada), backend) }
@@ -58,4 +62,19 @@ t.test('nothing is deleted by a clock that has jumped', async (t) => {
     t.strictSame(await versionTexts('/file'), ['2', '1'])
     await node.stop()
   }
+})
+
+t.test('a deletion that was broken off takes no room after the next start', async (t) => {
+  const { dataFolder, ada, start } = await restarted(t, {})
+  const folder = join(dataFolder, 'files', 'kept', ada.user.uuid)
+  // A crash came after the files were gone, and before the index took note of it.
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true })
+  const { files, kept, trashed, write, keptOnStorage } = await start()
+  await until(async () => (await trashed()).length === 0)
+  await until(async () => (await kept.versions('/file')).items.length === 0)
+  await write('/file', '4')
+  t.equal((await kept.versions('/file')).items.length, 1, 'what is kept since stays')
+  t.equal((await keptOnStorage()).length, 1)
+  await files.remove('/file')
+  t.strictSame(await trashed(), ['/file'])
 })
