@@ -73,6 +73,13 @@ t.test('a storage that only copies files keeps contents, and gives them back', a
   const [item] = (await kept.trash()).items
   await kept.restore(item?.id ?? '')
   t.strictSame([await text('/file'), ...(await versionTexts('/file'))], ['first', 'third', 'second'])
+
+  await files.move('/file', '/folder/moved')
+  t.strictSame(await versionTexts('/folder/moved'), ['third', 'second'], 'versions follow the file')
+  await files.move('/folder', '/place')
+  t.strictSame(await versionTexts('/place/moved'), ['third', 'second'])
+  await files.copy('/place/moved', '/copied')
+  t.strictSame(await versionTexts('/copied'), [])
 })
 
 const { newUser } = await createKeptNode(t, 'local')
