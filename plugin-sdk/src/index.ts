@@ -15,6 +15,7 @@ export {
   runningNode,
 } from './commands.ts'
 export { ChangeGate } from './concurrency/change-gate.ts'
+export { ChangePause, type ChangePauseOptions } from './concurrency/change-pause.ts'
 export { concurrently } from './concurrency/concurrently.ts'
 export { FairSlots, type FairSlotsOptions } from './concurrency/fair-slots.ts'
 export { haltTogether } from './concurrency/halt-together.ts'

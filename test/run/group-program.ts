@@ -12,6 +12,7 @@ import tap from 'tap'
 import { root } from './command.ts'
 import { coverageVariable } from './coverage.ts'
 import * as fileTest from './file-test.ts'
+import './teardown-order.ts'
 import { filesVariable } from './test-group.ts'
 
 const files: string[] = JSON.parse(process.env[filesVariable] ?? '[]')

@@ -157,6 +157,25 @@ test('teardowns, a time limit and jobs of a file are its own', async (t) => {
   t.match(tap, /expired: .*/)
 })
 
+test('the folder of a test is there until its teardowns have run, in a group and alone', async (t) => {
+  const folder = relative(root, t.testdir())
+  const text = `import { existsSync } from 'node:fs'
+    import t from 'tap'
+    t.test('a', async (t) => {
+      const folder = t.testdir()
+      t.teardown(async () => {
+        await new Promise(setImmediate)
+        if (!existsSync(folder)) throw new Error('The folder is gone.')
+      })
+      t.pass()
+    })\n`
+  const files: [string, string] = [join(folder, 'one.mjs'), join(folder, 'two.mjs')]
+  for (const file of files) await writeFile(join(root, file), text)
+  const passed = { ok: true, passed: 1, failed: 0 }
+  t.match((await runGroup(files, {})).results, [passed, passed])
+  t.match((await runGroup([files[0]], {})).results, [passed])
+})
+
 test('what fails after the last test of a group fails the group', async (t) => {
   const folder = relative(root, t.testdir())
   const files: [string, string] = [join(folder, 'one.mjs'), join(folder, 'two.mjs')]

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { partOf, readRecord } from './budget.ts'
 import { root } from './command.ts'
 import { findTestFiles } from './test-files.ts'
@@ -22,8 +22,11 @@ const unknownSeconds = 1
 /** Files whose tests start processes and watch them, or change their own process: those of examples, and most across packages. */
 const unsharedFolders = /^(?:examples|test\/(?!(?:ai|contract|loader|overlay)\/))/
 
-/** Text in a file that cannot share its process: it runs with another runner, or says so in a comment. */
-const unshared = /^(?:import .*\btest\b.* from 'node:test'|\/\/ In a process of its own:)/m
+/** Text in a file whose tests run with Node's own runner. */
+const nodeTest = /^import .*\btest\b.* from 'node:test'/m
+
+/** Text in a file that cannot share its process. */
+const unshared = /^\/\/ In a process of its own:/m
 
 /**
  * Groups the files of a part, so that they run in one process. A short file alone spends half of its time on loading and
@@ -53,6 +56,12 @@ export async function groupFiles(files: readonly string[]): Promise<TestGroup[]>
   return parts.sort((a, b) => b.seconds - a.seconds).flatMap(({ groups }) => groups)
 }
 
+/** Whether the tests of a file run with tap. */
+export async function usesTap(file: string): Promise<boolean> {
+  return !nodeTest.test(await readFile(resolve(root, file), 'utf8'))
+}
+
 async function isShared(file: string): Promise<boolean> {
-  return !unsharedFolders.test(file) && !unshared.test(await readFile(join(root, file), 'utf8'))
+  if (unsharedFolders.test(file) || !(await usesTap(file))) return false
+  return !unshared.test(await readFile(join(root, file), 'utf8'))
 }

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers'
 import type { Parser } from 'tap-parser'
 import { root, toolEnvironment } from './command.ts'
 import { countGroup, countTests, type FileResult } from './count-tests.ts'
-import { filesVariable, type TestGroup } from './test-group.ts'
+import { filesVariable, type TestGroup, usesTap } from './test-group.ts'
 
 /** Seconds until tap ends a file that hangs, and prints what the file waits for. A file may ask for more. */
 const tapTimeout = 120
@@ -34,7 +34,9 @@ interface TestProcess {
 export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
   const isAlone = group.length === 1
   const { parser, results } = isAlone ? countTests(group[0]) : countGroup(group)
-  const program = isAlone ? group[0] : join(import.meta.dirname, 'group-program.ts')
+  const program = isAlone
+    ? [...((await usesTap(group[0])) ? [join(import.meta.dirname, 'alone-program.ts')] : []), group[0]]
+    : [join(import.meta.dirname, 'group-program.ts')]
   const files = isAlone ? {} : { [filesVariable]: JSON.stringify(group) }
   const { ended, ...run } = await runProcess(group.join(', '), program, { ...env, ...files }, parser)
   return { ...run, results: results(ended) }
@@ -47,8 +49,8 @@ const measured = '"$@" 3>&-; code=$?; times >&3; exit "$code"'
 const running = new Set<number>()
 process.once('exit', () => running.forEach(killProcessGroup))
 
-async function runProcess(name: string, program: string, env: NodeJS.ProcessEnv, parser: Parser) {
-  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', program]
+async function runProcess(name: string, program: readonly string[], env: NodeJS.ProcessEnv, parser: Parser) {
+  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', ...program]
   // Within tests, tap adds options to NODE_OPTIONS.
   const child = spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', 'sh', '-c', measured, 'sh', ...command], {
     cwd: root,
