@@ -157,6 +157,7 @@ t.test('a disk that is too full to store the clock is purged all the same', asyn
   await write('/a', 100)
   await remove('/a')
   await purge.run()
+  t.strictSame(await kept(), ['/a'], 'the index has it')
   disk.isFull = true
   for (let day = 0; day <= 30; day += 1) {
     pass(24)
