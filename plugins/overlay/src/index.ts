@@ -37,8 +37,9 @@ export default definePlugin({
           const { ok, state, message } = certificates.health()
           const { connected, problem } = status()
           if (!ok) return { ok, state, ...(message !== null && { message }) }
-          if (problem !== null) return { ok: false, state: problem }
-          return { ok: connected, state: connected ? 'connected' : 'unconnected' }
+          if (problem !== null) return { ok: false, state: problem, message: nameless }
+          if (connected) return { ok: true, state: 'connected' }
+          return { ok: false, state: 'unconnected', message: unreachable }
         },
       })
       let joined: Promise<void> = Promise.resolve()
@@ -66,6 +67,12 @@ export default definePlugin({
     )
   },
 })
+
+const nameless =
+  'The node does not get its name at the gateway, so nobody reaches it from outside. The log of the node has the reason.'
+
+const unreachable =
+  'The node is not reachable from outside: no connection through its gateway has succeeded yet. It keeps trying. If it stays so, look at the log of the node.'
 
 const unconnected: OverlayNetworkStatus = {
   connected: false,
