@@ -60,7 +60,7 @@ import { createUndo } from './undo/undo.ts'
 /** The plugin `files`: each user's files on storage backends, over HTTP and for other plugins. */
 export default definePlugin({
   id: 'files',
-  description: "Stores each user's files on storage backends, with a journal of every change.",
+  description: 'Keeps the files of everybody, with a trash and former versions.',
   config: configuration,
   requires: { backends: StorageBackends, fileHeaders: FileHeaders, users: UserDirectory },
   contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },

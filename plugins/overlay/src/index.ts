@@ -18,7 +18,7 @@ import { addressProofRoute, statusRoute } from './routes.ts'
 /** The plugin `overlay`: the node within a network through which clients reach it from outside. */
 export default definePlugin({
   id: 'overlay',
-  description: 'Makes the node reachable from outside.',
+  description: 'Makes the node reachable from outside, under a name of its own.',
   config: configuration,
   requires: { identity: NodeIdentity, connections: Connections },
   optional: { network: Overlay },

@@ -8,7 +8,7 @@ const unreachable =
 /** Contributes the storage backend `local`: plain files on a local disk. */
 export default definePlugin({
   id: 'storage-local',
-  description: 'Stores files on a local disk, as plain files.',
+  description: 'Keeps the files on the disk of this machine.',
   config: Type.Object({
     root: Type.Optional(
       FilePath({ description: "The folder of the files. By default `files` in the node's data folder." }),

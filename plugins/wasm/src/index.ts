@@ -17,7 +17,7 @@ import { Runtimes } from './runtimes.ts'
 /** The plugin `wasm`: functions and programs in WebAssembly, on the runtimes that are loaded. */
 export default definePlugin({
   id: 'wasm',
-  description: 'Calls functions of WebAssembly modules and runs WASI programs, for each user in turn.',
+  description: 'Runs small programs (WebAssembly) in a sandbox.',
   config: configuration,
   requires: { files: Files, registry: WasmRuntimes },
   contributes: { health: HealthChecks },
