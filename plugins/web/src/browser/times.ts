@@ -1,8 +1,21 @@
+import { texts } from './texts.ts'
+
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** Writes a time, from ISO 8601, with its date and time of day. */
 export function dateText(time: string): string {
   return dates.format(new Date(time))
+}
+
+const timesOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const daysOfYears = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+
+/** Writes a time, from ISO 8601, as short as it is clear: `today 09:12`, `Nov 12`, `Nov 12, 2025`. */
+export function shortDateText(time: string): string {
+  const [date, now] = [new Date(time), new Date()]
+  if (date.toDateString() === now.toDateString()) return texts.today(timesOfDay.format(date))
+  return (date.getFullYear() === now.getFullYear() ? days : daysOfYears).format(date)
 }
 
 const units = [

@@ -1,15 +1,11 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
-import { html } from '../../../html.ts'
 import { usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
-import { shownName } from '../../../shown-name.ts'
 import { texts } from '../../../texts.ts'
-import { UsageBar } from '../../../usage-bar.ts'
 
 type All = NodeAnswers['GET /api/files/usage/all']
 
@@ -55,20 +51,4 @@ export function usageText({ bytes, entries, kept, isComplete, quota }: All['user
       : [words.keptOfUser(bytesText(kept.trash), bytesText(kept.versions))]),
     ...(quota === null ? [] : [words.mayStore(bytesText(quota))]),
   ].join(', ')
-}
-
-/** The storages of the files, with their room. */
-export function Storages({ all }: { all: All }): VNode {
-  return html`<h3>${words.storages}</h3>
-    <ul class="rows" aria-label=${words.storages}>
-      ${all.mounts.map(
-        ({ mount, storage, bytes, entries, space }) => html`<li key=${mount}>
-          <div>
-            <strong><bdi>${mount === '/' ? words.everything : shownName(mount)}</bdi></strong> <span class="state">${storage}</span>
-            <p class="hint">${words.taken(bytesText(bytes), texts.files.count(entries))}${space && `, ${words.free(bytesText(space.free), bytesText(space.total))}`}</p>
-            ${space && html`<${UsageBar} bytes=${bytes} space=${space} />`}
-          </div>
-        </li>`,
-      )}
-    </ul>`
 }

@@ -116,7 +116,7 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
     ${details.probationUntil && html`<p>${words.watched(dateText(details.probationUntil))}</p>`}
     ${status.updateAvailable && details.installProblem && html`<p class="told">${details.installProblem}</p>`}
-    <p class="actions">
+    <p class="choices">
       ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
       ${
         !isUpdating &&
@@ -128,7 +128,7 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     ${
       status.updateAvailable &&
       status.releaseNotes !== '' &&
-      html`<h3>${words.notes(latestVersion)}</h3>
+      html`<h2>${words.notes(latestVersion)}</h2>
         <pre class="notes" tabindex="0">${status.releaseNotes}</pre>`
     }
     ${
@@ -142,14 +142,14 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
             : html`<${Action} page=${page} run=${() => back(wayBack.version)}>${words.back(wayBack.version)}<//>`
         }`
     }
-    <h3>${words.history}</h3>
+    <h2>${words.history}</h2>
     ${attempts.length === 0 && html`<p class="hint">${words.noHistory}</p>`}
-    <ul class="rows" aria-label=${words.history}>
+    <ul class=${attempts.length > 0 ? 'items card' : 'items'} aria-label=${words.history}>
       ${attempts.map(
         ({ from, to, startedAt, result, reason }) => html`<li key=${startedAt}>
-          <div>
-            <strong>${words.attempt(from, to)}</strong> <span class="state">${words.results[result] ?? result}</span>
-            <p class="hint">${dateText(startedAt)} ${reason}</p>
+          <div class="grow">
+            <strong>${words.attempt(from, to)}</strong> <span class="badge">${words.results[result] ?? result}</span>
+            <p class="note">${dateText(startedAt)} ${reason}</p>
           </div>
         </li>`,
       )}
