@@ -25,12 +25,15 @@ const margin = 2
 export function Plot({ points, fromZero, color }: PlotProps): VNode {
   const values = points.map(({ value }) => value)
   const [least, most] = [Math.min(...values), Math.max(...values)]
-  const floor = fromZero ? 0 : Math.max(0, least - (most - least || 1))
+  const range = most - least
+  const floor = fromZero ? 0 : Math.max(0, least - (range || most))
+  // A value that stays the same is a line in the middle.
+  const ceiling = range === 0 ? 2 * most : most
   const [from, to] = [points[0]?.at ?? 0, points.at(-1)?.at ?? 0]
   const line = points
     .map(({ at, value }) => {
       const x = (width * (at - from)) / Math.max(1, to - from)
-      const y = margin + (height - 2 * margin) * (1 - (value - floor) / Math.max(most - floor, Number.EPSILON))
+      const y = margin + (height - 2 * margin) * (1 - (value - floor) / Math.max(ceiling - floor, Number.EPSILON))
       return `${x.toFixed(1)},${y.toFixed(1)}`
     })
     .join(' L')
