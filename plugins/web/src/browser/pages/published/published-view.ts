@@ -53,7 +53,7 @@ export function PublishedView({ page }: { page: PageContext }): VNode {
   return html`<section class="published">
     <h1 id=${headingId} tabindex="-1">${words.title}</h1>
     <${PolledState} of=${polled} />
-    ${list?.publications.length === 0 && html`<${EmptyState} icon="globe" title=${words.none} />`}
+    ${list?.publications.length === 0 && html`<${EmptyState} icon="globe" title=${words.none} text=${words.noneText} />`}
     ${list && list.publications.length > 0 && html`<p class="hint">${words.text}</p>`}
     ${url && html`<p class="hint">${addressHint(url)}</p>`}
     <ul class="cards" aria-label=${words.list}>
@@ -99,7 +99,7 @@ function Facts({ publication, children }: FactsProps): VNode {
   return html`
     ${name}
     <p class="hint">${words.facts(dateText(publishedAt), files, bytesText(size))}</p>
-    ${state !== 'published' && html`<p><span class="badge warning">${words.states[state]}</span></p>`}
+    ${state !== 'published' && html`<p class="state">${words.states[state]}</p>`}
     <${AddressText} value=${publishedAddress(url)} opens label=${label}>${children}<//>
   `
 }
