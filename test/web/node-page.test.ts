@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { createTestNode, needsPrograms, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, Type, UpdateSource, userOf, WebPages } from '@nodekeep/plugin-sdk'
@@ -80,8 +83,25 @@ async function choose(page: Page, username: string, line: string): Promise<void>
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
-/** @param recipients public keys to which backups are encrypted */
-async function startNode(t: Test, recipients: readonly string[] = []): Promise<TestNode> {
+/** A program that takes messages of the node. */
+async function startReceiver(t: Test) {
+  const types: string[] = []
+  const server = createServer(async (request, response) => {
+    types.push(JSON.parse(await text(request)).type)
+    response.writeHead(204, { connection: 'close' }).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => new Promise((resolve) => server.close(resolve)))
+  const { port } = server.address() as AddressInfo
+  const secret = `whsec_${Buffer.alloc(32).toString('base64')}`
+  return { types, host: `127.0.0.1:${port}`, section: { url: `http://127.0.0.1:${port}/`, secret } }
+}
+
+/**
+ * @param recipients public keys to which backups are encrypted
+ * @param webhook the section of `attention-webhook`
+ */
+async function startNode(t: Test, recipients: readonly string[] = [], webhook: object = {}): Promise<TestNode> {
   const optional = { required: false }
   const node = await createTestNode({
     plugins: [
@@ -119,6 +139,7 @@ async function startNode(t: Test, recipients: readonly string[] = []): Promise<T
         web: optional,
       },
       backup: { drill: false, keep: { last: 1 }, recipients },
+      'attention-webhook': webhook,
     },
     folder,
   })
@@ -127,7 +148,8 @@ async function startNode(t: Test, recipients: readonly string[] = []): Promise<T
 }
 
 t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
-  const node = await startNode(t)
+  const receiver = await startReceiver(t)
+  const node = await startNode(t, [], receiver.section)
   const owner = await node.signIn('owner')
   const { page, faults, open, agree, check } = await openNodePage(t, node, owner)
 
@@ -143,7 +165,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await card('Version').getByText(/^Version 9\.0\.0 is ready$|^Version \d/).waitFor()
     await card('Files, 30 days').waitFor()
     await card('Requests, 2 days').getByText(/requests?\./).waitFor()
-    await card('Messages to you').getByText('Off', { exact: true }).waitFor()
+    await card('Messages to you').getByText(receiver.host).waitFor()
     await page.getByText('All checks').click()
     await page.getByRole('row').filter({ hasText: 'Database' }).getByText('Works').waitFor()
     await check()
@@ -330,10 +352,12 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await check()
   })
 
-  await t.test('without a receiver of messages, the page says how to have one', async () => {
+  await t.test('a test message goes to the receiver', async (t) => {
     await open('Messages')
-    await page.getByText('nodekeep attention-webhook secret').waitFor()
-    await page.getByText('"attention-webhook": {').waitFor()
+    await page.getByText(`Messages go to ${receiver.host}.`).waitFor()
+    await button(page, 'Send a test').click()
+    await page.getByText(`${receiver.host} has taken the test.`).waitFor()
+    t.ok(receiver.types.includes('node.test'))
     await check()
   })
 
@@ -415,13 +439,16 @@ t.test(
   },
 )
 
-t.test('an encrypted backup asks for a recovery key', { skip: needsChromium }, async (t) => {
+t.test('an encrypted backup asks for a recovery key, and the page says how to have messages', { skip: needsChromium }, async (t) => {
   const recipient = 'age1h0nkuygruw4gz5fp0d03kelfagq5p956x8k79eq9pqdk2r7vzuvszrmwn5'
   const identity = 'AGE-SECRET-KEY-1UPRKEXCP6RYVSHMCGXULUQ6Q8MD3MK60E524MDZF9AK9JFN9TY5SNURGGV'
   const node = await startNode(t, [recipient])
   const owner = await node.signIn('owner')
   await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
   const { page, open, agree } = await openNodePage(t, node, owner)
+  await open('Messages')
+  await page.getByText('nodekeep attention-webhook secret').waitFor()
+  await page.getByText('"attention-webhook": {').waitFor()
   await open('Backups')
   await button(page, 'Back up now').click()
   const find = page.getByRole('button', { name: /^Find a file: / })
