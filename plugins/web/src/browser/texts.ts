@@ -5,8 +5,9 @@ export const texts = {
   cancel: 'Cancel',
   copy: 'Copy',
   copied: 'Copied.',
-  selected: 'The text is selected. Copy it with the keys of your system.',
   today: (time: string) => `today ${time}`,
+  yesterday: 'yesterday',
+  selected: 'The text is selected. Copy it with the keys of your system.',
   statusOnly: (status: number) => `The node answered with the status ${status}. Try again later.`,
   shell: {
     navigation: 'Pages',
