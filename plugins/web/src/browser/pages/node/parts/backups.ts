@@ -79,10 +79,12 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
         <${Action} page=${page} run=${takeBack}>${words.takeBack}<//>
       </p>`
     }
-    <p class="choices"><${Action} page=${page} main run=${create}>${words.create}<//></p>
-    <p role="status">${progressOf(status)}</p>
-    ${(running || isCreating.value) && html`<progress aria-label=${words.progress} value=${running?.share ?? undefined}></progress>`}
-    ${linesOf(status).map(({ text, isFault }) => html`<p key=${text} class=${isFault ? 'fault' : 'hint'}>${text}</p>`)}
+    <section class="card box" aria-label=${words.title}>
+      ${linesOf(status).map(({ text, isFault }) => html`<p key=${text} class=${isFault ? 'fault' : ''}>${text}</p>`)}
+      <p role="status">${progressOf(status)}</p>
+      ${(running || isCreating.value) && html`<progress aria-label=${words.progress} value=${running?.share ?? undefined}></progress>`}
+      <p class="choices"><${Action} page=${page} main run=${create}>${words.create}<//></p>
+    </section>
     ${status.next === null && html`<${HowToSchedule} />`}
     ${list.length > 0 && html`<h2>${words.list}</h2>`}
     <ul class=${list.length > 0 ? 'items card backups' : 'items'} aria-label=${words.list}>

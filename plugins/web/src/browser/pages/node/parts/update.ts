@@ -108,23 +108,25 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
         <button type="button" onClick=${() => location.reload()}>${words.reload}</button>
       </p>`
     }
-    <p>${words.version(currentVersion)} ${words.built(dateText(version.buildDate))}</p>
-    <p>${status.updateAvailable ? words.available(latestVersion) : words.current} ${details.automatic && words.automatic}</p>
-    <p class="hint">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))}</p>
-    <p class="fault">${details.checkProblem && words.problem(details.checkProblem)}</p>
-    ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
-    <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
-    ${details.probationUntil && html`<p>${words.watched(dateText(details.probationUntil))}</p>`}
-    ${status.updateAvailable && details.installProblem && html`<p class="told">${details.installProblem}</p>`}
-    <p class="choices">
-      ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
-      ${
-        !isUpdating &&
-        status.updateAvailable &&
-        details.installProblem === null &&
-        html`<${Action} key="install" page=${page} main run=${() => install(latestVersion, details.withoutWayBack !== latestVersion)}>${words.install(latestVersion)}<//>`
-      }
-    </p>
+    <section class="card box" aria-label=${words.title}>
+      <p class="fact">${status.updateAvailable ? words.available(latestVersion) : words.version(currentVersion)}</p>
+      <p class="note">${status.updateAvailable ? words.version(currentVersion) : words.current} ${words.built(dateText(version.buildDate))}</p>
+      <p class="note">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))} ${details.automatic && words.automatic}</p>
+      <p class="fault">${details.checkProblem && words.problem(details.checkProblem)}</p>
+      ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
+      <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
+      ${details.probationUntil && html`<p>${words.watched(dateText(details.probationUntil))}</p>`}
+      ${status.updateAvailable && details.installProblem && html`<p class="told">${details.installProblem}</p>`}
+      <p class="choices">
+        ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
+        ${
+          !isUpdating &&
+          status.updateAvailable &&
+          details.installProblem === null &&
+          html`<${Action} key="install" page=${page} main run=${() => install(latestVersion, details.withoutWayBack !== latestVersion)}>${words.install(latestVersion)}<//>`
+        }
+      </p>
+    </section>
     ${
       status.updateAvailable &&
       status.releaseNotes !== '' &&
