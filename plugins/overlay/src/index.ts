@@ -4,6 +4,7 @@ import {
   definePlugin,
   HealthChecks,
   type Log,
+  NodeAddress,
   NodeIdentity,
   Overlay,
   type OverlayConnection,
@@ -20,18 +21,20 @@ export default definePlugin({
   id: 'overlay',
   description: 'Makes the node reachable from outside, under a name of its own.',
   config: configuration,
-  requires: { identity: NodeIdentity, connections: Connections },
+  requires: { identity: NodeIdentity, address: NodeAddress, connections: Connections },
   optional: { network: Overlay },
   contributes: { origins: PublicOrigins, health: HealthChecks },
-  async setup({ config, identity, connections, network, origins, health, state, log, signal, ...context }) {
-    const { routes, onServing, onStop } = context
+  async setup({ config, identity, address, connections, network, origins, health, ...context }) {
+    const { state, log, signal, routes, onServing, onStop } = context
     const status = () => network?.status() ?? unconnected
     const overlayOrigins = new OverlayOrigins(origins)
+    let endsTls = false
     if (network?.isConfigured === true) {
       // Loaded only here: most nodes have no network, and idle memory counts.
       const { createCertificates } = await import('./certificates/certificates.ts')
       const certificates = await createCertificates({ ...config, state, log })
       onStop(() => certificates.close())
+      endsTls = certificates.endsTls
       health.add('overlay', {
         check() {
           const { ok, state, message } = certificates.health()
@@ -45,7 +48,7 @@ export default definePlugin({
       let joined: Promise<void> = Promise.resolve()
       onServing(() => {
         const node = {
-          endsTls: certificates.endsTls,
+          endsTls,
           serve: serveClient(connections, certificates, log),
           statusChanged: () => {
             overlayOrigins.set(status().origins)
@@ -60,7 +63,7 @@ export default definePlugin({
     }
     routes(
       (app) => {
-        statusRoute(app, identity, status)
+        statusRoute(app, { identity, address, status, endsTls })
         if (network?.isConfigured === true) addressProofRoute(app, identity)
       },
       { prefix: '/api/overlay' },

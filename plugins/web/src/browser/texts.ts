@@ -106,6 +106,7 @@ export const texts = {
         more: 'Outside access',
         reachable: 'Reachable',
         connected: 'Reachable from everywhere.',
+        unread: 'Reachable from everywhere. The gateway cannot read along.',
         waiting: 'Not reachable yet',
         waitingText: 'No connection from outside has come through yet.',
         home: 'Only from your network',
@@ -211,6 +212,11 @@ export const texts = {
     users: {
       title: 'Users',
       add: 'Add a user by wallet',
+      invite: 'Invite somebody',
+      inviteText:
+        'Send them this address. They open it, press "Create my account", and ask to be let in. Their request appears here, and you press "Let in".',
+      inviteHere:
+        'Only this computer reaches the node at the address that you use now. Open the node to your network, or from outside, and send them that address.',
       requests: 'People who ask to be let in',
       requestsText:
         'Anybody who reaches this node can ask under any name. Before you let somebody in, ask them whether this is the address that their page shows.',
@@ -406,6 +412,8 @@ export const texts = {
       connected: 'The node can be reached from everywhere.',
       waiting: 'A gateway forwards to this node, but no connection has come through yet. The node keeps trying.',
       off: 'The node cannot be reached from outside through a gateway.',
+      unread: 'TLS ends on this node, so the gateway cannot read what it passes on.',
+      read: 'TLS ends at the gateway, so whoever runs it can read what it passes on. Set "overlay.acme" in the configuration to change that.',
       addresses: 'Addresses',
       port: (port: number) => `The gateway has allocated port ${port} for this node.`,
       id: 'Id of the node',

@@ -7,34 +7,30 @@ import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
 import { Card, LoadingCard } from './card.ts'
 
-interface Reach {
-  readonly status: NodeAnswers['GET /api/overlay/status'] | null
-  /** The https addresses of the node. */
-  readonly addresses: readonly string[]
-}
+type Reach = NodeAnswers['GET /api/overlay/status']
 
 const words = texts.node.overview.outside
 
 /** Whether the node can be reached from outside, and at which address. */
-export function OutsideCard({ page }: { page: PageContext }): VNode {
-  const reach = usePolled<Reach>(page, {
-    async load(get) {
-      const [status, { servers }] = await Promise.all([
-        ifRunning(get('GET /api/overlay/status')),
-        get('GET /openapi.json'),
-      ])
-      return { status, addresses: servers.map(({ url }) => url).filter((url) => url.startsWith('https:')) }
-    },
-    pauseMs: () => 60_000,
+export function OutsideCard({ page }: { page: PageContext }): VNode | null {
+  const loaded = usePolled<{ readonly reach: Reach | null }>(page, {
+    load: async (get) => ({ reach: await ifRunning(get('GET /api/overlay/status')) }),
+    pauseMs: () => 30_000,
   })
-  if (reach.value.value === null) return html`<${LoadingCard} />`
-  const { status, addresses } = reach.value.value
-  const [address] = addresses
-  const name = address === undefined ? undefined : new URL(address).host
-  const more = status === null ? {} : { more: ['overlay', words.more] }
-  const card = (fact: string, note: string, kind = '') =>
-    html`<${Card} icon="globe" title=${words.title} fact=${fact} kind=${kind} ...${more}><p class="note">${note}</p><//>`
-  if (status?.connected) return card(name ?? words.reachable, words.connected)
-  if (status?.proxyEnabled) return card(name ?? words.waiting, words.waitingText, 'warning')
-  return name === undefined ? card(words.home, words.homeText) : card(name, words.configured)
+  if (loaded.value.value === null) return html`<${LoadingCard} />`
+  const { reach } = loaded.value.value
+  if (reach === null) return null
+  const { fact, note, kind } = toldBy(reach)
+  return html`<${Card} icon="globe" title=${words.title} fact=${fact} kind=${kind} more=${['overlay', words.more]}>
+    <p class="note">${note}</p>
+  <//>`
+}
+
+function toldBy({ connected, proxyEnabled, endsTls, addresses: [address] }: Reach) {
+  const name = address === undefined ? null : new URL(address).host
+  if (connected)
+    return { fact: name ?? words.reachable, note: endsTls ? words.unread : words.connected, kind: '' }
+  if (proxyEnabled) return { fact: name ?? words.waiting, note: words.waitingText, kind: 'warning' }
+  if (name !== null) return { fact: name, note: words.configured, kind: '' }
+  return { fact: words.home, note: words.homeText, kind: '' }
 }

@@ -6,7 +6,7 @@ import { html } from '../../../html.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { texts } from '../../../texts.ts'
 
-type Reach = NodeAnswers['GET /api/overlay/status'] & { readonly addresses: readonly string[] }
+type Reach = NodeAnswers['GET /api/overlay/status']
 
 const configuration = `"overlay-tunnel": {
   "gateway": "example.org",
@@ -16,12 +16,7 @@ const configuration = `"overlay-tunnel": {
 /** How the node can be reached from outside. */
 export function OverlayPart({ page }: { page: PageContext }): VNode {
   const reach = usePolled<Reach>(page, {
-    async load(get) {
-      const status = await get('GET /api/overlay/status')
-      if (!status.proxyEnabled) return { ...status, addresses: [] }
-      const { servers } = await get('GET /openapi.json')
-      return { ...status, addresses: servers.map(({ url }) => url).filter((url) => url.startsWith('https:')) }
-    },
+    load: (get) => get('GET /api/overlay/status'),
     pauseMs: () => 30_000,
   })
   const words = texts.node.overlay
@@ -34,6 +29,7 @@ export function OverlayPart({ page }: { page: PageContext }): VNode {
           <span class=${`badge ${status.connected ? 'good' : status.proxyEnabled ? 'warning' : ''}`}>${status.connected ? words.states.connected : status.proxyEnabled ? words.states.waiting : words.states.off}</span>
           ${status.connected ? words.connected : status.proxyEnabled ? words.waiting : words.off}
         </p>
+        ${status.proxyEnabled && html`<p>${status.endsTls ? words.unread : words.read}</p>`}
         ${status.allocatedPort > 0 && html`<p>${words.port(status.allocatedPort)}</p>`}
         ${
           status.addresses.length > 0 &&

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { Action } from '../../../action.ts'
+import { AddressText } from '../../../address-text.ts'
 import { Avatar } from '../../../avatar.ts'
 import { Field } from '../../../field.ts'
 import { html } from '../../../html.ts'
@@ -11,7 +12,7 @@ import { type IconName, icon } from '../../../icon.ts'
 import { MenuButton, type MenuItem } from '../../../menu.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
-import { Refusal } from '../../../refusal.ts'
+import { ifRunning, Refusal } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { dateText, shortDateText } from '../../../times.ts'
@@ -41,6 +42,7 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
         return html`<${UserLine} key=${user.uuid} page=${page} user=${user} taken=${taken} onChanged=${onChanged} />`
       })}
     </ul>
+    <${Invitation} page=${page} />
     <${AddUser} page=${page} onAdded=${() => users.refresh()} />
   `
 }
@@ -204,6 +206,22 @@ function AccessRequests({ page, onAdmitted }: { page: PageContext; onAdmitted: (
 function toConflict(error: unknown): string {
   if (error instanceof Refusal && error.status === 409) return error.message
   throw error
+}
+
+/** How somebody comes to the node: by its address, and by asking the owner. */
+function Invitation({ page }: { page: PageContext }): VNode {
+  const words = texts.node.users
+  const reach = usePolled<{ readonly address: string | undefined }>(page, {
+    load: async (get) => ({ address: (await ifRunning(get('GET /api/overlay/status')))?.addresses[0] }),
+    pauseMs: () => 60_000,
+  })
+  const isLoopback = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
+  const address = reach.value.value?.address ?? (isLoopback ? null : location.origin)
+  return html`<section class="card box">
+    <h2>${words.invite}</h2>
+    <p class="note">${address === null ? words.inviteHere : words.inviteText}</p>
+    ${address !== null && html`<${AddressText} value=${address} />`}
+  </section>`
 }
 
 /** The typed values stay while another part or page is shown. */
