@@ -40,8 +40,17 @@ test('the status is that of the network', async (t) => {
   network.change({ connected: true, allocatedPort: 20_017, origins: ['https://me.example.org'] })
   const ada = await node.signIn()
   const status = (await (await ada.fetch('/api/overlay/status')).json()) as Record<string, unknown>
-  t.same(Object.keys(status), ['nodeId', 'did', 'connected', 'proxyEnabled', 'allocatedPort'])
-  t.match(status, { connected: true, proxyEnabled: true, allocatedPort: 20_017 })
+  t.same(Object.keys(status), [
+    'nodeId',
+    'did',
+    'connected',
+    'proxyEnabled',
+    'allocatedPort',
+    'addresses',
+    'endsTls',
+  ])
+  const addresses = ['https://me.example.org']
+  t.match(status, { connected: true, proxyEnabled: true, allocatedPort: 20_017, addresses, endsTls: false })
 })
 
 test('https addresses are origins of the node while the network forwards to it', async (t) => {

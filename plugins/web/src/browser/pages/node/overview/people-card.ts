@@ -7,7 +7,7 @@ import { html } from '../../../html.ts'
 import { usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
-import { useFileUsage } from '../parts/file-usage.ts'
+import type { FileUsage } from '../parts/file-usage.ts'
 import { seenText } from '../parts/users.ts'
 import { Card, LoadingCard } from './card.ts'
 
@@ -21,8 +21,14 @@ const words = texts.node.overview.people
 /** People that the card shows. */
 const most = 4
 
+interface PeopleCardProps {
+  readonly page: PageContext
+  /** `null` while the node has no files. */
+  readonly usage: FileUsage | null
+}
+
 /** Who is here, what they store and when they came last; and who asks to be let in. */
-export function PeopleCard({ page }: { page: PageContext }): VNode {
+export function PeopleCard({ page, usage }: PeopleCardProps): VNode {
   const people = usePolled<People>(page, {
     async load(get) {
       const [{ users }, asked] = await Promise.all([
@@ -33,7 +39,6 @@ export function PeopleCard({ page }: { page: PageContext }): VNode {
     },
     pauseMs: () => 30_000,
   })
-  const { all } = useFileUsage(page)
   if (people.value.value === null) return html`<${LoadingCard} />`
   const { users, requests } = people.value.value
   const latest = users
@@ -49,7 +54,7 @@ export function PeopleCard({ page }: { page: PageContext }): VNode {
         </li>`,
       )}
       ${latest.slice(0, most).map(({ uuid, username, lastSeen }) => {
-        const taken = all?.users.find((one) => one.uuid === uuid)
+        const taken = usage?.users.find((one) => one.uuid === uuid)
         return html`<li key=${uuid}>
           <${Avatar} name=${username} />
           <span class="grow">${username}</span>

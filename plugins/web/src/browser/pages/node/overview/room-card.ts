@@ -1,10 +1,9 @@
-import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { texts } from '../../../texts.ts'
 import { UsageBar } from '../../../usage-bar.ts'
-import { useFileUsage } from '../parts/file-usage.ts'
+import type { FileUsage } from '../parts/file-usage.ts'
 import { Card } from './card.ts'
 
 const words = texts.node.overview.room
@@ -12,11 +11,15 @@ const words = texts.node.overview.room
 /** With fewer days left, the card is a warning. */
 const soonDays = 60
 
+interface RoomCardProps {
+  /** `null` while the node has no files. */
+  readonly usage: FileUsage | null
+  readonly fullInDays: number | null
+}
+
 /** How much room is left, and for how long it lasts. */
-export function RoomCard({ page, fullInDays }: { page: PageContext; fullInDays: number | null }): VNode | null {
-  const { all } = useFileUsage(page)
-  if (all === null) return null
-  const [mount] = all.mounts
+export function RoomCard({ usage, fullInDays }: RoomCardProps): VNode | null {
+  const [mount] = usage?.mounts ?? []
   if (mount === undefined) return null
   const { bytes, space } = mount
   const isSoon = fullInDays !== null && fullInDays <= soonDays

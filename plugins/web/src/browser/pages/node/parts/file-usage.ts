@@ -7,13 +7,14 @@ import { ifRunning } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 
-type All = NodeAnswers['GET /api/files/usage/all']
+/** The room that the files of all users take. */
+export type FileUsage = NodeAnswers['GET /api/files/usage/all']
 
 const words = texts.usage
 
 /** Asks for the usage of all users; `null` while the node has no files. */
-export function useFileUsage(page: PageContext): { all: All | null; refresh: () => Promise<void> } {
-  const usage = usePolled<All | null>(page, {
+export function useFileUsage(page: PageContext): { all: FileUsage | null; refresh: () => Promise<void> } {
+  const usage = usePolled<FileUsage | null>(page, {
     load: (get) => ifRunning(get('GET /api/files/usage/all')),
     pauseMs: (all) => (all?.users.some(({ isComplete }) => !isComplete) ? 2000 : 15_000),
   })
@@ -23,7 +24,7 @@ export function useFileUsage(page: PageContext): { all: All | null; refresh: () 
 /** Asks the owner how much a user may store, and sets it. */
 export async function askQuota(
   page: PageContext,
-  { uuid, username, quota, hasOwnQuota }: All['users'][number],
+  { uuid, username, quota, hasOwnQuota }: FileUsage['users'][number],
 ): Promise<void> {
   const { users: forms } = texts.node
   const own = quota === null ? forms.quotaNone : bytesText(quota)
@@ -42,7 +43,7 @@ export async function askQuota(
 }
 
 /** How much the files of a user take, and how much they may. */
-export function usageText({ bytes, entries, kept, isComplete, quota }: All['users'][number]): string {
+export function usageText({ bytes, entries, kept, isComplete, quota }: FileUsage['users'][number]): string {
   return [
     words.taken(bytesText(bytes), texts.files.count(entries)),
     ...(isComplete ? [] : [words.counting]),

@@ -15,6 +15,7 @@ import { OutsideCard } from '../overview/outside-card.ts'
 import { PeopleCard } from '../overview/people-card.ts'
 import { RoomCard } from '../overview/room-card.ts'
 import { type Version, VersionCard } from '../overview/version-card.ts'
+import { useFileUsage } from './file-usage.ts'
 
 type Report = NodeAnswers['GET /api/system/health']
 
@@ -51,6 +52,7 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
     },
     pauseMs: () => 60_000,
   })
+  const { all: usage } = useFileUsage(page)
   const report = health.value.value
   const { days = null, hours = null } = history.value.value ?? {}
   const { version: known = null } = version.value.value ?? {}
@@ -61,10 +63,10 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
     <div class="cards">
       <${BackupCard} page=${page} />
       <${OutsideCard} page=${page} />
-      <${RoomCard} page=${page} fullInDays=${days?.fullInDays ?? null} />
+      <${RoomCard} usage=${usage} fullInDays=${days?.fullInDays ?? null} />
       ${days && html`<${StorageCard} days=${days.periods} />`}
       ${hours && html`<${LoadCard} hours=${hours.periods} />`}
-      <${PeopleCard} page=${page} />
+      <${PeopleCard} page=${page} usage=${usage} />
       ${known && html`<${VersionCard} version=${known} />`}
       <${MessagesCard} page=${page} />
     </div>

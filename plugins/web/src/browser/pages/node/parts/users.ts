@@ -18,10 +18,10 @@ import { texts } from '../../../texts.ts'
 import { dateText, shortDateText } from '../../../times.ts'
 import { UsageBar } from '../../../usage-bar.ts'
 import { userNameOf } from '../../../user-name.ts'
-import { askQuota, usageText, useFileUsage } from './file-usage.ts'
+import { askQuota, type FileUsage, usageText, useFileUsage } from './file-usage.ts'
 
 type Account = NodeAnswers['GET /api/users']['users'][number]
-type UsageOfUser = NodeAnswers['GET /api/files/usage/all']['users'][number]
+type UsageOfUser = FileUsage['users'][number]
 
 /** The users of the node: let in, add, rename, disable and delete them. */
 export function UsersPart({ page }: { page: PageContext }): VNode {
