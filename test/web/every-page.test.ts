@@ -134,7 +134,10 @@ t.test(
       await page.goto(new URL(`/#/${place}`, node.url).href)
       await page.reload()
       await page.locator('main .page > *').first().waitFor()
-      await untilTrue(page, "!document.querySelector('.page').innerText.includes('Loading') && !document.querySelector('.page .skeleton')")
+      await untilTrue(
+        page,
+        "!document.querySelector('.page').innerText.includes('Loading') && !document.querySelector('.page .skeleton')",
+      )
     }
     for (const name of names) {
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)

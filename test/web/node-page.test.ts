@@ -101,7 +101,11 @@ async function startReceiver(t: Test) {
  * @param recipients public keys to which backups are encrypted
  * @param webhook the section of `attention-webhook`
  */
-async function startNode(t: Test, recipients: readonly string[] = [], webhook: object = {}): Promise<TestNode> {
+async function startNode(
+  t: Test,
+  recipients: readonly string[] = [],
+  webhook: object = {},
+): Promise<TestNode> {
   const optional = { required: false }
   const node = await createTestNode({
     plugins: [
@@ -160,11 +164,21 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     const card = (title: string) => page.getByRole('region', { name: title, exact: true })
     await card('Backup').getByText('No backup yet').waitFor()
     await card('From outside').getByText('Only from your network').waitFor()
-    await card('Room').getByText(/^[\d.,]+ [GT]B free$/).waitFor()
-    await card('People').getByRole('listitem').filter({ hasText: owner.user.username }).getByText(/here now/).waitFor()
-    await card('Version').getByText(/^Version 9\.0\.0 is ready$|^Version \d/).waitFor()
+    await card('Room')
+      .getByText(/^[\d.,]+ [GT]B free$/)
+      .waitFor()
+    await card('People')
+      .getByRole('listitem')
+      .filter({ hasText: owner.user.username })
+      .getByText(/here now/)
+      .waitFor()
+    await card('Version')
+      .getByText(/^Version 9\.0\.0 is ready$|^Version \d/)
+      .waitFor()
     await card('Files, 30 days').waitFor()
-    await card('Requests, 2 days').getByText(/requests?\./).waitFor()
+    await card('Requests, 2 days')
+      .getByText(/requests?\./)
+      .waitFor()
     await card('Messages to you').getByText(receiver.host).waitFor()
     await page.getByText('All checks').click()
     await page.getByRole('row').filter({ hasText: 'Database' }).getByText('Works').waitFor()
@@ -439,31 +453,35 @@ t.test(
   },
 )
 
-t.test('an encrypted backup asks for a recovery key, and the page says how to have messages', { skip: needsChromium }, async (t) => {
-  const recipient = 'age1h0nkuygruw4gz5fp0d03kelfagq5p956x8k79eq9pqdk2r7vzuvszrmwn5'
-  const identity = 'AGE-SECRET-KEY-1UPRKEXCP6RYVSHMCGXULUQ6Q8MD3MK60E524MDZF9AK9JFN9TY5SNURGGV'
-  const node = await startNode(t, [recipient])
-  const owner = await node.signIn('owner')
-  await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
-  const { page, open, agree } = await openNodePage(t, node, owner)
-  await open('Messages')
-  await page.getByText('nodekeep attention-webhook secret').waitFor()
-  await page.getByText('"attention-webhook": {').waitFor()
-  await open('Backups')
-  await button(page, 'Back up now').click()
-  const find = page.getByRole('button', { name: /^Find a file: / })
-  await find.click()
-  await page.getByLabel('Name, or a part of it').fill('letter')
-  await page.getByLabel('Recovery key').fill(identity)
-  await agree('Find')
-  await page.getByText('One was found.').waitFor()
-  await agree('Close')
-  await page.getByRole('button', { name: /^Restore: / }).click()
-  await page.getByLabel('Recovery key').fill(identity)
-  await agree('Compare')
-  await page.getByText('Everybody has to sign in again').waitFor()
-  await agree('Cancel')
-})
+t.test(
+  'an encrypted backup asks for a recovery key, and the page says how to have messages',
+  { skip: needsChromium },
+  async (t) => {
+    const recipient = 'age1h0nkuygruw4gz5fp0d03kelfagq5p956x8k79eq9pqdk2r7vzuvszrmwn5'
+    const identity = 'AGE-SECRET-KEY-1UPRKEXCP6RYVSHMCGXULUQ6Q8MD3MK60E524MDZF9AK9JFN9TY5SNURGGV'
+    const node = await startNode(t, [recipient])
+    const owner = await node.signIn('owner')
+    await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
+    const { page, open, agree } = await openNodePage(t, node, owner)
+    await open('Messages')
+    await page.getByText('nodekeep attention-webhook secret').waitFor()
+    await page.getByText('"attention-webhook": {').waitFor()
+    await open('Backups')
+    await button(page, 'Back up now').click()
+    const find = page.getByRole('button', { name: /^Find a file: / })
+    await find.click()
+    await page.getByLabel('Name, or a part of it').fill('letter')
+    await page.getByLabel('Recovery key').fill(identity)
+    await agree('Find')
+    await page.getByText('One was found.').waitFor()
+    await agree('Close')
+    await page.getByRole('button', { name: /^Restore: / }).click()
+    await page.getByLabel('Recovery key').fill(identity)
+    await agree('Compare')
+    await page.getByText('Everybody has to sign in again').waitFor()
+    await agree('Cancel')
+  },
+)
 
 t.test('a user sees own devices, and nothing of the owner', { skip: needsChromium }, async (t) => {
   const node = await startNode(t)

@@ -8,7 +8,11 @@ export default defineCommands({
     const node = await runningNode(context)
     type Status = NodeAnswers['GET /api/attention-webhook']
     const { receiver, toldAt, problem } = await answerOf<Status>(node.fetch('/api/attention-webhook'))
-    context.output.state({ receiver: receiver ?? 'none', told: toldAt ?? 'never', problem: problem ?? 'none' })
+    context.output.state({
+      receiver: receiver ?? 'none',
+      told: toldAt ?? 'never',
+      problem: problem ?? 'none',
+    })
   },
 
   async test(context) {

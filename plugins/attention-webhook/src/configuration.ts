@@ -7,7 +7,7 @@ export const configuration = Type.Object({
     Checked(
       addressProblem,
       // The address of some receivers is all that is needed to write to them.
-      Secret({ description: 'The address that gets the messages. Without it, nothing is sent.' }),
+      { ...Secret({ description: 'The address that gets the messages. Without it, nothing is sent.' }) },
     ),
   ),
   secret: Type.Optional(

@@ -32,7 +32,10 @@ export default definePlugin({
           await reports.look(await health.attention(), signal)
         } catch (err) {
           if (signal.aborted) return
-          log.warn({ err }, 'It could not be found out, or stored, whether the receiver has to be told something.')
+          log.warn(
+            { err },
+            'It could not be found out, or stored, whether the receiver has to be told something.',
+          )
         }
       }
     }

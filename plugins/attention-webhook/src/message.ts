@@ -36,5 +36,8 @@ export function testMessage(node: string): Message {
 
 function newMessage(type: MessageType, node: string, text: string, attention: readonly Attention[]): Message {
   const data = { node, text, attention }
-  return { id: `msg_${randomUUID()}`, body: JSON.stringify({ type, timestamp: new Date().toISOString(), data }) }
+  return {
+    id: `msg_${randomUUID()}`,
+    body: JSON.stringify({ type, timestamp: new Date().toISOString(), data }),
+  }
 }

@@ -1,10 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  createTestNode,
-  runCommand,
-  type TestNode,
-  type TestNodeOptions,
-} from '@nodekeep/kernel/testing'
+import { createTestNode, runCommand, type TestNode, type TestNodeOptions } from '@nodekeep/kernel/testing'
 import type { HealthFinding } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
 import attentionWebhook from '../src/index.ts'
@@ -80,47 +75,53 @@ t.test('each change is told once, and signed as Standard Webhooks says', async (
   t.notMatch(log.join('\n'), /k-e-y|whsec_/, 'the log has neither the secret nor the address')
 })
 
-t.test('a receiver that is away is asked again until it has taken the message, also after a restart', async (t) => {
-  const [hooks, disk, dataFolder] = [await startHookServer(t), testDisk(), t.testdir({})]
-  hooks.answer = 'none'
-  disk.finding = full
-  const { url } = hooks
-  const { node } = await startNode(t, disk, { url }, { dataFolder })
-  const owner = await node.signIn('owner')
-  while ((await statusOf(owner)).problem === null) await delay(50)
-  t.match((await statusOf(owner)).problem, /^127\.0\.0\.1:\d+ cannot be reached/)
-  await node.stop()
+t.test(
+  'a receiver that is away is asked again until it has taken the message, also after a restart',
+  async (t) => {
+    const [hooks, disk, dataFolder] = [await startHookServer(t), testDisk(), t.testdir({})]
+    hooks.answer = 'none'
+    disk.finding = full
+    const { url } = hooks
+    const { node } = await startNode(t, disk, { url }, { dataFolder })
+    const owner = await node.signIn('owner')
+    while ((await statusOf(owner)).problem === null) await delay(50)
+    t.match((await statusOf(owner)).problem, /^127\.0\.0\.1:\d+ cannot be reached/)
+    await node.stop()
 
-  hooks.answer = { status: 500 }
-  const second = await startNode(t, disk, { url }, { dataFolder })
-  const again = await second.node.signIn('owner')
-  while ((await statusOf(again)).problem === null) await delay(50)
-  t.match((await statusOf(again)).problem, /refused the message with the status 500\.$/)
-  hooks.answer = { status: 200 }
-  while ((await statusOf(again)).toldAt === null) await delay(50)
-  t.equal((await statusOf(again)).problem, null)
-  t.equal(new Set(hooks.requests.map(({ id }) => id)).size, 1, 'it is the same message each time')
-  await second.node.stop()
+    hooks.answer = { status: 500 }
+    const second = await startNode(t, disk, { url }, { dataFolder })
+    const again = await second.node.signIn('owner')
+    while ((await statusOf(again)).problem === null) await delay(50)
+    t.match((await statusOf(again)).problem, /refused the message with the status 500\.$/)
+    hooks.answer = { status: 200 }
+    while ((await statusOf(again)).toldAt === null) await delay(50)
+    t.equal((await statusOf(again)).problem, null)
+    t.equal(new Set(hooks.requests.map(({ id }) => id)).size, 1, 'it is the same message each time')
+    await second.node.stop()
 
-  const before = hooks.requests.length
-  const third = await startNode(t, disk, { url }, { dataFolder })
-  disk.finding = well
-  await hooks.until(before + 1)
-  t.equal(typesOf(hooks).at(-1), 'node.well', 'what was told is not told again after a restart')
-  await third.node.stop()
-})
+    const before = hooks.requests.length
+    const third = await startNode(t, disk, { url }, { dataFolder })
+    disk.finding = well
+    await hooks.until(before + 1)
+    t.equal(typesOf(hooks).at(-1), 'node.well', 'what was told is not told again after a restart')
+    await third.node.stop()
+  },
+)
 
-t.test('the receiver learns that the node is well, although its answer to the bad news was lost', async (t) => {
-  const [hooks, disk] = [await startHookServer(t), testDisk()]
-  hooks.answer = { status: 503 }
-  await startNode(t, disk, { url: hooks.url })
-  disk.finding = full
-  await hooks.until(1)
-  hooks.answer = { status: 204 }
-  disk.finding = well
-  while (typesOf(hooks).at(-1) !== 'node.well') await delay(50)
-  t.pass()
-})
+t.test(
+  'the receiver learns that the node is well, although its answer to the bad news was lost',
+  async (t) => {
+    const [hooks, disk] = [await startHookServer(t), testDisk()]
+    hooks.answer = { status: 503 }
+    await startNode(t, disk, { url: hooks.url })
+    disk.finding = full
+    await hooks.until(1)
+    hooks.answer = { status: 204 }
+    disk.finding = well
+    while (typesOf(hooks).at(-1) !== 'node.well') await delay(50)
+    t.pass()
+  },
+)
 
 t.test('a message goes to no other address than the one of the configuration', async (t) => {
   const [hooks, other, disk] = [await startHookServer(t), await startHookServer(t), testDisk()]
@@ -169,7 +170,7 @@ t.test('without a receiver nothing is sent, and a test says what to configure', 
 t.test('a configuration that cannot work is refused, without its secrets', async (t) => {
   const good = 'https://example.org/hook'
   for (const [section, reason] of [
-    [{ url: 'example.org', secret }, /"attention-webhook\.url" is not the address of a receiver/],
+    [{ url: 'example.org', secret }, /attention-webhook\.url \(.*\) is not the address of a receiver/],
     [{ url: 'ftp://example.org', secret }, /is not the address of a receiver/],
     [{ url: 'https://me:hush@example.org', secret }, /must not have a user name or a password/],
     [{ url: good, secret: 'hush' }, /attention-webhook\.secret/],

@@ -13,8 +13,7 @@ test('a clock that jumps neither tells things again nor stops the messages', asy
   })
   t.teardown(() => node.stop())
   t.teardown(() => setClock(null))
-  const namesIn = (position: number) =>
-    hooks.requests[position]?.told.data.attention.map(({ name }) => name)
+  const namesIn = (position: number) => hooks.requests[position]?.told.data.attention.map(({ name }) => name)
   disk.finding = full
   await hooks.until(1)
   t.strictSame(namesIn(0), ['disk'])

@@ -46,7 +46,10 @@ export class History {
         await this.#state.set(stateKey, this.#periods)
       } catch (err) {
         this.#isBehind = true
-        this.#log.warn({ err }, 'The history of storage and load could not be stored. The next hour tries again.')
+        this.#log.warn(
+          { err },
+          'The history of storage and load could not be stored. The next hour tries again.',
+        )
       }
     })
   }

@@ -68,5 +68,8 @@ function processorTimes(): { readonly all: number; readonly busy: number } {
     const all = Object.values(times).reduce((sum, ms) => sum + ms, 0)
     return { all, busy: all - times.idle }
   })
-  return sums.reduce((sum, { all, busy }) => ({ all: sum.all + all, busy: sum.busy + busy }), { all: 0, busy: 0 })
+  return sums.reduce((sum, { all, busy }) => ({ all: sum.all + all, busy: sum.busy + busy }), {
+    all: 0,
+    busy: 0,
+  })
 }

@@ -17,7 +17,9 @@ const period = Type.Object({
 })
 
 const answer = Type.Object({
-  periods: Type.Array(period, { description: 'The oldest one first. Those without a running node are missing.' }),
+  periods: Type.Array(period, {
+    description: 'The oldest one first. Those without a running node are missing.',
+  }),
   fullInDays: orNull(
     `In how many days the disk is full if it goes on filling as in the last ${forecastDays} days. Null if it does not, or if too little is known.`,
   ),

@@ -82,7 +82,8 @@ t.test('what was measured under a clock that was ahead is hidden until its time 
   const node = await startNode(t)
   t.teardown(() => setClock(null))
   const owner = await node.signIn('owner')
-  const isAfter = (time: number) => (history: History) => Date.parse(history.periods.at(-1)?.begins ?? '') > time
+  const isAfter = (time: number) => (history: History) =>
+    Date.parse(history.periods.at(-1)?.begins ?? '') > time
   const first = Date.parse((await until(owner, ({ periods }) => periods.length > 0)).periods[0]?.begins ?? '')
   const ahead = new Date(Date.now() + 3 * hourMs)
   setClock(ahead)

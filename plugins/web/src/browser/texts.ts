@@ -136,8 +136,7 @@ export const texts = {
           days === 1 ? `${bytes} more than the day before.` : `${bytes} more than ${days} days before.`,
         less: (bytes: string, days: number) =>
           days === 1 ? `${bytes} less than the day before.` : `${bytes} less than ${days} days before.`,
-        requests: (count: number) =>
-          count === 1 ? '1 request.' : `${count.toLocaleString()} requests.`,
+        requests: (count: number) => (count === 1 ? '1 request.' : `${count.toLocaleString()} requests.`),
         busy: (percent: number) => `The processor was busy for ${percent} % of the time.`,
       },
       people: {
@@ -410,7 +409,8 @@ export const texts = {
       title: 'Outside access',
       states: { connected: 'On', waiting: 'Waiting', off: 'Off' },
       connected: 'The node can be reached from everywhere.',
-      waiting: 'A gateway forwards to this node, but no connection has come through yet. The node keeps trying.',
+      waiting:
+        'A gateway forwards to this node, but no connection has come through yet. The node keeps trying.',
       off: 'The node cannot be reached from outside through a gateway.',
       unread: 'TLS ends on this node, so the gateway cannot read what it passes on.',
       read: 'TLS ends at the gateway, so whoever runs it can read what it passes on. Set "overlay.acme" in the configuration to change that.',

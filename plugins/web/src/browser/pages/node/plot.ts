@@ -33,7 +33,8 @@ export function Plot({ points, fromZero, color }: PlotProps): VNode {
   const line = points
     .map(({ at, value }) => {
       const x = (width * (at - from)) / Math.max(1, to - from)
-      const y = margin + (height - 2 * margin) * (1 - (value - floor) / Math.max(ceiling - floor, Number.EPSILON))
+      const y =
+        margin + (height - 2 * margin) * (1 - (value - floor) / Math.max(ceiling - floor, Number.EPSILON))
       return `${x.toFixed(1)},${y.toFixed(1)}`
     })
     .join(' L')

@@ -33,7 +33,8 @@ interface NodePart {
   readonly view: FunctionComponent<PartProps>
 }
 
-const { overview, plugins, users, messages, storage, backups, update, overlay, devices, contents } = texts.node
+const { overview, plugins, users, messages, storage, backups, update, overlay, devices, contents } =
+  texts.node
 
 const parts: readonly NodePart[] = [
   {

@@ -31,7 +31,8 @@ async function ask(): Promise<void> {
   signal.addEventListener('abort', forget, { once: true })
   try {
     const answer = await fetch('/api/system/health', { signal })
-    if (answer.ok) attention.value = ((await answer.json()) as NodeAnswers['GET /api/system/health']).attention
+    if (answer.ok)
+      attention.value = ((await answer.json()) as NodeAnswers['GET /api/system/health']).attention
   } catch {
     // The node may be away, or the person has gone.
   }

@@ -41,9 +41,7 @@ interface PlotOrNoteProps {
 
 /** One point is no line. */
 function PlotOrNote(props: PlotOrNoteProps): VNode {
-  return props.points.length < 2
-    ? html`<p class="note">${words.tooFew}</p>`
-    : html`<${Plot} ...${props} />`
+  return props.points.length < 2 ? html`<p class="note">${words.tooFew}</p>` : html`<${Plot} ...${props} />`
 }
 
 function changeText(first: Point, last: Point): string {

@@ -23,7 +23,9 @@ export function MessagesCard({ page }: { page: PageContext }): VNode | null {
   if (status === null) return null
   const { receiver, toldAt, problem } = status
   const note =
-    receiver === null ? words.offText : (problem ?? (toldAt === null ? words.untold : words.told(shortDateText(toldAt))))
+    receiver === null
+      ? words.offText
+      : (problem ?? (toldAt === null ? words.untold : words.told(shortDateText(toldAt))))
   return html`<${Card}
     icon="webhook"
     title=${words.title}
