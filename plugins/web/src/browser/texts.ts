@@ -210,7 +210,8 @@ export const texts = {
     },
     users: {
       title: 'Users',
-      add: 'Add a user by wallet',
+      addTitle: 'Add a user by wallet',
+      add: 'Add a user',
       invite: 'Invite somebody',
       inviteText:
         'Send them this address. They open it, press "Create my account", and ask to be let in. Their request appears here, and you press "Let in".',

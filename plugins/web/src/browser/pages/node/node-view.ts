@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { Signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
@@ -20,13 +20,18 @@ export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   const shown = name === '' ? list?.[0] : list?.find((part) => part.name === name)
   const title = shown?.title ?? null
   useEffect(() => page.setTitle(title), [title])
+  const tabs = useRef<HTMLElement>(null)
+  // On a phone, they are wider than the window.
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [title])
   if (list === null) return html`<p class="hint">${texts.shell.loading}</p>`
   const onPluginsChanged = () => {
     void parts.find()
     void page.refresh()
   }
   return html`<section class="node">
-    <nav class="tabs" aria-label=${texts.node.parts}>
+    <nav class="tabs" ref=${tabs} aria-label=${texts.node.parts}>
       ${list.map(
         (part) =>
           html`<a key=${part.name} href=${`#/node/${part.name}`} aria-current=${part === shown ? 'page' : undefined}>${part.title}</a>`,

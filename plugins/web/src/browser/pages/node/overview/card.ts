@@ -9,7 +9,7 @@ interface CardProps {
   readonly fact?: string
   readonly kind?: '' | 'warning' | 'fault'
   /** The part of the page with the details: its name, and the text of the link. */
-  readonly more?: readonly [part: string, text: string]
+  readonly more?: readonly [part: string, text: string] | false
   readonly children?: ComponentChildren
 }
 

@@ -12,10 +12,10 @@ type Period = Periods[number]
 const words = texts.node.overview.history
 
 /** The storage of the last days. */
-export function StorageCard({ days }: { days: Periods }): VNode {
+export function StorageCard({ days, isLinked = true }: { days: Periods; isLinked?: boolean }): VNode {
   const points = pointsOf(days, ({ files }) => files)
   const [first, last] = [points[0], points.at(-1)]
-  return html`<${Card} icon="database" title=${words.storage} more=${['storage', words.storageMore]}>
+  return html`<${Card} icon="database" title=${words.storage} more=${isLinked && ['storage', words.storageMore]}>
     <${PlotOrNote} points=${points} fromZero=${false} color="accent" />
     ${first && last && html`<p class="note">${changeText(first, last)}</p>`}
   <//>`

@@ -26,7 +26,7 @@ export function OverlayPart({ page }: { page: PageContext }): VNode {
     ${
       status &&
       html`<p role="status">
-          <span class=${`badge ${status.connected ? 'good' : status.proxyEnabled ? 'warning' : ''}`}>${status.connected ? words.states.connected : status.proxyEnabled ? words.states.waiting : words.states.off}</span>
+          <span class=${`badge ${status.connected ? 'good' : status.proxyEnabled ? 'warning' : ''}`}>${status.connected ? words.states.connected : status.proxyEnabled ? words.states.waiting : words.states.off}</span>${' '}
           ${status.connected ? words.connected : status.proxyEnabled ? words.waiting : words.off}
         </p>
         ${status.proxyEnabled && html`<p>${status.endsTls ? words.unread : words.read}</p>`}

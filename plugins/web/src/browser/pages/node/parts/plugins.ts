@@ -55,7 +55,7 @@ export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
         return html`<li key=${id}>
           <div class="grow">
             <strong>${description === '' ? id : description}</strong> <span class=${`badge ${badgeOf(state)}`}>${words.states[state] ?? state}</span>
-            <p class="note">${[id, version && words.version(version), required && words.required].filter(Boolean).join(' · ')}</p>
+            <p class="note">${[description !== '' && id, version && words.version(version), required && up && words.required].filter(Boolean).join(' · ')}</p>
             <p class=${state === 'disabled' ? 'note' : 'fault'}>${reason && (state === 'disabled' ? words.off(reason) : reason)}</p>
           </div>
           ${

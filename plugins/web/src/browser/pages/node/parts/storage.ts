@@ -49,6 +49,6 @@ export function StoragePart({ page }: { page: PageContext }): VNode {
       )}
     </ul>
     ${kept > 0 && html`<p class="note">${words.keptOfAll(bytesText(kept))}</p>`}
-    ${days && html`<div class="cards"><${StorageCard} days=${days.periods} /></div>`}
+    ${days && html`<div class="cards"><${StorageCard} days=${days.periods} isLinked=${false} /></div>`}
   `
 }

@@ -259,7 +259,7 @@ function AddUser({ page, onAdded }: { page: PageContext; onAdded: () => Promise<
     },
   })
   return html`<form class="card add" ref=${form} onSubmit=${submit}>
-    <h2>${words.add}</h2>
+    <h2>${words.addTitle}</h2>
     <p class="note">${words.addText}</p>
     <${Field} label=${words.wallet} required autocomplete="off" spellcheck=${false} ...${fieldOf('wallet')} />
     <${Field} label=${words.username} autocomplete="off" spellcheck=${false} ...${fieldOf('username')} />
