@@ -1129,7 +1129,7 @@ export interface NodeAnswers {
       }
     }
     /**
-     * What needs the owner: failures, then warnings.
+     * All that needs the owner: failures, then warnings.
      */
     attention: {
       /**

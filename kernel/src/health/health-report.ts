@@ -22,7 +22,7 @@ export const healthReport = Type.Object({
 interface HealthStatus {
   readonly report: Static<typeof healthReport>
   readonly findings: Readonly<Record<string, HealthFinding>>
-  /** What needs the owner, failures first. */
+  /** All that needs the owner, failures first. */
   readonly attention: readonly Attention[]
   /** Whether all required checks pass. */
   readonly serving: boolean

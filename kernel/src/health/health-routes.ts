@@ -20,7 +20,7 @@ const findings = Type.Object({
       state: Type.String(),
       message: Type.String({ description: 'Sentences for the owner: what is wrong, and what to do.' }),
     }),
-    { description: 'What needs the owner: failures, then warnings.' },
+    { description: 'All that needs the owner: failures, then warnings.' },
   ),
 })
 

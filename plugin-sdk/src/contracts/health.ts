@@ -41,7 +41,7 @@ export interface Attention {
 
 /** The health of the node, as all checks find it together. */
 export interface NodeHealth {
-  /** What needs the owner now: failures, then warnings. The result is at most one second old. */
+  /** Tells what needs the owner now: failures, then warnings. The result is at most one second old. */
   attention(): Promise<readonly Attention[]>
 }
 

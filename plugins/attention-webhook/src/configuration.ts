@@ -1,4 +1,4 @@
-import { Checked, Secret, type Static, Type } from '@nodekeep/plugin-sdk'
+import { Checked, Secret, Type } from '@nodekeep/plugin-sdk'
 import { secretPattern } from './signature.ts'
 
 /** The section `attention-webhook` of the configuration. */
@@ -25,9 +25,6 @@ export const configuration = Type.Object({
       'Time between two looks at what needs the owner, in seconds. A change counts once two looks in a row have seen it.',
   }),
 })
-
-/** The configuration of the webhook. */
-export type WebhookConfiguration = Static<typeof configuration>
 
 function addressProblem(text: string): string | null {
   const url = URL.parse(text)

@@ -3,7 +3,7 @@ import type { Attention } from '@nodekeep/plugin-sdk'
 
 /** A message to the receiver, as it is sent. */
 export interface Message {
-  /** The same each time that the message is sent, so that a receiver knows it again. */
+  /** It stays when the message is sent again, so that a receiver knows it. */
   readonly id: string
   /** JSON. */
   readonly body: string

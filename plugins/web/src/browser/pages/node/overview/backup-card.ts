@@ -7,7 +7,7 @@ import { usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
 import { durationText, shortDateText } from '../../../times.ts'
-import { Card, LoadingCard } from './card.ts'
+import { Card, LoadingCard } from '../cards/card.ts'
 
 type Status = NodeAnswers['GET /api/backup/status']
 

@@ -6,13 +6,13 @@ import { usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
 import { shortDateText } from '../../../times.ts'
-import { Card, LoadingCard } from './card.ts'
+import { Card, LoadingCard } from '../cards/card.ts'
 
 type Status = NodeAnswers['GET /api/attention-webhook']
 
 const words = texts.node.overview.messages
 
-/** Who is told when the node needs its owner. */
+/** Shows which program is told when the node needs its owner. */
 export function MessagesCard({ page }: { page: PageContext }): VNode | null {
   const loaded = usePolled<{ readonly status: Status | null }>(page, {
     load: async (get) => ({ status: await ifRunning(get('GET /api/attention-webhook')) }),

@@ -5,7 +5,7 @@ import { html } from '../../../html.ts'
 import { usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
-import { Card, LoadingCard } from './card.ts'
+import { Card, LoadingCard } from '../cards/card.ts'
 
 type Reach = NodeAnswers['GET /api/overlay/status']
 

@@ -7,9 +7,9 @@ import { html } from '../../../html.ts'
 import { usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
+import { Card, LoadingCard } from '../cards/card.ts'
 import type { FileUsage } from '../parts/file-usage.ts'
 import { seenText } from '../parts/users.ts'
-import { Card, LoadingCard } from './card.ts'
 
 interface People {
   readonly users: NodeAnswers['GET /api/users']['users']
@@ -27,7 +27,7 @@ interface PeopleCardProps {
   readonly usage: FileUsage | null
 }
 
-/** Who is here, what they store and when they came last; and who asks to be let in. */
+/** The people of the node: what they store, when they came last, and who asks to be let in. */
 export function PeopleCard({ page, usage }: PeopleCardProps): VNode {
   const people = usePolled<People>(page, {
     async load(get) {

@@ -3,8 +3,8 @@ import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { texts } from '../../../texts.ts'
 import { UsageBar } from '../../../usage-bar.ts'
+import { Card } from '../cards/card.ts'
 import type { FileUsage } from '../parts/file-usage.ts'
-import { Card } from './card.ts'
 
 const words = texts.node.overview.room
 

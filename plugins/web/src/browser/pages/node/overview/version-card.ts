@@ -3,9 +3,9 @@ import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
 import { texts } from '../../../texts.ts'
 import { shortDateText } from '../../../times.ts'
-import { Card } from './card.ts'
+import { Card } from '../cards/card.ts'
 
-/** What is known about the version of the node. */
+/** The version of the node. */
 export interface Version {
   readonly status: NodeAnswers['GET /api/update/status']
   readonly details: NodeAnswers['GET /api/update/details']

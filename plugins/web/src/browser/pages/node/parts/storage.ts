@@ -8,7 +8,7 @@ import { ifRunning } from '../../../refusal.ts'
 import { shownName } from '../../../shown-name.ts'
 import { texts } from '../../../texts.ts'
 import { UsageBar } from '../../../usage-bar.ts'
-import { StorageCard } from '../overview/history-cards.ts'
+import { StorageCard } from '../cards/history-cards.ts'
 
 interface Storage {
   readonly all: NodeAnswers['GET /api/files/usage/all']

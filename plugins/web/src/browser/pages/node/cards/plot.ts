@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { html } from '../../html.ts'
+import { html } from '../../../html.ts'
 
 /** A measured value. */
 export interface Point {

@@ -3,8 +3,8 @@ import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { texts } from '../../../texts.ts'
-import { Plot, type Point } from '../plot.ts'
 import { Card } from './card.ts'
+import { Plot, type Point } from './plot.ts'
 
 type Periods = NodeAnswers['GET /api/node-history/days']['periods']
 type Period = Periods[number]
