@@ -45,7 +45,10 @@ async function ask(): Promise<void> {
 export function AttentionBadge(): VNode | null {
   useEffect(() => void ask(), [shownPage.value?.name, place.value])
   useEffect(() => {
-    const timer = setInterval(() => void ask(), pauseMs)
+    const timer = setInterval(() => {
+      // A tab that nobody sees costs the node nothing.
+      if (!document.hidden) void ask()
+    }, pauseMs)
     return () => clearInterval(timer)
   }, [])
   const count = attention.value.length
