@@ -213,6 +213,9 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     // The focus stays.
     await untilTrue(page, "document.activeElement.ariaLabel === 'Enable: files'")
     t.strictSame(await navigation.getByRole('link').allTextContents(), ['Nodekeep', 'Node'])
+    await button(page, 'More').click()
+    t.strictSame(await page.getByRole('menuitem').allTextContents(), [pageTitle])
+    await page.keyboard.press('Escape')
     t.equal((await owner.fetch('/readdir?path=/')).status, 404)
     await enable.click()
     await page.getByRole('link', { name: 'Devices' }).waitFor()
