@@ -40,7 +40,7 @@ interface PageRouteServices {
   readonly files: PageFiles
 }
 
-/** The routes of the pages: the first page, its files, the ways to sign in, the list of pages, and the files of each. */
+/** The routes of the pages: the first page, its files and its service worker, the ways to sign in, the list of pages, and the files of each. */
 export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }: PageRouteServices): void {
   const isShown = ({ access, needs = [] }: WebPage, user: User) =>
     (access !== 'owner' || user.owner) &&
@@ -54,6 +54,12 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
   })
   app.get('/', { config: opened, schema: sent('Show the pages', 'showPages') }, (request, reply) =>
     files.send(request, reply, shell, 'index.html'),
+  )
+  app.get(
+    // A service worker answers only for addresses at its own folder and below.
+    '/service-worker.js',
+    { config: opened, schema: sent('Get the service worker of the pages', 'getServiceWorker') },
+    (request, reply) => files.send(request, reply, shell, 'service-worker.js'),
   )
   app.get(
     '/web/:file',

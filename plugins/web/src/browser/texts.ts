@@ -15,6 +15,7 @@ export const texts = {
     signOutTitle: 'Sign out now?',
     signOutText: 'Something still runs, such as an upload or a reply. It is canceled if you sign out.',
     signedOut: 'You are signed out.',
+    sharedWithoutSession: 'The files that you shared were not taken, since you are not signed in. Sign in, then share them again.',
     loading: 'Loading …',
     noPage: 'There is no page at this address. The plugin that it needs may be disabled.',
     noPages: 'This node has no pages for you.',

@@ -5,6 +5,12 @@ import { isOfProxy } from '../refusal.ts'
 export const isAway = signal(false)
 
 let waiting: Promise<void> | null = null
+let wasEverAway = false
+
+/** Whether the node has not answered, at any time since the page was opened. */
+export function wasAway(): boolean {
+  return wasEverAway
+}
 
 /** Like `fetch`. It rejects with a TypeError also if a proxy answers, because the node is away. */
 export async function askNode(path: string, init: RequestInit): Promise<Response> {
@@ -25,6 +31,7 @@ export function nodeAnswers(): Promise<void> {
 async function untilAnswer(): Promise<void> {
   for (let pauseMs = 500; !(await answers()); pauseMs = Math.min(pauseMs * 1.5, 10_000)) {
     isAway.value = true
+    wasEverAway = true
     await pause(pauseMs)
   }
 }

@@ -3,7 +3,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { ask, Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
-import { isAway } from './connection.ts'
+import { isAway, wasAway } from './connection.ts'
+import { hasServiceWorker } from './kept-shell.ts'
 import { Notices, notice, noticeFailure } from './notices.ts'
 import { PageHost, shownPage } from './page-host.ts'
 import { loadSession, session, signInAgain, signOut } from './session.ts'
@@ -87,5 +88,11 @@ function Content(): VNode {
   return html`<main id="content" tabindex="-1" class="narrow"><p>${text}</p></main>`
 }
 
+/** Begins. A page that the browser has kept while the node was away gives way to that of the node. */
+async function begin(): Promise<void> {
+  await loadSession()
+  if (wasAway() && hasServiceWorker()) location.reload()
+}
+
 render(html`<${Shell} />`, document.body)
-loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed))
+begin().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed))
