@@ -136,6 +136,10 @@ export class ChatFiles {
     }
   }
 
+  async deleteAttached(path: string): Promise<void> {
+    await this.#post('/delete', { path })
+  }
+
   async #write(name: string, chat: StoredChat, condition: Record<string, string>): Promise<string | null> {
     const path = `path=${encodeURIComponent(pathOf(name))}`
     const body = `${JSON.stringify(chat, null, 2)}\n`
