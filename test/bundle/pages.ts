@@ -19,7 +19,6 @@ const copied = [
   'shell/icon-512.png',
   'shell/maskable-icon.png',
   'shell/touch-icon.png',
-  'shell/manifest.webmanifest',
 ]
 
 /** The files of the first page that it needs to be shown. The service worker keeps them. */

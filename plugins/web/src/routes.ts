@@ -9,6 +9,7 @@ import {
   userOf,
   type WebPage,
 } from '@nodekeep/plugin-sdk'
+import { manifestAddress, manifestOf } from './manifest.ts'
 import type { PageFiles } from './page-files.ts'
 
 const places = ['tab', 'side', 'more', 'user'] as const
@@ -77,6 +78,15 @@ export function pageRoutes(
     '/service-worker.js',
     { config: opened, schema: sent('Get the service worker of the pages', 'getServiceWorker') },
     (request, reply) => files.send(request, reply, shell, 'service-worker.js'),
+  )
+  app.get(
+    manifestAddress,
+    { config: opened, schema: sent('Get the manifest of the installed app', 'getManifest') },
+    (_request, reply) =>
+      reply
+        .headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+        .type('application/manifest+json')
+        .send(JSON.stringify(manifestOf(nodeName))),
   )
   app.get(
     '/web/:file',

@@ -47,21 +47,22 @@ t.test('the first page allows only files of the node', async (t) => {
 })
 
 t.test('the pages can be installed as an app', async (t) => {
-  const node = await startNode(t, { plugins: [web] })
+  const node = await startNode(t, { plugins: [web], config: { web: { name: 'Our home' } } })
   const document = await (await node.fetch('/')).text()
   const answer = await node.fetch('/web/manifest.webmanifest')
-  t.equal(answer.headers.get('content-type'), 'application/manifest+json')
-  const { icons, start_url, share_target } = (await answer.json()) as {
+  t.match(answer.headers.get('content-type'), /^application\/manifest\+json/)
+  const { name, icons, start_url, share_target } = (await answer.json()) as {
+    name: string
     icons: { src: string; type: string; purpose?: string }[]
     start_url: string
     share_target: object
   }
-  t.equal(start_url, '/')
+  t.strictSame([name, start_url], ['Our home', '/'])
   t.match(share_target, { action: '/share', method: 'POST' })
   t.ok(icons.some(({ purpose }) => purpose === 'maskable'))
   const linked = /rel="apple-touch-icon" href="([^"]+)"/.exec(document)?.[1] ?? ''
   for (const { src, type } of [...icons, { src: linked, type: 'image/png' }]) {
-    const { status, headers } = await node.fetch(new URL(src, 'http://localhost/web/').pathname)
+    const { status, headers } = await node.fetch(src)
     t.strictSame([src, status, headers.get('content-type')], [src, 200, type])
   }
   const worker = await node.fetch('/service-worker.js')

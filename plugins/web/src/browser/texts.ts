@@ -18,6 +18,8 @@ export const texts = {
     room: (used: string, free: string) => `${used} used, ${free} free`,
     skip: 'Skip to the content',
     away: 'The node does not answer. We keep trying. Nothing that you typed is lost.',
+    awayTitle: 'Your node is away',
+    awayText: 'It may be switched off, or starting again, or your device has no network. This page goes on by itself.',
     signOut: 'Sign out',
     signOutTitle: 'Sign out now?',
     signOutText: 'Something still runs, such as an upload or a reply. It is canceled if you sign out.',

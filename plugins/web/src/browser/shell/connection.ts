@@ -19,7 +19,7 @@ export async function askNode(path: string, init: RequestInit): Promise<Response
   return answer
 }
 
-/** Resolves when the node answers. It asks after pauses that grow from half a second to ten, and at once if the network returns. */
+/** Resolves when the node answers. It asks after pauses that grow from half a second to ten, and at once if the network returns or the person comes back. */
 export function nodeAnswers(): Promise<void> {
   waiting ??= untilAnswer().finally(() => {
     waiting = null
@@ -50,9 +50,11 @@ function pause(ms: number): Promise<void> {
     const end = () => {
       clearTimeout(timer)
       removeEventListener('online', end)
+      removeEventListener('focus', end)
       resolve()
     }
     const timer = setTimeout(end, ms)
     addEventListener('online', end)
+    addEventListener('focus', end)
   })
 }

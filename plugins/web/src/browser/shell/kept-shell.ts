@@ -29,6 +29,14 @@ const policy = trustedTypes?.createPolicy('nodekeep-service-worker', {
 /** The service workers; none over plain HTTP. */
 const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
 
+/** Whether somebody is signed in, so that the first page is kept. */
+let isKept = false
+
+// The worker of a new release keeps nothing yet.
+serviceWorker?.addEventListener('controllerchange', () => {
+  if (isKept) send(serviceWorker.controller, 'keep')
+})
+
 /** Whether the browser has this page from a service worker. */
 export function hasServiceWorker(): boolean {
   return serviceWorker?.controller != null
@@ -37,9 +45,12 @@ export function hasServiceWorker(): boolean {
 /** Lets the browser keep the first page. Without it, all works as long as the node answers. */
 export async function keepShell(): Promise<void> {
   if (serviceWorker === undefined) return
+  isKept = true
   try {
     await serviceWorker.register(policy?.createScriptURL(address) ?? address, { scope: '/' })
-    send((await serviceWorker.ready).active, 'keep')
+    const { active } = await serviceWorker.ready
+    // The person may have signed out meanwhile.
+    if (isKept) send(active, 'keep')
   } catch {
     // The person may have switched off the storage, or the node has just gone.
   }
@@ -51,6 +62,7 @@ export async function keepShell(): Promise<void> {
  * @returns whether there were files that somebody has shared
  */
 export async function forgetShell(): Promise<boolean> {
+  isKept = false
   try {
     send((await serviceWorker?.getRegistration())?.active, 'forget')
     // A worker may take a while to start.

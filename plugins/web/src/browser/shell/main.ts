@@ -1,4 +1,5 @@
 import { render, type VNode } from 'preact'
+import { EmptyState } from '../empty-state.ts'
 import { html } from '../html.ts'
 import { Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
@@ -53,7 +54,16 @@ function Top(): VNode {
 
 function Content(): VNode {
   const current = session.value
-  if (current === undefined) return html`<main id="content"><p class="hint">${texts.shell.loading}</p></main>`
+  if (current === undefined) {
+    const { loading, awayTitle, awayText } = texts.shell
+    return html`<main id="content">
+      ${
+        isAway.value
+          ? html`<${EmptyState} icon="wifi-off" title=${awayTitle} text=${awayText} />`
+          : html`<p class="hint">${loading}</p>`
+      }
+    </main>`
+  }
   if (current === null) {
     setTitle(texts.signIn.title)
     return html`<main id="content" tabindex="-1" class="narrow"><${SignIn} /></main>`

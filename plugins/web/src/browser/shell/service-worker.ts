@@ -57,13 +57,11 @@ function ignore(): void {}
 self.addEventListener('install', () => void self.skipWaiting())
 
 self.addEventListener('activate', (event) => {
-  const takeOver = async () => {
+  const dropOthers = async () => {
     const names = await shellCaches()
     await Promise.all(names.filter((name) => name !== cacheName).map((name) => caches.delete(name)))
-    // Somebody is signed in here.
-    if (names.length > 0) await keep()
   }
-  event.waitUntil(Promise.all([afterOthers(takeOver), self.clients.claim()]))
+  event.waitUntil(Promise.all([afterOthers(dropOthers), self.clients.claim()]))
 })
 
 self.addEventListener('message', (event) => {

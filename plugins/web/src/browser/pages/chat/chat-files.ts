@@ -2,6 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
+import { undoHeader } from '../files/last-change.ts'
 
 /** One message of a conversation, as it is stored. */
 export interface Message {
@@ -27,9 +28,6 @@ type Listing = NodeAnswers['GET /api/files/list']
 export type ChatFile = Pick<Listing['entries'][number], 'name' | 'modified'>
 
 const folder = '/chats'
-
-/** The header of an answer with the group that takes the change back. */
-const undoHeader = 'x-nodekeep-undo'
 
 /** Characters of a title in a name, so that the name has at most 255 bytes in UTF-8. */
 const titleLength = 48
