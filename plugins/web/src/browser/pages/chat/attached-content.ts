@@ -59,7 +59,7 @@ export class AttachedContents {
   /** Returns messages with the contents of their files. */
   sent(messages: readonly Message[], signal: AbortSignal): Promise<SentMessage[]> {
     return Promise.all(
-      messages.map(async ({ role, content, files = [] }) => {
+      messages.map(async ({ role, content, files = [] }): Promise<SentMessage> => {
         if (files.length === 0) return { role, content }
         const parts = await Promise.all(files.map((path) => this.read(path, signal)))
         return { role, content: content === '' ? parts : [...parts, { type: 'text', text: content }] }
