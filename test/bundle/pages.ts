@@ -11,7 +11,7 @@ export const sources = join(web, 'src/browser')
 /** The folder that the plugin `web` serves. */
 export const pagesFolder = join(web, 'bundle')
 
-/** Files that are served as they are. `npm run icons` makes the pictures. */
+/** Files that are served as they are. `npm run app-icons` makes the pictures. */
 const copied = [
   'shell/index.html',
   'shell/icon.svg',
@@ -25,7 +25,7 @@ const copied = [
 const keptByWorker = /^shell\/(?:index\.html|icon\.svg|[^/]+\.(?:js|css))$/
 
 /** The names of the pages. */
-const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
+export const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
 
 /** The pages that import a module only when they need it. It is a file of its own. */
 const split = ['files']

@@ -19,7 +19,7 @@ export function manifestOf(name: string): object {
     id: '/',
     name,
     short_name: name,
-    description: 'Your own cloud: files, photos and chats on your own machine.',
+    description: 'Your own cloud: your files, photos and chats, on a computer of yours.',
     start_url: '/',
     scope: '/',
     display: 'standalone',

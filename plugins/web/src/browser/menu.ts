@@ -47,9 +47,12 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     const before = document.activeElement
     if (menu === null) return
     menu.showPopover()
-    place(menu, at)
+    const move = () => place(menu, at)
+    move()
+    addEventListener('resize', move)
     linesOf(menu)[0]?.focus({ preventScroll: true })
     return () => {
+      removeEventListener('resize', move)
       const { activeElement } = document
       const isFree = activeElement === document.body || menu.contains(activeElement)
       if (isFree && before instanceof HTMLElement) before.focus({ preventScroll: true })

@@ -1,4 +1,4 @@
-/** `npm run icons`: makes the pictures of the installed app from `icon.svg`, with Chromium. They are committed. */
+/** `npm run app-icons`: makes the pictures of the installed app from `icon.svg`, with Chromium. They are committed. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { launchChromium } from '../browser/chromium.ts'
