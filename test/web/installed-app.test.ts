@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
-import { type SwitchedProxy, startSwitchedProxy } from './fixtures/switched-proxy.ts'
+import { startSwitchedProxy } from './fixtures/switched-proxy.ts'
 
 t.setTimeout(300_000)
 
