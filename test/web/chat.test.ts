@@ -79,7 +79,7 @@ t.test(
   { skip: needsChromium },
   async (t) => {
     const { page, context, user, faults, nextTalk } = await openChat()
-    t.equal(await page.locator('header nav a[aria-current=page]').textContent(), 'Chat')
+    t.equal(await page.locator('nav a[aria-current=page]').innerText(), 'Chat')
     const foreign: string[] = []
     context.on('request', (request) => {
       if (new URL(request.url()).hostname === 'tracker.test') foreign.push(request.url())
@@ -291,7 +291,9 @@ t.test('pictures and texts go with a question', { skip: needsChromium }, async (
   // What no model reads is refused, and nothing of it is stored.
   await input.setInputFiles(files('program.bin'))
   await page.getByRole('alert').getByText('"program.bin" cannot be attached.').waitFor()
-  await input.setInputFiles([{ name: 'long.txt', mimeType: 'text/plain', buffer: Buffer.alloc(200_001, 'x') }])
+  await input.setInputFiles([
+    { name: 'long.txt', mimeType: 'text/plain', buffer: Buffer.alloc(200_001, 'x') },
+  ])
   await page.getByRole('alert').getByText('"long.txt" is too large to attach.').waitFor()
   await input.setInputFiles([{ name: 'bad.jpg', mimeType: 'image/jpeg', buffer: Buffer.from('no picture') }])
   await page.getByRole('alert').getByText('cannot read the picture "bad.jpg"').waitFor()
@@ -306,7 +308,7 @@ t.test('pictures and texts go with a question', { skip: needsChromium }, async (
     {
       role: 'user',
       content: [
-        { type: 'image_url', image_url: { url: /^data:image\/jpeg;base64,/ } },
+        { type: 'image', url: /^data:image\/jpeg;base64,/ },
         { type: 'text', text: 'The file "plums.md":\n\n2 plums' },
         { type: 'text', text: 'How many?' },
       ],
@@ -320,19 +322,30 @@ t.test('pictures and texts go with a question', { skip: needsChromium }, async (
   t.equal(await page.locator('form.message').getByRole('listitem').count(), 0)
 
   // The next question has the files of the one before, as far as they are there.
-  const gone = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"path":"/lists/plums.md"}' }
+  const gone = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"path":"/lists/plums.md"}',
+  }
   t.ok((await user.fetch('/delete', gone)).ok)
   await page.reload()
   await page.getByRole('article').last().getByText('Two.').waitFor()
   await say(page, 'Sure?')
   const next = await nextTalk()
-  t.match(next.messages, [{ content: [{ type: 'image_url' }, { text: /plums.md.*not there any more/ }, {}] }, {}, {}])
+  t.match(next.messages, [
+    { content: [{ type: 'image' }, { text: /plums.md.*not there any more/ }, {}] },
+    {},
+    {},
+  ])
   const kept = page.waitForResponse((answer) => answer.request().postData()?.includes('Yes.') ?? false)
   next.say('Yes.')
   next.end()
   await kept
   const [stored] = await storedChats(user)
-  const [question] = (await storedChat(user, stored?.name ?? '')).messages as { content: string; files: string[] }[]
+  const [question] = (await storedChat(user, stored?.name ?? '')).messages as {
+    content: string
+    files: string[]
+  }[]
   t.equal(question?.content, 'How many?', 'other programs find a plain text')
   t.match(question?.files, [/^\/chats\/files\/\S+ tree.png$/, '/lists/plums.md'])
   const own = await user.fetch('/api/files/list?path=/chats/files')
@@ -408,7 +421,10 @@ t.test('conversations are found, and stand by their dates', { skip: needsChromiu
   t.strictSame(await group('Today').allTextContents(), ['Plum cake'])
   await search.fill('unheard of')
   await page.getByText('No conversation has these words.').waitFor()
-  await untilTrue(page, "fetch('/api/search/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)")
+  await untilTrue(
+    page,
+    "fetch('/api/search/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)",
+  )
   await search.fill('moon')
   await group('March 2020').getByText('The tides').waitFor()
   t.equal(await group('Today').count(), 0)

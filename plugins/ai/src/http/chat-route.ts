@@ -130,7 +130,9 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
 function readMessage({ role, content }: Static<typeof message>, index: number): ChatMessage {
   if (role !== 'assistant') return { role, content }
   if (typeof content === 'string') return { role, content }
-  throw invalid(`"messages.${index}.content" in the body must be a string, because the message is of the model.`)
+  throw invalid(
+    `"messages.${index}.content" in the body must be a string, because the message is of the model.`,
+  )
 }
 
 interface Streaming {

@@ -51,7 +51,9 @@ export async function keptShared(): Promise<Shared> {
     const { headers } = answer
     const name = decodeURIComponent(headers.get('x-name') ?? '')
     const lastModified = Number(headers.get('x-modified'))
-    files.push(new File([await answer.blob()], name, { type: headers.get('content-type') ?? '', lastModified }))
+    files.push(
+      new File([await answer.blob()], name, { type: headers.get('content-type') ?? '', lastModified }),
+    )
   }
   return { files, leftOut }
 }

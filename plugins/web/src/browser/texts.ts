@@ -19,12 +19,14 @@ export const texts = {
     skip: 'Skip to the content',
     away: 'The node does not answer. We keep trying. Nothing that you typed is lost.',
     awayTitle: 'Your node is away',
-    awayText: 'It may be switched off, or starting again, or your device has no network. This page goes on by itself.',
+    awayText:
+      'It may be switched off, or starting again, or your device has no network. This page goes on by itself.',
     signOut: 'Sign out',
     signOutTitle: 'Sign out now?',
     signOutText: 'Something still runs, such as an upload or a reply. It is canceled if you sign out.',
     signedOut: 'You are signed out.',
-    sharedWithoutSession: 'The files that you shared were not taken, since you are not signed in. Sign in, then share them again.',
+    sharedWithoutSession:
+      'The files that you shared were not taken, since you are not signed in. Sign in, then share them again.',
     loading: 'Loading …',
     noPage: 'There is no page at this address. The plugin that it needs may be disabled.',
     noPages: 'This node has no pages for you.',
@@ -800,7 +802,8 @@ export const texts = {
     removeFile: (name: string) => `Remove ${name}`,
     fileInMessage: (name: string) => `The file "${name}":`,
     goneFile: (name: string) => `The file "${name}" was attached here. It is not there any more.`,
-    tooLarge: (name: string, most: string) => `"${name}" is too large to attach. It may have at most ${most}.`,
+    tooLarge: (name: string, most: string) =>
+      `"${name}" is too large to attach. It may have at most ${most}.`,
     tooManyFiles: (most: number) => `A message takes at most ${most} files.`,
     neitherTextNorPicture: (name: string) =>
       `"${name}" cannot be attached. Models read pictures and plain texts.`,

@@ -64,9 +64,9 @@ export async function keepShell(): Promise<void> {
 export async function forgetShell(): Promise<boolean> {
   isKept = false
   try {
+    const hadShared = await forgetShared()
     send((await serviceWorker?.getRegistration())?.active, 'forget')
-    // A worker may take a while to start.
-    return await forgetShared()
+    return hadShared
   } catch {
     // The person may have switched off the storage. Then nothing is kept.
     return false

@@ -115,11 +115,12 @@ async function keep(): Promise<void> {
 }
 
 async function forget(): Promise<void> {
-  await Promise.all([drop(), forgetShared()])
+  await Promise.all([...(await shellCaches()).map((name) => caches.delete(name)), forgetShared()])
 }
 
+/** Removes what this worker keeps. That of another release belongs to its own worker. */
 async function drop(): Promise<void> {
-  await Promise.all((await shellCaches()).map((name) => caches.delete(name)))
+  await caches.delete(cacheName)
 }
 
 async function shellCaches(): Promise<string[]> {

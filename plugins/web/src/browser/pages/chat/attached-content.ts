@@ -6,7 +6,9 @@ import { texts } from '../../texts.ts'
 import type { Message } from './chat-files.ts'
 
 /** A part of a message, as `POST /api/ai/chat` takes it. */
-type Part = { readonly type: 'text'; readonly text: string } | { readonly type: 'image'; readonly url: string }
+type Part =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly url: string }
 
 /** A message as `POST /api/ai/chat` takes it. */
 export interface SentMessage {

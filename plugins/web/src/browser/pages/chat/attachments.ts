@@ -53,7 +53,8 @@ export class Attachments {
     await this.#attempt(async () => {
       this.#checkNumber()
       await this.#contents.read(path)
-      if (!this.paths.includes(path)) this.#set([...this.list.value, { name: nameIn(path), path, isOfDevice: false }])
+      if (!this.paths.includes(path))
+        this.#set([...this.list.value, { name: nameIn(path), path, isOfDevice: false }])
     })
   }
 

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { request } from '../../request.ts'
-import { chatNameAt, type ChatFile, titleOf } from './chat-files.ts'
+import { type ChatFile, chatNameAt, titleOf } from './chat-files.ts'
 
 /** Milliseconds between the last letter and the request. */
 const typingMs = 200

@@ -189,9 +189,9 @@ function MessageView({ message, index, chats, conversation, canAsk }: MessageVie
       html`<div class="actions">
         ${role === 'assistant' && html`<${CopyButton} text=${content} />`}
         ${
+          // It keeps its place while a reply comes in, so that its end moves nothing that a person reads.
           role === 'user' &&
-          canAsk &&
-          html`<button type="button" class="quiet icon-only" aria-label=${texts.chat.edit} title=${texts.chat.edit} onClick=${edit}>
+          html`<button type="button" class="quiet icon-only" aria-label=${texts.chat.edit} title=${texts.chat.edit} disabled=${!canAsk} onClick=${edit}>
             ${icon('pencil')}
           </button>`
         }

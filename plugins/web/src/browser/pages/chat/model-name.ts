@@ -16,7 +16,8 @@ const providers: Readonly<Record<string, string>> = {
 }
 
 /** Models that take or give something else than conversations. Servers list them with the others, and tell no kind. */
-const others = /embed|rerank|moderation|whisper|transcribe|tts|speech|realtime|dall-e|(gpt|chatgpt)-image|sora/i
+const others =
+  /embed|rerank|moderation|whisper|transcribe|tts|speech|realtime|dall-e|(gpt|chatgpt)-image|sora/i
 
 /** Returns the name of a model, the same wherever it is shown. The provider stands beside it only if another one has the name, too. */
 export function modelName(model: string, models: readonly string[]): string {
