@@ -288,7 +288,7 @@ t.test('pictures and texts go with a question', { skip: needsChromium }, async (
   await page.getByRole('dialog').getByRole('button', { name: 'plums.md' }).click()
   await attached.getByRole('link', { name: 'plums.md' }).waitFor()
 
-  // What no model reads is refused, and nothing of it is stored.
+  // A file that no model reads is refused, and nothing of it is stored.
   await input.setInputFiles(files('program.bin'))
   await page.getByRole('alert').getByText('"program.bin" cannot be attached.').waitFor()
   await input.setInputFiles([

@@ -12,8 +12,6 @@ import {
 import { manifestAddress, manifestOf } from './manifest.ts'
 import type { PageFiles } from './page-files.ts'
 
-const places = ['tab', 'side', 'more', 'user'] as const
-
 const nameOfNode = Type.String({ description: 'The name that the owner gave the node.' })
 
 const PageList = Type.Object({
@@ -26,7 +24,7 @@ const PageList = Type.Object({
       title: Type.String(),
       icon: Type.Union([Type.String(), Type.Null()], { description: 'The name of an icon.' }),
       place: Type.Union(
-        places.map((place) => Type.Literal(place)),
+        [Type.Literal('tab'), Type.Literal('side'), Type.Literal('more'), Type.Literal('user')],
         { description: 'Where the navigation has the page.' },
       ),
       module: Type.String({ description: 'The path of the ES module of the page.' }),

@@ -43,7 +43,7 @@ const cacheName = `${cachePrefix}${Object.values(shellFiles).join(' ')}`
 /** The address to which the system sends shared files (see the manifest). */
 const shareAddress = '/share'
 
-/** What changes the cache runs one after the other. */
+/** Changes of the cache run one after the other. */
 let work: Promise<unknown> = Promise.resolve()
 
 function afterOthers(next: () => Promise<unknown>): Promise<unknown> {

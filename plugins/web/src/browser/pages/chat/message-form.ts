@@ -88,7 +88,7 @@ function AttachButton({ conversation, page }: Pick<MessageFormProps, 'conversati
     const { current } = input
     if (current === null) return
     void attachments.add([...(current.files ?? [])])
-    // The same file can be chosen again.
+    // A file can be chosen again.
     current.value = ''
   }
   const choose = async () => {
