@@ -9,6 +9,7 @@ import { Product } from './frame/product.ts'
 import { SearchField } from './frame/search-field.ts'
 import { SideBar } from './frame/side-bar.ts'
 import { hasServiceWorker } from './kept-shell.ts'
+import { nodeName } from './node-name.ts'
 import { Notices, noticeFailure } from './notices.ts'
 import { PageHost, shownPage } from './page-host.ts'
 import { loadSession, session, signInAgain } from './session.ts'
@@ -59,7 +60,7 @@ function Content(): VNode {
     return html`<main id="content">
       ${
         isAway.value
-          ? html`<${EmptyState} icon="wifi-off" title=${awayTitle} text=${awayText} />`
+          ? html`<h1 class="unseen">${nodeName.value}</h1><${EmptyState} icon="wifi-off" title=${awayTitle} text=${awayText} />`
           : html`<p class="hint">${loading}</p>`
       }
     </main>`

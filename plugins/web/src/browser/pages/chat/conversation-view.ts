@@ -175,27 +175,24 @@ function MessageView({ message, index, chats, conversation, canAsk }: MessageVie
       ? modelName(model, chats.models.value ?? [])
       : texts.chat.author[role]
   return html`<article class=${role} aria-label=${author}>
-    <p class="author">${author}</p>
+    <div class="byline">
+      <p class="author">${author}</p>
+      ${
+        // It keeps its place while a reply comes in, so that its end moves nothing that a person reads.
+        role === 'user' &&
+        !isEdited.value &&
+        html`<button type="button" class="quiet icon-only" aria-label=${texts.chat.edit} title=${texts.chat.edit} disabled=${!canAsk} onClick=${edit}>
+          ${icon('pencil')}
+        </button>`
+      }
+    </div>
     <${SentFiles} paths=${files} />
     ${
       isEdited.value
         ? html`<${QuestionForm} question=${content} onDone=${done} />`
         : role === 'assistant'
-          ? html`<${Markdown} text=${content} />`
+          ? html`<${Markdown} text=${content} /><${CopyButton} text=${content} />`
           : html`<p class="plain">${content}</p>`
-    }
-    ${
-      !isEdited.value &&
-      html`<div class="actions">
-        ${role === 'assistant' && html`<${CopyButton} text=${content} />`}
-        ${
-          // It keeps its place while a reply comes in, so that its end moves nothing that a person reads.
-          role === 'user' &&
-          html`<button type="button" class="quiet icon-only" aria-label=${texts.chat.edit} title=${texts.chat.edit} disabled=${!canAsk} onClick=${edit}>
-            ${icon('pencil')}
-          </button>`
-        }
-      </div>`
     }
   </article>`
 }
@@ -205,7 +202,7 @@ function CopyButton({ text }: { text: string }): VNode {
   const copy = async () => {
     isCopied.value = await copyText(text, null)
   }
-  return html`<button type="button" class="quiet icon-only" aria-label=${texts.chat.copyReply} title=${texts.chat.copyReply} onClick=${copy}>
+  return html`<button type="button" class="quiet icon-only copy" aria-label=${texts.chat.copyReply} title=${texts.chat.copyReply} onClick=${copy}>
       ${icon(isCopied.value ? 'check' : 'copy')}
     </button>
     <span class="unseen" role="status">${isCopied.value && texts.copied}</span>`
