@@ -244,7 +244,7 @@ function Reply({ chats, conversation }: Pick<ConversationViewProps, 'chats' | 'c
   const { model = '', content = '' } = conversation.reply.value ?? {}
   const author = modelName(model, chats.models.value ?? [])
   return html`<article class="assistant" aria-label=${author} aria-busy="true">
-    <p class="author">${author}</p>
+    <div class="byline"><p class="author">${author}</p></div>
     <${StreamingMarkdown} text=${content} />
     <p class="hint">${texts.chat.writing}</p>
   </article>`
