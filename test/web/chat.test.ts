@@ -84,6 +84,20 @@ t.test(
     context.on('request', (request) => {
       if (new URL(request.url()).hostname === 'tracker.test') foreign.push(request.url())
     })
+    t.equal(await page.getByLabel('Model').inputValue(), 'openai/gpt-small', 'the first one that talks')
+    t.strictSame(
+      await page
+        .locator('optgroup')
+        .evaluateAll((groups) =>
+          groups.map((group) =>
+            [...group.children].map(({ textContent }) => textContent).concat(group.getAttribute('label')),
+          ),
+        ),
+      [
+        ['gpt-small', 'org/gpt-large', 'OpenAI'],
+        ['embedding-small', 'For sound, pictures and search'],
+      ],
+    )
     await page.getByLabel('Model').selectOption('org/gpt-large')
     await field(page).fill('kept over a reload')
     await page.reload()
@@ -94,7 +108,7 @@ t.test(
     const talk = await nextTalk()
     t.strictSame(talk.messages, [{ role: 'user', content: [{ type: 'text', text: 'What is <b>2/3</b>?' }] }])
     talk.say('**Two')
-    const reply = page.getByRole('article').last()
+    const reply = page.getByRole('article', { name: 'org/gpt-large', exact: true })
     await reply.getByText('**Two').waitFor()
     await button(page, 'Stop').waitFor()
     await field(page).fill('typed meanwhile')
@@ -259,14 +273,18 @@ const png = Buffer.from(
   'base64',
 )
 
-/** Pastes a picture into the field, as a person does who copied one. */
-const pastePicture = `(() => {
+/** Gives a picture to the field, as a person does who pastes or drops one. */
+const givePicture = (event: string) => `(() => {
   const data = new DataTransfer()
   const bytes = Uint8Array.from(atob('${png.toString('base64')}'), (character) => character.charCodeAt(0))
   data.items.add(new File([bytes], 'image.png', { type: 'image/png' }))
-  const paste = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
-  document.querySelector('form.message textarea').dispatchEvent(paste)
+  const event = ${event}
+  document.querySelector('form.message textarea').dispatchEvent(event)
 })()`
+const pasted = givePicture(
+  "new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })",
+)
+const dropped = givePicture("new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })")
 
 t.test('pictures and texts go with a question', { skip: needsChromium }, async (t) => {
   const { page, user, faults, nextTalk } = await openChat()
@@ -278,10 +296,12 @@ t.test('pictures and texts go with a question', { skip: needsChromium }, async (
   await input.setInputFiles(files('tree.png'))
   const attached = page.getByRole('list', { name: 'Attached files' })
   await attached.getByRole('link', { name: 'tree.png' }).waitFor()
-  await page.evaluate(pastePicture)
-  await attached.getByRole('link', { name: 'image.png' }).waitFor()
-  await button(page, 'Remove image.png').click()
-  await attached.getByText('image.png').waitFor({ state: 'detached' })
+  for (const given of [pasted, dropped]) {
+    await page.evaluate(given)
+    await attached.getByRole('link', { name: 'image.png' }).waitFor()
+    await button(page, 'Remove image.png').click()
+    await attached.getByText('image.png').waitFor({ state: 'detached' })
+  }
   await button(page, 'Attach files').click()
   await page.getByRole('menuitem', { name: 'From my files' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'lists' }).click()

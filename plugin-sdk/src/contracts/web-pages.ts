@@ -65,7 +65,7 @@ export const WebPages = defineRegistry<WebPage>(
 )
 
 /**
- * The Content-Security-Policy of the node's pages: scripts, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
+ * The Content-Security-Policy of the node's pages: scripts, workers, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
  * blobs, for previews, and pictures data, for the icons of wallets. A form in a hidden frame downloads an archive.
  */
 export const webPagePolicy: string = [
