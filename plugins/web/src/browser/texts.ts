@@ -515,12 +515,6 @@ export const texts = {
         came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
       }`,
   },
-  shared: {
-    title: (count: number) =>
-      count === 1 ? 'Where should the file go?' : `Where should the ${count} files go?`,
-    leftOut: (count: number) =>
-      `${count === 1 ? 'One file was' : `${count} files were`} not taken: share at most 100 files and 2 GB at a time.`,
-  },
   search: {
     title: 'Found files and folders',
     kind: 'Kind',
@@ -847,6 +841,12 @@ export const texts = {
       },
     ],
     lookAgain: 'Look again',
+  },
+  shared: {
+    title: (count: number) =>
+      count === 1 ? 'Where should the file go?' : `Where should the ${count} files go?`,
+    leftOut: (count: number) =>
+      `${count === 1 ? 'One file was' : `${count} files were`} not taken: share at most 100 files and 2 GB at a time.`,
   },
   chooser: {
     folder: (path: string) => `Folder ${path}`,
