@@ -139,9 +139,11 @@ t.test(
     t.equal(await reply.locator('td.to-right').textContent(), '2')
     t.equal(await reply.locator('pre').textContent(), 'const a = "<b>"')
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await button(page, 'Copy').click()
+    await button(page, 'Copy the reply').click()
     await reply.getByText('Copied.').waitFor()
-    t.equal(await page.evaluate('navigator.clipboard.readText()'), 'const a = "<b>"')
+    t.match(await page.evaluate('navigator.clipboard.readText()'), /^\*\*Two thirds\*\*/)
+    await button(page, 'Copy').click()
+    await untilTrue(page, `navigator.clipboard.readText().then((text) => text === 'const a = "<b>"')`)
     // The whole reply is announced.
     await page.locator('[aria-live=polite]', { hasText: 'The end.' }).waitFor({ state: 'attached' })
     t.equal(await page.evaluate('window.__xss'), undefined)
@@ -370,6 +372,22 @@ t.test('pictures and texts go with a question', { skip: needsChromium }, async (
   t.match(question?.files, [/^\/chats\/files\/\S+ tree.png$/, '/lists/plums.md'])
   const own = await user.fetch('/api/files/list?path=/chats/files')
   t.match(await own.json(), { entries: [{ name: / tree.png$/ }] })
+  t.strictSame(faults, [])
+})
+
+t.test('a message takes a limited number of files', { skip: needsChromium }, async (t) => {
+  const { page, user, faults } = await openChat()
+  const files = Array.from({ length: 11 }, (_, i) => ({
+    name: `${i}.txt`,
+    mimeType: 'text/plain',
+    buffer: Buffer.from('x'),
+  }))
+  await page.locator('form.message input[type=file]').setInputFiles(files)
+  await page.getByRole('alert').getByText('A message takes at most 10 files.').waitFor()
+  const attached = page.getByRole('list', { name: 'Attached files' })
+  t.equal(await attached.getByRole('link').count(), 10)
+  const stored = await user.fetch('/api/files/list?path=/chats/files')
+  t.equal(((await stored.json()) as { entries: object[] }).entries.length, 10)
   t.strictSame(faults, [])
 })
 

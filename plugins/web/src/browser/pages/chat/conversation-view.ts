@@ -197,15 +197,19 @@ function MessageView({ message, index, chats, conversation, canAsk }: MessageVie
   </article>`
 }
 
+/** Copies a reply as the model wrote it. Where the browser has no clipboard, it copies the reply as it is shown. */
 function CopyButton({ text }: { text: string }): VNode {
-  const isCopied = useSignal(false)
+  const element = useRef<HTMLButtonElement>(null)
+  const told = useSignal('')
   const copy = async () => {
-    isCopied.value = await copyText(text, null)
+    const shown = element.current?.parentElement?.querySelector<HTMLElement>('.markdown') ?? null
+    told.value = (await copyText(text, shown)) ? texts.copied : texts.selected
   }
-  return html`<button type="button" class="quiet icon-only copy" aria-label=${texts.chat.copyReply} title=${texts.chat.copyReply} onClick=${copy}>
-      ${icon(isCopied.value ? 'check' : 'copy')}
+  const { copyReply } = texts.chat
+  return html`<button type="button" class="quiet icon-only copy" ref=${element} aria-label=${copyReply} title=${copyReply} onClick=${copy}>
+      ${icon(told.value === texts.copied ? 'check' : 'copy')}
     </button>
-    <span class="unseen" role="status">${isCopied.value && texts.copied}</span>`
+    <span class="note" role="status">${told.value}</span>`
 }
 
 interface QuestionFormProps {
