@@ -9,14 +9,24 @@ import {
   userOf,
   type WebPage,
 } from '@nodekeep/plugin-sdk'
+import { manifestAddress, manifestOf } from './manifest.ts'
 import type { PageFiles } from './page-files.ts'
 
+const nameOfNode = Type.String({ description: 'The name that the owner gave the node.' })
+
 const PageList = Type.Object({
+  name: nameOfNode,
   owner: Type.Boolean({ description: 'Whether the caller is the owner of the node.' }),
+  search: Type.Boolean({ description: 'Whether the page of files can search.' }),
   pages: Type.Array(
     Type.Object({
       name: Type.String(),
       title: Type.String(),
+      icon: Type.Union([Type.String(), Type.Null()], { description: 'The name of an icon.' }),
+      place: Type.Union(
+        [Type.Literal('tab'), Type.Literal('side'), Type.Literal('more'), Type.Literal('user')],
+        { description: 'Where the navigation has the page.' },
+      ),
       module: Type.String({ description: 'The path of the ES module of the page.' }),
       stylesheet: Type.Union([Type.String(), Type.Null()]),
     }),
@@ -24,6 +34,7 @@ const PageList = Type.Object({
 })
 
 const SignInWays = Type.Object({
+  name: nameOfNode,
   providers: Type.Array(Type.String()),
   claimed: Type.Boolean({ description: 'Whether the node has an owner.' }),
   requests: Type.Boolean({ description: 'Whether a person can ask the owner for admission.' }),
@@ -32,6 +43,8 @@ const SignInWays = Type.Object({
 const anyFile = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
 
 interface PageRouteServices {
+  /** The name that the owner gave the node. */
+  readonly name: string
   /** The folder with the first page and its files. */
   readonly shell: string
   readonly pages: RegistryReader<WebPage>
@@ -40,11 +53,14 @@ interface PageRouteServices {
   readonly files: PageFiles
 }
 
-/** The routes of the pages: the first page, its files, the ways to sign in, the list of pages, and the files of each. */
-export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }: PageRouteServices): void {
+/** The routes of the pages: the first page, its files and its service worker, the ways to sign in, the list of pages, and the files of each. */
+export function pageRoutes(
+  app: RoutesApp,
+  { name: nodeName, shell, pages, info, logins, files }: PageRouteServices,
+): void {
+  const works = (id: string) => info.plugins().some((plugin) => plugin.id === id)
   const isShown = ({ access, needs = [] }: WebPage, user: User) =>
-    (access !== 'owner' || user.owner) &&
-    needs.every((id) => info.plugins().some((plugin) => plugin.id === id))
+    (access !== 'owner' || user.owner) && needs.every(works)
   const opened = { access: 'public', publicReason: 'People sign in on this page.' } as const
   const sent = (summary: string, operationId: string) => ({
     summary,
@@ -54,6 +70,21 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
   })
   app.get('/', { config: opened, schema: sent('Show the pages', 'showPages') }, (request, reply) =>
     files.send(request, reply, shell, 'index.html'),
+  )
+  app.get(
+    // A service worker answers only for addresses at its own folder and below.
+    '/service-worker.js',
+    { config: opened, schema: sent('Get the service worker of the pages', 'getServiceWorker') },
+    (request, reply) => files.send(request, reply, shell, 'service-worker.js'),
+  )
+  app.get(
+    manifestAddress,
+    { config: opened, schema: sent('Get the manifest of the installed app', 'getManifest') },
+    (_request, reply) =>
+      reply
+        .headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+        .type('application/manifest+json')
+        .send(JSON.stringify(manifestOf(nodeName))),
   )
   app.get(
     '/web/:file',
@@ -78,9 +109,10 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
       },
     },
     async () => ({
+      name: nodeName,
       providers: logins.names(),
       claimed: await info.isClaimed(),
-      requests: info.plugins().some(({ id }) => id === 'access-requests'),
+      requests: works('access-requests'),
     }),
   )
   app.get(
@@ -97,12 +129,16 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
       const user = userOf(request)
       const shown = [...pages].filter(([, page]) => isShown(page, user))
       return {
+        name: nodeName,
         owner: user.owner,
-        pages: shown.map(([name, { title, module, stylesheet }]) => {
+        search: works('files') && works('search'),
+        pages: shown.map(([name, { title, icon = null, place = 'more', module, stylesheet }]) => {
           const pathOf = (file: string) => `/pages/${encodeURIComponent(name)}/${file}`
           return {
             name,
             title,
+            icon,
+            place,
             module: pathOf(module),
             stylesheet: stylesheet === undefined ? null : pathOf(stylesheet),
           }

@@ -34,6 +34,7 @@ t.test('the first page allows only files of the node', async (t) => {
   t.match(await answer.text(), /<script type="module" src="\/web\/shell.js">/)
   const policy = answer.headers.get('content-security-policy') ?? ''
   t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
+  t.match(policy, /manifest-src 'self'; worker-src 'self';/)
   t.match(policy, /frame-ancestors 'none'/)
   t.notMatch(policy, /unsafe|http|\*/)
   t.equal(answer.headers.get('referrer-policy'), 'no-referrer')
@@ -43,6 +44,32 @@ t.test('the first page allows only files of the node', async (t) => {
     t.equal(headers.get('content-security-policy'), policy)
   }
   t.equal((await node.fetch('/', { method: 'HEAD' })).status, 200)
+})
+
+t.test('the pages can be installed as an app', async (t) => {
+  const node = await startNode(t, { plugins: [web], config: { web: { name: 'Our home' } } })
+  const document = await (await node.fetch('/')).text()
+  const answer = await node.fetch('/web/manifest.webmanifest')
+  t.match(answer.headers.get('content-type'), /^application\/manifest\+json/)
+  const { name, icons, start_url, share_target } = (await answer.json()) as {
+    name: string
+    icons: { src: string; type: string; purpose?: string }[]
+    start_url: string
+    share_target: object
+  }
+  t.strictSame([name, start_url], ['Our home', '/'])
+  t.match(share_target, { action: '/share', method: 'POST' })
+  t.ok(icons.some(({ purpose }) => purpose === 'maskable'))
+  const linked = /rel="apple-touch-icon" href="([^"]+)"/.exec(document)?.[1] ?? ''
+  for (const { src, type } of [...icons, { src: linked, type: 'image/png' }]) {
+    const { status, headers } = await node.fetch(src)
+    t.strictSame([src, status, headers.get('content-type')], [src, 200, type])
+  }
+  const worker = await node.fetch('/service-worker.js')
+  t.strictSame(
+    [worker.status, worker.headers.get('content-type'), worker.headers.get('cache-control')],
+    [200, 'text/javascript; charset=utf-8', 'no-cache'],
+  )
 })
 
 t.test('a file is compressed for those who accept it, and has an entity tag', async (t) => {
@@ -58,16 +85,26 @@ t.test('a file is compressed for those who accept it, and has an entity tag', as
 })
 
 t.test('pages show to those who may see them, while the plugins that they need work', async (t) => {
-  const pages = { all: {}, owners: { access: 'owner' as const }, needy: { needs: ['gone'] } }
-  const node = await startNode(t, { plugins: [web, pagesPlugin(t, pages)] })
+  const pages = {
+    all: { icon: 'star', place: 'side' as const },
+    owners: { access: 'owner' as const },
+    needy: { needs: ['gone'] },
+  }
+  const config = { web: { name: 'Our home' } }
+  const node = await startNode(t, { plugins: [web, pagesPlugin(t, pages)], config })
   const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
   const list = async (user: typeof ada) => {
-    const answer = await (await user.fetch('/api/web/pages')).json()
-    const shown = (answer as { pages: { name: string }[] }).pages.map(({ name }) => name)
-    return shown.filter((name) => Object.hasOwn(pages, name))
+    const answer = (await (await user.fetch('/api/web/pages')).json()) as {
+      name: string
+      pages: { name: string; icon: string | null; place: string }[]
+    }
+    t.equal(answer.name, 'Our home')
+    return answer.pages
+      .filter(({ name }) => Object.hasOwn(pages, name))
+      .map(({ name, icon, place }) => `${name} ${icon} ${place}`)
   }
-  t.strictSame(await list(ada), ['all'])
-  t.strictSame(await list(owner), ['all', 'owners'])
+  t.strictSame(await list(ada), ['all star side'])
+  t.strictSame(await list(owner), ['all star side', 'owners null more'])
   const status = async (user: typeof ada, path: string) => (await user.fetch(path)).status
   t.equal(await status(ada, '/pages/all/page.js'), 200)
   t.equal(await status(ada, '/pages/all/deep/dot.png'), 200)
@@ -83,7 +120,12 @@ t.test('everybody can ask for the ways to sign in', async (t) => {
   const plugins = { 'login-siwe': true, 'login-code': true }
   const waysOf = async (node: TestNode) => (await node.fetch('/api/web/sign-in')).json()
   const node = await startNode(t, { plugins: [web], config: { plugins } })
-  t.match(await waysOf(node), { providers: { length: 2 }, claimed: false, requests: false })
+  t.match(await waysOf(node), {
+    name: 'Nodekeep',
+    providers: { length: 2 },
+    claimed: false,
+    requests: false,
+  })
   t.strictSame(Object(await waysOf(node)).providers.sort(), ['code', 'siwe'])
   await node.signIn('owner')
   t.match(await waysOf(node), { claimed: true })
@@ -100,6 +142,8 @@ t.test('everybody can ask for the ways to sign in', async (t) => {
 t.test('a wrong page is refused where it is added', async (t) => {
   const wrong: [Partial<WebPage>, RegExp][] = [
     [{ title: '' }, /has no title with 1 to 40 characters/],
+    [{ icon: 'Big star' }, /has an icon that is no name of small letters, digits and dashes/],
+    [JSON.parse('{ "place": "top" }'), /has a place that is none of "tab", "side", "more" and "user"/],
     [{ folder: 'page' }, /does not name the absolute path of a folder/],
     [{ module: '../page.js' }, /does not name a module and a stylesheet within its folder/],
     [{ stylesheet: '/etc/passwd' }, /does not name a module and a stylesheet within its folder/],

@@ -4,7 +4,9 @@ import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
 import { texts } from '../texts.ts'
 import { askNode, nodeAnswers } from './connection.ts'
-import { clearNotices } from './notices.ts'
+import { forgetShell, keepShell } from './kept-shell.ts'
+import { nodeName } from './node-name.ts'
+import { clearNotices, notice } from './notices.ts'
 
 type PageList = NodeAnswers['GET /api/web/pages']
 /** A page in the navigation. */
@@ -14,6 +16,8 @@ export type ShownPage = PageList['pages'][number]
 interface Session {
   readonly user: PageUser
   readonly pages: readonly ShownPage[]
+  /** Whether the page of files can search. */
+  readonly search: boolean
 }
 
 /** `null` if nobody is signed in, `undefined` until the node has told. */
@@ -51,17 +55,22 @@ export async function loadSession(): Promise<void> {
   if (!user.authenticated) {
     // The text that the person typed stays while they sign in again.
     if (session.value) void askToSignIn()
-    else session.value = null
+    else {
+      session.value = null
+      if (await forgetShell()) notice(texts.shell.sharedWithoutSession, 'error')
+    }
     return
   }
   const answer = await get('/api/web/pages')
   // The session has just ended.
   if (answer.status === 401) return loadSession()
-  const { owner, pages } = (await (await accepted(answer)).json()) as PageList
+  const { name, owner, search, pages } = (await (await accepted(answer)).json()) as PageList
   const { uuid, username, wallet } = user
   if (session.value && session.value.user.uuid !== uuid) endPresence()
-  session.value = { user: { uuid, username, wallet, owner }, pages }
+  nodeName.value = name
+  session.value = { user: { uuid, username, wallet, owner }, pages, search }
   signInAgain.value?.end(true)
+  void keepShell()
 }
 
 /** Asks the node, until it answers. */
@@ -109,6 +118,7 @@ export async function signOut(): Promise<void> {
 function showSignedOut(): void {
   session.value = null
   endPresence()
+  void forgetShell()
   signInAgain.value?.end(false)
 }
 
