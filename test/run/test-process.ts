@@ -23,8 +23,6 @@ interface TestProcess {
   readonly tap: string
   /** Its standard error output, and how it ended. */
   readonly complaint: string
-  /** The CPU time of the process and of all processes that it and they have waited for, user and system, in seconds. */
-  readonly cpuSeconds: number
 }
 
 /**
@@ -38,8 +36,13 @@ export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promis
     ? [...((await usesTap(group[0])) ? [join(import.meta.dirname, 'alone-program.ts')] : []), group[0]]
     : [join(import.meta.dirname, 'group-program.ts')]
   const files = isAlone ? {} : { [filesVariable]: JSON.stringify(group) }
-  const { ended, ...run } = await runProcess(group.join(', '), program, { ...env, ...files }, parser)
-  return { ...run, results: results(ended) }
+  const { ended, cpuSeconds, ...run } = await runProcess(
+    group.join(', '),
+    program,
+    { ...env, ...files },
+    parser,
+  )
+  return { ...run, results: results(ended, cpuSeconds) }
 }
 
 /** A script for `sh` that runs a program, and then writes the CPU times of what it has waited for to descriptor 3. */
