@@ -51,6 +51,7 @@ import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { storeKnownScopes } from '../sessions/known-scopes.ts'
+import { idleDaysOf } from '../sessions/session-life.ts'
 import { SessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
@@ -127,7 +128,7 @@ const parts = {
   admission: (cradle: KernelCradle): Admission => new Admission(cradle.configuration.kernel.auth),
   authenticator: (cradle: KernelCradle): Authenticator =>
     new Authenticator(cradle.sessions, cradle.accounts, cradle.admission, {
-      idleDays: cradle.configuration.kernel.session.idleDays,
+      idleDays: idleDaysOf(cradle.configuration.kernel.session),
     }),
   sessionWatch: createSessionWatch,
   userSessions: createUserSessions,
@@ -229,7 +230,7 @@ function createSessionWatch({ authenticator, database, eventBus, log }: KernelCr
 
 function createUserSessions(cradle: KernelCradle): UserSessions {
   const { sessions, authenticator, eventBus, log, configuration } = cradle
-  const { idleDays } = configuration.kernel.session
+  const idleDays = idleDaysOf(configuration.kernel.session)
   return new UserSessions({ sessions, idleDays, authenticator, events: eventBus.scope(log) })
 }
 
