@@ -198,6 +198,7 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
         .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
     absentPlugins: () => records.absent,
     isClaimed: () => database.use((sql) => ownership.isClaimed(sql)),
+    mayClaim: (code) => database.use((sql) => !ownership.isClaimed(sql) && ownership.mayClaim(code)),
   }),
   [tokenKey(NodeIdentity)]: ({ identity }) => identity,
 }
