@@ -3,6 +3,7 @@ import { html } from '../html.ts'
 import { Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
 import { isAway } from './connection.ts'
+import { FirstSteps } from './first-steps.ts'
 import { PersonMenu } from './frame/person-menu.ts'
 import { Product } from './frame/product.ts'
 import { SearchField } from './frame/search-field.ts'
@@ -20,6 +21,7 @@ function Shell(): VNode {
     <p class="away" role="status">${isAway.value && texts.shell.away}</p>
     ${session.value && html`<${SideBar} pages=${session.value.pages} />`}
     <${Top} />
+    <${FirstSteps} />
     <${Content} />
     <${Notices} />
     <${Questions} />
