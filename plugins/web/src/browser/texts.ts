@@ -980,6 +980,7 @@ export const texts = {
         'files:read': 'Read your files',
         'files:write': 'Add, change and delete your files',
         ipfs: 'Publish your files and import others',
+        'node-history': 'See how full and how busy the node was',
         overlay: 'See how the node is reached from outside',
         update: 'Look for updates and install them',
         wasm: 'Run WebAssembly programs',
