@@ -24,7 +24,8 @@ export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): V
     if (main === null) return
     const leaving = new AbortController()
     setTitle(page.title)
-    main.focus()
+    // A person who types into the search came here by it.
+    if (!document.activeElement?.closest('search')) main.focus()
     // An element of its own, so that a page which loads late never meets the next one.
     const root = document.createElement('div')
     root.className = 'page'
