@@ -1,9 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
-/** A window as narrow as that of a phone, as in the style sheets. */
-export const narrow = '(max-width: 40rem)'
-
 /** Whether a media query holds. A component with it is drawn again when that changes. */
 export function useMedia(query: string): boolean {
   const holds = useSignal(matchMedia(query).matches)

@@ -16,8 +16,8 @@ import type { Change } from './changes-feed.ts'
 import { kindOf } from './entry-kind.ts'
 import type { EntryParts } from './entry-parts.ts'
 import { EntryPicture } from './entry-picture.ts'
-import { useFolderAnswer } from './folder-answer.ts'
-import { FolderUsage, useUsage } from './folder-usage.ts'
+import { type FolderAnswer, useFolderAnswer } from './folder-answer.ts'
+import { FolderUsage, type Usage, useUsage } from './folder-usage.ts'
 import type { Entry } from './listing.ts'
 import { nameOf, pathIn } from './paths.ts'
 import { RecentChanges } from './recent-changes.ts'
@@ -32,11 +32,13 @@ const countedVersions = 100
 
 interface DetailsProps {
   readonly parts: EntryParts
+  /** The room that the folder takes. */
+  readonly usage: FolderAnswer<Usage>
   readonly page: PageContext
 }
 
 /** The details of what is selected, or of the folder: beside the entries, or over them where there is no room. */
-export function Details({ parts, page }: DetailsProps): VNode | null {
+export function Details({ parts, usage, page }: DetailsProps): VNode | null {
   const { settings, actions } = parts
   const isOver = useMedia(withoutRoom)
   if (!settings.showsDetails.value) return null
@@ -44,7 +46,7 @@ export function Details({ parts, page }: DetailsProps): VNode | null {
     settings.showsDetails.value = false
     actions.focusRows()
   }
-  const content = html`<${Content} parts=${parts} page=${page} />`
+  const content = html`<${Content} parts=${parts} usage=${usage} page=${page} />`
   if (isOver) {
     return html`<${Dialog} title=${words.title} onClose=${close}>
       <div class="details">${content}</div>
@@ -60,17 +62,16 @@ export function Details({ parts, page }: DetailsProps): VNode | null {
   </aside>`
 }
 
-function Content({ parts, page }: DetailsProps): VNode {
+function Content({ parts, usage, page }: DetailsProps): VNode {
   const selected = parts.folder.selection.entries.value
   const [first] = selected
-  if (first === undefined) return html`<${FolderDetails} parts=${parts} page=${page} />`
+  if (first === undefined) return html`<${FolderDetails} parts=${parts} usage=${usage} page=${page} />`
   if (selected.length > 1) return html`<${SeveralDetails} selected=${selected} />`
   return html`<${EntryDetails} parts=${parts} page=${page} entry=${first} />`
 }
 
-function FolderDetails({ parts: { folder }, page }: DetailsProps): VNode {
+function FolderDetails({ parts: { folder }, usage, page }: DetailsProps): VNode {
   const path = folder.path.value
-  const usage = useUsage(folder, page)
   return html`
     <h2 class="name"><bdi>${path === '/' ? texts.files.home : shownName(nameOf(path))}</bdi></h2>
     ${path !== '/' && html`<${PathLine} path=${path} page=${page} />`}
@@ -92,7 +93,7 @@ function SeveralDetails({ selected }: { readonly selected: readonly Entry[] }): 
   `
 }
 
-function EntryDetails({ parts, page, entry }: DetailsProps & { readonly entry: Entry }): VNode {
+function EntryDetails({ parts, page, entry }: Omit<DetailsProps, 'usage'> & { readonly entry: Entry }): VNode {
   const { folder, actions, previews, published } = parts
   const { name, type, size, modified, created } = entry
   const path = pathIn(folder.path.value, name)

@@ -77,7 +77,12 @@ export class EntryActions {
 
   open({ name, type }: Entry): void {
     if (type === 'directory') this.#page.navigate(`/files${this.#pathOf(name)}`)
-    else this.viewed.value = this.#pathOf(name)
+    else this.view(this.#pathOf(name))
+  }
+
+  /** Shows the content of a file. */
+  view(path: string): void {
+    this.viewed.value = path
   }
 
   /** Opens the folder above. */
@@ -164,7 +169,7 @@ export class EntryActions {
         nameFault(name) ?? this.#changed(texts.files.done.madeText, name, () => this.#folder.makeText(name)),
     })
     this.focusRows()
-    if (name !== null) this.viewed.value = this.#pathOf(name)
+    if (name !== null) this.view(this.#pathOf(name))
   }
 
   async rename(entry: Entry): Promise<void> {

@@ -1,5 +1,4 @@
-import { type ReadonlySignal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { type ReadonlySignal, signal } from '@preact/signals'
 import { type Dropped, droppedFiles } from './dropped-files.ts'
 import { folderOf, isWithin } from './paths.ts'
 
@@ -34,14 +33,17 @@ interface Drops {
 }
 
 /**
- * What can be dropped on the page: files of the device anywhere, and entries on folders and on names of the path. Elements name their
+ * Takes what is dropped on the page: files of the device anywhere, and entries on folders and on names of the path. Elements name their
  * folder in `data-folder`.
  *
- * @param ended ends the listening
+ * @param ended ends it
+ * @returns what is dragged over the page now; `null` while nothing is
  */
-export function useDrops({ takeFiles, takeEntries }: Drops, ended: AbortSignal): ReadonlySignal<Dragged | null> {
-  const dragged = useSignal<Dragged | null>(null)
-  useEffect(() => {
+export function listenForDrops(
+  { takeFiles, takeEntries }: Drops,
+  ended: AbortSignal,
+): ReadonlySignal<Dragged | null> {
+  const dragged = signal<Dragged | null>(null)
     const drag = (event: DragEvent) => {
       const transfer = event.dataTransfer
       const isOwn = transfer?.types.includes(ownType) === true
@@ -65,7 +67,6 @@ export function useDrops({ takeFiles, takeEntries }: Drops, ended: AbortSignal):
     for (const type of ['dragover', 'dragleave', 'drop'] as const)
       addEventListener(type, drag, { signal: ended })
     addEventListener('dragend', end, { signal: ended })
-  }, [])
   return dragged
 }
 

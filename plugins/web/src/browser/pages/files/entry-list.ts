@@ -2,9 +2,8 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
-import { narrow, useMedia } from '../../media.ts'
+import { useMedia } from '../../media.ts'
 import { texts } from '../../texts.ts'
-import type { EntryActions } from './entry-actions.ts'
 import { startEntryDrag } from './entry-drag.ts'
 import { type Column, columns, orderAfter } from './entry-order.ts'
 import type { EntryParts } from './entry-parts.ts'
@@ -22,6 +21,9 @@ interface EntryListProps {
 
 /** Milliseconds between two letters of a name that is searched by typing. */
 const typingMs = 700
+
+/** A window as narrow as that of a phone, as in `page.css`. */
+const narrow = '(max-width: 40rem)'
 
 /** The sizes of rows, as in `page.css`. */
 const sizes = {

@@ -1,5 +1,6 @@
-import type { ReadonlySignal } from '@preact/signals'
+import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { EntryActions } from './entry-actions.ts'
+import type { Dragged } from './entry-drag.ts'
 import type { Folder } from './folder.ts'
 import type { Previews } from './previews.ts'
 import type { PublishedEntries } from './published-entries.ts'
@@ -20,5 +21,7 @@ export interface EntryParts {
   readonly previews: Previews
   readonly settings: ViewSettings
   /** The folders whose size is known, by their paths. */
-  readonly folderSizes: ReadonlySignal<ReadonlyMap<string, FolderSize>>
+  readonly folderSizes: Signal<ReadonlyMap<string, FolderSize>>
+  /** What is dragged over the page. */
+  readonly dragged: ReadonlySignal<Dragged | null>
 }

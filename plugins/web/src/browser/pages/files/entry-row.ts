@@ -4,7 +4,7 @@ import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText, shortDateText } from '../../times.ts'
-import { sizeText } from './entry-facts.ts'
+import { entryClass, sizeText } from './entry-looks.ts'
 import { kindOf } from './entry-kind.ts'
 import { EntryLink } from './entry-link.ts'
 import type { EntryParts } from './entry-parts.ts'
@@ -31,7 +31,7 @@ export function EntryRow({ entry, index, parts, top }: ShownEntryProps & { reado
   const date = shortDateText(entry.modified)
   return html`<div
     id=${`entry-${index}`}
-    class=${`row ${selection.active.value === index ? 'active' : ''} ${parts.actions.isCut(path) ? 'cut' : ''}`}
+    class=${entryClass('row', index, path, parts)}
     role="row"
     aria-rowindex=${index + 2}
     aria-selected=${isSelected}

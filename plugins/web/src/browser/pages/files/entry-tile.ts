@@ -4,7 +4,7 @@ import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { shortDateText } from '../../times.ts'
-import { sizeText } from './entry-facts.ts'
+import { entryClass, sizeText } from './entry-looks.ts'
 import { EntryLink } from './entry-link.ts'
 import { EntryPicture } from './entry-picture.ts'
 import type { ShownEntryProps } from './entry-row.ts'
@@ -22,7 +22,7 @@ export function EntryTile({ entry, index, parts }: ShownEntryProps): VNode {
     isFolder && size !== undefined ? texts.files.count(size.entries) : shortDateText(entry.modified)
   return html`<div
     id=${`entry-${index}`}
-    class=${`tile ${selection.active.value === index ? 'active' : ''} ${parts.actions.isCut(path) ? 'cut' : ''}`}
+    class=${entryClass('tile', index, path, parts)}
     role="gridcell"
     aria-selected=${isSelected}
     data-index=${index}
