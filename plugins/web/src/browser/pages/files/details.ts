@@ -115,7 +115,7 @@ function EntryDetails({ parts, page, entry }: Omit<DetailsProps, 'usage'> & { re
     },
   }).answer
   return html`
-    <${EntryPicture} key=${`${path} ${modified}`} entry=${entry} path=${path} size="medium" previews=${previews} />
+    <${EntryPicture} key=${`${path} ${modified}`} entry=${entry} path=${path} isLarge previews=${previews} />
     <h2 class="name"><bdi>${shownName(name)}</bdi></h2>
     <dl>
       <dt>${texts.files.columns.kind}</dt>
