@@ -5,6 +5,7 @@ import type { BrowserContextOptions, Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
+import { chooseNew } from './fixtures/frame.ts'
 
 t.setTimeout(300_000)
 
@@ -289,8 +290,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
       page.getByRole('button', { name: 'Upload files' }).click(),
     ])
     t.ok(chooser.isMultiple())
-    await page.getByRole('button', { name: 'New', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'New text' }).click()
+    await chooseNew(page, 'New text')
     await page.getByLabel('Name of the text').waitFor()
     await page.keyboard.type('Shopping')
     await page.keyboard.press('Enter')
@@ -298,8 +298,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     t.equal(await contentOf(ada, '/Shopping.txt'), '')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'New', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'New text' }).click()
+    await chooseNew(page, 'New text')
     await page.getByLabel('Name of the text').fill('Shopping.txt')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByRole('alert').getByText('/Shopping.txt').waitFor()

@@ -9,7 +9,7 @@ import type { Browser, Locator, Page, Request } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { memoryGrowth } from './browser-memory.ts'
-import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
+import { chooseInPersonMenu, chooseNew, openPage } from './fixtures/frame.ts'
 
 t.setTimeout(300_000)
 
@@ -1084,12 +1084,6 @@ function row(page: Page, name: string): Locator {
     .locator('.body')
     .getByRole('row')
     .filter({ has: page.getByRole('link', { name: name.includes('.') ? name : begins, exact: true }) })
-}
-
-/** Chooses what to make in the folder. */
-async function chooseNew(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'New', exact: true }).click()
-  await page.getByRole('menuitem', { name }).click()
 }
 
 async function put(user: TestUser, path: string, content: string | Buffer): Promise<void> {
