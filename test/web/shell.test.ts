@@ -128,7 +128,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await untilTrue(page, "document.activeElement.ariaLabel.startsWith('Menu of')")
 
     await page.setViewportSize({ width: 390, height: 844 })
-    await navigation.getByRole('link').nth(1).waitFor({ state: 'detached' })
+    await navigation.getByRole('link', { name: 'Trash' }).waitFor({ state: 'detached' })
     await openPage(page, 'Trash')
     await titleIs('Trash · Our home')
     t.strictSame(faults, [])

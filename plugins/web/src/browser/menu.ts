@@ -47,7 +47,9 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     const before = document.activeElement
     if (menu === null) return
     menu.showPopover()
-    place(menu, at)
+    const move = () => place(menu, at)
+    move()
+    addEventListener('resize', move)
     linesOf(menu)[0]?.focus({ preventScroll: true })
     // A popover that the browser closes by itself would go when the press that opened it at a point ends.
     const pressElsewhere = ({ target }: Event) => {
@@ -56,6 +58,7 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     addEventListener('pointerdown', pressElsewhere, { capture: true })
     return () => {
       removeEventListener('pointerdown', pressElsewhere, { capture: true })
+      removeEventListener('resize', move)
       const { activeElement } = document
       const isFree = activeElement === document.body || menu.contains(activeElement)
       if (isFree && before instanceof HTMLElement) before.focus({ preventScroll: true })
