@@ -1255,12 +1255,28 @@ export interface NodeAnswers {
   }
   'GET /api/web/pages': {
     /**
+     * The name that the owner gave the node.
+     */
+    name: string
+    /**
      * Whether the caller is the owner of the node.
      */
     owner: boolean
+    /**
+     * Whether the page of files can search.
+     */
+    search: boolean
     pages: {
       name: string
       title: string
+      /**
+       * The name of an icon.
+       */
+      icon: string | null
+      /**
+       * Where the navigation has the page.
+       */
+      place: 'tab' | 'side' | 'more' | 'user'
       /**
        * The path of the ES module of the page.
        */
@@ -1269,6 +1285,10 @@ export interface NodeAnswers {
     }[]
   }
   'GET /api/web/sign-in': {
+    /**
+     * The name that the owner gave the node.
+     */
+    name: string
     providers: string[]
     /**
      * Whether the node has an owner.

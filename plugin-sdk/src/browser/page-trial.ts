@@ -48,13 +48,15 @@ async function showOnce(mount: MountPage, { user, emptyMs }: TrialOrder) {
   const element = document.createElement('div')
   document.querySelector('main')?.append(element)
   const [leaving, signedOut] = [new AbortController(), new AbortController()]
-  const places: ((place: string) => void)[] = []
+  const places: Parameters<PageContext['onPlace']>[0][] = []
   const requests = new Set<Promise<unknown>>()
   const page: PageContext = {
     user,
     place: '/',
+    query: {},
     onPlace: (listener) => void places.push(listener),
     navigate() {},
+    setTitle() {},
     fetch(path, init = {}) {
       const signal = AbortSignal.any([signedOut.signal, ...(init.signal ? [init.signal] : [])])
       const request = fetch(path, { ...init, signal })
@@ -72,7 +74,7 @@ async function showOnce(mount: MountPage, { user, emptyMs }: TrialOrder) {
   }
   const end = mount(element, page)
   const hadContent = await hasContent(element, emptyMs)
-  for (const listener of places) listener('/another/place')
+  for (const listener of places) listener('/another/place', {})
   while (requests.size > 0) await Promise.allSettled(requests)
   await frames()
   leaving.abort()

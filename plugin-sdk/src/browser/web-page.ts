@@ -9,16 +9,33 @@ export interface PageUser {
   readonly owner: boolean
 }
 
+/** A button beside a notice. */
+export interface NoticeAction {
+  readonly label: string
+  /** Called once at most. The notice is gone then. */
+  readonly run: () => void
+}
+
 /** The part of the node's pages that a page can use. */
 export interface PageContext {
   /** The person who is signed in, as they were when the page was mounted. If somebody else signs in, the page is mounted again. */
   readonly user: PageUser
-  /** The place within the page: for `/#/notes/2026/trip` it is `/2026/trip`, for `/#/notes` it is `/`. It is decoded. */
+  /** The place within the page: for `/#/notes/2026/trip?view=list` it is `/2026/trip`, for `/#/notes` it is `/`. It is decoded. */
   readonly place: string
-  /** Calls the listener when the place changes while the page is shown. */
-  onPlace(listener: (place: string) => void): void
-  /** Opens a page: `/notes/2026` opens the page `notes` at the place `/2026`. Names in it need no encoding. */
-  navigate(path: string): void
+  /** The values behind `?` in the address: for `/#/notes/2026?view=list` it is `{ view: 'list' }`. They are decoded. */
+  readonly query: Readonly<Record<string, string>>
+  /** Calls the listener when the place or the query changes while the page is shown. */
+  onPlace(listener: (place: string, query: Readonly<Record<string, string>>) => void): void
+  /**
+   * Opens a page: `/notes/2026` opens the page `notes` at the place `/2026`. Names in it, and the values of the query, need no encoding.
+   * With `replace`, "Back" of the browser does not lead to the place before.
+   */
+  navigate(
+    path: string,
+    options?: { readonly query?: Readonly<Record<string, string>>; readonly replace?: boolean },
+  ): void
+  /** Names what the page shows, such as a folder, in the title of the window. `null`: the title of the page. */
+  setTitle(title: string | null): void
   /**
    * Like the global `fetch`, with the session of the person, for paths of the node.
    *
@@ -35,8 +52,8 @@ export interface PageContext {
   nodeAnswers(): Promise<void>
   /** Updates the navigation and the name of the person. For pages that change either. */
   refresh(): Promise<void>
-  /** Shows a short text. An error stays until the person closes it. */
-  notice(text: string, kind?: 'done' | 'error'): void
+  /** Shows a short text. An error stays until the person closes it. With an action, such as "Undo", the text stays for 30 seconds. */
+  notice(text: string, kind?: 'done' | 'error', action?: NoticeAction): void
   /** Aborted when the person leaves the page. */
   readonly signal: AbortSignal
   /**

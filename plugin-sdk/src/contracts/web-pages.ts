@@ -11,6 +11,22 @@ export interface WebPage {
   /** The name in the navigation, 1 to 40 characters. */
   readonly title: string
   /**
+   * The name of its icon in the navigation, of those of the plugin `web`, such as `star`. Default, and for other names: the icon of a
+   * plugin.
+   */
+  readonly icon?: string
+  /**
+   * Where the navigation has the page:
+   *
+   * - `tab`: in the side bar, and among the tabs of a phone, if it is one of the first four
+   * - `side`: in the side bar, and under "More" on a phone
+   * - `more`: under "More"
+   * - `user`: in the menu of the person
+   *
+   * Default: `more`.
+   */
+  readonly place?: 'tab' | 'side' | 'more' | 'user'
+  /**
    * The absolute path of a folder with the files of the page. Everybody who may see the page can read all files in it, so keep
    * no others there.
    */
@@ -25,17 +41,21 @@ export interface WebPage {
   readonly needs?: readonly string[]
 }
 
-/** All pages, by name. The navigation shows them in the order in which they were added. */
+/** All pages, by name. Within a place, the navigation shows them in the order in which they were added. */
 export const WebPages = defineRegistry<WebPage>(
   'web-pages',
   1,
-  ({ title, folder, module, stylesheet, access, needs }) => {
+  ({ title, icon, place, folder, module, stylesheet, access, needs }) => {
     if (typeof title !== 'string' || title.length < 1 || title.length > 40)
       return 'has no title with 1 to 40 characters'
     if (typeof folder !== 'string' || !isAbsolute(folder))
       return 'does not name the absolute path of a folder'
     if (![module, stylesheet ?? module].every(isRelative))
       return 'does not name a module and a stylesheet within its folder'
+    if (icon !== undefined && !/^[a-z0-9-]{1,40}$/.test(icon))
+      return 'has an icon that is no name of small letters, digits and dashes'
+    if (![undefined, 'tab', 'side', 'more', 'user'].includes(place))
+      return 'has a place that is none of "tab", "side", "more" and "user"'
     if (![undefined, 'user', 'owner'].includes(access))
       return 'has an access that is neither "user" nor "owner"'
     if (needs !== undefined && !Array.isArray(needs))

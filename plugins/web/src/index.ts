@@ -11,12 +11,19 @@ const bundle = join(import.meta.dirname, '../bundle')
 export default definePlugin({
   id: 'web',
   description: 'Shows pages for people at the address of the node.',
-  config: Type.Object({}),
+  config: Type.Object({
+    name: Type.String({
+      minLength: 1,
+      maxLength: 40,
+      default: 'Nodekeep',
+      description: 'The name of the node, as the pages show it. Everybody who reaches the node can read it.',
+    }),
+  }),
   requires: { pages: WebPages, info: NodeInfo, logins: LoginProviders },
   contributes: { ownPages: WebPages },
-  setup({ pages, info, logins, ownPages, routes }) {
+  setup({ config: { name }, pages, info, logins, ownPages, routes }) {
     for (const [name, page] of nodePages(bundle)) ownPages.add(name, page)
     const shell = join(bundle, 'shell')
-    routes((app) => pageRoutes(app, { shell, pages, info, logins, files: new PageFiles() }))
+    routes((app) => pageRoutes(app, { name, shell, pages, info, logins, files: new PageFiles() }))
   },
 })

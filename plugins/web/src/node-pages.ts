@@ -3,18 +3,24 @@ import type { WebPage } from '@nodekeep/plugin-sdk'
 
 /** Returns the pages of Nodekeep itself, in the order of the navigation. Each has a folder of its own in the bundle. */
 export function nodePages(bundle: string): [name: string, page: WebPage][] {
-  const files = { module: 'page.js', stylesheet: 'page.css' }
+  const page = (
+    name: string,
+    title: string,
+    icon: string,
+    place: NonNullable<WebPage['place']>,
+    needs: readonly string[],
+  ): [name: string, page: WebPage] => [
+    name,
+    { title, icon, place, folder: join(bundle, name), module: 'page.js', stylesheet: 'page.css', needs },
+  ]
   return [
-    ['files', { title: 'Files', folder: join(bundle, 'files'), ...files, needs: ['files'] }],
-    ['photos', { title: 'Photos', folder: join(bundle, 'photos'), ...files, needs: ['files', 'previews'] }],
-    ['trash', { title: 'Trash', folder: join(bundle, 'trash'), ...files, needs: ['files'] }],
-    [
-      'published',
-      { title: 'Published', folder: join(bundle, 'published'), ...files, needs: ['files', 'ipfs'] },
-    ],
-    ['chat', { title: 'Chat', folder: join(bundle, 'chat'), ...files, needs: ['ai', 'files'] }],
-    ['wasm', { title: 'WebAssembly', folder: join(bundle, 'wasm'), ...files, needs: ['files', 'wasm'] }],
-    ['node', { title: 'Node', folder: join(bundle, 'node'), ...files }],
-    ['account', { title: 'Account', folder: join(bundle, 'account'), ...files }],
+    page('files', 'Files', 'folder', 'tab', ['files']),
+    page('photos', 'Photos', 'image', 'tab', ['files', 'previews']),
+    page('chat', 'Chat', 'message-square', 'tab', ['ai', 'files']),
+    page('trash', 'Trash', 'trash-2', 'side', ['files']),
+    page('node', 'Node', 'server', 'tab', []),
+    page('published', 'Published', 'globe', 'more', ['files', 'ipfs']),
+    page('wasm', 'WebAssembly', 'box', 'more', ['files', 'wasm']),
+    page('account', 'Account', 'user', 'user', []),
   ]
 }

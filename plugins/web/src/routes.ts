@@ -11,12 +11,23 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { PageFiles } from './page-files.ts'
 
+const places = ['tab', 'side', 'more', 'user'] as const
+
+const nameOfNode = Type.String({ description: 'The name that the owner gave the node.' })
+
 const PageList = Type.Object({
+  name: nameOfNode,
   owner: Type.Boolean({ description: 'Whether the caller is the owner of the node.' }),
+  search: Type.Boolean({ description: 'Whether the page of files can search.' }),
   pages: Type.Array(
     Type.Object({
       name: Type.String(),
       title: Type.String(),
+      icon: Type.Union([Type.String(), Type.Null()], { description: 'The name of an icon.' }),
+      place: Type.Union(
+        places.map((place) => Type.Literal(place)),
+        { description: 'Where the navigation has the page.' },
+      ),
       module: Type.String({ description: 'The path of the ES module of the page.' }),
       stylesheet: Type.Union([Type.String(), Type.Null()]),
     }),
@@ -24,6 +35,7 @@ const PageList = Type.Object({
 })
 
 const SignInWays = Type.Object({
+  name: nameOfNode,
   providers: Type.Array(Type.String()),
   claimed: Type.Boolean({ description: 'Whether the node has an owner.' }),
   requests: Type.Boolean({ description: 'Whether a person can ask the owner for admission.' }),
@@ -32,6 +44,8 @@ const SignInWays = Type.Object({
 const anyFile = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
 
 interface PageRouteServices {
+  /** The name that the owner gave the node. */
+  readonly name: string
   /** The folder with the first page and its files. */
   readonly shell: string
   readonly pages: RegistryReader<WebPage>
@@ -41,10 +55,13 @@ interface PageRouteServices {
 }
 
 /** The routes of the pages: the first page, its files, the ways to sign in, the list of pages, and the files of each. */
-export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }: PageRouteServices): void {
+export function pageRoutes(
+  app: RoutesApp,
+  { name: nodeName, shell, pages, info, logins, files }: PageRouteServices,
+): void {
+  const works = (id: string) => info.plugins().some((plugin) => plugin.id === id)
   const isShown = ({ access, needs = [] }: WebPage, user: User) =>
-    (access !== 'owner' || user.owner) &&
-    needs.every((id) => info.plugins().some((plugin) => plugin.id === id))
+    (access !== 'owner' || user.owner) && needs.every(works)
   const opened = { access: 'public', publicReason: 'People sign in on this page.' } as const
   const sent = (summary: string, operationId: string) => ({
     summary,
@@ -78,9 +95,10 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
       },
     },
     async () => ({
+      name: nodeName,
       providers: logins.names(),
       claimed: await info.isClaimed(),
-      requests: info.plugins().some(({ id }) => id === 'access-requests'),
+      requests: works('access-requests'),
     }),
   )
   app.get(
@@ -97,12 +115,16 @@ export function pageRoutes(app: RoutesApp, { shell, pages, info, logins, files }
       const user = userOf(request)
       const shown = [...pages].filter(([, page]) => isShown(page, user))
       return {
+        name: nodeName,
         owner: user.owner,
-        pages: shown.map(([name, { title, module, stylesheet }]) => {
+        search: works('files') && works('search'),
+        pages: shown.map(([name, { title, icon = null, place = 'more', module, stylesheet }]) => {
           const pathOf = (file: string) => `/pages/${encodeURIComponent(name)}/${file}`
           return {
             name,
             title,
+            icon,
+            place,
             module: pathOf(module),
             stylesheet: stylesheet === undefined ? null : pathOf(stylesheet),
           }

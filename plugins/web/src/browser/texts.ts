@@ -9,6 +9,13 @@ export const texts = {
   statusOnly: (status: number) => `The node answered with the status ${status}. Try again later.`,
   shell: {
     navigation: 'Pages',
+    more: 'More',
+    search: 'Search files and what is in them',
+    menuOf: (name: string) => `Menu of ${name}`,
+    themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
+    roomUsed: (used: string) => `${used} used`,
+    roomOf: (used: string, all: string) => `${used} of ${all} used`,
+    room: (used: string, free: string) => `${used} used, ${free} free`,
     skip: 'Skip to the content',
     away: 'The node does not answer. We keep trying. Nothing that you typed is lost.',
     signOut: 'Sign out',
@@ -505,9 +512,6 @@ export const texts = {
   },
   search: {
     title: 'Found files and folders',
-    label: 'Search files',
-    placeholder: 'Search',
-    placeholderWithKey: 'Search ( / )',
     kind: 'Kind',
     all: 'All kinds',
     kinds: {

@@ -1,9 +1,12 @@
 import { computed, signal } from '@preact/signals'
 
 /*
- * The part of the address behind `#` names the page and the place in it: `#/files/photos`. The start of a node prints a link with
+ * The part of the address behind `#` names the page, the place in it, and a query: `#/files/photos?search=sea`. The start of a node prints a link with
  * `#claim=`. Nothing behind `#` is sent to a server or a proxy.
  */
+
+/** Values by their names. */
+export type Query = Readonly<Record<string, string>>
 
 const fragment = signal(location.hash.slice(1))
 addEventListener('hashchange', () => {
@@ -19,7 +22,18 @@ export const pageName = computed(() => names.value[0] ?? '')
 /** The place within the page; `/` at its beginning. */
 export const place = computed(() => `/${names.value.slice(1).join('/')}`)
 
-const names = computed(() => fragment.value.split('/').slice(1).filter(Boolean).map(decoded))
+/** The values behind `?`. */
+export const query = computed<Query>(() => Object.fromEntries(new URLSearchParams(queryText.value)))
+
+const queryText = computed(() => parts.value[1] ?? '')
+
+/** The path, and the text of the query. A `?` in a name is encoded. */
+const parts = computed(() => {
+  const at = fragment.value.indexOf('?')
+  return at < 0 ? [fragment.value, ''] : [fragment.value.slice(0, at), fragment.value.slice(at + 1)]
+})
+
+const names = computed(() => (parts.value[0] ?? '').split('/').slice(1).filter(Boolean).map(decoded))
 
 function decoded(name: string): string {
   try {
@@ -29,7 +43,22 @@ function decoded(name: string): string {
   }
 }
 
+interface NavigateOptions {
+  readonly query?: Query
+  /** Whether the place takes that of the present one in the history. */
+  readonly replace?: boolean
+}
+
 /** Opens a page by its path, such as `/files/photos`. */
-export function navigate(path: string): void {
-  location.hash = path.split('/').map(encodeURIComponent).join('/')
+export function navigate(path: string, { query = {}, replace = false }: NavigateOptions = {}): void {
+  const address = addressOf(path, query)
+  if (replace) location.replace(address)
+  else location.hash = address
+}
+
+/** Returns the address of a page. */
+export function addressOf(path: string, query: Query = {}): string {
+  const values = new URLSearchParams(query).toString()
+  const encoded = path.split('/').map(encodeURIComponent).join('/')
+  return `#${encoded}${values === '' ? '' : `?${values}`}`
 }

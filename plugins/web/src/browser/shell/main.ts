@@ -1,20 +1,25 @@
 import { render, type VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
-import { ask, Dialog, Questions } from '../questions.ts'
+import { Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
 import { isAway } from './connection.ts'
-import { Notices, notice, noticeFailure } from './notices.ts'
+import { PersonMenu } from './frame/person-menu.ts'
+import { Product } from './frame/product.ts'
+import { SearchField } from './frame/search-field.ts'
+import { SideBar } from './frame/side-bar.ts'
+import { Notices, noticeFailure } from './notices.ts'
 import { PageHost, shownPage } from './page-host.ts'
-import { loadSession, session, signInAgain, signOut } from './session.ts'
+import { loadSession, session, signInAgain } from './session.ts'
 import { SignIn } from './sign-in.ts'
+import { setTitle } from './title.ts'
 
 function Shell(): VNode {
   const again = signInAgain.value
   return html`
     <a class="skip" href="#content" onClick=${skip}>${texts.shell.skip}</a>
-    <${Header} />
     <p class="away" role="status">${isAway.value && texts.shell.away}</p>
+    ${session.value && html`<${SideBar} pages=${session.value.pages} />`}
+    <${Top} />
     <${Content} />
     <${Notices} />
     <${Questions} />
@@ -35,50 +40,21 @@ function skip(event: Event): void {
   document.getElementById('content')?.focus()
 }
 
-function Header(): VNode {
+/** The line on top. */
+function Top(): VNode {
   const current = session.value
-  const links = useRef<HTMLElement>(null)
-  // On a phone, the navigation may be wider than the screen.
-  useEffect(() => {
-    links.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [shownPage.value])
-  return html`<header>
-    <a class="product" href="#/">${texts.product}</a>
-    ${
-      current &&
-      html`<nav aria-label=${texts.shell.navigation} ref=${links}>
-          ${current.pages.map(
-            ({ name, title }) =>
-              html`<a key=${name} href=${`#/${encodeURIComponent(name)}`} aria-current=${name === shownPage.value?.name ? 'page' : undefined}>${title}</a>`,
-          )}
-        </nav>
-        <span class="user" title=${current.user.wallet}>${current.user.username}</span>
-        <button type="button" onClick=${leave}>${texts.shell.signOut}</button>`
-    }
+  return html`<header class="top">
+    <${Product} />
+    ${current?.search && html`<${SearchField} />`}
+    ${current && html`<div class="end"><${PersonMenu} user=${current.user} pages=${current.pages} /></div>`}
   </header>`
-}
-
-async function leave(): Promise<void> {
-  const { signOut: agree, signOutTitle: title, signOutText: text } = texts.shell
-  if (isWorking() && (await ask({ title, text, agree })) === null) return
-  try {
-    await signOut()
-    notice(texts.shell.signedOut)
-  } catch (error) {
-    noticeFailure(error, texts.shell.requestFailed)
-  }
-}
-
-/** Asks the pages, as a browser does before a tab closes. */
-function isWorking(): boolean {
-  return !dispatchEvent(new Event('beforeunload', { cancelable: true }))
 }
 
 function Content(): VNode {
   const current = session.value
   if (current === undefined) return html`<main id="content"><p class="hint">${texts.shell.loading}</p></main>`
   if (current === null) {
-    document.title = `${texts.signIn.title} · ${texts.product}`
+    setTitle(texts.signIn.title)
     return html`<main id="content" tabindex="-1" class="narrow"><${SignIn} /></main>`
   }
   const page = shownPage.value

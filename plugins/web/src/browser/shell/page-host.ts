@@ -1,13 +1,14 @@
 import type { MountPage, PageContext, PageUser } from '@nodekeep/plugin-sdk/web-page'
-import { computed } from '@preact/signals'
+import { computed, effect, untracked } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { texts } from '../texts.ts'
-import { navigate, pageName, place } from './address.ts'
+import { navigate, pageName, place, query } from './address.ts'
 import { nodeAnswers } from './connection.ts'
 import { notice, noticeFailure } from './notices.ts'
 import { askToSignIn, loadSession, type ShownPage, session, sessionFetch, signedOut } from './session.ts'
+import { setTitle } from './title.ts'
 
 /** The page that the address names, or the first. */
 export const shownPage = computed(() => {
@@ -22,8 +23,9 @@ export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): V
     const main = element.current
     if (main === null) return
     const leaving = new AbortController()
-    document.title = `${page.title} · ${texts.product}`
-    main.focus()
+    setTitle(page.title)
+    // A person who types into the search came here by it.
+    if (!document.activeElement?.closest('search')) main.focus()
     // An element of its own, so that a page which loads late never meets the next one.
     const root = document.createElement('div')
     root.className = 'page'
@@ -53,7 +55,7 @@ async function show(
   const mount = modules.get(module) ?? (await whenAnswered((attempt) => load(module, attempt), signal))
   modules.set(module, mount)
   if (signal.aborted) return undefined
-  return mount(root, contextOf(user, page.name, signal))
+  return mount(root, contextOf(user, page, signal))
 }
 
 /** Some browsers remember for the life of a document that a module failed which another one imports. */
@@ -109,22 +111,29 @@ function addStylesheet(href: string, signal: AbortSignal): Promise<void> {
   })
 }
 
-function contextOf(user: PageUser, name: string, signal: AbortSignal): PageContext {
+function contextOf(user: PageUser, { name, title }: ShownPage, signal: AbortSignal): PageContext {
   const ended = signedOut()
   return {
     user,
     get place() {
       return place.value
     },
+    get query() {
+      return query.value
+    },
     onPlace(listener) {
       let isFirst = true
-      const stop = place.subscribe((at) => {
-        if (!isFirst && shownPage.peek()?.name === name) listener(at)
+      const stop = effect(() => {
+        const at = [place.value, query.value] as const
+        if (!isFirst && shownPage.peek()?.name === name) untracked(() => listener(...at))
         isFirst = false
       })
       signal.addEventListener('abort', stop)
     },
     navigate,
+    setTitle(text) {
+      if (!signal.aborted) setTitle(text ?? title)
+    },
     fetch: (path, init) => sessionFetch(ended, path, init),
     signIn: askToSignIn,
     nodeAnswers,

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
 import { texts } from '../texts.ts'
 import { askNode, nodeAnswers } from './connection.ts'
+import { nodeName } from './node-name.ts'
 import { clearNotices } from './notices.ts'
 
 type PageList = NodeAnswers['GET /api/web/pages']
@@ -14,6 +15,8 @@ export type ShownPage = PageList['pages'][number]
 interface Session {
   readonly user: PageUser
   readonly pages: readonly ShownPage[]
+  /** Whether the page of files can search. */
+  readonly search: boolean
 }
 
 /** `null` if nobody is signed in, `undefined` until the node has told. */
@@ -57,10 +60,11 @@ export async function loadSession(): Promise<void> {
   const answer = await get('/api/web/pages')
   // The session has just ended.
   if (answer.status === 401) return loadSession()
-  const { owner, pages } = (await (await accepted(answer)).json()) as PageList
+  const { name, owner, search, pages } = (await (await accepted(answer)).json()) as PageList
   const { uuid, username, wallet } = user
   if (session.value && session.value.user.uuid !== uuid) endPresence()
-  session.value = { user: { uuid, username, wallet, owner }, pages }
+  nodeName.value = name
+  session.value = { user: { uuid, username, wallet, owner }, pages, search }
   signInAgain.value?.end(true)
 }
 

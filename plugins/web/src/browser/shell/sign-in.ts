@@ -19,6 +19,7 @@ import { type Sign, walletProof } from '../sign-in/wallet-proof.ts'
 import { texts } from '../texts.ts'
 import { isUnnamed } from '../user-name.ts'
 import { claimInAddress, navigate } from './address.ts'
+import { nodeName } from './node-name.ts'
 import { noticeFailure } from './notices.ts'
 import { get, loadSession } from './session.ts'
 
@@ -44,6 +45,7 @@ const node = signal<NodeWays | null>(null)
 async function askNodeForWays(): Promise<NodeWays> {
   const told = (await (await accepted(await get('/api/web/sign-in'))).json()) as NodeWays
   node.value = told
+  nodeName.value = told.name
   return told
 }
 

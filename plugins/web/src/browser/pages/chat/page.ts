@@ -3,6 +3,7 @@ import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { titleOf } from './chat-files.ts'
 import { ChatView } from './chat-view.ts'
 import { Chats } from './chats.ts'
 
@@ -31,6 +32,7 @@ const mount: MountPage = (element, page) => {
   const stop = effect(() => {
     // A new conversation gets its name when it is stored, and may get another one.
     const name = shown.current.value.name.value
+    page.setTitle(name === null ? null : titleOf(name))
     if (name === null || name === nameAt(page.place)) return
     page.navigate(`/chat/${name}`)
     void shown.refresh()

@@ -17,7 +17,6 @@ import type { Previews } from './previews.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import { RecentChanges } from './recent-changes.ts'
 import type { Search } from './search.ts'
-import { SearchBox } from './search-box.ts'
 import { SearchResults } from './search-results.ts'
 import type { StoredCheck } from './stored-check.ts'
 import { TaskList } from './task-list.ts'
@@ -60,10 +59,18 @@ export function FolderView(props: FolderViewProps): VNode {
     search.close()
     actions.focusRows()
   }
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || !search.isOpen.value) return
+      if (document.querySelector('dialog[open], :popover-open') !== null) return
+      event.preventDefault()
+      closeSearch()
+    }
+    addEventListener('keydown', press, { signal: page.signal })
+  }, [])
   return html`<section class="files">
     <div class="top">
       <h1 class="path">${crumbs(folder.path.value)}</h1>
-      ${search.isThere.value && html`<${SearchBox} search=${search} page=${page} onClose=${closeSearch} />`}
     </div>
     ${
       search.isOpen.value

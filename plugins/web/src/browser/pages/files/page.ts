@@ -1,13 +1,16 @@
 import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { shownName } from '../../shown-name.ts'
 import { removeArchiveFrame } from './archive-download.ts'
 import { EntryActions } from './entry-actions.ts'
 import { Folder } from './folder.ts'
 import { FolderChoice } from './folder-choice.ts'
 import { FolderView } from './folder-view.ts'
 import { OpenedFile } from './opened-file.ts'
+import { nameOf } from './paths.ts'
 import { Previews } from './previews.ts'
 import { PublishDialog } from './publish-dialog.ts'
 import { PublishedEntries } from './published-entries.ts'
@@ -38,24 +41,32 @@ const mount: MountPage = (element, page) => {
   const published = new PublishedEntries(page)
   const actions = new EntryActions(page, folder, tasks, published)
   tasks.onDone = () => folder.refreshSoon()
-  page.onPlace((place) => {
+  page.onPlace((place, query) => {
+    search.show(query.search ?? '')
+    if (place === folder.path.value) return
     actions.viewed.value = null
-    search.close()
     actions.versionsOf.value = null
     folder.open(place)
   })
+  search.show(page.query.search ?? '')
   folder.open(page.place)
+  const stop = effect(() => {
+    const path = folder.path.value
+    page.setTitle(path === '/' ? null : shownName(nameOf(path)))
+  })
   void published.refresh()
   const previews = new Previews(page)
   void previews.find()
-  void search.find()
   const check = new StoredCheck(page)
   const parts = { folder, search, tasks, actions, published, previews, check, page }
   render(
     html`<${FolderView} ...${parts} /><${OpenedFile} ...${parts} /><${StoredCheckDialog} ...${parts} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${parts} /><${PublishDialog} page=${page} /><${Questions} />`,
     element,
   )
-  return () => render(null, element)
+  return () => {
+    stop()
+    render(null, element)
+  }
 }
 
 export default mount

@@ -13,9 +13,14 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** Returns the address of a folder within the pages. */
+/** Returns the address of a folder, or of a file that is open, within the pages. */
 export function folderAddress(path: string): string {
-  return path === '/' ? '#/files' : `#/files${path.split('/').map(encodeURIComponent).join('/')}`
+  return path === '/' ? '#/files' : `#/files${encodedPath(path)}`
+}
+
+/** Returns a path in the form that an address has. */
+export function encodedPath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/')
 }
 
 /** Returns the address of the content of a file. */

@@ -35,7 +35,7 @@ export function SearchResults({ search, folder, actions, previews, onClose }: Se
     <ul aria-label=${words.title}>
       ${found?.map(
         (entry) =>
-          html`<${Result} key=${entry.path} entry=${entry} search=${search} actions=${actions} previews=${shownPreviews} />`,
+          html`<${Result} key=${entry.path} entry=${entry} actions=${actions} previews=${shownPreviews} />`,
       )}
     </ul>
     ${search.next.value !== null && html`<button type="button" onClick=${() => search.more()}>${words.more}</button>`}
@@ -68,18 +68,16 @@ function Choices({
   </p>`
 }
 
-interface ResultProps extends Pick<SearchResultsProps, 'search' | 'actions'> {
+interface ResultProps extends Pick<SearchResultsProps, 'actions'> {
   readonly entry: Found
   /** `null` if the results have none. */
   readonly previews: Previews | null
 }
 
-function Result({ entry, search, actions, previews }: ResultProps): VNode {
+function Result({ entry, actions, previews }: ResultProps): VNode {
   const { path, name, type, size, modified, snippet } = entry
   const isFolder = type === 'folder'
   const parent = folderOf(path)
-  // The folder may be the one that is shown.
-  const openFolder = () => search.close()
   const openFile = (event: MouseEvent) => {
     event.preventDefault()
     if (event.shiftKey || event.ctrlKey || event.metaKey) return
@@ -88,11 +86,11 @@ function Result({ entry, search, actions, previews }: ResultProps): VNode {
   return html`<li>
     ${previews && html`<${SmallPreview} path=${path} isFile=${!isFolder} previews=${previews} />`}
     <div>
-      <a class="name" href=${isFolder ? folderAddress(path) : contentAddress(path)} onClick=${isFolder ? openFolder : openFile}>
+      <a class="name" href=${isFolder ? folderAddress(path) : contentAddress(path)} onClick=${isFolder ? undefined : openFile}>
         <bdi>${shownName(name)}</bdi>
       </a>
       <p class="facts hint">
-        <span>${words.folder} <a href=${folderAddress(parent)} onClick=${openFolder}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
+        <span>${words.folder} <a href=${folderAddress(parent)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
         ${isFolder ? html`<span>${words.isFolder}</span>` : html`<span>${bytesText(size)}</span>`}
         ${modified !== null && html`<time dateTime=${modified}>${dateText(modified)}</time>`}
       </p>

@@ -15,13 +15,8 @@ export type Kind = (typeof kinds)[number]
 /** Milliseconds between the last letter and the request. */
 const typingMs = 200
 
-/** Characters of the longest text that the node takes. */
-export const mostCharacters = 200
-
-/** The search among the person's files, if the node has the plugin for it. */
+/** The search among the person's files. The address has the text that is searched for: `#/files/photos?search=sea`. */
 export class Search {
-  /** Whether the node can search. */
-  readonly isThere = signal(false)
   readonly text = signal('')
   /** The kind of the entries that are found; `null` for all. */
   readonly kind = signal<Kind | null>(null)
@@ -49,17 +44,9 @@ export class Search {
     page.signal.addEventListener('abort', () => this.#interrupt())
   }
 
-  /** Asks the node whether it can search. */
-  async find(): Promise<void> {
-    try {
-      await request(this.#page, 'GET /api/search/status', { signal: this.#page.signal })
-      this.isThere.value = true
-    } catch {
-      // The page works without it.
-    }
-  }
-
-  type(text: string): void {
+  /** Shows what the node finds for a text; nothing for an empty one. */
+  show(text: string): void {
+    if (text === this.text.value) return
     this.text.value = text
     this.#askSoon(typingMs)
   }
@@ -74,8 +61,10 @@ export class Search {
     this.#askSoon(0)
   }
 
+  /** Shows the folder again. */
   close(): void {
-    this.type('')
+    const path = this.#folder.path.value
+    this.#page.navigate(path === '/' ? '/files' : `/files${path}`, { replace: true })
   }
 
   /** Loads the next page. */

@@ -1,0 +1,72 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
+import { texts } from '../../texts.ts'
+import { navigate, place, query } from '../address.ts'
+import { shownPage } from '../page-host.ts'
+
+/** Fields that take the key `/` themselves. */
+const fieldsForText = 'input:not([type="checkbox"]), textarea, select'
+
+/** Characters of the longest text that the node searches for. */
+const mostCharacters = 200
+
+/** The page that shows what is found, for `?search=` in its address. */
+const resultsPage = 'files'
+
+/** The field in which a person types what they look for, on every page. The key `/` leads to it. */
+export function SearchField(): VNode {
+  const field = useRef<HTMLInputElement>(null)
+  const isHere = shownPage.value?.name === resultsPage
+  const searched = isHere ? (query.value.search ?? '') : ''
+  /** What the person typed last. What comes from the address otherwise, as with "Back", is shown. */
+  const typed = useRef('')
+  useEffect(() => {
+    if (field.current !== null && searched !== typed.current) field.current.value = searched
+    typed.current = searched
+  }, [searched])
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey, target } = event
+      if (key !== '/' || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]')) return
+      if (target instanceof Element && target.matches(fieldsForText)) return
+      event.preventDefault()
+      field.current?.select()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+  const type = ({ currentTarget }: Event) => {
+    const text = (currentTarget as HTMLInputElement).value
+    typed.current = text
+    if (text === '' && !isHere) return
+    const folder = isHere ? place.peek() : '/'
+    navigate(`/${resultsPage}${folder === '/' ? '' : folder}`, {
+      query: text === '' ? {} : { search: text },
+      // One step back leads to the folder, not to the letters before.
+      replace: searched !== '',
+    })
+  }
+  return html`<search>
+    ${icon('search')}
+    <input
+      type="search"
+      ref=${field}
+      defaultValue=${searched}
+      placeholder=${texts.shell.search}
+      aria-label=${texts.shell.search}
+      aria-keyshortcuts="/"
+      maxlength=${mostCharacters}
+      autocomplete="off"
+      spellcheck=${false}
+      onInput=${type}
+    />
+    ${hasKeys() && html`<kbd aria-hidden="true">/</kbd>`}
+  </search>`
+}
+
+/** Whether the device has a keyboard, most likely. */
+function hasKeys(): boolean {
+  return matchMedia('(hover: hover) and (pointer: fine)').matches
+}
