@@ -4,7 +4,8 @@ import { type BuildOptions, build } from 'esbuild-wasm'
 import { root } from '../run/command.ts'
 
 const web = join(root, 'plugins/web')
-const sources = join(web, 'src/browser')
+/** The folder with the sources of the pages. */
+export const sources = join(web, 'src/browser')
 
 /** The folder that the plugin `web` serves. */
 export const pagesFolder = join(web, 'bundle')
@@ -46,7 +47,12 @@ function entriesOf(name: string): Readonly<Record<string, string>> {
   return { [`${name}/page`]: `pages/${name}/page.ts`, [`${name}/page.css`]: `pages/${name}/page.css` }
 }
 
-async function bundled(
+/**
+ * Bundles modules and stylesheets for browsers.
+ *
+ * @param entries the sources, by their names without `.js` in the bundle
+ */
+export async function bundled(
   entries: Readonly<Record<string, string>>,
   further: BuildOptions = {},
 ): Promise<(readonly [path: string, content: Uint8Array])[]> {

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { hasFocus, untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
+import { chooseInPersonMenu } from './fixtures/frame.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 import { workThrough } from './fixtures/work-through.ts'
 
@@ -71,12 +72,12 @@ async function copyAddress(page: Page): Promise<unknown> {
 }
 
 async function openAccount(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'Account' }).click()
+  await chooseInPersonMenu(page, 'Account')
   await page.getByRole('heading', { name: 'API tokens' }).waitFor()
 }
 
 async function whoIsSignedIn(page: Page): Promise<{ uuid: string; wallet: string; username: string }> {
-  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await page.getByRole('button', { name: /^Menu of / }).waitFor()
   return page.evaluate("fetch('/whoami').then((answer) => answer.json()).then(({ user }) => user)")
 }
 
@@ -146,7 +147,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.match(storage, wallet.address)
     t.notOk(storage.includes(key.slice(2)), 'the browser keeps the key encrypted')
 
-    await press(page, 'Sign out')
+    await chooseInPersonMenu(page, 'Sign out')
     await page.getByText(wallet.address).waitFor()
     await page.reload()
     await typePassword(page, 'a wrong password')
@@ -176,7 +177,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.equal((await whoIsSignedIn(page)).uuid, owner)
     await workThrough(t, page, nextTalk)
 
-    await press(page, 'Sign out')
+    await chooseInPersonMenu(page, 'Sign out')
     await page.getByText('Copy or forget this key').click()
     await press(page, 'Forget the key')
     await press(page, 'Forget it now')
@@ -208,7 +209,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     }
     await enter()
     t.equal((await whoIsSignedIn(other)).uuid, owner)
-    await press(other, 'Sign out')
+    await chooseInPersonMenu(other, 'Sign out')
     await enter()
     await other.getByText('The code is wrong, used or too old.').waitFor()
 

@@ -3,6 +3,7 @@ import type { Page, Response } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
+import { chooseInPersonMenu } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { startTalkingModel, type Talk } from './fixtures/talking-model.ts'
 
@@ -237,7 +238,7 @@ t.test('a reply can be stopped, fail and be asked for again', { skip: needsChrom
   const last = await nextTalk()
   last.say('Gladly')
   await page.getByRole('article').last().getByText('Gladly').waitFor()
-  await button(page, 'Sign out').click()
+  await chooseInPersonMenu(page, 'Sign out')
   await page.getByText('It is canceled if you sign out.').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
   await last.closed

@@ -98,7 +98,7 @@ t.test(
     await page.getByLabel('Your name').fill('Ada')
     await inspect('name', { phone: windows.phone }, ['dark'])
     await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByRole('navigation').waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
 
     const stranger = await (await openContext()).newPage()
     stranger.on('pageerror', ({ message }) => faults.push(message))

@@ -9,6 +9,7 @@ import type { Browser, Locator, Page, Request } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { memoryGrowth } from './browser-memory.ts'
+import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
 
 t.setTimeout(300_000)
 
@@ -76,17 +77,16 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByRole('button', { name: 'Clear' }).click()
     await page.getByText('Uploads and changes').waitFor({ state: 'detached' })
 
-    const signOut = page.getByRole('button', { name: 'Sign out' })
     const dialog = page.getByRole('dialog')
     const [sent] = await Promise.all([
       page.waitForRequest(isPiece),
       chooser.setInputFiles(join(folder, 'other.bin')),
     ])
-    await signOut.click()
+    await chooseInPersonMenu(page, 'Sign out')
     await dialog.getByText('It is canceled if you sign out.').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Cancel: other.bin' }).waitFor()
-    await signOut.click()
+    await chooseInPersonMenu(page, 'Sign out')
     const [ended] = await Promise.all([
       page.waitForEvent('requestfailed', isPiece),
       dialog.getByRole('button', { name: 'Sign out' }).click(),
@@ -536,7 +536,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     ])
       await postJson(ada, '/delete', { path })
     await put(ada, '/a.txt', 'another')
-    await page.getByRole('navigation').getByRole('link', { name: 'Trash' }).click()
+    await openPage(page, 'Trash')
     const items = page.getByRole('list', { name: 'Deleted files and folders' }).getByRole('listitem')
     await items.nth(4).waitFor()
     const names = await items.locator('strong').allTextContents()

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
+import { chooseInPersonMenu } from './fixtures/frame.ts'
 import { addWallet } from './wallet.ts'
 
 /** Long, since other tests may use both processors. */
@@ -137,7 +138,7 @@ t.test(
     await row(page, 'b.txt').waitFor()
     t.equal(await row(page, 'later').count(), 0, 'what came after the backup is gone')
 
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await chooseInPersonMenu(page, 'Sign out')
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     t.equal(await page.evaluate("fetch('/readdir?path=/').then(({ status }) => status)"), 401)
     t.strictSame(faults, [])

@@ -105,6 +105,25 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     await results.waitFor({ state: 'detached' })
   })
 
+  test('a search begins on every page, and has an address', async (t, { page, ada, open }) => {
+    await put(ada, '/Letters/cake & co.txt', 'x')
+    await isRead(ada, 'search')
+    await open('trash')
+    await page.getByRole('heading', { name: 'Trash' }).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('cake &')
+    const found = page.getByRole('link', { name: 'cake & co.txt' })
+    await found.waitFor()
+    const box = page.getByRole('searchbox')
+    t.equal(await box.inputValue(), 'cake &', 'the focus stays in the field')
+    await page.reload()
+    await found.waitFor()
+    t.equal(await box.inputValue(), 'cake &')
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Trash' }).waitFor()
+    t.equal(await box.inputValue(), '')
+  })
+
   test('a search says why it fails, and what is not read yet', async (_, { page, ada, open }) => {
     await put(ada, '/a.txt', 'x')
     await open('files')

@@ -4,6 +4,7 @@ import decodeQR from 'qr/decode.js'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { hasFocus } from '../browser/until-true.ts'
+import { openPage } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
 t.setTimeout(300_000)
@@ -46,8 +47,7 @@ async function openNode(
   const { page, context, faults } = await openSignedInTab(browser as Browser, node, ada)
   t.teardown(() => context.close())
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  const open = (link: string) =>
-    page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: link, exact: true }).click()
+  const open = (title: string) => openPage(page, title)
   await page.getByText(/entries$/).waitFor()
   return { page, ada, dialog: page.getByRole('dialog'), open, faults }
 }

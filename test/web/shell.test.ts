@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
+import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { addWallet } from './wallet.ts'
 
@@ -30,8 +31,12 @@ export default (element, page) => {
   const text = document.createElement('p')
   text.textContent = page.place
   element.append(text)
-  page.onPlace((place) => window.heard.push(place))
+  page.onPlace((place, query) => window.heard.push([place, query]))
   if (page.place === '/secret') page.notice('A secret failed.', 'error')
+  if (page.place === '/undo') {
+    page.setTitle('2026')
+    page.notice('Moved.', 'done', { label: 'Undo', run: () => page.navigate('/note/done', { query: { of: 'a b?' } }) })
+  }
 }`
 
 t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
@@ -40,7 +45,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     'storage-local': true,
     'login-siwe': true,
     'login-code': true,
-    web: true,
+    web: { name: 'Our home' },
   }
   const node = await createTestNode({
     config: { plugins, auth: { admission: 'open' } },
@@ -62,7 +67,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put(user, '/deep/deeper/a.txt')
     await page.getByRole('link', { name: 'deep' }).click()
     await page.getByRole('link', { name: 'deeper' }).waitFor()
-    await page.getByRole('link', { name: 'Nodekeep' }).click()
+    await page.getByRole('link', { name: 'Our home' }).click()
     await page.getByRole('row').getByRole('link', { name: 'deep', exact: true }).waitFor()
 
     await page.getByRole('button', { name: 'New folder' }).click()
@@ -75,6 +80,58 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByRole('link', { name: 'deep' }).waitFor()
     // The question of a page ends with it.
     await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+    await context.close()
+  })
+
+  t.test('the frame has the pages, the name of the node, and the menu of the person', async (t) => {
+    const { page, context, user, faults } = await openTab(browser)
+    const titleIs = (title: string) => untilTrue(page, `document.title === ${JSON.stringify(title)}`)
+    await put(user, '/deep/a.txt')
+    await page.getByRole('link', { name: 'deep' }).click()
+    await titleIs('deep · Our home')
+    const navigation = page.getByRole('navigation', { name: 'Pages' })
+    await navigation.getByText(/used/).waitFor()
+    await openPage(page, 'note')
+    await titleIs('note · Our home')
+    t.equal(await navigation.getByRole('button', { name: 'More' }).getAttribute('aria-current'), 'true')
+
+    await page.evaluate("location.hash = '#/files'")
+    await page.getByRole('row').getByRole('link', { name: 'deep' }).waitFor()
+    await page.evaluate("location.hash = '#/note/undo'")
+    await titleIs('2026 · Our home')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Moved.').waitFor({ state: 'detached' })
+    await untilTrue(page, 'window.heard.length > 0')
+    t.strictSame(await page.evaluate('window.heard'), [['/done', { of: 'a b?' }]])
+
+    const background = 'getComputedStyle(document.body).backgroundColor'
+    const light = await page.evaluate(background)
+    await chooseInPersonMenu(page, 'Dark')
+    await untilTrue(page, `${background} !== '${light}'`)
+    await page.reload()
+    await untilTrue(page, `${background} !== '${light}'`)
+    const menu = page.getByRole('button', { name: /^Menu of / })
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    const lines = page.getByRole('menuitem').or(page.getByRole('menuitemradio'))
+    t.strictSame(
+      (await lines.allTextContents()).map((line) => line.trim()),
+      ['Account', 'Light', 'Dark', 'As the system', 'Sign out'],
+    )
+    await page.getByRole('menuitemradio', { name: 'Dark', checked: true }).waitFor()
+    await page.keyboard.press('End')
+    await untilTrue(page, "document.activeElement.textContent.trim() === 'Sign out'")
+    await page.keyboard.press('l')
+    await untilTrue(page, "document.activeElement.textContent.trim() === 'Light'")
+    await page.keyboard.press('Escape')
+    await lines.first().waitFor({ state: 'detached' })
+    await untilTrue(page, "document.activeElement.ariaLabel.startsWith('Menu of')")
+
+    await page.setViewportSize({ width: 390, height: 844 })
+    await navigation.getByRole('link').nth(1).waitFor({ state: 'detached' })
+    await openPage(page, 'Trash')
+    await titleIs('Trash · Our home')
+    t.strictSame(faults, [])
     await context.close()
   })
 
@@ -110,7 +167,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.locator('button[type=submit]', { hasText: 'Create' }).dispatchEvent('click')
     const dialog = page.getByRole('dialog', { name: 'Sign in again' })
     await dialog.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
-    await page.locator('header .user', { hasText: address.slice(0, 10).toLowerCase() }).waitFor()
+    await page.getByRole('button', { name: `Menu of ${address.slice(0, 10).toLowerCase()}` }).waitFor()
     await page.getByText('This folder is empty').waitFor()
     await page.getByRole('dialog').first().waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'New folder' }).click()
@@ -129,7 +186,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByText('A secret failed.').waitFor()
     const other = await context.newPage()
     await other.goto(node.url.href)
-    await other.getByRole('button', { name: 'Sign out' }).click()
+    await chooseInPersonMenu(other, 'Sign out')
     await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     await page.getByText('secret').waitFor({ state: 'detached' })
     t.notMatch(page.url(), 'secret')
@@ -246,7 +303,7 @@ t.test(
     page.on('request', (request) => asked.push(request.method()))
     await page.getByText('This folder is empty').waitFor()
     await page.context().setOffline(true)
-    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await chooseInPersonMenu(page, 'Account')
     await page.getByText('The node does not answer').waitFor()
     await page.context().setOffline(false)
     await page.getByRole('heading', { name: 'API tokens' }).waitFor()
@@ -273,7 +330,7 @@ t.test(
     const { page, context } = await openSignedInTab(browser, node, await node.signIn())
     await page.getByText('This folder is empty').waitFor()
     await context.route('**/part.js', (route) => route.abort())
-    await page.getByRole('link', { name: 'note', exact: true }).click()
+    await openPage(page, 'note')
     await page.getByRole('alert').getByText('The page "note" cannot be shown.').waitFor()
     await context.unroute('**/part.js')
     await page.getByRole('button', { name: 'Reload' }).click()

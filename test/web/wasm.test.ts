@@ -2,6 +2,7 @@ import { createTestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
+import { openPage } from './fixtures/frame.ts'
 import { copyInput, store, wat } from './fixtures/plugin-fixtures.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
@@ -47,7 +48,7 @@ t.test('a person calls functions and runs a program', { skip: needsChromium }, a
   await page.setViewportSize({ width: 360, height: 740 })
   const button = (name: string) => page.getByRole('button', { name, exact: true })
 
-  await page.getByRole('link', { name: 'WebAssembly' }).click()
+  await openPage(page, 'WebAssembly')
   await button('Choose a module').click()
   await button('code/').click()
   await button('copy.wasm').waitFor()

@@ -19,7 +19,7 @@ export type MenuItem = {
 } & ({ readonly run: () => void } | { readonly href: string; readonly isCurrent?: boolean })
 
 /** The place of a menu: at an element, or at a point of the window in pixels. */
-export type MenuPlace = Element | { readonly x: number; readonly y: number }
+type MenuPlace = Element | { readonly x: number; readonly y: number }
 
 interface MenuProps {
   readonly label: string

@@ -1,3 +1,5 @@
+import { texts } from './texts.ts'
+
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** Writes a time, from ISO 8601, with its date and time of day. */
@@ -29,4 +31,22 @@ export function durationText(seconds: number): string {
     .filter(([count], i) => count !== 0 || i === 0)
     .map(([, text]) => text)
     .join(' ')
+}
+
+const timesOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+const daysOfYear = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+
+/** Writes a time, from ISO 8601, as short as a person tells it: `today 09:12`, `yesterday`, `Nov 12`, `Nov 12, 2024`. */
+export function shortDateText(time: string): string {
+  const date = new Date(time)
+  const now = new Date()
+  const passed = Math.round((startOfDay(now) - startOfDay(date)) / 86_400_000)
+  if (passed === 0) return texts.today(timesOfDay.format(date))
+  if (passed === 1) return texts.yesterday
+  return (date.getFullYear() === now.getFullYear() ? daysOfYear : days).format(date)
+}
+
+function startOfDay(date: Date): number {
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime()
 }

@@ -6,7 +6,7 @@ import { computed, signal } from '@preact/signals'
  */
 
 /** Values by their names. */
-export type Query = Readonly<Record<string, string>>
+type Query = Readonly<Record<string, string>>
 
 const fragment = signal(location.hash.slice(1))
 addEventListener('hashchange', () => {

@@ -7,7 +7,7 @@ import { texts } from '../../texts.ts'
 import type { CutUploads } from './cut-uploads.ts'
 import type { Folder } from './folder.ts'
 
-const words = texts.files.cut
+const words = texts.files.cutUploads
 
 interface CutUploadsLineProps {
   readonly cuts: CutUploads

@@ -13,14 +13,19 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** Returns the address of a folder, or of a file that is open, within the pages. */
-export function folderAddress(path: string): string {
-  return path === '/' ? '#/files' : `#/files${encodedPath(path)}`
+/** Whether a path is another one, or below it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(pathIn(folder, ''))
 }
 
-/** Returns a path in the form that an address has. */
-export function encodedPath(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/')
+/** Returns the address of a folder within the pages. */
+export function folderAddress(path: string): string {
+  return path === '/' ? '#/files' : `#/files${path.split('/').map(encodeURIComponent).join('/')}`
+}
+
+/** Returns the address of a file that is open over its folder, within the pages. */
+export function openFileAddress(path: string): string {
+  return `${folderAddress(folderOf(path))}?${new URLSearchParams({ file: path })}`
 }
 
 /** Returns the address of the content of a file. */

@@ -1,44 +1,41 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 
-interface ViewedFileOptions {
-  /** Returns the address of a file that is open, such as `#/files/trip/photo.jpg`. */
-  addressOf(path: string): string
-  /** Returns the address without it. */
-  closedAddressOf(path: string): string
-}
-
 /**
- * The file that fills the window. The address of the page names it, so that it can be linked to, "Back" closes it, and a reload shows it
- * again.
+ * The file that fills the window. The address names it, as in `#/files/trip?file=/trip/photo.jpg`: so it can be linked to, "Back" closes it,
+ * and a reload shows it again.
  */
 export class ViewedFile {
   /** The path of the file; `null` while none is open. */
   readonly path = signal<string | null>(null)
   /** Set while something in the file is not saved. It asks the person, and resolves to whether the file may go away. */
   mayLeave: (() => Promise<boolean>) | null = null
-  readonly #options: ViewedFileOptions
-  /** Whether the entry of the history before this one is the page without the file. */
+  readonly #page: PageContext
+  readonly #name: string
+  /** Whether "Back" leads to the page without the file. */
   #hasPageBefore = false
 
-  constructor(options: ViewedFileOptions) {
-    this.#options = options
+  /** @param name the name of the page, as in its address */
+  constructor(page: PageContext, name: string) {
+    this.#page = page
+    this.#name = name
+    this.path.value = page.query.file ?? null
   }
 
   open(path: string): void {
     this.#hasPageBefore = true
-    location.hash = this.#options.addressOf(path)
+    this.#go(path, false)
   }
 
   /** Shows another file. "Back" still closes the viewer. */
   async step(path: string | null): Promise<void> {
-    if (path !== null && (await this.#isFree())) location.replace(this.#options.addressOf(path))
+    if (path !== null && (await this.#isFree())) this.#go(path, true)
   }
 
   async close(): Promise<void> {
-    const { value: path } = this.path
-    if (path === null || !(await this.#isFree())) return
+    if (this.path.value === null || !(await this.#isFree())) return
     if (this.#hasPageBefore) history.back()
-    else location.replace(this.#options.closedAddressOf(path))
+    else this.#go(null, true)
     this.#hasPageBefore = false
   }
 
@@ -58,6 +55,15 @@ export class ViewedFile {
     if (path === null) this.#hasPageBefore = false
     this.path.value = path
     return true
+  }
+
+  #go(path: string | null, replace: boolean): void {
+    const { file: _before, ...query } = this.#page.query
+    const { place } = this.#page
+    this.#page.navigate(`/${this.#name}${place === '/' ? '' : place}`, {
+      query: path === null ? query : { ...query, file: path },
+      replace,
+    })
   }
 
   async #isFree(): Promise<boolean> {

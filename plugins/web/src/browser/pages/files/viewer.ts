@@ -67,9 +67,12 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
     showsFacts.value = !showsFacts.value
   }
   const key = (event: KeyboardEvent) => {
+    const target = event.target as Element
+    // A dialog above has its own keys.
+    if (target.closest('dialog') !== null) return
     if (event.key === 'Escape') close()
     // The keys of a player, of a text or of a field belong to it.
-    else if (isCommand(event) || (event.target as Element).matches('audio, video, pre, iframe, textarea, input')) return
+    else if (isCommand(event) || target.matches('audio, video, pre, iframe, textarea, input, .scroll')) return
     else if (event.key === 'ArrowLeft') step(-1)
     else if (event.key === 'ArrowRight') step(1)
     else if (event.key === 'Delete') void remove()
@@ -109,7 +112,7 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
       ${button(texts.close, 'x', close)}
     </header>
     <div class="middle">
-      <div class="content" ...${swipe}>
+      <div class="file-content" ...${swipe}>
         <${ContentView}
           key=${path}
           address=${contentAddress(path)}

@@ -9,7 +9,6 @@ import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
 import { folderOf, nameOf } from '../files/paths.ts'
-import { UndoLine } from '../files/undo-line.ts'
 import type { Trash, TrashItem } from './trash.ts'
 
 const words = texts.trash
@@ -33,7 +32,6 @@ export function TrashView({ page, trash }: TrashViewProps): VNode {
   return html`<section class="trash">
     <h1 id=${headingId} tabindex="-1">${words.title}</h1>
     <p class="hint">${words.text}</p>
-    <${UndoLine} change=${trash.lastChange} onUndo=${() => trash.undo()} />
     <p class="fault" role="alert">${trash.fault.value}</p>
     <p role="status">${items === null ? trash.fault.value === '' && texts.shell.loading : isEmpty && words.none}</p>
     ${items !== null && !isEmpty && html`<${Action} page=${page} run=${empty}>${words.empty}<//>`}
