@@ -20,24 +20,27 @@ import { archiveAddress, folderOf, nameOf, pathIn } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import type { StoredCheck } from './stored-check.ts'
-import type { Tasks, Told } from './tasks.ts'
+import type { Tasks } from './tasks.ts'
+import { toldOf } from './told.ts'
 import { upload } from './upload.ts'
 import type { ViewSettings } from './view-settings.ts'
+import { ViewedFile } from './viewed-file.ts'
 
 /** The actions of a person in the folder that is shown. */
 export class EntryActions {
   /** The list of the entries. It gets the focus after an action. */
   readonly rows: { current: HTMLElement | null } = { current: null }
-  /** The path of the file whose content is shown, or `null`. */
-  readonly viewed = signal<string | null>(null)
+  /** The file whose content is shown. */
+  readonly viewed: ViewedFile
   /** The path of the file whose versions are shown, or `null`. */
   readonly versionsOf = signal<string | null>(null)
   /** Whether the keys are explained. */
   readonly explainsKeys = signal(false)
   /** The fields by which a person chooses what to upload. */
-  readonly choosers: Readonly<Record<'files' | 'folder', { current: HTMLInputElement | null }>> = {
+  readonly choosers: Readonly<Record<'files' | 'folder' | 'photo', { current: HTMLInputElement | null }>> = {
     files: { current: null },
     folder: { current: null },
+    photo: { current: null },
   }
   readonly #page: PageContext
   readonly #folder: Folder
@@ -53,6 +56,7 @@ export class EntryActions {
     published: PublishedEntries,
     settings: ViewSettings,
   ) {
+    this.viewed = new ViewedFile(page, 'files')
     this.#page = page
     this.#folder = folder
     this.#tasks = tasks
@@ -82,7 +86,7 @@ export class EntryActions {
 
   /** Shows the content of a file. */
   view(path: string): void {
-    this.viewed.value = path
+    this.viewed.open(path)
   }
 
   /** Opens the folder above. */
@@ -91,7 +95,7 @@ export class EntryActions {
   }
 
   /** Lets the person choose what to upload. */
-  choose(what: 'files' | 'folder'): void {
+  choose(what: 'files' | 'folder' | 'photo'): void {
     this.choosers[what].current?.click()
   }
 
@@ -273,7 +277,11 @@ export class EntryActions {
   }
 
   showVersions({ name }: Entry): void {
-    this.versionsOf.value = this.#pathOf(name)
+    this.showVersionsOf(this.#pathOf(name))
+  }
+
+  showVersionsOf(path: string): void {
+    this.versionsOf.value = path
   }
 
   closeVersions(): void {
@@ -318,10 +326,4 @@ export class EntryActions {
   #pathOf(name: string): string {
     return pathIn(this.#folder.path.value, name)
   }
-}
-
-/** Says what was done to one entry, or to how many. */
-function toldOf(done: (entry: string) => string): Told {
-  return (names) =>
-    done(names.length === 1 ? texts.files.quoted(shownName(names[0])) : texts.files.count(names.length))
 }

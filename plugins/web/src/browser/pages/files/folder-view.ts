@@ -7,6 +7,8 @@ import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
+import type { CutUploads } from './cut-uploads.ts'
+import { CutUploadsLine } from './cut-uploads-line.ts'
 import { Details } from './details.ts'
 import { EntryList } from './entry-list.ts'
 import type { EntryParts } from './entry-parts.ts'
@@ -28,11 +30,12 @@ interface FolderViewProps {
   readonly tasks: Tasks
   readonly search: Search
   readonly check: StoredCheck
+  readonly cuts: CutUploads
   readonly page: PageContext
 }
 
 /** The folder that is shown: where it is, what can be done, and its entries. */
-export function FolderView({ parts, menu, tasks, search, check, page }: FolderViewProps): VNode {
+export function FolderView({ parts, menu, tasks, search, check, cuts, page }: FolderViewProps): VNode {
   const { folder, actions, published, previews, folderSizes, dragged } = parts
   const usage = useUsage(folder, page)
   useEffect(() => {
@@ -49,7 +52,7 @@ export function FolderView({ parts, menu, tasks, search, check, page }: FolderVi
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || !search.isOpen.value) return
-      if (document.querySelector('dialog[open], :popover-open') !== null) return
+      if (document.querySelector('dialog[open], :popover-open, .viewer') !== null) return
       event.preventDefault()
       closeSearch()
     }
@@ -75,6 +78,7 @@ export function FolderView({ parts, menu, tasks, search, check, page }: FolderVi
           <${SelectionBar} parts=${parts} menu=${menu} />
           <${OpenedMenu} menu=${menu} />`
     }
+    <${CutUploadsLine} cuts=${cuts} folder=${folder} page=${page} />
     <${TaskList} tasks=${tasks} />
     ${dragged.value?.isOfDevice === true && html`<p class="drop">${dropText(dragged.value.folder)}</p>`}
   </section>`

@@ -5,6 +5,8 @@ import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
 import { shownName } from '../../shown-name.ts'
 import { removeArchiveFrame } from './archive-download.ts'
+import { ConflictDialog } from './conflict-dialog.ts'
+import { CutUploads } from './cut-uploads.ts'
 import { EntryActions } from './entry-actions.ts'
 import { listenForDrops } from './entry-drag.ts'
 import type { FolderSize } from './entry-parts.ts'
@@ -27,6 +29,7 @@ import { ViewSettings } from './view-settings.ts'
 
 /** Uploads and other long changes go on while another page is shown. */
 let tasks: Tasks | null = null
+let cuts: CutUploads | null = null
 
 function startTasks(page: PageContext): Tasks {
   const started = new Tasks(page)
@@ -34,6 +37,7 @@ function startTasks(page: PageContext): Tasks {
     started.cancelAll()
     removeArchiveFrame()
     tasks = null
+    cuts = null
   })
   return started
 }
@@ -52,9 +56,9 @@ const mount: MountPage = (element, page) => {
     actions.focusRows()
   }
   page.onPlace((place, query) => {
+    if (!actions.viewed.follow(query.file ?? null)) return
     search.show(query.search ?? '')
     if (place === folder.path.value) return
-    actions.viewed.value = null
     actions.versionsOf.value = null
     folder.open(place)
   })
@@ -68,6 +72,7 @@ const mount: MountPage = (element, page) => {
   const previews = new Previews(page)
   void previews.find()
   const check = new StoredCheck(page)
+  cuts ??= new CutUploads(page, tasks)
   const dragged = listenForDrops(
     {
       takeFiles: (files, into) =>
@@ -79,9 +84,9 @@ const mount: MountPage = (element, page) => {
   const folderSizes = signal<ReadonlyMap<string, FolderSize>>(new Map())
   const parts = { folder, actions, published, previews, settings, folderSizes, dragged }
   const menu = new ListMenu(folder, actions, published)
-  const others = { ...parts, search, check, page }
+  const others = { ...parts, tasks, search, check, page }
   render(
-    html`<${FolderView} ...${{ parts, menu, tasks, search, check, page }} /><${OpenedFile} ...${others} /><${StoredCheckDialog} ...${others} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${others} /><${PublishDialog} page=${page} /><${KeysDialog} ...${others} /><${Questions} />`,
+    html`<${FolderView} ...${{ parts, menu, tasks, search, check, cuts, page }} /><${OpenedFile} ...${others} /><${StoredCheckDialog} ...${others} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${others} /><${PublishDialog} page=${page} /><${KeysDialog} ...${others} /><${ConflictDialog} ...${others} /><${Questions} />`,
     element,
   )
   return () => {

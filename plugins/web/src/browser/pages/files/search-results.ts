@@ -77,7 +77,7 @@ function Result({ entry, folder, actions, previews }: ResultProps): VNode {
   const openFile = (event: MouseEvent) => {
     event.preventDefault()
     if (event.shiftKey || event.ctrlKey || event.metaKey) return
-    actions.viewed.value = path
+    actions.viewed.open(path)
   }
   return html`<li>
     <${EntryPicture} entry=${{ name, type: isFolder ? 'directory' : 'file' }} path=${path} previews=${previews} />

@@ -4,10 +4,19 @@ import { accepted } from '../../refusal.ts'
 /** The content of a file, in the form in which it is shown. `none` cannot be shown. */
 export type ViewedContent =
   | { readonly kind: 'picture' | 'sound' | 'video' | 'none' }
-  | { readonly kind: 'text'; readonly text: string; readonly isCut: boolean }
+  | ViewedText
   | { readonly kind: 'document'; readonly document: Blob }
 
-/** The most bytes of a text that are shown. */
+/** A text, or its beginning. */
+export interface ViewedText {
+  readonly kind: 'text'
+  readonly text: string
+  readonly isCut: boolean
+  /** The version, as the header `if-match` takes it; `null` if it cannot be changed here: it is cut, or not in UTF-8. */
+  readonly etag: string | null
+}
+
+/** The most bytes of a text that are shown, and that can be changed here. */
 export const mostText = 1_000_000
 
 /** The most bytes of a document that is shown: all of them are loaded before the first page. */
@@ -45,17 +54,23 @@ export async function textContent(
   const headers = { range: `bytes=0-${mostText - 1}` }
   const answer = await page.fetch(address, { headers, signal })
   // An empty file has no first byte.
-  if (answer.status === 416) return { kind: 'text', text: '', isCut: false }
+  if (answer.status === 416) {
+    const { headers } = await accepted(await page.fetch(address, { method: 'HEAD', signal }))
+    return { kind: 'text', text: '', isCut: false, etag: headers.get('etag') }
+  }
   await accepted(answer)
   const bytes = await answer.arrayBuffer()
   const isCut =
     Number(answer.headers.get('content-range')?.split('/')[1] ?? bytes.byteLength) > bytes.byteLength
   const isText = answer.headers.get('content-type')?.startsWith('text/') === true
+  // The cut may be within a character. The mark at the beginning of some texts stays, so that it is stored again.
+  const decoded = (fatal: boolean) =>
+    new TextDecoder('utf-8', { fatal, ignoreBOM: true }).decode(bytes, { stream: isCut })
+  const etag = isCut ? null : answer.headers.get('etag')
   try {
-    // The cut may be within a character.
-    const text = new TextDecoder('utf-8', { fatal: !isText }).decode(bytes, { stream: isCut })
-    return text.includes('\0') ? { kind: 'none' } : { kind: 'text', text, isCut }
+    const text = decoded(true)
+    return text.includes('\0') ? { kind: 'none' } : { kind: 'text', text, isCut, etag }
   } catch {
-    return { kind: 'none' }
+    return isText ? { kind: 'text', text: decoded(false), isCut, etag: null } : { kind: 'none' }
   }
 }
