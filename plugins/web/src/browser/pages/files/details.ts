@@ -21,11 +21,9 @@ import { FolderUsage, type Usage, useUsage } from './folder-usage.ts'
 import type { Entry } from './listing.ts'
 import { nameOf, pathIn } from './paths.ts'
 import { RecentChanges } from './recent-changes.ts'
+import { withoutRoom } from './view-settings.ts'
 
 const words = texts.details
-
-/** A window without room beside the entries, as in `page.css`. */
-const withoutRoom = '(max-width: 66rem)'
 
 /** Versions that are counted: a page of them. */
 const countedVersions = 100
