@@ -425,12 +425,11 @@ export const texts = {
     changed: 'Changed',
     columns: { name: 'Name', kind: 'Kind', size: 'Size', changed: 'Changed' },
     sort: 'Sort',
-    // The second is the other way around.
     orders: {
-      name: ['Name, A to Z', 'Name, Z to A'],
-      kind: ['Kind, A to Z', 'Kind, Z to A'],
-      size: ['Smallest first', 'Largest first'],
-      changed: ['Oldest first', 'Newest first'],
+      name: { ascending: 'Name, A to Z', descending: 'Name, Z to A' },
+      kind: { ascending: 'Kind, A to Z', descending: 'Kind, Z to A' },
+      size: { ascending: 'Smallest first', descending: 'Largest first' },
+      changed: { ascending: 'Oldest first', descending: 'Newest first' },
     },
     asList: 'Show as a list',
     asGrid: 'Show as a grid',

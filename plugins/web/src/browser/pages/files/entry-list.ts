@@ -110,7 +110,7 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
     const index = selection.active.value
     const entry = entries[index]
     show(index)
-    const element = actions.rows.current?.querySelector<HTMLElement>(`#entry-${index}`)
+    const element = actions.rows.current?.querySelector<HTMLElement>(`#entry-${index} a`)
     if (entry && element) openMenu({ element, entry, index })
   }
   const click = (event: MouseEvent) => {

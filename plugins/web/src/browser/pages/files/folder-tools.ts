@@ -89,7 +89,7 @@ function OrderMenu({ settings }: { readonly settings: ViewSettings }): VNode {
     [false, true].map((isDown): MenuItem => {
       const order: Order = { by: column, isDescending: isDown }
       return {
-        label: texts.files.orders[column][isDown ? 1 : 0],
+        label: texts.files.orders[column][isDown ? 'descending' : 'ascending'],
         isChosen: by === column && isDescending === isDown,
         run: () => {
           settings.order.value = order
