@@ -2,10 +2,10 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { bundlePages, pagesFolder } from './pages.ts'
+import { bundlePages, pages, pagesFolder } from './pages.ts'
 
-/** The bytes that a browser loads before it shows the files of a user. */
-const firstView = ['shell/index.html', 'shell/shell.js', 'shell/shell.css', 'files/page.js', 'files/page.css']
+/** The files that a browser loads before it shows anything. */
+const shell = ['shell/index.html', 'shell/shell.js', 'shell/shell.css']
 
 t.test('the committed pages are what `npm run bundle` makes', async (t) => {
   const made = await bundlePages()
@@ -17,6 +17,10 @@ t.test('the committed pages are what `npm run bundle` makes', async (t) => {
   for (const [path, content] of made) {
     t.ok((await readFile(join(pagesFolder, path))).equals(content), `${path}: run \`npm run bundle\``)
   }
-  const size = firstView.reduce((sum, path) => sum + gzipSync(made.get(path) ?? '', { level: 9 }).length, 0)
-  t.ok(size < 150_000, `the first view has ${size} compressed bytes`)
+  const sizeOf = (paths: readonly string[]) =>
+    paths.reduce((sum, path) => sum + gzipSync(made.get(path) ?? '', { level: 9 }).length, 0)
+  for (const page of pages) {
+    const size = sizeOf([...shell, `${page}/page.js`, `${page}/page.css`])
+    t.ok(size < 200_000, `the first view of "${page}" has ${size} compressed bytes`)
+  }
 })

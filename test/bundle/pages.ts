@@ -14,7 +14,7 @@ export const pagesFolder = join(web, 'bundle')
 const copied = { 'shell/index.html': 'shell/index.html', 'shell/icon.svg': 'shell/icon.svg' }
 
 /** The names of the pages. */
-const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
+export const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
 
 /** The pages that import a module only when they need it. It is a file of its own. */
 const split = ['files']

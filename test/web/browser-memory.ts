@@ -13,12 +13,18 @@ export async function memoryGrowth(browser: Browser, run: () => Promise<void>): 
   return grown
 }
 
-/** The largest memory that each process had, in bytes, by the id of the process. */
-async function peaks(browser: Browser): Promise<ReadonlyMap<number, number>> {
+/** Returns the largest memory that a tab of a browser ever had, in bytes. */
+export async function largestTab(browser: Browser): Promise<number> {
+  return Math.max(...(await peaks(browser, 'renderer')).values())
+}
+
+/** The largest memory that each process had, in bytes, by the id of the process. @param kind as Chromium names it; default: all */
+async function peaks(browser: Browser, kind?: string): Promise<ReadonlyMap<number, number>> {
   const cdp = await browser.newBrowserCDPSession()
   const { processInfo } = await cdp.send('SystemInfo.getProcessInfo')
   await cdp.detach()
-  const found = processInfo.map(async ({ id }) => {
+  const asked = processInfo.filter(({ type }) => kind === undefined || type === kind)
+  const found = asked.map(async ({ id }) => {
     const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '')
     return [id, 1024 * Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0)] as const
   })

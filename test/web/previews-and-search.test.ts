@@ -154,7 +154,7 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     const row = (name: string) => page.locator('.body').getByRole('row').filter({ hasText: name })
     const small = row('wide.jpg').getByRole('img', { name: 'Preview of wide.jpg' })
     await small.waitFor()
-    await untilTrue(page, "document.querySelector('.small-preview img').naturalWidth === 256")
+    await untilTrue(page, "document.querySelector('.picture img').naturalWidth === 256")
     await row('broken.jpg').getByRole('img').waitFor({ state: 'detached' })
     const lefts = await page
       .locator('.body .name a')

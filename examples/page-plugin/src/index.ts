@@ -7,6 +7,7 @@ export default definePlugin({
   config: Type.Object({}),
   contributes: { pages: WebPages },
   setup({ pages }) {
-    pages.add('who', { title: 'Who', folder: join(import.meta.dirname, '../page'), module: 'page.js' })
+    const folder = join(import.meta.dirname, '../page')
+    pages.add('who', { title: 'Who', icon: 'user', folder, module: 'page.js' })
   },
 })

@@ -12,7 +12,14 @@ test('The node offers the page to signed-in users', async (t) => {
   const answer = await ada.fetch('/api/web/pages')
   const { pages } = (await answer.json()) as { pages: readonly { readonly name: string }[] }
   const shown = pages.find(({ name }) => name === 'who')
-  assert.deepEqual(shown, { name: 'who', title: 'Who', module: '/pages/who/page.js', stylesheet: null })
+  assert.deepEqual(shown, {
+    name: 'who',
+    title: 'Who',
+    icon: 'user',
+    place: 'more',
+    module: '/pages/who/page.js',
+    stylesheet: null,
+  })
   const module = await ada.fetch('/pages/who/page.js')
   assert.equal(module.headers.get('content-type'), 'text/javascript; charset=utf-8')
   assert.match(await module.text(), /export default function/)

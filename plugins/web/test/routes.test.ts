@@ -58,16 +58,22 @@ t.test('a file is compressed for those who accept it, and has an entity tag', as
 })
 
 t.test('pages show to those who may see them, while the plugins that they need work', async (t) => {
-  const pages = { all: {}, owners: { access: 'owner' as const }, needy: { needs: ['gone'] } }
-  const node = await startNode(t, { plugins: [web, pagesPlugin(t, pages)] })
+  const pages = { all: { icon: 'star', place: 'side' as const }, owners: { access: 'owner' as const }, needy: { needs: ['gone'] } }
+  const config = { plugins: { web: { name: 'Our home' } } }
+  const node = await startNode(t, { plugins: [web, pagesPlugin(t, pages)], config })
   const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
   const list = async (user: typeof ada) => {
-    const answer = await (await user.fetch('/api/web/pages')).json()
-    const shown = (answer as { pages: { name: string }[] }).pages.map(({ name }) => name)
-    return shown.filter((name) => Object.hasOwn(pages, name))
+    const answer = (await (await user.fetch('/api/web/pages')).json()) as {
+      name: string
+      pages: { name: string; icon: string | null; place: string }[]
+    }
+    t.equal(answer.name, 'Our home')
+    return answer.pages
+      .filter(({ name }) => Object.hasOwn(pages, name))
+      .map(({ name, icon, place }) => `${name} ${icon} ${place}`)
   }
-  t.strictSame(await list(ada), ['all'])
-  t.strictSame(await list(owner), ['all', 'owners'])
+  t.strictSame(await list(ada), ['all star side'])
+  t.strictSame(await list(owner), ['all star side', 'owners null more'])
   const status = async (user: typeof ada, path: string) => (await user.fetch(path)).status
   t.equal(await status(ada, '/pages/all/page.js'), 200)
   t.equal(await status(ada, '/pages/all/deep/dot.png'), 200)
@@ -83,7 +89,12 @@ t.test('everybody can ask for the ways to sign in', async (t) => {
   const plugins = { 'login-siwe': true, 'login-code': true }
   const waysOf = async (node: TestNode) => (await node.fetch('/api/web/sign-in')).json()
   const node = await startNode(t, { plugins: [web], config: { plugins } })
-  t.match(await waysOf(node), { providers: { length: 2 }, claimed: false, requests: false })
+  t.match(await waysOf(node), {
+    name: 'Nodekeep',
+    providers: { length: 2 },
+    claimed: false,
+    requests: false,
+  })
   t.strictSame(Object(await waysOf(node)).providers.sort(), ['code', 'siwe'])
   await node.signIn('owner')
   t.match(await waysOf(node), { claimed: true })
@@ -100,6 +111,8 @@ t.test('everybody can ask for the ways to sign in', async (t) => {
 t.test('a wrong page is refused where it is added', async (t) => {
   const wrong: [Partial<WebPage>, RegExp][] = [
     [{ title: '' }, /has no title with 1 to 40 characters/],
+    [{ icon: 'Big star' }, /has an icon that is no name of small letters, digits and dashes/],
+    [JSON.parse('{ "place": "top" }'), /has a place that is none of "tab", "side", "more" and "user"/],
     [{ folder: 'page' }, /does not name the absolute path of a folder/],
     [{ module: '../page.js' }, /does not name a module and a stylesheet within its folder/],
     [{ stylesheet: '/etc/passwd' }, /does not name a module and a stylesheet within its folder/],

@@ -19,7 +19,7 @@ export type MenuItem = {
 } & ({ readonly run: () => void } | { readonly href: string; readonly isCurrent?: boolean })
 
 /** The place of a menu: at an element, or at a point of the window in pixels. */
-type MenuPlace = Element | { readonly x: number; readonly y: number }
+export type MenuPlace = Element | { readonly x: number; readonly y: number }
 
 interface MenuProps {
   readonly label: string
@@ -47,9 +47,18 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     const before = document.activeElement
     if (menu === null) return
     menu.showPopover()
-    place(menu, at)
+    const move = () => place(menu, at)
+    move()
+    addEventListener('resize', move)
     linesOf(menu)[0]?.focus({ preventScroll: true })
+    // A popover that the browser closes by itself would go when the press that opened it at a point ends.
+    const pressElsewhere = ({ target }: Event) => {
+      if (!menu.contains(target as Node)) onClose()
+    }
+    addEventListener('pointerdown', pressElsewhere, { capture: true })
     return () => {
+      removeEventListener('pointerdown', pressElsewhere, { capture: true })
+      removeEventListener('resize', move)
       const { activeElement } = document
       const isFree = activeElement === document.body || menu.contains(activeElement)
       if (isFree && before instanceof HTMLElement) before.focus({ preventScroll: true })
@@ -61,15 +70,12 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     const lines = linesOf(menu)
     const from = lines.indexOf(document.activeElement as HTMLElement)
     const to = lineFor(event.key, lines, from, word.current)
-    if (event.key === 'Tab') onClose()
+    if (event.key === 'Tab' || event.key === 'Escape') onClose()
     else if (to !== undefined) to.focus()
     else return
     event.preventDefault()
   }
-  const toggle = (event: Event) => {
-    if ((event as ToggleEvent).newState === 'closed') onClose()
-  }
-  return html`<div class="menu" popover="auto" ref=${element} onKeyDown=${press} onToggle=${toggle}>
+  return html`<div class="menu" popover="manual" ref=${element} onKeyDown=${press}>
     ${children}
     <div role="menu" aria-label=${label}>
       ${items.map((item) => (item === null ? html`<hr />` : html`<${Line} item=${item} onClose=${onClose} />`))}

@@ -771,7 +771,8 @@ export const texts = {
     all: 'All published',
     title: 'Published',
     text: 'Everybody who knows an address can read what is published there.',
-    none: 'You have published nothing yet. Select a file or folder on the page "Files", and choose "Publish".',
+    none: 'You have published nothing yet.',
+    noneText: 'Select a file or folder on the page "Files", and choose "Publish".',
     list: 'Published files and folders',
     sum: (bytes: string) => `Everything together takes ${bytes}.`,
     facts: (date: string, files: number, bytes: string) =>

@@ -54,6 +54,8 @@ export function navigate(path: string, { query = {}, replace = false }: Navigate
   const address = addressOf(path, query)
   if (replace) location.replace(address)
   else location.hash = address
+  // The event comes later.
+  fragment.value = location.hash.slice(1)
 }
 
 /** Returns the address of a page. */

@@ -21,11 +21,9 @@ import { FolderUsage, type Usage, useUsage } from './folder-usage.ts'
 import type { Entry } from './listing.ts'
 import { nameOf, pathIn } from './paths.ts'
 import { RecentChanges } from './recent-changes.ts'
+import { withoutRoom } from './view-settings.ts'
 
 const words = texts.details
-
-/** A window without room beside the entries, as in `page.css`. */
-const withoutRoom = '(max-width: 66rem)'
 
 /** Versions that are counted: a page of them. */
 const countedVersions = 100
@@ -115,7 +113,7 @@ function EntryDetails({ parts, page, entry }: Omit<DetailsProps, 'usage'> & { re
     },
   }).answer
   return html`
-    <${EntryPicture} key=${`${path} ${modified}`} entry=${entry} path=${path} size="medium" previews=${previews} />
+    <${EntryPicture} key=${`${path} ${modified}`} entry=${entry} path=${path} isLarge previews=${previews} />
     <h2 class="name"><bdi>${shownName(name)}</bdi></h2>
     <dl>
       <dt>${texts.files.columns.kind}</dt>

@@ -37,9 +37,10 @@ export class EntryActions {
   /** Whether the keys are explained. */
   readonly explainsKeys = signal(false)
   /** The fields by which a person chooses what to upload. */
-  readonly choosers: Readonly<Record<'files' | 'folder', { current: HTMLInputElement | null }>> = {
+  readonly choosers: Readonly<Record<'files' | 'folder' | 'photo', { current: HTMLInputElement | null }>> = {
     files: { current: null },
     folder: { current: null },
+    photo: { current: null },
   }
   readonly #page: PageContext
   readonly #folder: Folder
@@ -94,7 +95,7 @@ export class EntryActions {
   }
 
   /** Lets the person choose what to upload. */
-  choose(what: 'files' | 'folder'): void {
+  choose(what: 'files' | 'folder' | 'photo'): void {
     this.choosers[what].current?.click()
   }
 

@@ -1,6 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { Dropped } from './dropped-files.ts'
+import { isForPage } from './page-keys.ts'
 
 /** The type of entries in the clipboard. Browsers keep it for themselves, so other programs get the paths as text. */
 const ownType = 'application/x-nodekeep-entries'
@@ -39,7 +40,7 @@ export class EntryClipboard {
     const paths = this.#actions.selected()
     // A person may copy text of the page as anywhere.
     const isText = getSelection()?.isCollapsed === false
-    if (isForText(event) || isText || paths.length === 0 || event.clipboardData === null) return
+    if (!isForPage(event) || isText || paths.length === 0 || event.clipboardData === null) return
     const copied: CopiedEntries = { user: this.#page.user.uuid, paths, isCut }
     event.clipboardData.setData(ownType, JSON.stringify(copied))
     event.clipboardData.setData('text/plain', paths.join('\n'))
@@ -49,7 +50,7 @@ export class EntryClipboard {
 
   #paste(event: ClipboardEvent): void {
     const data = event.clipboardData
-    if (isForText(event) || data === null) return
+    if (!isForPage(event) || data === null) return
     const files = [...data.files]
     const entries = files.length === 0 ? this.#entriesIn(data.getData(ownType)) : null
     if (entries !== null) {
@@ -67,12 +68,6 @@ export class EntryClipboard {
     const copied = JSON.parse(text) as CopiedEntries
     return copied.user === this.#page.user.uuid ? copied : null
   }
-}
-
-/** Whether a field, or a dialog over the page, has the keys. */
-function isForText({ target }: Event): boolean {
-  const isField = target instanceof Element && target.matches('input:not([type="checkbox"]), textarea, select')
-  return isField || document.querySelector('dialog[open]') !== null
 }
 
 /** Browsers name every picture of the clipboard alike. It gets the time as its name, such as `Pasted 2026-11-29 10.15.30.png`. */

@@ -145,6 +145,8 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
   }
   const contextMenu = (event: MouseEvent) => {
     event.preventDefault()
+    if (press.isTouch() && press.wasLong()) return
+    if (press.isTouch()) press.isTold()
     const place = { x: event.clientX, y: event.clientY }
     const pressed = at(event.target)
     if (pressed !== null) openMenu(pressed, place)

@@ -13,14 +13,17 @@ import { mayHavePreview, type Previews } from './previews.ts'
 interface EntryPictureProps {
   readonly entry: Pick<Entry, 'name' | 'type'>
   readonly path: string
-  readonly size: 'small' | 'medium'
+  /** Whether it is larger than the icons of a list. */
+  readonly isLarge?: boolean
   readonly previews: Previews
 }
 
 /** The preview of a file, or the icon of its kind. Its box is there before it, so that nothing moves. */
-export function EntryPicture({ entry, path, size, previews }: EntryPictureProps): VNode {
+export function EntryPicture({ entry, path, isLarge = false, previews }: EntryPictureProps): VNode {
   const isMissing = useSignal(false)
   const kind = kindOf(entry)
+  // A screen with more dots than CSS pixels shows more of a picture.
+  const sharper = isLarge ? `${previewAddress(path, 'medium')} 2x` : undefined
   const isShown =
     entry.type === 'file' &&
     previews.areThere.value === true &&
@@ -30,7 +33,8 @@ export function EntryPicture({ entry, path, size, previews }: EntryPictureProps)
     ${
       isShown
         ? html`<img
-            src=${previewAddress(path, size)}
+            src=${previewAddress(path, 'small')}
+            srcset=${sharper}
             alt=${texts.files.previewOf(shownName(entry.name))}
             loading="lazy"
             decoding="async"

@@ -9,6 +9,7 @@ import { columns, type Order } from './entry-order.ts'
 import type { EntryParts } from './entry-parts.ts'
 import { newItems } from './menu-items.ts'
 import type { StoredCheck } from './stored-check.ts'
+import { takenPhoto } from './taken-photo.ts'
 import type { ViewSettings } from './view-settings.ts'
 
 interface FolderToolsProps {
@@ -31,7 +32,12 @@ export function FolderTools({ parts, check }: FolderToolsProps): VNode {
     if (file !== undefined) actions.importCar(file)
     field.value = ''
   }
-  const { files, folder } = actions.choosers
+  const takePhoto = ({ currentTarget }: Event) => {
+    const field = currentTarget as HTMLInputElement
+    actions.upload(chosenFiles(Array.from(field.files ?? [], takenPhoto)))
+    field.value = ''
+  }
+  const { files, folder, photo } = actions.choosers
   const canPublish = published.canPublish.value
   const items: readonly (MenuItem | null)[] = [
     ...newItems(actions),
@@ -67,6 +73,7 @@ export function FolderTools({ parts, check }: FolderToolsProps): VNode {
         settings.showsDetails.value = !showsDetails
       }}
     >${icon('info')}</button>
+    <input type="file" accept="image/*" capture="environment" hidden ref=${photo} onChange=${takePhoto} aria-label=${texts.files.takePhoto} />
     <input type="file" webkitdirectory hidden ref=${folder} onChange=${choose} aria-label=${texts.files.uploadFolder} />
     ${
       canPublish &&

@@ -5,6 +5,7 @@ import { html } from '../../html.ts'
 import { Dialog } from '../../questions.ts'
 import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
+import { isForPage } from './page-keys.ts'
 
 interface KeysProps {
   readonly actions: EntryActions
@@ -14,10 +15,9 @@ interface KeysProps {
 /** Explains the keys of the page. The key `?` shows it. */
 export function KeysDialog({ actions, page }: KeysProps): VNode | null {
   useEffect(() => {
-    const press = ({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent) => {
-      const isText = target instanceof Element && target.matches('input:not([type="checkbox"]), textarea, select')
-      if (key !== '?' || ctrlKey || metaKey || altKey || isText) return
-      if (document.querySelector('dialog[open]') === null) actions.showKeys()
+    const press = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey } = event
+      if (key === '?' && !ctrlKey && !metaKey && !altKey && isForPage(event)) actions.showKeys()
     }
     addEventListener('keydown', press, { signal: page.signal })
   }, [])

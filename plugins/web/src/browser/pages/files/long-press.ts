@@ -62,6 +62,11 @@ export function useLongPress(at: (target: EventTarget | null) => PressedEntry | 
       isTouch: () => isTouch,
       /** Whether it was long: then the click after it does nothing. */
       wasLong: () => isLong,
+      /** Tells that the browser has told the long press. */
+      isTold() {
+        end()
+        isLong = true
+      },
       listeners: { onPointerDown: down, onPointerMove: move, onPointerUp: end, onPointerCancel: end },
     }
   }, [])

@@ -3,6 +3,7 @@ import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
 import type { Entry } from './listing.ts'
+import { hasCamera } from './taken-photo.ts'
 
 type Items = readonly (MenuItem | null)[]
 
@@ -54,5 +55,6 @@ export function newItems(actions: EntryActions): Items {
     null,
     { label: texts.files.uploadFiles, icon: 'upload', run: () => actions.choose('files') },
     { label: texts.files.uploadFolder, icon: 'folder-up', run: () => actions.choose('folder') },
+    ...(hasCamera() ? [{ label: texts.files.takePhoto, icon: 'camera', run: () => actions.choose('photo') } as const] : []),
   ]
 }

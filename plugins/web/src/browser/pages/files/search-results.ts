@@ -80,7 +80,7 @@ function Result({ entry, folder, actions, previews }: ResultProps): VNode {
     actions.viewed.open(path)
   }
   return html`<li>
-    <${EntryPicture} entry=${{ name, type: isFolder ? 'directory' : 'file' }} path=${path} size="small" previews=${previews} />
+    <${EntryPicture} entry=${{ name, type: isFolder ? 'directory' : 'file' }} path=${path} previews=${previews} />
     <div>
       <a class="name" href=${isFolder ? folderAddress(path) : contentAddress(path)} onClick=${isFolder ? undefined : openFile}>
         <bdi>${shownName(name)}</bdi>

@@ -4,6 +4,9 @@ import { byName, columns, type Order } from './entry-order.ts'
 /** The name in the storage of the browser. */
 const storedName = 'files-view'
 
+/** A window without room for details beside the entries, as in `page.css`. */
+export const withoutRoom = '(max-width: 66rem)'
+
 /** The ways in which a folder can be shown. */
 export type Layout = 'list' | 'grid'
 
@@ -27,7 +30,8 @@ export class ViewSettings {
     if (order && columns.includes(order.by)) {
       this.order.value = { by: order.by, isDescending: order.isDescending === true }
     }
-    this.showsDetails.value = showsDetails === true
+    // Over the entries, they are shown when the person asks for them only.
+    this.showsDetails.value = showsDetails === true && !matchMedia(withoutRoom).matches
     const end = effect(() =>
       write({
         layout: this.layout.value,

@@ -4,6 +4,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { Action, headingId } from '../../action.ts'
 import { AddressText } from '../../address-text.ts'
 import { bytesText } from '../../bytes-text.ts'
+import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { PolledState, usePolled } from '../../polled.ts'
 import { addressHint, publish, publishedAddress } from '../../publications.ts'
@@ -52,11 +53,12 @@ export function PublishedView({ page }: { page: PageContext }): VNode {
   return html`<section class="published">
     <h1 id=${headingId} tabindex="-1">${words.title}</h1>
     <${PolledState} of=${polled} />
-    ${list && html`<p>${list.publications.length === 0 ? words.none : words.text}</p>`}
+    ${list?.publications.length === 0 && html`<${EmptyState} icon="globe" title=${words.none} text=${words.noneText} />`}
+    ${list && list.publications.length > 0 && html`<p class="hint">${words.text}</p>`}
     ${url && html`<p class="hint">${addressHint(url)}</p>`}
-    <ul aria-label=${words.list}>
+    <ul class="cards" aria-label=${words.list}>
       ${list?.publications.map(
-        (publication) => html`<li key=${publication.id}>
+        (publication) => html`<li class="card" key=${publication.id}>
           <${Facts} publication=${publication}>
             ${publication.state === 'adding' && action(texts.cancel, publication, end)}
             ${isRepeatable(publication) && action(words.again, publication, again)}

@@ -2,7 +2,9 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { Action, headingId } from '../../action.ts'
 import { bytesText } from '../../bytes-text.ts'
+import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { makerText } from '../../maker-text.ts'
 import { ask } from '../../questions.ts'
 import { shownName } from '../../shown-name.ts'
@@ -30,12 +32,17 @@ export function TrashView({ page, trash }: TrashViewProps): VNode {
   }
   const isEmpty = items !== null && items.length === 0 && trash.cursor.value === null
   return html`<section class="trash">
-    <h1 id=${headingId} tabindex="-1">${words.title}</h1>
-    <p class="hint">${words.text}</p>
+    <div class="page-head">
+      <h1 id=${headingId} tabindex="-1">${words.title}</h1>
+      ${items !== null && !isEmpty && html`<${Action} page=${page} run=${empty}>${icon('trash-2')} ${words.empty}<//>`}
+    </div>
     <p class="fault" role="alert">${trash.fault.value}</p>
-    <p role="status">${items === null ? trash.fault.value === '' && texts.shell.loading : isEmpty && words.none}</p>
-    ${items !== null && !isEmpty && html`<${Action} page=${page} run=${empty}>${words.empty}<//>`}
-    <ul aria-label=${words.list}>
+    <div role="status">
+      ${items === null && trash.fault.value === '' && html`<p class="hint">${texts.shell.loading}</p>`}
+      ${isEmpty && html`<${EmptyState} icon="trash-2" title=${words.none} text=${words.text} />`}
+    </div>
+    ${items !== null && !isEmpty && html`<p class="hint">${words.text}</p>`}
+    <ul class="items" aria-label=${words.list}>
       ${items?.map((item) => html`<${Item} key=${item.id} page=${page} trash=${trash} item=${item} />`)}
     </ul>
     ${items !== null && trash.cursor.value !== null && html`<${Action} page=${page} run=${() => trash.more()}>${words.more}<//>`}
@@ -54,13 +61,16 @@ function Item({ page, trash, item }: TrashViewProps & { readonly item: TrashItem
   const action = (text: string, run: () => Promise<void>) =>
     html`<${Action} page=${page} label=${texts.files.of(text, name)} run=${run}>${text}<//>`
   return html`<li>
-    <strong><bdi>${name}</bdi></strong>
-    <p>${words.folder} <bdi>${shownName(folderOf(path))}</bdi></p>
-    <p class="hint">
-      <span>${type === 'directory' ? words.sizeOfFolder(texts.files.count(entries), bytes) : bytes}</span>
-      <span>${words.deleted} <time dateTime=${deleted}>${dateText(deleted)}</time></span>
-      <span><bdi>${words.by(makerText(item))}</bdi></span>
-    </p>
+    ${icon(type === 'directory' ? 'folder' : 'file')}
+    <div class="grow">
+      <strong><bdi>${name}</bdi></strong>
+      <p class="note">${words.folder} <bdi>${shownName(folderOf(path))}</bdi></p>
+      <p class="note">
+        <span>${type === 'directory' ? words.sizeOfFolder(texts.files.count(entries), bytes) : bytes}</span>
+        <span>${words.deleted} <time dateTime=${deleted}>${dateText(deleted)}</time></span>
+        <span><bdi>${words.by(makerText(item))}</bdi></span>
+      </p>
+    </div>
     <p class="choices">
       ${action(words.restore, () => trash.restore(item))}
       ${action(texts.files.deleteForGood, remove)}

@@ -22,13 +22,14 @@ let askedAt = Number.NEGATIVE_INFINITY
 async function ask(): Promise<void> {
   if (performance.now() - askedAt < freshMs) return
   askedAt = performance.now()
-  const signal = signedOut()
-  signal.addEventListener('abort', () => {
+  const ended = signedOut()
+  const forget = () => {
     usage.value = null
     askedAt = Number.NEGATIVE_INFINITY
-  })
+  }
+  ended.addEventListener('abort', forget, { once: true })
   try {
-    const answer = await fetch('/api/files/usage?path=/', { signal })
+    const answer = await fetch('/api/files/usage?path=/', { signal: ended })
     if (answer.ok) usage.value = (await answer.json()) as Usage
   } catch {
     // The node may be away, or the person has gone.

@@ -18,8 +18,7 @@ const resultsPage = 'files'
 /** The field in which a person types what they look for, on every page. The key `/` leads to it. */
 export function SearchField(): VNode {
   const field = useRef<HTMLInputElement>(null)
-  const isHere = shownPage.value?.name === resultsPage
-  const searched = isHere ? (query.value.search ?? '') : ''
+  const searched = shownPage.value?.name === resultsPage ? (query.value.search ?? '') : ''
   /** What the person typed last. What comes from the address otherwise, as with "Back", is shown. */
   const typed = useRef('')
   useEffect(() => {
@@ -32,6 +31,7 @@ export function SearchField(): VNode {
       if (key !== '/' || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]')) return
       if (target instanceof Element && target.matches(fieldsForText)) return
       event.preventDefault()
+      field.current?.focus()
       field.current?.select()
     }
     addEventListener('keydown', press)
@@ -40,12 +40,13 @@ export function SearchField(): VNode {
   const type = ({ currentTarget }: Event) => {
     const text = (currentTarget as HTMLInputElement).value
     typed.current = text
-    if (text === '' && !isHere) return
-    const folder = isHere ? place.peek() : '/'
+    const isThere = shownPage.peek()?.name === resultsPage
+    if (text === '' && !isThere) return
+    const folder = isThere ? place.peek() : '/'
     navigate(`/${resultsPage}${folder === '/' ? '' : folder}`, {
       query: text === '' ? {} : { search: text },
       // One step back leads to the folder, not to the letters before.
-      replace: searched !== '',
+      replace: isThere && query.peek().search !== undefined,
     })
   }
   return html`<search>
