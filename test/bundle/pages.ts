@@ -17,7 +17,7 @@ const copied = { 'shell/index.html': 'shell/index.html', 'shell/icon.svg': 'shel
 export const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
 
 /** The pages that import a module only when they need it. It is a file of its own. */
-const split = ['files']
+const split = ['files', 'photos']
 
 /** The workers of pages, by their names in the bundle. */
 const workers = { 'files/hash-worker': 'pages/files/hash-worker.ts' }

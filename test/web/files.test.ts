@@ -75,6 +75,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       if (!isPiece(route.request())) return route.continue()
     })
     await chooser.setInputFiles(join(folder, 'other.bin'))
+    await page.getByRole('button', { name: /^Uploads and changes/ }).click()
     await page.getByRole('button', { name: 'Cancel: other.bin' }).click()
     await page.getByText('Canceled').waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
@@ -85,6 +86,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       page.waitForRequest(isPiece),
       chooser.setInputFiles(join(folder, 'other.bin')),
     ])
+    await page.getByRole('button', { name: /^Uploads and changes/ }).click()
     await chooseInPersonMenu(page, 'Sign out')
     await dialog.getByText('It is canceled if you sign out.').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
@@ -271,24 +273,6 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await row(page, 'alone.txt').waitFor()
   })
 
-  test('a person decides about what is there already', async (t, { page, ada, chooser }) => {
-    const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt']
-    const folder = t.testdir(Object.fromEntries(names.map((name) => [name, 'new'])))
-    await Promise.all(names.map((name) => put(ada, `/${name}`, 'old')))
-    await chooser.setInputFiles(names.map((name) => join(folder, name)))
-    await page.getByText('5 of these names are taken already.').waitFor()
-    await page.getByRole('button', { name: 'Skip: a.txt' }).click()
-    await page.getByRole('button', { name: 'Replace: b.txt' }).click()
-    await page.getByText('(1/5)').waitFor()
-    await page.getByRole('button', { name: 'Keep all' }).click()
-    await page.getByText('(4/5)').waitFor()
-    await row(page, 'e (2).txt').waitFor()
-    const contents = await Promise.all(
-      ['/a.txt', '/b.txt', '/c.txt', '/c (2).txt'].map((path) => contentOf(ada, path)),
-    )
-    t.strictSame(contents, ['old', 'new', 'old', 'new'])
-  })
-
   test('keys select, rename, open and delete', async (t, { page, ada, grid }) => {
     for (const name of ['a.txt', 'b.txt', 'c.txt', 'd.txt']) await put(ada, `/${name}`, `content of ${name}`)
     await put(ada, '/folder/inside.txt', 'x')
@@ -404,7 +388,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await dialog.getByRole('button', { name: 'to', exact: true }).click()
     await dialog.getByText('There are no folders here.').waitFor()
     await dialog.getByRole('button', { name: 'Move here' }).click()
-    await page.getByRole('button', { name: 'Replace: Move a.txt' }).click()
+    await decide(page, 'a.txt', 'Replace')
     await undo('Moved 2 entries.')
     const contents = await Promise.all(['/a.txt', '/b.txt', '/to/a.txt'].map((path) => contentOf(ada, path)))
     t.strictSame(contents, ['old a.txt', 'old b.txt', 'replaced'])
@@ -428,7 +412,8 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       { name: 'new.txt', mimeType: 'text/plain', buffer: Buffer.from('new') },
       { name: 'large.bin', mimeType: 'any/type', buffer: large },
     ])
-    await page.getByRole('button', { name: 'Replace all' }).click()
+    await page.getByRole('checkbox', { name: 'Do the same for all others' }).check()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).click()
     await page.getByText('(3/3)').waitFor()
     t.equal((await statOf(ada, '/large.bin')).size, large.length)
     await undo('Uploaded 3 entries.')
@@ -724,7 +709,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await dialog.getByText('There are no folders here.').waitFor()
     await dialog.getByRole('button', { name: 'Move here' }).click()
     await row(page, 'a.txt').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: `Keep both: Move ${long}` }).click()
+    await decide(page, long, 'Keep both')
     await row(page, long).waitFor({ state: 'detached' })
     t.strictSame(
       await Promise.all(
@@ -929,7 +914,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.strictSame(offsets, [0, 2_000_000, 4_000_000])
 
     await chooser.setInputFiles(join(folder, 'old.bin'))
-    await page.getByRole('button', { name: 'Replace: old.bin' }).click()
+    await decide(page, 'old.bin', 'Replace')
     await page.getByText('(2/2)').waitFor()
     const replaced = await (await ada.fetch('/read?path=/old.bin')).arrayBuffer()
     t.ok(Buffer.from(replaced).equals(content.subarray(1, 2_500_000)))
@@ -965,7 +950,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       return route.continue()
     })
     await chooser.setInputFiles(join(folder, 'late.bin'))
-    await page.getByRole('button', { name: 'Replace: late.bin' }).click()
+    await decide(page, 'late.bin', 'Replace')
     await page.getByText('Something else is at').waitFor()
     t.equal(pieces, 1, 'nothing is sent again')
     await page.unrouteAll()
@@ -1070,6 +1055,12 @@ async function openFiles(
   await page.getByText(/^This folder is empty|^\d+ entr/).waitFor()
   const chooser = page.locator('input[type=file]').first()
   return { scene: { page, ada, grid: page.getByRole('grid'), chooser }, faults }
+}
+
+/** Answers the question about something that is there already. */
+async function decide(page: Page, name: string, how: 'Replace' | 'Keep both'): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: `"${name}" is there already` })
+  await dialog.getByRole('button', { name: how }).click()
 }
 
 /** Waits until the list has the focus again. */

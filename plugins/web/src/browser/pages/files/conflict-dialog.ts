@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { Dialog } from '../../questions.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
@@ -30,8 +31,8 @@ export function ConflictDialog({ tasks, previews, page }: ConflictDialogProps): 
   const [task] = asking
   const isNeeded = task !== undefined
   useEffect(() => {
-    // Over another dialog, the line of the tasks asks.
-    if (isNeeded && document.querySelector('dialog[open]') === null) tasks.isAsking.value = true
+    // While the person is in another dialog or looks at a file, the line of the tasks asks.
+    if (isNeeded && document.querySelector('dialog[open], .viewer') === null) tasks.isAsking.value = true
     return () => {
       tasks.isAsking.value = false
     }
@@ -41,6 +42,9 @@ export function ConflictDialog({ tasks, previews, page }: ConflictDialogProps): 
     if (isForAll.value) tasks.answerAll(ifExists)
     else tasks.answer(task, ifExists)
     isForAll.value = false
+  }
+  const choose = ({ currentTarget }: Event) => {
+    isForAll.value = (currentTarget as HTMLInputElement).checked
   }
   const later = () => {
     tasks.isAsking.value = false
@@ -58,12 +62,13 @@ export function ConflictDialog({ tasks, previews, page }: ConflictDialogProps): 
           : source !== undefined && html`<${StoredSide} ...${sides} title=${words.coming} path=${source} />`
       }
     </div>
-    <label class="choice" hidden=${!hasOthers(task, asking)}>
-      <input type="checkbox" checked=${isForAll.value} onChange=${(event: Event) => {
-        isForAll.value = (event.currentTarget as HTMLInputElement).checked
-      }} />
-      ${words.forAll(asking.length - 1)}
-    </label>
+    ${
+      hasOthers(task, asking) &&
+      html`<label class="choice">
+        <input type="checkbox" checked=${isForAll.value} onChange=${choose} />
+        ${words.forAll(asking.length - 1)}
+      </label>`
+    }
     <p class="buttons">
       <button type="button" class="quiet" onClick=${() => answer('skip')}>${texts.files.skip}</button>
       <button type="button" onClick=${() => answer('replace')}>${texts.files.replace}</button>
@@ -121,16 +126,13 @@ interface SideProps {
 
 function Side({ title, picture, bytes, time }: SideProps): VNode {
   const isMissing = useSignal(false)
+  const miss = () => {
+    isMissing.value = true
+  }
   return html`<section aria-label=${title}>
     <h3>${title}</h3>
     <div class="picture">
-      ${
-        picture !== null &&
-        !isMissing.value &&
-        html`<img src=${picture} alt="" onError=${() => {
-          isMissing.value = true
-        }} />`
-      }
+      ${picture === null || isMissing.value ? icon('file') : html`<img src=${picture} alt="" onError=${miss} />`}
     </div>
     <p>${bytes === null ? '' : bytesText(bytes)}</p>
     <p class="note">${time !== null && html`<time dateTime=${time.toISOString()}>${dateText(time.toISOString())}</time>`}</p>

@@ -6,6 +6,7 @@ import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
+import { isPicture } from './previews.ts'
 import { TextView } from './text-view.ts'
 import { textContent, type ViewedContent, viewedContent } from './viewed-content.ts'
 import type { ViewedFile } from './viewed-file.ts'
@@ -27,7 +28,9 @@ interface ContentProps {
 
 /** Shows a content, if the browser can. */
 export function ContentView({ address, preview, page, name, zoom, file, onDownload }: ContentProps): VNode {
-  const content = useSignal<ViewedContent | null>(null)
+  // Pictures need no question, so one that was loaded before is there at once.
+  const isKnown = file !== undefined && isPicture(file.path)
+  const content = useSignal<ViewedContent | null>(isKnown ? { kind: 'picture' } : null)
   const fault = useSignal('')
   const load = (loader: typeof viewedContent, signal: AbortSignal) =>
     loader(page, address, signal)
@@ -40,7 +43,7 @@ export function ContentView({ address, preview, page, name, zoom, file, onDownlo
       })
   useEffect(() => {
     const leaving = new AbortController()
-    void load(viewedContent, leaving.signal)
+    if (!isKnown) void load(viewedContent, leaving.signal)
     return () => leaving.abort()
   }, [])
   // Names of some texts, such as .ts, are those of a video too.

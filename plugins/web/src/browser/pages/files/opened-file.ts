@@ -7,7 +7,7 @@ import type { EntryActions } from './entry-actions.ts'
 import { downloadFile } from './file-download.ts'
 import { FileFacts } from './file-facts.ts'
 import type { Folder } from './folder.ts'
-import { folderOf, nameOf, pathIn } from './paths.ts'
+import { folderOf, pathIn } from './paths.ts'
 import type { Previews } from './previews.ts'
 import type { Search } from './search.ts'
 import type { Tasks } from './tasks.ts'
@@ -27,7 +27,7 @@ export function OpenedFile({ folder, search, tasks, actions, previews, page }: O
   const { viewed } = actions
   const path = viewed.path.value
   useEffect(() => {
-    if (path !== null && folderOf(path) === folder.path.value) folder.selection.onlyName(nameOf(path))
+    if (path !== null && folderOf(path) === folder.path.value) folder.select(path)
   }, [path])
   if (path === null) return null
   const paths = search.isOpen.value ? foundFiles(search) : filesIn(folder)

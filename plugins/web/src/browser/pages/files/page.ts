@@ -65,7 +65,7 @@ const mount: MountPage = (element, page) => {
   search.show(page.query.search ?? '')
   folder.open(page.place)
   const stop = effect(() => {
-    const path = folder.path.value
+    const path = actions.viewed.path.value ?? folder.path.value
     page.setTitle(path === '/' ? null : shownName(nameOf(path)))
   })
   void published.refresh()

@@ -21,14 +21,18 @@ interface SwipeHandlers {
 export function useSwipe({ isOn, onSwipe, onSwipeDown }: SwipeOptions): SwipeHandlers {
   const start = useRef<{ readonly x: number; readonly y: number } | null>(null)
   return {
-    onPointerDown({ isPrimary, pointerType, clientX, clientY }) {
+    onPointerDown({ isPrimary, pointerType, clientX, clientY, target }) {
+      const isOfOther = (target as Element).closest('audio, video, textarea') !== null
       // A second finger zooms.
-      start.current = isPrimary && pointerType === 'touch' && isOn() ? { x: clientX, y: clientY } : null
+      const begins = isPrimary && pointerType === 'touch' && !isOfOther && isOn()
+      start.current = begins ? { x: clientX, y: clientY } : null
     },
     onPointerUp({ clientX, clientY }) {
       const from = start.current
       start.current = null
-      if (from === null || !isOn()) return
+      // Otherwise the finger has selected a text.
+      const isFree = getSelection()?.isCollapsed !== false
+      if (from === null || !isFree || !isOn()) return
       const [x, y] = [clientX - from.x, clientY - from.y]
       if (Math.abs(x) > least && Math.abs(x) > 2 * Math.abs(y)) onSwipe(x < 0 ? 1 : -1)
       else if (y > 2 * least && y > 2 * Math.abs(x)) onSwipeDown()

@@ -30,6 +30,9 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
   const toggle = () => {
     isUnfolded.value = !isShown
   }
+  const decide = () => {
+    tasks.isAsking.value = true
+  }
   const clear = () => {
     isUnfolded.value = null
     tasks.clear()
@@ -42,7 +45,7 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
       ${open > 0 && html`<${Transfer} tasks=${tasks} isRunning=${open > asking && !isPaused} />`}
       <p role="status" class="hint">${statusText({ open, failed, asking, isPaused })}</p>
       <p class="answers">
-        ${asking > 0 && html`<button type="button" class="main" onClick=${() => (tasks.isAsking.value = true)}>${words.decide}</button>`}
+        ${asking > 0 && html`<button type="button" class="main" onClick=${decide}>${words.decide}</button>`}
         ${
           open > asking &&
           html`<button type="button" onClick=${() => (isPaused ? tasks.goOn() : tasks.pause())}>
@@ -81,7 +84,7 @@ function Rows({ list, tasks }: { list: readonly Task[]; tasks: Tasks }): VNode {
   const rank = ({ state }: Task) => order.indexOf(state.peek().is)
   const shown = list.toSorted((a, b) => rank(a) - rank(b))
   return html`
-    <ul>
+    <ul tabindex="0" aria-label=${words.tasks}>
       ${shown.slice(0, mostShown).map((task) => html`<${TaskRow} key=${task} task=${task} tasks=${tasks} />`)}
     </ul>
     <p class="hint">${shown.length > mostShown && words.moreTasks(shown.length - mostShown)}</p>

@@ -3,9 +3,17 @@ import { accepted } from '../../refusal.ts'
 
 /** The content of a file, in the form in which it is shown. `none` cannot be shown. */
 export type ViewedContent =
-  | { readonly kind: 'picture' | 'sound' | 'video' | 'none' }
+  | { readonly kind: 'picture' | 'sound' | 'video' }
+  | NoView
   | ViewedText
   | { readonly kind: 'document'; readonly document: Blob }
+
+/** A file that is no text, and that has no other name by which it could be shown. */
+interface NoView {
+  readonly kind: 'none'
+  /** Whether it begins as pictures do. */
+  readonly isPicture: boolean
+}
 
 /** A text, or its beginning. */
 export interface ViewedText {
@@ -38,8 +46,11 @@ export async function viewedContent(
   if (type.startsWith('image/')) return { kind: 'picture' }
   if (type.startsWith('audio/')) return { kind: 'sound' }
   if (type.startsWith('video/')) return { kind: 'video' }
-  if (type !== 'application/pdf') return textContent(page, address, signal)
-  if (!navigator.pdfViewerEnabled || size > mostDocument) return { kind: 'none' }
+  if (type !== 'application/pdf') {
+    const content = await textContent(page, address, signal)
+    return content.kind === 'none' && content.isPicture ? { kind: 'picture' } : content
+  }
+  if (!navigator.pdfViewerEnabled || size > mostDocument) return { kind: 'none', isPicture: false }
   const bytes = await (await accepted(await page.fetch(address, { signal }))).arrayBuffer()
   // A blob has the origin of this page, so its type is never one that the file chooses: HTML would run here.
   return { kind: 'document', document: new Blob([bytes], { type: 'application/pdf' }) }
@@ -50,7 +61,7 @@ export async function textContent(
   page: PageContext,
   address: string,
   signal: AbortSignal,
-): Promise<ViewedContent> {
+): Promise<ViewedText | NoView> {
   const headers = { range: `bytes=0-${mostText - 1}` }
   const answer = await page.fetch(address, { headers, signal })
   // An empty file has no first byte.
@@ -67,10 +78,17 @@ export async function textContent(
   const decoded = (fatal: boolean) =>
     new TextDecoder('utf-8', { fatal, ignoreBOM: true }).decode(bytes, { stream: isCut })
   const etag = isCut ? null : answer.headers.get('etag')
+  const none: NoView = { kind: 'none', isPicture: beginsAsPicture(new Uint8Array(bytes, 0, Math.min(12, bytes.byteLength))) }
   try {
     const text = decoded(true)
-    return text.includes('\0') ? { kind: 'none' } : { kind: 'text', text, isCut, etag }
+    return text.includes('\0') ? none : { kind: 'text', text, isCut, etag }
   } catch {
-    return isText ? { kind: 'text', text: decoded(false), isCut, etag: null } : { kind: 'none' }
+    return isText ? { kind: 'text', text: decoded(false), isCut, etag: null } : none
   }
+}
+
+/** Whether the first bytes are those of a JPEG, PNG, GIF, WebP or AVIF picture (WHATWG MIME Sniffing, "Matching an image type pattern"). */
+function beginsAsPicture(bytes: Uint8Array): boolean {
+  const text = String.fromCharCode(...bytes)
+  return /^(\xff\xd8\xff|\x89PNG\r\n|GIF8|RIFF....WEBP|....ftypavi[fs])/s.test(text)
 }

@@ -84,6 +84,7 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
     event.preventDefault()
     event.stopPropagation()
   }
+  useKeys(key)
   const swipe = useSwipe({
     isOn: () => zoom.current?.isZoomed() !== true,
     onSwipe: step,
@@ -95,7 +96,7 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
   const stepButton = (label: string, shown: IconName, to: string | null, by: 1 | -1) =>
     button(label, shown, () => step(by), { class: `quiet icon-only step ${shown}`, 'aria-disabled': to === null })
   const { onVersions } = props
-  return html`<div class="viewer" role="dialog" aria-modal="true" aria-label=${name} tabindex="-1" ref=${element} onKeyDown=${key}>
+  return html`<div class="viewer" role="dialog" aria-modal="true" aria-label=${name} tabindex="-1" ref=${element}>
     <header>
       <h2><bdi>${name}</bdi></h2>
       ${
@@ -113,22 +114,38 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
     </header>
     <div class="middle">
       <div class="file-content" ...${swipe}>
-        <${ContentView}
-          key=${path}
-          address=${contentAddress(path)}
-          preview=${previews.ofPicture(path)}
-          page=${page}
-          name=${name}
-          zoom=${zoom}
-          file=${{ path, viewed }}
-          onDownload=${() => props.onDownload(path)}
-        />
+        ${
+          // Otherwise the whole picture would be loaded before its preview.
+          isPicture(path) && previews.areThere.value === null
+            ? html`<p class="hint" role="status">${texts.shell.loading}</p>`
+            : html`<${ContentView}
+                key=${path}
+                address=${contentAddress(path)}
+                preview=${previews.ofPicture(path)}
+                page=${page}
+                name=${name}
+                zoom=${zoom}
+                file=${{ path, viewed }}
+                onDownload=${() => props.onDownload(path)}
+              />`
+        }
       </div>
       ${stepButton(words.previous, 'chevron-left', previous, -1)}
       ${stepButton(words.next, 'chevron-right', next, 1)}
-      ${showsFacts.value && html`<aside class="panel" aria-label=${words.details}>${children}</aside>`}
+      ${showsFacts.value && html`<section class="panel" aria-label=${words.details}>${children}</section>`}
     </div>
   </div>`
+}
+
+/** Gets all keys: a part that had the focus may be gone with the file before. */
+function useKeys(press: (event: KeyboardEvent) => void): void {
+  const latest = useRef(press)
+  latest.current = press
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => latest.current(event)
+    document.addEventListener('keydown', listener)
+    return () => document.removeEventListener('keydown', listener)
+  }, [])
 }
 
 /** Loads the pictures that the person sees next. */
@@ -136,7 +153,7 @@ function usePreloaded(paths: readonly (string | null)[], previews: Previews): vo
   // A picture that is not kept may be loaded twice.
   const kept = useRef<readonly HTMLImageElement[]>([])
   const addresses = paths.flatMap((path) =>
-    path !== null && isPicture(path) ? [previews.ofPicture(path) ?? contentAddress(path)] : [],
+    path !== null && isPicture(path) && previews.areThere.value !== null ? [previews.ofPicture(path) ?? contentAddress(path)] : [],
   )
   useEffect(() => {
     kept.current = addresses.map((address) => Object.assign(new Image(), { fetchPriority: 'low', src: address }))

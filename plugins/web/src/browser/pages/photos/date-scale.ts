@@ -39,6 +39,7 @@ export function DateScale({ months, top, height, onScroll }: DateScaleProps): VN
       max=${steps}
       value=${Math.round((steps * top) / most)}
       aria-label=${texts.photos.scale}
+      aria-orientation="vertical"
       aria-valuetext=${text}
       onInput=${scroll}
       onPointerDown=${use(true)}

@@ -1,8 +1,11 @@
 import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { shownName } from '../../shown-name.ts'
 import { removeArchiveFrame } from '../files/archive-download.ts'
+import { nameOf } from '../files/paths.ts'
 import { Previews } from '../files/previews.ts'
 import { Tasks } from '../files/tasks.ts'
 import { ViewedFile } from '../files/viewed-file.ts'
@@ -34,9 +37,16 @@ const mount: MountPage = (element, page) => {
   void photos.refresh()
   // Without them, the node does not have this page.
   previews.areThere.value = true
+  const stop = effect(() => {
+    const path = viewed.path.value
+    page.setTitle(path === null ? null : shownName(nameOf(path)))
+  })
   const parts = { page, photos, previews, viewed, tasks }
   render(html`<${PhotosView} ...${parts} /><${Questions} />`, element)
-  return () => render(null, element)
+  return () => {
+    stop()
+    render(null, element)
+  }
 }
 
 export default mount

@@ -1,8 +1,10 @@
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import type { Photo } from './photos.ts'
 
 /** The photos that are selected. */
 export class PhotoSelection {
+  /** Whether a click selects, in place of opening. */
+  readonly isOn = signal(false)
   readonly paths = signal<ReadonlySet<string>>(new Set())
   /** The photo where a range begins. */
   #anchor: string | null = null
@@ -10,7 +12,10 @@ export class PhotoSelection {
   toggle({ path }: Photo): void {
     const paths = new Set(this.paths.value)
     if (!paths.delete(path)) paths.add(path)
-    this.paths.value = paths
+    batch(() => {
+      this.isOn.value = true
+      this.paths.value = paths
+    })
     this.#anchor = path
   }
 
@@ -20,10 +25,15 @@ export class PhotoSelection {
     if (from === undefined || to === undefined || from < 0 || to < 0) return
     const range = list.slice(Math.min(from, to), Math.max(from, to) + 1)
     this.paths.value = new Set([...this.paths.value, ...range.map((photo) => photo.path)])
+    this.isOn.value = true
   }
 
-  none(): void {
-    this.paths.value = new Set()
+  /** Selects nothing, and clicks open again. */
+  end(): void {
+    batch(() => {
+      this.isOn.value = false
+      this.paths.value = new Set()
+    })
     this.#anchor = null
   }
 }

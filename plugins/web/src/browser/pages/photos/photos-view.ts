@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { texts } from '../../texts.ts'
 import { deleteFiles } from '../files/deletion.ts'
 import { downloadFile } from '../files/file-download.ts'
@@ -23,6 +24,9 @@ import { SelectionBar } from './selection-bar.ts'
 
 const words = texts.photos
 
+/** Milliseconds that a month is in sight before it is loaded. */
+const restMs = 80
+
 interface PhotosViewProps {
   readonly page: PageContext
   readonly photos: Photos
@@ -38,13 +42,20 @@ export function PhotosView({ page, photos, previews, viewed, tasks }: PhotosView
     const [first, ...others] = paths
     if (first === undefined || !(await deleteFiles(page, tasks, [first, ...others]))) return false
     photos.forget(new Set(paths))
-    selection.none()
+    selection.end()
     return true
+  }
+  const select = () => {
+    if (selection.isOn.value) selection.end()
+    else selection.isOn.value = true
   }
   const path = viewed.path.value
   const isEmpty = photos.months.value?.length === 0 && photos.isComplete.value
   return html`<section class="photos">
-    <div class="page-head"><h1 id=${headingId} tabindex="-1">${words.title}</h1></div>
+    <div class="page-head">
+      <h1 id=${headingId} tabindex="-1">${words.title}</h1>
+      ${!isEmpty && html`<button type="button" aria-pressed=${selection.isOn.value} onClick=${select}>${icon('circle-check')}${texts.files.select}</button>`}
+    </div>
     <p class="fault" role="alert">${photos.fault.value}</p>
     <p class="hint" role="status">${statusText(photos)}</p>
     ${
@@ -97,9 +108,12 @@ function PhotoGrid({ photos, selection, onOpen }: PhotoGridProps): VNode {
   const list = photos.months.value
   const months = useMemo(() => placed(list ?? [], sizes), [list, sizes.columns, sizes.row, sizes.head])
   const shown = height === 0 ? [] : visible(months, sizes, { top, height })
+  const wanted = shown.map(({ month }) => month)
   useEffect(() => {
-    for (const { month } of shown) photos.want(month)
-  })
+    // Months that only pass by are not loaded.
+    const timer = setTimeout(() => wanted.forEach((month) => photos.want(month)), photos.loaded.peek().size === 0 ? 0 : restMs)
+    return () => clearTimeout(timer)
+  }, [list, wanted.join()])
   const scroll = (to: number) => scroller.current?.scrollTo(0, to)
   const press = (event: KeyboardEvent) => {
     const steps: Readonly<Record<string, number>> = {
@@ -111,13 +125,13 @@ function PhotoGrid({ photos, selection, onOpen }: PhotoGridProps): VNode {
     const by = steps[event.key]
     const links = [...(scroller.current?.querySelectorAll<HTMLElement>('li a') ?? [])]
     const at = links.indexOf(document.activeElement as HTMLElement)
-    if (event.key === 'Escape') selection.none()
+    if (event.key === 'Escape') selection.end()
     else if (event.key === ' ' && at >= 0) links[at]?.closest('li')?.querySelector('input')?.click()
     else if (by !== undefined && at >= 0) links[at + by]?.focus()
     else return
     event.preventDefault()
   }
-  return html`<div class=${`months ${selection.paths.value.size > 0 ? 'selecting' : ''}`} onKeyDown=${press}>
+  return html`<div class=${`months ${selection.isOn.value ? 'selecting' : ''}`} onKeyDown=${press}>
     <div class="scroller" ref=${scroller} onScroll=${measure}>
       <div class="all" style=${{ height: `${heightOf(months)}px` }}>
         ${shown.map((month) => html`<${MonthSection} key=${month.month} ...${{ month, sizes, photos, selection, onOpen }} />`)}
@@ -147,7 +161,7 @@ function MonthSection({ month: placed, sizes, photos, selection, onOpen }: Month
               key=${photo.path}
               photo=${photo}
               isSelected=${selection.paths.value.has(photo.path)}
-              isSelecting=${selection.paths.value.size > 0}
+              isSelecting=${selection.isOn.value}
               onOpen=${() => onOpen(photo.path)}
               onToggle=${() => selection.toggle(photo)}
               onRange=${() => selection.upTo(photo, photos.all)}

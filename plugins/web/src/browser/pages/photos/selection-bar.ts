@@ -20,16 +20,17 @@ interface SelectionBarProps {
 export function SelectionBar({ page, selection, onDelete }: SelectionBarProps): VNode | null {
   const paths = [...selection.paths.value]
   const [first] = paths
-  if (first === undefined) return null
+  if (!selection.isOn.value) return null
   const download = async () => {
+    if (first === undefined) return
     if (paths.length === 1) await downloadFile(page, first)
     else if (await canBeRead(page, '/')) downloadArchive(page, paths)
   }
   return html`<div class="bottom-bar" role="group" aria-label=${texts.files.selection}>
     <span role="status">${words.selected(paths.length)}</span>
-    <button type="button" class="quiet" onClick=${download}>${icon('download')}${texts.files.download}</button>
-    ${paths.length === 1 && html`<a class="button quiet" href=${folderAddress(folderOf(first))}>${icon('folder-open')}${words.inFolder}</a>`}
-    <button type="button" class="quiet" onClick=${() => onDelete(paths)}>${icon('trash-2')}${texts.files.delete}</button>
-    <button type="button" class="quiet icon-only" aria-label=${words.selectNone} title=${words.selectNone} onClick=${() => selection.none()}>${icon('x')}</button>
+    ${first !== undefined && html`<button type="button" class="quiet" onClick=${download}>${icon('download')}${texts.files.download}</button>`}
+    ${first !== undefined && paths.length === 1 && html`<a class="button quiet" href=${folderAddress(folderOf(first))}>${icon('folder-open')}${words.inFolder}</a>`}
+    ${first !== undefined && html`<button type="button" class="quiet" onClick=${() => onDelete(paths)}>${icon('trash-2')}${texts.files.delete}</button>`}
+    <button type="button" class="quiet icon-only" aria-label=${words.selectNone} title=${words.selectNone} onClick=${() => selection.end()}>${icon('x')}</button>
   </div>`
 }
