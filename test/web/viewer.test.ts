@@ -71,6 +71,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await details.getByRole('link', { name: '/trip' }).waitFor()
     await viewer.getByRole('button', { name: 'Delete' }).click()
     await isOpen('b.jpg')
+    await page.getByText('Deleted "a.jpg".').waitFor()
     t.equal((await ada.fetch('/stat?path=/trip/a.jpg')).status, 404)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()
@@ -136,7 +137,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await link.waitFor()
     t.equal(await link.getAttribute('href'), '#/wasm/a%20b.wasm')
     await open('files?file=/gone.txt')
-    await viewer.getByRole('alert').getByText('/gone.txt').waitFor()
+    await viewer.getByRole('alert').getByText('This file is not there any more.').waitFor()
   })
 
   test('a text is edited, and each version stays', async (t, { page, ada, viewer, open }) => {

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { Dialog } from '../../questions.ts'
@@ -88,7 +88,8 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
     field.current?.focus()
     return () => leaves.value?.(false)
   }, [])
-  useEffect(() => {
+  // At once: the next key may be Escape.
+  useLayoutEffect(() => {
     viewed.mayLeave = isDirty ? mayLeave : null
     if (!isDirty) return
     const stay = (event: Event) => event.preventDefault()
@@ -98,7 +99,7 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
       viewed.mayLeave = null
     }
   }, [isDirty])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isDirty) return
     const keep = () => keepEdit(path, { text: text.peek(), etag: saved.peek().etag })
     const timer = setTimeout(keep, keepMs)
