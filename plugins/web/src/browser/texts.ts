@@ -625,7 +625,10 @@ export const texts = {
     list: [
       [['/'], 'Search'],
       [['?'], 'Show these keys'],
-      [['↑', '↓', 'Home', 'End', 'Page Up', 'Page Down'], 'Select; with Shift up to there; with Ctrl only go there'],
+      [
+        ['↑', '↓', 'Home', 'End', 'Page Up', 'Page Down'],
+        'Select; with Shift up to there; with Ctrl only go there',
+      ],
       [['Space'], 'Select this one too, or no longer'],
       [['Ctrl+A'], 'Select all'],
       [['Esc'], 'Select nothing'],

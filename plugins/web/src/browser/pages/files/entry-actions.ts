@@ -167,7 +167,11 @@ export class EntryActions {
   async makeText(): Promise<void> {
     const name = await ask({
       title: texts.files.newText,
-      field: { label: texts.files.textName, value: texts.files.textNamed, selected: stemLength(texts.files.textNamed) },
+      field: {
+        label: texts.files.textName,
+        value: texts.files.textNamed,
+        selected: stemLength(texts.files.textNamed),
+      },
       agree: texts.files.create,
       check: (name) =>
         nameFault(name) ?? this.#changed(texts.files.done.madeText, name, () => this.#folder.makeText(name)),

@@ -88,7 +88,8 @@ export function FolderView({ parts, menu, tasks, search, check, cuts, page }: Fo
 function Nothing({ parts: { folder, actions } }: Pick<FolderViewProps, 'parts'>): VNode | null {
   const entries = folder.entries.value
   if (folder.fault.value !== '' || (entries !== null && entries.length > 0)) return null
-  if (entries === null) return html`<div class="nothing loading">${[1, 2, 3, 4, 5].map((i) => html`<span key=${i} class="skeleton"></span>`)}</div>`
+  if (entries === null)
+    return html`<div class="nothing loading">${[1, 2, 3, 4, 5].map((i) => html`<span key=${i} class="skeleton"></span>`)}</div>`
   return html`<div class="nothing">
     <${EmptyState} icon="folder-open" title=${texts.files.emptyTitle} text=${texts.files.emptyText}>
       <button type="button" onClick=${() => actions.choose('files')}>${icon('upload')}${texts.files.uploadFiles}</button>
@@ -117,7 +118,9 @@ function Path({ parts: { folder, dragged } }: Pick<FolderViewProps, 'parts'>): V
 }
 
 function dropText(folder: string | null): string {
-  return folder === null || folder === '/' ? texts.files.dropHere : texts.files.dropInto(shownName(nameOf(folder)))
+  return folder === null || folder === '/'
+    ? texts.files.dropHere
+    : texts.files.dropInto(shownName(nameOf(folder)))
 }
 
 function statusText(folder: Folder): string {

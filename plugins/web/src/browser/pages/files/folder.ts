@@ -59,7 +59,8 @@ export class Folder {
 
   /** Selects an entry, now or as soon as its folder is listed. */
   select(path: string): void {
-    if (folderOf(path) === this.path.value && this.entries.value !== null) this.selection.onlyName(nameOf(path))
+    if (folderOf(path) === this.path.value && this.entries.value !== null)
+      this.selection.onlyName(nameOf(path))
     else this.#goal = { path, isSelected: true }
   }
 
