@@ -29,7 +29,9 @@ try {
     const parts = categories.map((category) => `${category} ${scores[category]}`)
     const missed = categories.filter((category) => scores[category] < goals[category])
     isMissed ||= missed.length > 0
-    console.log(`${place}: ${parts.join(', ')}${missed.length > 0 ? ` (below the goal: ${missed.join(', ')})` : ''}`)
+    console.log(
+      `${place}: ${parts.join(', ')}${missed.length > 0 ? ` (below the goal: ${missed.join(', ')})` : ''}`,
+    )
   }
 } finally {
   await browser.close()
@@ -65,10 +67,13 @@ async function scoresOf({ url }: TestNode, place: string): Promise<Record<Catego
 
 /** Prints the audits that fail. */
 function tellWhy(
-  audits: Readonly<Record<string, { id: string; title: string; score: number | null; displayValue?: string }>>,
+  audits: Readonly<
+    Record<string, { id: string; title: string; score: number | null; displayValue?: string }>
+  >,
   place: string,
   category: Category,
 ): void {
   for (const { id, title, score, displayValue = '' } of Object.values(audits))
-    if (score !== null && score < 0.9) console.log(`  ${place}, ${category}: ${id} (${title}) ${displayValue}`)
+    if (score !== null && score < 0.9)
+      console.log(`  ${place}, ${category}: ${id} (${title}) ${displayValue}`)
 }

@@ -58,7 +58,11 @@ t.test('a file is compressed for those who accept it, and has an entity tag', as
 })
 
 t.test('pages show to those who may see them, while the plugins that they need work', async (t) => {
-  const pages = { all: { icon: 'star', place: 'side' as const }, owners: { access: 'owner' as const }, needy: { needs: ['gone'] } }
+  const pages = {
+    all: { icon: 'star', place: 'side' as const },
+    owners: { access: 'owner' as const },
+    needy: { needs: ['gone'] },
+  }
   const config = { plugins: { web: { name: 'Our home' } } }
   const node = await startNode(t, { plugins: [web, pagesPlugin(t, pages)], config })
   const [ada, owner] = [await node.signIn(), await node.signIn('owner')]

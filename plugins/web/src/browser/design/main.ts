@@ -7,8 +7,8 @@ import { type IconName, icon } from '../icon.ts'
 import { iconShapes } from '../icon-shapes.ts'
 import { MenuButton } from '../menu.ts'
 import { ask, Questions } from '../questions.ts'
-import { Notices, notice } from '../shell/notices.ts'
 import { chooseTheme, theme, themes } from '../shell/frame/theme.ts'
+import { Notices, notice } from '../shell/notices.ts'
 import { UsageBar } from '../usage-bar.ts'
 
 /*
