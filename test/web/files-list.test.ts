@@ -315,7 +315,11 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     await chooseNew(page, 'New text')
     await page.getByLabel('Name of the text').fill('Shopping.txt')
     await page.keyboard.press('Enter')
-    await page.getByRole('dialog').getByRole('alert').getByText('/Shopping.txt').waitFor()
+    await page
+      .getByRole('dialog')
+      .getByRole('alert')
+      .getByText('Something of this name is there already.')
+      .waitFor()
   })
 
   test('a destination can be a new folder', async (t, { page, ada, open }) => {
@@ -324,7 +328,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     await open('')
     await row(page, 'a.txt').click({ position: aside })
     await page.getByRole('button', { name: 'Move', exact: true }).click()
-    const dialog = page.getByRole('dialog', { name: 'Move the entry to' })
+    const dialog = page.getByRole('dialog', { name: 'Move "a.txt" to' })
     await dialog.getByRole('button', { name: 'to', exact: true }).click()
     await dialog.getByText('There are no folders here.').waitFor()
     await dialog.getByRole('button', { name: 'New folder' }).click()

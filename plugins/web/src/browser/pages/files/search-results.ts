@@ -85,7 +85,7 @@ function Result({ entry, folder, actions, previews }: ResultProps): VNode {
         <bdi>${shownName(name)}</bdi>
       </a>
       <p class="facts hint">
-        <span>${words.folder} <a href=${folderAddress(parent)} onClick=${() => folder.select(path)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
+        <span>${words.folder} <a href=${folderAddress(parent)} onClick=${() => folder.goTo(path, true)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
         ${isFolder ? html`<span>${words.isFolder}</span>` : html`<span>${bytesText(size)}</span>`}
         ${modified !== null && html`<time dateTime=${modified}>${dateText(modified)}</time>`}
       </p>
