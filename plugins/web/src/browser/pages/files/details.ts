@@ -91,7 +91,11 @@ function SeveralDetails({ selected }: { readonly selected: readonly Entry[] }): 
   `
 }
 
-function EntryDetails({ parts, page, entry }: Omit<DetailsProps, 'usage'> & { readonly entry: Entry }): VNode {
+function EntryDetails({
+  parts,
+  page,
+  entry,
+}: Omit<DetailsProps, 'usage'> & { readonly entry: Entry }): VNode {
   const { folder, actions, previews, published } = parts
   const { name, type, size, modified, created } = entry
   const path = pathIn(folder.path.value, name)

@@ -167,7 +167,11 @@ export class EntryActions {
   async makeText(): Promise<void> {
     const name = await ask({
       title: texts.files.newText,
-      field: { label: texts.files.textName, value: texts.files.textNamed, selected: stemLength(texts.files.textNamed) },
+      field: {
+        label: texts.files.textName,
+        value: texts.files.textNamed,
+        selected: stemLength(texts.files.textNamed),
+      },
       agree: texts.files.create,
       check: (name) =>
         nameFault(name) ?? this.#changed(texts.files.done.madeText, name, () => this.#folder.makeText(name)),
@@ -227,20 +231,26 @@ export class EntryActions {
   }
 
   async move(entries: readonly Entry[]): Promise<void> {
-    const here = this.#folder.path.value
-    const title = texts.files.moveTitle(entries.length)
-    const paths = entries.map(({ name }) => this.#pathOf(name))
-    const to = await chooseFolder({ title, agree: texts.files.moveHere, start: here, other: true })
-    if (to !== null) this.transfer(paths, to, 'move')
-    this.focusRows()
+    await this.#transferChosen(entries, 'move')
   }
 
   async copy(entries: readonly Entry[]): Promise<void> {
-    const here = this.#folder.path.value
-    const title = texts.files.copyTitle(entries.length)
+    await this.#transferChosen(entries, 'copy')
+  }
+
+  /** Moves or copies entries into a folder that the person chooses. */
+  async #transferChosen(entries: readonly Entry[], how: 'move' | 'copy'): Promise<void> {
+    const [first, ...others] = entries.map(({ name }) => name)
+    if (first === undefined) return
+    const isCopy = how === 'copy'
     const paths = entries.map(({ name }) => this.#pathOf(name))
-    const to = await chooseFolder({ title, agree: texts.files.copyHere, start: here, other: false })
-    if (to !== null) this.transfer(paths, to, 'copy')
+    const to = await chooseFolder({
+      title: toldOf(isCopy ? texts.files.copyTitle : texts.files.moveTitle)([first, ...others]),
+      agree: isCopy ? texts.files.copyHere : texts.files.moveHere,
+      start: this.#folder.path.value,
+      other: !isCopy,
+    })
+    if (to !== null) this.transfer(paths, to, how)
     this.focusRows()
   }
 

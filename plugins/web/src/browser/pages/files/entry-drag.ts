@@ -44,29 +44,30 @@ export function listenForDrops(
   ended: AbortSignal,
 ): ReadonlySignal<Dragged | null> {
   const dragged = signal<Dragged | null>(null)
-    const drag = (event: DragEvent) => {
-      const transfer = event.dataTransfer
-      const isOwn = transfer?.types.includes(ownType) === true
-      if (transfer === null || (!isOwn && !transfer.types.includes('Files'))) return
-      const element = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-folder]') : null
-      const folder = element?.dataset.folder ?? null
-      const isTaken = !isOwn || (folder !== null && canTake(folder))
-      dragged.value = event.type === 'dragover' && isTaken ? { isOfDevice: !isOwn, folder } : null
-      if (!isTaken) return
-      // A file that is dropped beside the list would replace the page.
-      event.preventDefault()
-      const how = event.ctrlKey || event.altKey ? 'copy' : 'move'
-      if (isOwn) transfer.dropEffect = how
-      if (event.type !== 'drop') return
-      if (!isOwn) void droppedFiles(transfer).then((files) => takeFiles(files, folder))
-      else if (folder !== null) takeEntries(paths, folder, how)
-    }
-    const end = () => {
-      dragged.value = null
-    }
-    for (const type of ['dragover', 'dragleave', 'drop'] as const)
-      addEventListener(type, drag, { signal: ended })
-    addEventListener('dragend', end, { signal: ended })
+  const drag = (event: DragEvent) => {
+    const transfer = event.dataTransfer
+    const isOwn = transfer?.types.includes(ownType) === true
+    if (transfer === null || (!isOwn && !transfer.types.includes('Files'))) return
+    const element =
+      event.target instanceof Element ? event.target.closest<HTMLElement>('[data-folder]') : null
+    const folder = element?.dataset.folder ?? null
+    const isTaken = !isOwn || (folder !== null && canTake(folder))
+    dragged.value = event.type === 'dragover' && isTaken ? { isOfDevice: !isOwn, folder } : null
+    if (!isTaken) return
+    // A file that is dropped beside the list would replace the page.
+    event.preventDefault()
+    const how = event.ctrlKey || event.altKey ? 'copy' : 'move'
+    if (isOwn) transfer.dropEffect = how
+    if (event.type !== 'drop') return
+    if (!isOwn) void droppedFiles(transfer).then((files) => takeFiles(files, folder))
+    else if (folder !== null) takeEntries(paths, folder, how)
+  }
+  const end = () => {
+    dragged.value = null
+  }
+  for (const type of ['dragover', 'dragleave', 'drop'] as const)
+    addEventListener(type, drag, { signal: ended })
+  addEventListener('dragend', end, { signal: ended })
   return dragged
 }
 

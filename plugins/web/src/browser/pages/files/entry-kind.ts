@@ -16,7 +16,8 @@ export type EntryKind =
   | 'other'
 
 const extensions: Readonly<Record<Exclude<EntryKind, 'folder' | 'other'>, string>> = {
-  picture: 'jpg jpeg jfif png gif webp avif heic heif bmp tif tiff svg ico psd xcf raw cr2 cr3 nef arw dng jxl',
+  picture:
+    'jpg jpeg jfif png gif webp avif heic heif bmp tif tiff svg ico psd xcf raw cr2 cr3 nef arw dng jxl',
   audio: 'mp3 m4a aac flac ogg oga opus wav wma aif aiff mid midi amr',
   video: 'mp4 m4v mov mkv webm avi wmv mpg mpeg 3gp flv mts m2ts ogv',
   document: 'pdf doc docx odt rtf epub mobi azw3 djvu pages',

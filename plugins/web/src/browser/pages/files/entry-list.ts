@@ -206,7 +206,8 @@ interface KeyPlace {
 function stepOf(key: string, { active, inRow, page, last }: KeyPlace): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     // From the row above the last one, the last entry is below.
-    ArrowDown: Math.floor(active / inRow) < Math.floor(last / inRow) ? Math.min(active + inRow, last) : active,
+    ArrowDown:
+      Math.floor(active / inRow) < Math.floor(last / inRow) ? Math.min(active + inRow, last) : active,
     ArrowUp: active >= inRow ? active - inRow : active,
     PageDown: active + page,
     PageUp: active - page,
@@ -240,7 +241,9 @@ function Headings({ parts: { folder, settings } }: Pick<EntryListProps, 'parts'>
         />
       </span>
       ${columns.map(
-        (column) => html`<span key=${column} role="columnheader" class=${column} aria-sort=${order.by === column ? direction : undefined}>
+        (
+          column,
+        ) => html`<span key=${column} role="columnheader" class=${column} aria-sort=${order.by === column ? direction : undefined}>
           <button type="button" class="quiet" onClick=${() => sort(column)}>
             ${texts.files.columns[column]}${order.by === column && icon(order.isDescending ? 'arrow-down' : 'arrow-up')}
           </button>

@@ -23,6 +23,9 @@ interface FolderQuestion {
   readonly other: boolean
 }
 
+/** The id of the reason why the folder cannot be chosen. */
+const reasonId = 'folder-choice-reason'
+
 const asked = signal<(FolderQuestion & { answer(path: string | null): void }) | null>(null)
 
 /** Asks the person for a folder, and resolves to its path; to `null` if the person cancels. */
@@ -89,6 +92,7 @@ function Choice({ question, page }: ChoiceProps): VNode {
     if (name !== null) open(pathIn(parent, name))
   }
   const { title, agree, start, other, answer } = question
+  const isHere = other && path.value === start
   return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
     <div class="folder-choice">
       <p class="where">
@@ -103,6 +107,7 @@ function Choice({ question, page }: ChoiceProps): VNode {
         )}
       </ul>
       <p class="hint">${folders.value?.length === 0 && texts.files.noFolders}</p>
+      <p class="hint" id=${reasonId}>${isHere && texts.files.isHere}</p>
       <p class="fault" role="alert">${fault.value}</p>
     </div>
     <p class="buttons">
@@ -111,7 +116,8 @@ function Choice({ question, page }: ChoiceProps): VNode {
       <button
         type="button"
         class="main"
-        disabled=${fault.value !== '' || (other && path.value === start)}
+        disabled=${fault.value !== '' || isHere}
+        aria-describedby=${reasonId}
         onClick=${() => answer(path.value)}
       >
         ${agree}

@@ -98,5 +98,5 @@ function OrderMenu({ settings }: { readonly settings: ViewSettings }): VNode {
     }),
   )
   const label = texts.files.sort
-  return html`<${MenuButton} label=${label} title=${label} class="icon-only quiet sort" items=${items}>${icon(isDescending ? 'arrow-down' : 'arrow-up')}<//>`
+  return html`<${MenuButton} label=${label} title=${label} class="icon-only quiet sort" items=${items}>${icon('arrow-down-up')}<//>`
 }

@@ -5,6 +5,7 @@ import { bytesText } from '../../bytes-text.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
+import { useMedia } from '../../media.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import type { CutUploads } from './cut-uploads.ts'
@@ -86,11 +87,13 @@ export function FolderView({ parts, menu, tasks, search, check, cuts, page }: Fo
 
 /** In the place of the entries while there are none. */
 function Nothing({ parts: { folder, actions } }: Pick<FolderViewProps, 'parts'>): VNode | null {
+  const isPointed = useMedia('(hover: hover)')
   const entries = folder.entries.value
   if (folder.fault.value !== '' || (entries !== null && entries.length > 0)) return null
-  if (entries === null) return html`<div class="nothing loading">${[1, 2, 3, 4, 5].map((i) => html`<span key=${i} class="skeleton"></span>`)}</div>`
+  if (entries === null)
+    return html`<div class="nothing loading">${[1, 2, 3, 4, 5].map((i) => html`<span key=${i} class="skeleton"></span>`)}</div>`
   return html`<div class="nothing">
-    <${EmptyState} icon="folder-open" title=${texts.files.emptyTitle} text=${texts.files.emptyText}>
+    <${EmptyState} icon="folder-open" title=${texts.files.emptyTitle} text=${isPointed ? texts.files.emptyText : ''}>
       <button type="button" onClick=${() => actions.choose('files')}>${icon('upload')}${texts.files.uploadFiles}</button>
       <button type="button" onClick=${() => void actions.makeFolder()}>${icon('folder-plus')}${texts.files.newFolder}</button>
     <//>
@@ -117,7 +120,9 @@ function Path({ parts: { folder, dragged } }: Pick<FolderViewProps, 'parts'>): V
 }
 
 function dropText(folder: string | null): string {
-  return folder === null || folder === '/' ? texts.files.dropHere : texts.files.dropInto(shownName(nameOf(folder)))
+  return folder === null || folder === '/'
+    ? texts.files.dropHere
+    : texts.files.dropInto(shownName(nameOf(folder)))
 }
 
 function statusText(folder: Folder): string {

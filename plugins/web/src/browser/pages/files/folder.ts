@@ -1,6 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal, untracked } from '@preact/signals'
-import { accepted } from '../../refusal.ts'
+import { accepted, Refusal } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
 import { type Change, ChangesFeed } from './changes-feed.ts'
 import { sorted } from './entry-order.ts'
 import { undoHeader } from './last-change.ts'
@@ -57,10 +58,14 @@ export class Folder {
     })
   }
 
-  /** Selects an entry, now or as soon as its folder is listed. */
-  select(path: string): void {
-    if (folderOf(path) === this.path.value && this.entries.value !== null) this.selection.onlyName(nameOf(path))
-    else this.#goal = { path, isSelected: true }
+  /**
+   * Goes to an entry, now or as soon as its folder is listed.
+   *
+   * @param isSelected whether it is selected then, and nothing else
+   */
+  goTo(path: string, isSelected: boolean): void {
+    this.#goal = { path, isSelected }
+    if (this.entries.value !== null) this.#goOn()
   }
 
   open(path: string): void {
@@ -139,7 +144,9 @@ export class Folder {
   async makeText(name: string): Promise<string | null> {
     const headers = { 'if-none-match': '*', 'content-type': 'text/plain' }
     const address = `/write?path=${encodeURIComponent(pathIn(this.path.value, name))}`
-    const answer = await accepted(await this.#page.fetch(address, { method: 'PUT', headers, body: '' }))
+    const answer = await this.#page.fetch(address, { method: 'PUT', headers, body: '' })
+    if (answer.status === 412) throw new Refusal(412, texts.files.state.exists)
+    await accepted(answer)
     await this.refresh()
     this.selection.onlyName(name)
     return answer.headers.get(undoHeader)

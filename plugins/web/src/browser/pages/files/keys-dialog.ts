@@ -29,7 +29,8 @@ export function KeysDialog({ actions, page }: KeysProps): VNode | null {
   return html`<${Dialog} title=${texts.keys.title} onClose=${close}>
     <dl class="keys">
       ${texts.keys.list.map(
-        ([keys, does]) => html`<div><dt>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${does}</dd></div>`,
+        ([keys, does]) =>
+          html`<div><dt>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${does}</dd></div>`,
       )}
     </dl>
     <p class="buttons"><button type="button" class="main" onClick=${close}>${texts.close}</button></p>

@@ -8,15 +8,25 @@ import { hasCamera } from './taken-photo.ts'
 type Items = readonly (MenuItem | null)[]
 
 /** The actions on the selected entries, none if nothing is selected. */
-export function selectionItems(selected: readonly Entry[], actions: EntryActions, canPublish: boolean): Items {
+export function selectionItems(
+  selected: readonly Entry[],
+  actions: EntryActions,
+  canPublish: boolean,
+): Items {
   const [first] = selected
   if (first === undefined) return []
   const isOne = selected.length === 1
   const isFile = isOne && first.type === 'file'
   const items: readonly (MenuItem | null | false)[] = [
-    isOne && { label: texts.files.open, icon: isFile ? 'eye' : 'folder-open', keys: 'Enter', run: () => actions.open(first) },
+    isOne && {
+      label: texts.files.open,
+      icon: isFile ? 'eye' : 'folder-open',
+      keys: 'Enter',
+      run: () => actions.open(first),
+    },
     { label: texts.files.download, icon: 'download', run: () => void actions.download(selected) },
-    canPublish && isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
+    canPublish &&
+      isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
     null,
     isOne && { label: texts.files.rename, icon: 'pencil', keys: 'F2', run: () => void actions.rename(first) },
     { label: texts.files.move, icon: 'folder-input', run: () => void actions.move(selected) },
@@ -24,7 +34,13 @@ export function selectionItems(selected: readonly Entry[], actions: EntryActions
     isFile && { label: texts.versions.title, icon: 'history', run: () => actions.showVersions(first) },
     { label: texts.details.title, icon: 'info', run: () => actions.showDetails() },
     null,
-    { label: texts.files.delete, icon: 'trash-2', keys: 'Del', isDanger: true, run: () => void actions.delete(selected) },
+    {
+      label: texts.files.delete,
+      icon: 'trash-2',
+      keys: 'Del',
+      isDanger: true,
+      run: () => void actions.delete(selected),
+    },
   ]
   return items.filter((item) => item !== false)
 }
@@ -55,6 +71,8 @@ export function newItems(actions: EntryActions): Items {
     null,
     { label: texts.files.uploadFiles, icon: 'upload', run: () => actions.choose('files') },
     { label: texts.files.uploadFolder, icon: 'folder-up', run: () => actions.choose('folder') },
-    ...(hasCamera() ? [{ label: texts.files.takePhoto, icon: 'camera', run: () => actions.choose('photo') } as const] : []),
+    ...(hasCamera()
+      ? [{ label: texts.files.takePhoto, icon: 'camera', run: () => actions.choose('photo') } as const]
+      : []),
   ]
 }

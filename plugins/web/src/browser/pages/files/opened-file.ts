@@ -27,7 +27,9 @@ export function OpenedFile({ folder, search, tasks, actions, previews, page }: O
   const { viewed } = actions
   const path = viewed.path.value
   useEffect(() => {
-    if (path !== null && folderOf(path) === folder.path.value) folder.select(path)
+    // Without a selection, as on a phone, none begins.
+    const isSelected = folder.selection.entries.peek().length > 0
+    if (path !== null && folderOf(path) === folder.path.value) folder.goTo(path, isSelected)
   }, [path])
   if (path === null) return null
   const paths = search.isOpen.value ? foundFiles(search) : filesIn(folder)

@@ -32,8 +32,7 @@ export function SearchResults({ search, folder, actions, previews, onClose }: Se
     <p class="hint" role="status">${unread !== null && words.unread(unread)}</p>
     <ul aria-label=${words.title}>
       ${found?.map(
-        (entry) =>
-          html`<${Result} key=${entry.path} entry=${entry} ...${{ folder, actions, previews }} />`,
+        (entry) => html`<${Result} key=${entry.path} entry=${entry} ...${{ folder, actions, previews }} />`,
       )}
     </ul>
     ${search.next.value !== null && html`<button type="button" onClick=${() => search.more()}>${words.more}</button>`}
@@ -86,7 +85,7 @@ function Result({ entry, folder, actions, previews }: ResultProps): VNode {
         <bdi>${shownName(name)}</bdi>
       </a>
       <p class="facts hint">
-        <span>${words.folder} <a href=${folderAddress(parent)} onClick=${() => folder.select(path)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
+        <span>${words.folder} <a href=${folderAddress(parent)} onClick=${() => folder.goTo(path, true)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
         ${isFolder ? html`<span>${words.isFolder}</span>` : html`<span>${bytesText(size)}</span>`}
         ${modified !== null && html`<time dateTime=${modified}>${dateText(modified)}</time>`}
       </p>

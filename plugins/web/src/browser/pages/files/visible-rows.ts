@@ -38,7 +38,8 @@ export function useVisibleRows(list: { current: HTMLElement | null }, sizes: Row
     const { scrollTop, clientHeight, clientWidth } = list.current ?? noSize
     const first = Math.max(0, Math.floor(scrollTop / height) - margin)
     const count = Math.ceil(clientHeight / height) + 2 * margin
-    const inRow = entryWidth === null ? 1 : Math.min(Math.max(Math.floor(clientWidth / entryWidth), 1), mostInRow)
+    const inRow =
+      entryWidth === null ? 1 : Math.min(Math.max(Math.floor(clientWidth / entryWidth), 1), mostInRow)
     const before = view.value
     if (first !== before.first || count !== before.count || inRow !== before.inRow)
       view.value = { first, count, inRow }
