@@ -128,13 +128,16 @@ interface MenuButtonProps {
 export function MenuButton({ label, items, head, children, ...attributes }: MenuButtonProps): VNode {
   const element = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)
-  /** A press on the button closes the menu before the click comes. */
-  const closedAt = useRef(Number.NEGATIVE_INFINITY)
-  const click = (event: MouseEvent) => {
-    isOpen.value = event.timeStamp - closedAt.current > 300
+  /** Whether the menu was open when the button was pressed: the press closes it before the click comes. */
+  const wasOpen = useRef(false)
+  const press = () => {
+    wasOpen.current = isOpen.value
+  }
+  const click = () => {
+    isOpen.value = !wasOpen.current
+    wasOpen.current = false
   }
   const close = () => {
-    closedAt.current = performance.now()
     isOpen.value = false
   }
   return html`<button
@@ -144,6 +147,7 @@ export function MenuButton({ label, items, head, children, ...attributes }: Menu
       aria-label=${label}
       aria-haspopup="menu"
       aria-expanded=${isOpen.value}
+      onPointerDown=${press}
       onClick=${click}
     >${children}</button>
     ${

@@ -558,7 +558,7 @@ export const texts = {
       coming: 'New',
       forAll: (asking: number) =>
         asking > 0
-          ? `Do the same for all others, of which ${asking.toLocaleString()} wait`
+          ? `Do the same for all others, of which ${asking === 1 ? '1 waits' : `${asking.toLocaleString()} wait`}`
           : 'Do the same for all others',
     },
     replace: 'Replace',

@@ -217,7 +217,8 @@ export class Tasks {
     let [sent, total] = [0, 0]
     for (const { work, group, state, part } of this.list.peek()) {
       const { is } = state.peek()
-      if (group.open === 0 || !(work.source instanceof File) || (is !== 'done' && hasEnded(state.peek()))) continue
+      if (group.open === 0 || !(work.source instanceof File) || (is !== 'done' && hasEnded(state.peek())))
+        continue
       total += work.source.size
       sent += is === 'done' ? work.source.size : part * work.source.size
     }

@@ -68,13 +68,14 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
     keepEdit(path, null)
     await viewed.step(copy)
   }
-  const mayLeave = () => new Promise<boolean>((resolve) => {
-    leaves.value?.(false)
-    leaves.value = (may) => {
-      leaves.value = null
-      resolve(may)
-    }
-  })
+  const mayLeave = () =>
+    new Promise<boolean>((resolve) => {
+      leaves.value?.(false)
+      leaves.value = (may) => {
+        leaves.value = null
+        resolve(may)
+      }
+    })
   const discard = () => {
     text.value = saved.value.text
     keepEdit(path, null)
@@ -171,7 +172,7 @@ function LeaveDialog({ name, save, discard, answer }: LeaveDialogProps): VNode {
     <p class="buttons">
       <button type="button" class="quiet" onClick=${leave}>${words.discard}</button>
       <button type="button" onClick=${() => answer(false)}>${words.goOn}</button>
-      <button type="button" class="main" onClick=${saveAndLeave}>${words.save}</button>
+      <button type="button" class="main" autofocus onClick=${saveAndLeave}>${words.save}</button>
     </p>
   <//>`
 }

@@ -82,7 +82,10 @@ export async function textContent(
   const decoded = (fatal: boolean) =>
     new TextDecoder('utf-8', { fatal, ignoreBOM: true }).decode(bytes, { stream: isCut })
   const etag = isCut ? null : answer.headers.get('etag')
-  const none: NoView = { kind: 'none', isPicture: beginsAsPicture(new Uint8Array(bytes, 0, Math.min(12, bytes.byteLength))) }
+  const none: NoView = {
+    kind: 'none',
+    isPicture: beginsAsPicture(new Uint8Array(bytes, 0, Math.min(12, bytes.byteLength))),
+  }
   try {
     const text = decoded(true)
     return text.includes('\0') ? none : { kind: 'text', text, isCut, etag }
