@@ -805,6 +805,14 @@ export interface NodeAnswers {
      * The port that the gateway allocated for the node; 0 without one.
      */
     allocatedPort: number
+    /**
+     * The https addresses by which people reach the node from outside, through the network or as the configuration says.
+     */
+    addresses: string[]
+    /**
+     * Whether TLS ends on the node. Then a gateway cannot read what it passes on.
+     */
+    endsTls: boolean
   }
   'GET /api/previews/photos': {
     photos: {
@@ -1052,6 +1060,24 @@ export interface NodeAnswers {
         message?: string
       }
     }
+    /**
+     * All that needs the owner: failures, then warnings.
+     */
+    attention: {
+      /**
+       * The name of the check.
+       */
+      name: string
+      /**
+       * Whether it is only a warning.
+       */
+      ok: boolean
+      state: string
+      /**
+       * Sentences for the owner: what is wrong, and what to do.
+       */
+      message: string
+    }[]
   }
   'GET /api/system/plugins': {
     plugins: {
@@ -1218,6 +1244,10 @@ export interface NodeAnswers {
        * When the data of the deleted user is removed.
        */
       deletionDue: string | null
+      /**
+       * The last sign-in, or the last use of a session or API token that has not ended, to the minute. Null for a user who never came.
+       */
+      lastSeen: string | null
     }[]
   }
   'GET /api/users/{uuid}': {

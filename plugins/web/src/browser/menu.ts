@@ -19,7 +19,7 @@ export type MenuItem = {
 } & ({ readonly run: () => void } | { readonly href: string; readonly isCurrent?: boolean })
 
 /** The place of a menu: at an element, or at a point of the window in pixels. */
-export type MenuPlace = Element | { readonly x: number; readonly y: number }
+type MenuPlace = Element | { readonly x: number; readonly y: number }
 
 interface MenuProps {
   readonly label: string
@@ -51,13 +51,7 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     move()
     addEventListener('resize', move)
     linesOf(menu)[0]?.focus({ preventScroll: true })
-    // A popover that the browser closes by itself would go when the press that opened it at a point ends.
-    const pressElsewhere = ({ target }: Event) => {
-      if (!menu.contains(target as Node)) onClose()
-    }
-    addEventListener('pointerdown', pressElsewhere, { capture: true })
     return () => {
-      removeEventListener('pointerdown', pressElsewhere, { capture: true })
       removeEventListener('resize', move)
       const { activeElement } = document
       const isFree = activeElement === document.body || menu.contains(activeElement)
@@ -70,12 +64,15 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     const lines = linesOf(menu)
     const from = lines.indexOf(document.activeElement as HTMLElement)
     const to = lineFor(event.key, lines, from, word.current)
-    if (event.key === 'Tab' || event.key === 'Escape') onClose()
+    if (event.key === 'Tab') onClose()
     else if (to !== undefined) to.focus()
     else return
     event.preventDefault()
   }
-  return html`<div class="menu" popover="manual" ref=${element} onKeyDown=${press}>
+  const toggle = (event: Event) => {
+    if ((event as ToggleEvent).newState === 'closed') onClose()
+  }
+  return html`<div class="menu" popover="auto" ref=${element} onKeyDown=${press} onToggle=${toggle}>
     ${children}
     <div role="menu" aria-label=${label}>
       ${items.map((item) => (item === null ? html`<hr />` : html`<${Line} item=${item} onClose=${onClose} />`))}
@@ -128,7 +125,7 @@ interface MenuButtonProps {
 export function MenuButton({ label, items, head, children, ...attributes }: MenuButtonProps): VNode {
   const element = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)
-  /** Whether the menu was open when the button was pressed: the press closes it before the click comes. */
+  /** Whether the menu was open when the press began: the browser closes it before the click comes. */
   const wasOpen = useRef(false)
   const press = () => {
     wasOpen.current = isOpen.value

@@ -3,6 +3,7 @@ import { html } from '../html.ts'
 import { Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
 import { isAway } from './connection.ts'
+import { AttentionBadge } from './frame/attention-badge.ts'
 import { PersonMenu } from './frame/person-menu.ts'
 import { Product } from './frame/product.ts'
 import { SearchField } from './frame/search-field.ts'
@@ -46,7 +47,13 @@ function Top(): VNode {
   return html`<header class="top">
     <${Product} />
     ${current?.search && html`<${SearchField} />`}
-    ${current && html`<div class="end"><${PersonMenu} user=${current.user} pages=${current.pages} /></div>`}
+    ${
+      current &&
+      html`<div class="end">
+        ${current.user.owner && html`<${AttentionBadge} />`}
+        <${PersonMenu} user=${current.user} pages=${current.pages} />
+      </div>`
+    }
   </header>`
 }
 
