@@ -56,11 +56,15 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
   const report = health.value.value
   const { days = null, hours = null } = history.value.value ?? {}
   const { version: known = null } = version.value.value ?? {}
+  // The cards do not move when what stands above them comes, or one of them.
+  const isKnown = [health, history, version].every(
+    ({ value, fault }) => value.value !== null || fault.value !== '',
+  )
   return html`
     <${Head} report=${report} version=${known?.status.currentVersion ?? null} />
     <${PolledState} of=${health} />
     ${report && report.attention.length > 0 && html`<${AttentionList} attention=${report.attention} />`}
-    <div class="cards">
+    <div class="cards" hidden=${!isKnown}>
       <${BackupCard} page=${page} />
       <${OutsideCard} page=${page} />
       <${RoomCard} usage=${usage} fullInDays=${days?.fullInDays ?? null} />
