@@ -23,7 +23,14 @@ interface OpenedFileProps {
 }
 
 /** Shows the file that the person opened. Its neighbors are those of the folder, or what was found. */
-export function OpenedFile({ folder, search, tasks, actions, previews, page }: OpenedFileProps): VNode | null {
+export function OpenedFile({
+  folder,
+  search,
+  tasks,
+  actions,
+  previews,
+  page,
+}: OpenedFileProps): VNode | null {
   const { viewed } = actions
   const path = viewed.path.value
   useEffect(() => {
