@@ -53,7 +53,8 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     linesOf(menu)[0]?.focus({ preventScroll: true })
     // A popover that the browser closes by itself would go when the press that opened it at a point ends.
     const pressElsewhere = ({ target }: Event) => {
-      if (!menu.contains(target as Node)) onClose()
+      const isOwn = [menu, at].some((one) => one instanceof Element && one.contains(target as Node))
+      if (!isOwn) onClose()
     }
     addEventListener('pointerdown', pressElsewhere, { capture: true })
     return () => {
@@ -128,13 +129,10 @@ interface MenuButtonProps {
 export function MenuButton({ label, items, head, children, ...attributes }: MenuButtonProps): VNode {
   const element = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)
-  /** A press on the button closes the menu before the click comes. */
-  const closedAt = useRef(Number.NEGATIVE_INFINITY)
-  const click = (event: MouseEvent) => {
-    isOpen.value = event.timeStamp - closedAt.current > 300
+  const toggle = () => {
+    isOpen.value = !isOpen.value
   }
   const close = () => {
-    closedAt.current = performance.now()
     isOpen.value = false
   }
   return html`<button
@@ -144,7 +142,7 @@ export function MenuButton({ label, items, head, children, ...attributes }: Menu
       aria-label=${label}
       aria-haspopup="menu"
       aria-expanded=${isOpen.value}
-      onClick=${click}
+      onClick=${toggle}
     >${children}</button>
     ${
       isOpen.value &&
