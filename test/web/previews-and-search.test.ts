@@ -109,7 +109,7 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     await put(ada, '/Letters/cake & co.txt', 'x')
     await isRead(ada, 'search')
     await open('trash')
-    await page.getByRole('heading', { name: 'Trash' }).waitFor()
+    await page.getByRole('heading', { name: 'Trash', exact: true }).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('cake &')
     const found = page.getByRole('link', { name: 'cake & co.txt' })
@@ -120,8 +120,8 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     await found.waitFor()
     t.equal(await box.inputValue(), 'cake &')
     await page.goBack()
-    await page.getByRole('heading', { name: 'Trash' }).waitFor()
-    t.equal(await box.inputValue(), '')
+    await page.getByRole('heading', { name: 'Trash', exact: true }).waitFor()
+    await untilTrue(page, "document.querySelector('[type=search]').value === ''")
   })
 
   test('a search says why it fails, and what is not read yet', async (_, { page, ada, open }) => {

@@ -45,10 +45,10 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     'storage-local': true,
     'login-siwe': true,
     'login-code': true,
-    web: { name: 'Our home' },
+    web: true,
   }
   const node = await createTestNode({
-    config: { plugins, auth: { admission: 'open' } },
+    config: { plugins, auth: { admission: 'open' }, web: { name: 'Our home' } },
     plugins: [placePages(t.testdir({ 'page.js': placeModule }))],
     folder: import.meta.dirname,
   })

@@ -11,8 +11,6 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { PageFiles } from './page-files.ts'
 
-const places = ['tab', 'side', 'more', 'user'] as const
-
 const nameOfNode = Type.String({ description: 'The name that the owner gave the node.' })
 
 const PageList = Type.Object({
@@ -25,7 +23,7 @@ const PageList = Type.Object({
       title: Type.String(),
       icon: Type.Union([Type.String(), Type.Null()], { description: 'The name of an icon.' }),
       place: Type.Union(
-        places.map((place) => Type.Literal(place)),
+        [Type.Literal('tab'), Type.Literal('side'), Type.Literal('more'), Type.Literal('user')],
         { description: 'Where the navigation has the page.' },
       ),
       module: Type.String({ description: 'The path of the ES module of the page.' }),

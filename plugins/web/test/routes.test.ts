@@ -63,7 +63,7 @@ t.test('pages show to those who may see them, while the plugins that they need w
     owners: { access: 'owner' as const },
     needy: { needs: ['gone'] },
   }
-  const config = { plugins: { web: { name: 'Our home' } } }
+  const config = { web: { name: 'Our home' } }
   const node = await startNode(t, { plugins: [web, pagesPlugin(t, pages)], config })
   const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
   const list = async (user: typeof ada) => {

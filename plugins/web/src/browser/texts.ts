@@ -17,7 +17,7 @@ export const texts = {
     themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
     roomUsed: (used: string) => `${used} used`,
     roomOf: (used: string, all: string) => `${used} of ${all} used`,
-    room: (used: string, free: string) => `${used} used, ${free} free`,
+    roomFree: (free: string) => `${free} free`,
     skip: 'Skip to the content',
     away: 'The node does not answer. We keep trying. Nothing that you typed is lost.',
     signOut: 'Sign out',

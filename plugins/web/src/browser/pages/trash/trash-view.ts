@@ -65,7 +65,7 @@ function Item({ page, trash, item }: TrashViewProps & { readonly item: TrashItem
     <div class="grow">
       <strong><bdi>${name}</bdi></strong>
       <p class="note">${words.folder} <bdi>${shownName(folderOf(path))}</bdi></p>
-      <p class="note">
+      <p class="note facts">
         <span>${type === 'directory' ? words.sizeOfFolder(texts.files.count(entries), bytes) : bytes}</span>
         <span>${words.deleted} <time dateTime=${deleted}>${dateText(deleted)}</time></span>
         <span><bdi>${words.by(makerText(item))}</bdi></span>

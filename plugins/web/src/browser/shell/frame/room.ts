@@ -47,7 +47,8 @@ export function Room(): VNode | null {
   if (total === undefined || free === undefined)
     return html`<p class="room">${texts.shell.roomUsed(bytesText(taken))}</p>`
   return html`<p class="room">
-    ${quota ? texts.shell.roomOf(bytesText(taken), bytesText(total)) : texts.shell.room(bytesText(taken), bytesText(free))}
+    ${quota ? texts.shell.roomOf(bytesText(taken), bytesText(total)) : texts.shell.roomUsed(bytesText(taken))}
     <${UsageBar} bytes=${taken} space=${{ free, total }} />
+    ${texts.shell.roomFree(bytesText(free))}
   </p>`
 }

@@ -19,7 +19,7 @@ const resultsPage = 'files'
 export function SearchField(): VNode {
   const field = useRef<HTMLInputElement>(null)
   const searched = shownPage.value?.name === resultsPage ? (query.value.search ?? '') : ''
-  /** What the person typed last. What comes from the address otherwise, as with "Back", is shown. */
+  /** The text that the person typed last. Another text in the address, as after "Back", is shown. */
   const typed = useRef('')
   useEffect(() => {
     if (field.current !== null && searched !== typed.current) field.current.value = searched
