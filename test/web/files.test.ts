@@ -681,7 +681,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await shown.waitFor()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      dialog.getByRole('button', { name: 'Download' }).click(),
+      dialog.getByRole('button', { name: 'Download' }).first().click(),
     ])
     t.equal(await readFile(await download.path(), 'utf8'), script)
     await dialog.getByRole('button', { name: 'Close' }).click()

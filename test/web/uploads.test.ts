@@ -97,7 +97,11 @@ t.test('uploads in the pages', { skip: needsChromium, jobs: 2 }, async (t) => {
 
   test('an upload goes on after a reload', async (t, { page, ada, chooser, line }) => {
     const content = randomBytes(5_000_000)
-    const folder = t.testdir({ 'large.bin': content, 'other.bin': content.subarray(1), 'given up.bin': content })
+    const folder = t.testdir({
+      'large.bin': content,
+      'other.bin': content.subarray(1),
+      'given up.bin': content,
+    })
     const offsets = await stallFirst(page, ada, content)
     await chooser.setInputFiles(join(folder, 'large.bin'))
     await offsets.arrived
@@ -135,7 +139,9 @@ t.test('uploads in the pages', { skip: needsChromium, jobs: 2 }, async (t) => {
   test('what failed is listed with what can be done', async (t, { page, ada, chooser, line }) => {
     const folder = t.testdir({ 'full.txt': 'full', 'good.txt': 'good' })
     const body = { error: true, message: 'The disk of the node is full.', code: 'INSUFFICIENT_STORAGE' }
-    await page.route('**/write?path=%2Ffull.txt', (route) => route.fulfill({ status: 507, json: body }), { times: 1 })
+    await page.route('**/write?path=%2Ffull.txt', (route) => route.fulfill({ status: 507, json: body }), {
+      times: 1,
+    })
     await chooser.setInputFiles(['full.txt', 'good.txt'].map((name) => join(folder, name)))
     await line.getByText('One failed.').waitFor()
     await line.getByText('The disk of the node is full.').waitFor()
@@ -148,7 +154,11 @@ t.test('uploads in the pages', { skip: needsChromium, jobs: 2 }, async (t) => {
 
   t.test('a phone takes a photo', async (t) => {
     const ada = await node.signIn()
-    const context = await browser.newContext({ isMobile: true, hasTouch: true, viewport: { width: 390, height: 844 } })
+    const context = await browser.newContext({
+      isMobile: true,
+      hasTouch: true,
+      viewport: { width: 390, height: 844 },
+    })
     context.setDefaultTimeout(60_000)
     t.teardown(() => context.close())
     await context.addCookies([{ name: 'session', value: ada.token, url: node.url.href, sameSite: 'Lax' }])

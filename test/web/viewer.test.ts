@@ -71,6 +71,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await details.getByRole('link', { name: '/trip' }).waitFor()
     await viewer.getByRole('button', { name: 'Delete' }).click()
     await isOpen('b.jpg')
+    await page.getByText('Deleted "a.jpg".').waitFor()
     t.equal((await ada.fetch('/stat?path=/trip/a.jpg')).status, 404)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()
@@ -79,13 +80,16 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await page.getByRole('grid').locator(':scope:focus').waitFor()
   })
 
-  test('a picture is zoomed and moved, and a finger leads on', async (t, { page, ada, viewer, open }) => {
+  test('a picture is zoomed and moved, and a finger leads on', async (_, { page, ada, viewer, open }) => {
     for (const name of ['a.jpg', 'b.jpg']) await put(ada, `/${name}`, await picture(page, 1200, 800))
     await open('files?file=/a.jpg')
     const image = viewer.getByRole('img', { name: 'a.jpg' })
     await image.waitFor()
     const isWidth = (check: string) =>
-      untilTrue(page, `((times) => ${check})(document.querySelector('.viewer img').getBoundingClientRect().width / document.querySelector('.viewer .picture').clientWidth)`)
+      untilTrue(
+        page,
+        `((times) => ${check})(document.querySelector('.viewer img').getBoundingClientRect().width / document.querySelector('.viewer .picture').clientWidth)`,
+      )
     await isWidth('times === 1')
     await page.keyboard.press('+')
     await isWidth('times > 1.2')
@@ -136,7 +140,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     await link.waitFor()
     t.equal(await link.getAttribute('href'), '#/wasm/a%20b.wasm')
     await open('files?file=/gone.txt')
-    await viewer.getByRole('alert').getByText('/gone.txt').waitFor()
+    await viewer.getByRole('alert').getByText('This file is not there any more.').waitFor()
   })
 
   test('a text is edited, and each version stays', async (t, { page, ada, viewer, open }) => {
@@ -181,7 +185,12 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     t.equal(await field.count(), 0)
   })
 
-  test('a text that was changed elsewhere is kept, and so is the new one', async (t, { page, ada, viewer, open }) => {
+  test('a text that was changed elsewhere is kept, and so is the new one', async (t, {
+    page,
+    ada,
+    viewer,
+    open,
+  }) => {
     await put(ada, '/a.txt', 'first')
     await open('files?file=/a.txt')
     await viewer.getByRole('button', { name: 'Edit' }).click()
@@ -208,7 +217,12 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     t.equal(await contentOf(ada, '/a (2).txt'), 'typed')
   })
 
-  test('long texts and other encodings say why they cannot be edited', async (t, { page, ada, viewer, open }) => {
+  test('long texts and other encodings say why they cannot be edited', async (t, {
+    page,
+    ada,
+    viewer,
+    open,
+  }) => {
     await put(ada, '/1 long.txt', 'long '.repeat(300_000))
     await put(ada, '/2 latin.txt', Buffer.from([0x63, 0x61, 0x66, 0xe9]))
     await open('files?file=/1 long.txt')
@@ -219,8 +233,17 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     t.equal(await viewer.getByRole('button', { name: 'Edit' }).count(), 0)
   })
 
-  test('markdown is shown as it is meant, also while it is edited', async (t, { page, ada, viewer, open }) => {
-    await put(ada, '/plan.md', '# Plan\n\n- one\n\n<img src=x onerror=window.__xss=1>\n\n[out](https://example.org)\n')
+  test('markdown is shown as it is meant, also while it is edited', async (t, {
+    page,
+    ada,
+    viewer,
+    open,
+  }) => {
+    await put(
+      ada,
+      '/plan.md',
+      '# Plan\n\n- one\n\n<img src=x onerror=window.__xss=1>\n\n[out](https://example.org)\n',
+    )
     await open('files?file=/plan.md')
     await viewer.getByRole('heading', { name: 'Plan', exact: true }).waitFor()
     await viewer.getByRole('listitem').getByText('one').waitFor()
@@ -238,7 +261,12 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     t.equal(await contentOf(ada, '/plan.md'), '## Changed\n')
   })
 
-  test('photos are selected, deleted, taken back and found by date', async (t, { page, ada, viewer, open }) => {
+  test('photos are selected, deleted, taken back and found by date', async (t, {
+    page,
+    ada,
+    viewer,
+    open,
+  }) => {
     await page.setViewportSize({ width: 1280, height: 720 })
     const red = await picture(page, 400, 300)
     const months = Array.from({ length: 12 }, (_, i) => `2025-${String(i + 1).padStart(2, '0')}`)
@@ -250,7 +278,10 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     t.equal(await photo('2025-01.jpg').count(), 0, 'what cannot be seen does not exist')
     await page.getByRole('slider', { name: 'Date' }).press('End')
     await photo('2025-01.jpg').waitFor()
-    t.match(await page.getByRole('slider').getAttribute('aria-valuetext'), /^(January|February|March|April) 2025$/)
+    t.match(
+      await page.getByRole('slider').getAttribute('aria-valuetext'),
+      /^(January|February|March|April) 2025$/,
+    )
     await page.getByRole('slider').press('Home')
 
     await page.getByRole('checkbox', { name: 'Select: 2025-12.jpg' }).check({ force: true })

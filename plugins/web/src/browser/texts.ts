@@ -511,6 +511,7 @@ export const texts = {
     previous: 'Previous',
     next: 'Next',
     previewOf: (name: string) => `Preview of ${name}`,
+    gone: 'This file is not there any more. It may have another name or folder now, or be in the trash.',
     details: 'Details',
     inFolder: 'Folder',
     zoomIn: 'Zoom in',
@@ -557,7 +558,7 @@ export const texts = {
       coming: 'New',
       forAll: (asking: number) =>
         asking > 0
-          ? `Do the same for all others, of which ${asking.toLocaleString()} wait`
+          ? `Do the same for all others, of which ${asking === 1 ? '1 waits' : `${asking.toLocaleString()} wait`}`
           : 'Do the same for all others',
     },
     replace: 'Replace',

@@ -72,7 +72,7 @@ export function ConflictDialog({ tasks, previews, page }: ConflictDialogProps): 
     <p class="buttons">
       <button type="button" class="quiet" onClick=${() => answer('skip')}>${texts.files.skip}</button>
       <button type="button" onClick=${() => answer('replace')}>${texts.files.replace}</button>
-      <button type="button" class="main" onClick=${() => answer('keepBoth')}>${texts.files.keepBoth}</button>
+      <button type="button" class="main" autofocus onClick=${() => answer('keepBoth')}>${texts.files.keepBoth}</button>
     </p>
   <//>`
 }

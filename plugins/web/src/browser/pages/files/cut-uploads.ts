@@ -31,7 +31,10 @@ export class CutUploads {
   readonly list = signal<readonly CutUpload[]>([])
   /** Bytes that are still to be sent. */
   readonly missing = computed(() =>
-    this.list.value.reduce((sum, { size, begun }) => sum + size - (this.#arrived.value.get(idOf(begun)) ?? 0), 0),
+    this.list.value.reduce(
+      (sum, { size, begun }) => sum + size - (this.#arrived.value.get(idOf(begun)) ?? 0),
+      0,
+    ),
   )
   readonly #page: PageContext
   readonly #tasks: Tasks

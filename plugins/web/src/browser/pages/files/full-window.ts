@@ -9,7 +9,8 @@ export function takeWindow(element: HTMLElement): () => void {
   const made: HTMLElement[] = []
   for (let inner: HTMLElement = element; inner.parentElement !== null; inner = inner.parentElement) {
     for (const other of inner.parentElement.children) {
-      const stays = other === inner || other.matches('.notices, script, link') || !(other instanceof HTMLElement)
+      const stays =
+        other === inner || other.matches('.notices, script, link') || !(other instanceof HTMLElement)
       if (stays || other.inert) continue
       other.inert = true
       made.push(other)

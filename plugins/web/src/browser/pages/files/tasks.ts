@@ -217,7 +217,8 @@ export class Tasks {
     let [sent, total] = [0, 0]
     for (const { work, group, state, part } of this.list.peek()) {
       const { is } = state.peek()
-      if (group.open === 0 || !(work.source instanceof File) || (is !== 'done' && hasEnded(state.peek()))) continue
+      if (group.open === 0 || !(work.source instanceof File) || (is !== 'done' && hasEnded(state.peek())))
+        continue
       total += work.source.size
       sent += is === 'done' ? work.source.size : part * work.source.size
     }
@@ -327,11 +328,13 @@ export class Tasks {
         this.#set(task, { is: 'paused' })
         await this.#untilGoingOn(signal)
         if (signal.aborted || (await work.isDone(path))) return { is: 'done' }
-      } else if (refusal.status === 412 && task.ifExists === 'keepBoth') {
+      } else if (refusal.status === 412) {
+        // Nothing of what was sent is kept.
+        task.part = 0
+        if (task.ifExists !== 'keepBoth') return { is: task.ifExists === 'skip' ? 'skipped' : 'exists' }
         number += 1
         path = pathIn(folderOf(work.path), numberedName(nameOf(work.path), number))
-      } else if (refusal.status === 412) return { is: task.ifExists === 'skip' ? 'skipped' : 'exists' }
-      else if (refusal.status === 0) {
+      } else if (refusal.status === 0) {
         losses += 1
         this.#set(task, { is: 'away' })
         await this.#page.nodeAnswers()

@@ -39,14 +39,19 @@ function keyOf(path: string): string {
  *
  * @throws Refusal; TypeError if the node does not answer
  */
-export async function saveText(page: PageContext, path: string, { text, etag }: EditedText): Promise<SavedText> {
+export async function saveText(
+  page: PageContext,
+  path: string,
+  { text, etag }: EditedText,
+): Promise<SavedText> {
   const bytes = new Blob([text])
   if (bytes.size > mostText) throw new Refusal(413, texts.editor.tooLong(bytesText(mostText)))
   const saved = await write(page, path, bytes, { 'if-match': etag })
   if (saved !== null) return { text, path, etag: saved }
   // The answer to the same write may have been lost, and this is its repetition.
   const answer = await page.fetch(contentAddress(path))
-  if (answer.ok && (await isText(answer, bytes.size, text))) return { text, path, etag: answer.headers.get('etag') ?? '' }
+  if (answer.ok && (await isText(answer, bytes.size, text)))
+    return { text, path, etag: answer.headers.get('etag') ?? '' }
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? nameOf(path) : numberedName(nameOf(path), number)
     const free = pathIn(folderOf(path), name)

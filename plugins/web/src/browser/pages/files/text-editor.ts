@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { Dialog } from '../../questions.ts'
@@ -68,13 +68,14 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
     keepEdit(path, null)
     await viewed.step(copy)
   }
-  const mayLeave = () => new Promise<boolean>((resolve) => {
-    leaves.value?.(false)
-    leaves.value = (may) => {
-      leaves.value = null
-      resolve(may)
-    }
-  })
+  const mayLeave = () =>
+    new Promise<boolean>((resolve) => {
+      leaves.value?.(false)
+      leaves.value = (may) => {
+        leaves.value = null
+        resolve(may)
+      }
+    })
   const discard = () => {
     text.value = saved.value.text
     keepEdit(path, null)
@@ -88,7 +89,8 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
     field.current?.focus()
     return () => leaves.value?.(false)
   }, [])
-  useEffect(() => {
+  // At once: the next key may be Escape.
+  useLayoutEffect(() => {
     viewed.mayLeave = isDirty ? mayLeave : null
     if (!isDirty) return
     const stay = (event: Event) => event.preventDefault()
@@ -98,7 +100,7 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
       viewed.mayLeave = null
     }
   }, [isDirty])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isDirty) return
     const keep = () => keepEdit(path, { text: text.peek(), etag: saved.peek().etag })
     const timer = setTimeout(keep, keepMs)
@@ -170,7 +172,7 @@ function LeaveDialog({ name, save, discard, answer }: LeaveDialogProps): VNode {
     <p class="buttons">
       <button type="button" class="quiet" onClick=${leave}>${words.discard}</button>
       <button type="button" onClick=${() => answer(false)}>${words.goOn}</button>
-      <button type="button" class="main" onClick=${saveAndLeave}>${words.save}</button>
+      <button type="button" class="main" autofocus onClick=${saveAndLeave}>${words.save}</button>
     </p>
   <//>`
 }

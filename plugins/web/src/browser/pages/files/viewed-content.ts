@@ -1,5 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { accepted } from '../../refusal.ts'
+import { accepted, Refusal } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
 
 /** The content of a file, in the form in which it is shown. `none` cannot be shown. */
 export type ViewedContent =
@@ -40,7 +41,10 @@ export async function viewedContent(
   address: string,
   signal: AbortSignal,
 ): Promise<ViewedContent> {
-  const { headers } = await accepted(await page.fetch(address, { method: 'HEAD', signal }))
+  const answer = await page.fetch(address, { method: 'HEAD', signal })
+  // An answer to HEAD has no message.
+  if (answer.status === 404) throw new Refusal(404, texts.files.gone)
+  const { headers } = await accepted(answer)
   const type = headers.get('content-type') ?? ''
   const size = Number(headers.get('content-length') ?? 0)
   if (type.startsWith('image/')) return { kind: 'picture' }
@@ -78,7 +82,10 @@ export async function textContent(
   const decoded = (fatal: boolean) =>
     new TextDecoder('utf-8', { fatal, ignoreBOM: true }).decode(bytes, { stream: isCut })
   const etag = isCut ? null : answer.headers.get('etag')
-  const none: NoView = { kind: 'none', isPicture: beginsAsPicture(new Uint8Array(bytes, 0, Math.min(12, bytes.byteLength))) }
+  const none: NoView = {
+    kind: 'none',
+    isPicture: beginsAsPicture(new Uint8Array(bytes, 0, Math.min(12, bytes.byteLength))),
+  }
   try {
     const text = decoded(true)
     return text.includes('\0') ? none : { kind: 'text', text, isCut, etag }

@@ -94,7 +94,10 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
   const button = (label: string, shown: IconName, run: () => void, more: object = {}) =>
     html`<button type="button" class="quiet icon-only" aria-label=${label} title=${label} onClick=${run} ...${more}>${icon(shown)}</button>`
   const stepButton = (label: string, shown: IconName, to: string | null, by: 1 | -1) =>
-    button(label, shown, () => step(by), { class: `quiet icon-only step ${shown}`, 'aria-disabled': to === null })
+    button(label, shown, () => step(by), {
+      class: `quiet icon-only step ${shown}`,
+      'aria-disabled': to === null,
+    })
   const { onVersions } = props
   return html`<div class="viewer" role="dialog" aria-modal="true" aria-label=${name} tabindex="-1" ref=${element}>
     <header>
@@ -153,10 +156,14 @@ function usePreloaded(paths: readonly (string | null)[], previews: Previews): vo
   // A picture that is not kept may be loaded twice.
   const kept = useRef<readonly HTMLImageElement[]>([])
   const addresses = paths.flatMap((path) =>
-    path !== null && isPicture(path) && previews.areThere.value !== null ? [previews.ofPicture(path) ?? contentAddress(path)] : [],
+    path !== null && isPicture(path) && previews.areThere.value !== null
+      ? [previews.ofPicture(path) ?? contentAddress(path)]
+      : [],
   )
   useEffect(() => {
-    kept.current = addresses.map((address) => Object.assign(new Image(), { fetchPriority: 'low', src: address }))
+    kept.current = addresses.map((address) =>
+      Object.assign(new Image(), { fetchPriority: 'low', src: address }),
+    )
   }, [addresses.join(' ')])
 }
 

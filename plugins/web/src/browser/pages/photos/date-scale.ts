@@ -31,7 +31,8 @@ export function DateScale({ months, top, height, onScroll }: DateScaleProps): VN
   }
   return html`<div class="scale">
     ${years(months).map(
-      ({ year, top }) => html`<span aria-hidden="true" style=${{ top: `${(100 * top) / heightOf(months)}%` }}>${year}</span>`,
+      ({ year, top }) =>
+        html`<span aria-hidden="true" style=${{ top: `${(100 * top) / heightOf(months)}%` }}>${year}</span>`,
     )}
     <input
       type="range"

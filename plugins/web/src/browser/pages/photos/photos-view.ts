@@ -93,7 +93,11 @@ interface PhotoGridProps {
 /** The months, of which only what can be seen exists, so that many photos stay smooth. */
 function PhotoGrid({ photos, selection, onOpen }: PhotoGridProps): VNode {
   const scroller = useRef<HTMLDivElement>(null)
-  const view = useSignal({ top: 0, height: 0, sizes: { columns: 1, row: 1, head: 1 } satisfies GridSizes as GridSizes })
+  const view = useSignal({
+    top: 0,
+    height: 0,
+    sizes: { columns: 1, row: 1, head: 1 } satisfies GridSizes as GridSizes,
+  })
   const measure = () => {
     const element = scroller.current
     if (element === null) return
@@ -111,7 +115,10 @@ function PhotoGrid({ photos, selection, onOpen }: PhotoGridProps): VNode {
   const wanted = shown.map(({ month }) => month)
   useEffect(() => {
     // Months that only pass by are not loaded.
-    const timer = setTimeout(() => wanted.forEach((month) => photos.want(month)), photos.loaded.peek().size === 0 ? 0 : restMs)
+    const want = () => {
+      for (const month of wanted) photos.want(month)
+    }
+    const timer = setTimeout(want, photos.loaded.peek().size === 0 ? 0 : restMs)
     return () => clearTimeout(timer)
   }, [list, wanted.join()])
   const scroll = (to: number) => scroller.current?.scrollTo(0, to)
