@@ -20,7 +20,7 @@ const goals = { performance: 90, accessibility: 100, 'best-practices': 100 } as 
 type Category = keyof typeof goals
 
 const categories = Object.keys(goals) as Category[]
-const rounds = Number(process.env.LH_ROUNDS ?? 3)
+const rounds = 3
 
 /** The pages, by their places. Nobody is signed in at the first. */
 const places = ['sign-in', 'files', 'photos', 'chat', 'trash', 'node', 'published', 'wasm', 'account']

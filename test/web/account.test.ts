@@ -245,7 +245,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByLabel('Your name').fill('Ada L')
     await press(page, 'Change the name')
     await page.getByRole('definition').getByText('ada-l').waitFor()
-    await page.locator('header .user').getByText('ada-l').waitFor()
+    await page.getByRole('button', { name: 'Menu of ada-l' }).waitFor()
   })
 
   await t.test('a person whom the owner has not let in asks, and is let in by one click', async (t) => {

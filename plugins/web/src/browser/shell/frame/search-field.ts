@@ -18,12 +18,11 @@ const resultsPage = 'files'
 /** The field in which a person types what they look for, on every page. The key `/` leads to it. */
 export function SearchField(): VNode {
   const field = useRef<HTMLInputElement>(null)
-  const searched = shownPage.value?.name === resultsPage ? (query.value.search ?? '') : ''
-  /** The text that the person typed last. Another text in the address, as after "Back", is shown. */
-  const typed = useRef('')
+  const searched = searchedText()
   useEffect(() => {
-    if (field.current !== null && searched !== typed.current) field.current.value = searched
-    typed.current = searched
+    // Meanwhile, the person may have typed on.
+    const now = searchedText()
+    if (field.current !== null && field.current.value !== now) field.current.value = now
   }, [searched])
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -39,7 +38,6 @@ export function SearchField(): VNode {
   }, [])
   const type = ({ currentTarget }: Event) => {
     const text = (currentTarget as HTMLInputElement).value
-    typed.current = text
     const isThere = shownPage.peek()?.name === resultsPage
     if (text === '' && !isThere) return
     const folder = isThere ? place.peek() : '/'
@@ -65,6 +63,11 @@ export function SearchField(): VNode {
     />
     ${hasKeys() && html`<kbd aria-hidden="true">/</kbd>`}
   </search>`
+}
+
+/** The text in the address that is searched for; empty for none. */
+function searchedText(): string {
+  return shownPage.value?.name === resultsPage ? (query.value.search ?? '') : ''
 }
 
 /** Whether the device has a keyboard, most likely. */
