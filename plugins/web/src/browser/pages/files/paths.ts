@@ -23,11 +23,6 @@ export function folderAddress(path: string): string {
   return path === '/' ? '#/files' : `#/files${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
-/** Returns the address of a file that is open over its folder, within the pages. */
-export function openFileAddress(path: string): string {
-  return `${folderAddress(folderOf(path))}?${new URLSearchParams({ file: path })}`
-}
-
 /** Returns the address of the content of a file. */
 export function contentAddress(path: string): string {
   return `/read?path=${encodeURIComponent(path)}`

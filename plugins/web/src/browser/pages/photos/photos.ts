@@ -79,19 +79,15 @@ export class Photos {
   /** Forgets photos that were deleted, before the node tells it. */
   forget(paths: ReadonlySet<string>): void {
     const loaded = new Map(this.loaded.value)
-    const gone = new Map<string, number>()
+    const counts = new Map(this.months.value?.map(({ month, photos }) => [month, photos]))
     for (const [month, photos] of loaded) {
       const left = photos.filter(({ path }) => !paths.has(path))
-      gone.set(month, photos.length - left.length)
       loaded.set(month, left)
+      counts.set(month, (counts.get(month) ?? 0) - photos.length + left.length)
     }
     batch(() => {
       this.loaded.value = loaded
-      this.months.value =
-        this.months.value?.flatMap(({ month, photos }) => {
-          const left = photos - (gone.get(month) ?? 0)
-          return left > 0 ? [{ month, photos: left }] : []
-        }) ?? null
+      this.#count(counts)
     })
   }
 
@@ -140,14 +136,25 @@ export class Photos {
         )
         found.push(...page.photos)
         after = page.next
-        // What is on the screen stays there until all of it has come again.
+        // The photos on the screen stay there until all of them have come again.
         const before = this.loaded.value.get(month)?.length ?? 0
         if (after === null || found.length > before) this.#show(month, found)
+        if (after === null) this.#count(new Map([[month, found.length]]))
       }
     } catch (error) {
       asked.delete(month)
       if (!signal.aborted) this.fault.value = reasonOf(error)
     }
+  }
+
+  /** Takes over how many photos months have. One that has none goes away. */
+  #count(counts: ReadonlyMap<string, number>): void {
+    const { value: months } = this.months
+    if (months === null || months.every(({ month, photos }) => (counts.get(month) ?? photos) === photos))
+      return
+    this.months.value = months
+      .map((one) => ({ ...one, photos: counts.get(one.month) ?? one.photos }))
+      .filter(({ photos }) => photos > 0)
   }
 
   #show(month: string, photos: readonly Photo[]): void {
@@ -156,7 +163,7 @@ export class Photos {
 }
 
 /** Returns the month of a photo. A time of a camera has no zone, and all others are in UTC, as the node counts them. */
-export function monthOf({ date }: Photo): string {
+function monthOf({ date }: Photo): string {
   return date.slice(0, 7)
 }
 

@@ -16,7 +16,7 @@ interface SelectionBarProps {
   readonly onDelete: (paths: readonly string[]) => Promise<boolean>
 }
 
-/** What can be done with the selected photos. */
+/** The actions on the selected photos. */
 export function SelectionBar({ page, selection, onDelete }: SelectionBarProps): VNode | null {
   const paths = [...selection.paths.value]
   const [first] = paths
