@@ -10,7 +10,7 @@ import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 
 t.setTimeout(300_000)
 
-/** What a person gets while they scroll through a folder of pictures. */
+/** The limits for a person who scrolls through a folder of pictures. */
 const most = { taskMs: 50, tiles: 200, tabBytes: 300e6 }
 
 const pictures = 10_000

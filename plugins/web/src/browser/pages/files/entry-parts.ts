@@ -23,7 +23,7 @@ export interface EntryParts {
   readonly settings: ViewSettings
   /** The folders whose size is known, by their paths. */
   readonly folderSizes: Signal<ReadonlyMap<string, FolderSize>>
-  /** What is dragged over the page. */
+  /** Something that is dragged over the page. */
   readonly dragged: ReadonlySignal<Dragged | null>
   readonly speed: ScrollSpeed
 }

@@ -25,7 +25,7 @@ interface EntryPictureProps {
 /** The preview of a file, or the icon of its kind. Its box is there before it, so that nothing moves. */
 export function EntryPicture({ entry, path, isLarge = false, previews, speed }: EntryPictureProps): VNode {
   const isMissing = useSignal(false)
-  /** What was shown once stays, however fast the person scrolls then. */
+  /** A picture that was shown once stays, however fast the person scrolls then. */
   const wasShown = useRef(false)
   const kind = kindOf(entry)
   // A screen with more dots than CSS pixels shows more of a picture.
