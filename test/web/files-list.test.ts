@@ -194,7 +194,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     await page.getByRole('button', { name: 'Undo', exact: true }).click()
     await row(page, 'b.txt').waitFor()
 
-    // What is not selected is dragged alone, with Ctrl as a copy, and onto a name of the path.
+    // An entry that is not selected is dragged alone, with Ctrl as a copy, and onto a name of the path.
     await row(page, 'c.txt').hover()
     await page.mouse.down()
     await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'Files' }).hover()

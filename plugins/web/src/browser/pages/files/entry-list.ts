@@ -158,6 +158,10 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
     if (!selection.has(pressed.entry)) selection.only(pressed.index)
     startEntryDrag(event, actions.selectedPaths())
   }
+  const scroll = ({ currentTarget, timeStamp }: Event) => {
+    parts.speed.scrolled((currentTarget as Element).scrollTop, timeStamp)
+    measure()
+  }
   const rowCount = Math.ceil(entries.length / inRow)
   const shown = Array.from({ length: Math.min(count, rowCount - first) }, (_, i) => first + i)
   return html`<div
@@ -171,7 +175,7 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
     aria-busy=${!isListed}
     ref=${actions.rows}
     tabindex="0"
-    onScroll=${measure}
+    onScroll=${scroll}
     onKeyDown=${keyDown}
     onClick=${click}
     onDblClick=${doubleClick}

@@ -4,6 +4,7 @@ import type { Dragged } from './entry-drag.ts'
 import type { Folder } from './folder.ts'
 import type { Previews } from './previews.ts'
 import type { PublishedEntries } from './published-entries.ts'
+import type { ScrollSpeed } from './scroll-speed.ts'
 import type { ViewSettings } from './view-settings.ts'
 
 /** How much is in a folder. */
@@ -22,6 +23,7 @@ export interface EntryParts {
   readonly settings: ViewSettings
   /** The folders whose size is known, by their paths. */
   readonly folderSizes: Signal<ReadonlyMap<string, FolderSize>>
-  /** What is dragged over the page. */
+  /** Something that is dragged over the page. */
   readonly dragged: ReadonlySignal<Dragged | null>
+  readonly speed: ScrollSpeed
 }

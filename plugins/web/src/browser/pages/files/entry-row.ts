@@ -43,7 +43,7 @@ export function EntryRow({ entry, index, parts, top }: ShownEntryProps & { reado
       <input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} />
     </span>
     <span role="gridcell" class="name">
-      <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} previews=${parts.previews} />
+      <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} previews=${parts.previews} speed=${parts.speed} />
       <span class="words">
         <${EntryLink} entry=${entry} path=${path} published=${parts.published} />
         <span class="note">${size === '' ? date : texts.files.facts(date, size)}</span>

@@ -32,7 +32,7 @@ export function EntryTile({ entry, index, parts }: ShownEntryProps): VNode {
     <span class="box">
       <input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} />
     </span>
-    <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} isLarge previews=${parts.previews} />
+    <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} isLarge previews=${parts.previews} speed=${parts.speed} />
     <span class="words">
       <${EntryLink} entry=${entry} path=${path} published=${parts.published} />
       <span class="note">${note}</span>

@@ -17,7 +17,7 @@ interface FolderToolsProps {
   readonly check: StoredCheck
 }
 
-/** What can be done in the folder that is shown, and how it is shown. */
+/** The actions in the folder that is shown, and the ways to show it. */
 export function FolderTools({ parts, check }: FolderToolsProps): VNode {
   const { actions, published, settings } = parts
   const car = useRef<HTMLInputElement>(null)

@@ -1,7 +1,7 @@
 /** Fields that take keys and pastes themselves. */
 const fieldsForText = 'input:not([type="checkbox"]), textarea, select'
 
-/** What is over the page, and has the keys: dialogs, menus and an open file. */
+/** The elements over the page that have the keys: dialogs, menus and an open file. */
 const overThePage = 'dialog[open], :popover-open, .viewer'
 
 /** Whether a key or a paste is for the page itself, not for a field or for what is over the page. */

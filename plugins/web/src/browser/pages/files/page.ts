@@ -20,6 +20,7 @@ import { nameOf } from './paths.ts'
 import { Previews } from './previews.ts'
 import { PublishDialog } from './publish-dialog.ts'
 import { PublishedEntries } from './published-entries.ts'
+import { ScrollSpeed } from './scroll-speed.ts'
 import { Search } from './search.ts'
 import { StoredCheck } from './stored-check.ts'
 import { StoredCheckDialog } from './stored-check-dialog.ts'
@@ -83,7 +84,8 @@ const mount: MountPage = (element, page) => {
     page.signal,
   )
   const folderSizes = signal<ReadonlyMap<string, FolderSize>>(new Map())
-  const parts = { folder, actions, published, previews, settings, folderSizes, dragged }
+  const speed = new ScrollSpeed()
+  const parts = { folder, actions, published, previews, settings, folderSizes, dragged, speed }
   const menu = new ListMenu(folder, actions, published)
   const others = { ...parts, tasks, search, check, page }
   render(

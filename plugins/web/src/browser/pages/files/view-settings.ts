@@ -8,7 +8,7 @@ const storedName = 'files-view'
 export const withoutRoom = '(max-width: 66rem)'
 
 /** The ways in which a folder can be shown. */
-export type Layout = 'list' | 'grid'
+type Layout = 'list' | 'grid'
 
 interface Stored {
   readonly layout: Layout
