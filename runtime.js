@@ -20,7 +20,13 @@ if (node === process.execPath && Number.parseInt(process.versions.node, 10) < 24
 }
 
 // The report about a fatal error leaves out the environment, which holds secrets.
-const args = ['--conditions=nodekeep-source', '--report-exclude-env', ...process.argv.slice(2)]
+const options = [
+  '--conditions=nodekeep-source',
+  '--report-exclude-env',
+  // Types are stripped for sandboxes: plugin-sdk/src/sandbox-process/stripped-sources.ts.
+  '--disable-warning=ExperimentalWarning',
+]
+const args = [...options, ...process.argv.slice(2)]
 const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) }
 // The channel tells the command of a node when this process is gone.
 const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env })

@@ -235,6 +235,7 @@ async function boot(
         database,
         log,
         sessions: cradle.sessions,
+        idleDays: cradle.userSessions.idleDays,
         clock: cradle.clock,
         makeReserve: () => makeReserve(data),
         holders: guardRegistry<UserDataHolder>(cradle.registries.entries(tokenKey(UserData))),

@@ -2,6 +2,7 @@
  * The data folder of a node, for the kernel and for programs beside it: its lock, its reserve of space, and its databases. It needs
  * nothing but Node.
  */
+export { lockFile } from './concurrency/lock-file.ts'
 export { type DatabaseFile, findDatabases, preparePluginDatabase } from './data-folder/databases.ts'
 export { isBusy, isDamage, isDiskFull, resultCode, resultCodes } from './data-folder/disk-failures.ts'
 export {

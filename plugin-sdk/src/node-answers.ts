@@ -88,6 +88,10 @@ export interface NodeAnswers {
        */
       current: boolean
     }[]
+    /**
+     * Days without use after which they end by themselves.
+     */
+    idleDays: number
   }
   'GET /api/account/tokens': {
     tokens: {
@@ -95,10 +99,17 @@ export interface NodeAnswers {
       name: string
       scopes: string[]
       created: string
-      lastUsed: string
+      /**
+       * Null if it was never used.
+       */
+      lastUsed: string | null
       expires: string | null
     }[]
     knownScopes: string[]
+    /**
+     * Days without use after which they end by themselves.
+     */
+    idleDays: number
   }
   'GET /api/ai/models': {
     /**
@@ -126,6 +137,20 @@ export interface NodeAnswers {
        */
       estimated: number
     }[]
+  }
+  'GET /api/attention-webhook': {
+    /**
+     * The host that gets the messages. Null if the configuration names none.
+     */
+    receiver: string | null
+    /**
+     * When it took the last message about the node.
+     */
+    toldAt: string | null
+    /**
+     * Why the newest message has not arrived. It is sent again.
+     */
+    problem: string | null
   }
   'GET /api/backup/list': {
     backups: {
@@ -784,6 +809,76 @@ export interface NodeAnswers {
       problem: string | null
     } | null
   }
+  'GET /api/node-history/days': {
+    /**
+     * The oldest one first. Those without a running node are missing.
+     */
+    periods: {
+      /**
+       * In UTC.
+       */
+      begins: string
+      /**
+       * Bytes that were free on the disk with the data folder, at the end of the period.
+       */
+      free: number | null
+      /**
+       * Bytes of that disk.
+       */
+      total: number | null
+      /**
+       * Bytes of the files of all users, at the end of the period.
+       */
+      files: number | null
+      /**
+       * The share of the processor time of the machine that was used, from 0 to 1.
+       */
+      load: number | null
+      /**
+       * Requests to the node.
+       */
+      requests: number
+    }[]
+    /**
+     * In how many days the disk is full if it goes on filling as in the last 30 days. Null if it does not, or if too little is known.
+     */
+    fullInDays: number | null
+  }
+  'GET /api/node-history/hours': {
+    /**
+     * The oldest one first. Those without a running node are missing.
+     */
+    periods: {
+      /**
+       * In UTC.
+       */
+      begins: string
+      /**
+       * Bytes that were free on the disk with the data folder, at the end of the period.
+       */
+      free: number | null
+      /**
+       * Bytes of that disk.
+       */
+      total: number | null
+      /**
+       * Bytes of the files of all users, at the end of the period.
+       */
+      files: number | null
+      /**
+       * The share of the processor time of the machine that was used, from 0 to 1.
+       */
+      load: number | null
+      /**
+       * Requests to the node.
+       */
+      requests: number
+    }[]
+    /**
+     * In how many days the disk is full if it goes on filling as in the last 30 days. Null if it does not, or if too little is known.
+     */
+    fullInDays: number | null
+  }
   'GET /api/overlay/status': {
     /**
      * Base58 of the node's Ed25519 public key.
@@ -1288,7 +1383,10 @@ export interface NodeAnswers {
       name: string
       scopes: string[]
       created: string
-      lastUsed: string
+      /**
+       * Null if it was never used.
+       */
+      lastUsed: string | null
       expires: string | null
     }[]
   }
@@ -1344,6 +1442,16 @@ export interface NodeAnswers {
      * Whether a person can ask the owner for admission.
      */
     requests: boolean
+    /**
+     * Whether a node without an owner takes a backup.
+     */
+    restores: boolean
+  }
+  'GET /auth/restore': {
+    /**
+     * The share of the backup that was read, from 0 to 1. Null while none is read.
+     */
+    reading: number | null
   }
   'GET /auth/siwe/nonce': {
     /**
@@ -1484,7 +1592,10 @@ export interface NodeAnswers {
       name: string
       scopes: string[]
       created: string
-      lastUsed: string
+      /**
+       * Null if it was never used.
+       */
+      lastUsed: string | null
       expires: string | null
     }
   }
@@ -1506,6 +1617,9 @@ export interface NodeAnswers {
       inputTokens: number
       outputTokens: number
     } | null
+  }
+  'POST /api/attention-webhook/test': {
+    receiver: string
   }
   'POST /api/backup/create': {
     success: boolean
@@ -1997,6 +2111,113 @@ export interface NodeAnswers {
   'POST /auth/logout': {
     success: true
   }
+  'POST /auth/restore/compare': {
+    success: boolean
+    /**
+     * The name of the prepared restore.
+     */
+    prepared: string
+    /**
+     * Whether the next start of the node applies it.
+     */
+    planned: boolean
+    /**
+     * The backup whose restore was planned before, and is not any more.
+     */
+    replaces: string | null
+    /**
+     * Whether `restart` works here.
+     */
+    supervised: boolean
+    /**
+     * The moment of the state of the backup.
+     */
+    moment: string
+    /**
+     * Names of users whom only the backup has.
+     */
+    addedUsers: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: string[]
+    }
+    /**
+     * Names of users whom only the node has.
+     */
+    removedUsers: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: string[]
+    }
+    /**
+     * Users of both who have another name or another wallet in the backup.
+     */
+    changedUsers: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: {
+        present: {
+          username: string
+          /**
+           * The wallet with which the user signs in.
+           */
+          wallet: string
+        }
+        restored: {
+          username: string
+          /**
+           * The wallet with which the user signs in.
+           */
+          wallet: string
+        }
+      }[]
+    }
+    owner: {
+      /**
+       * The present owner.
+       */
+      present: {
+        username: string
+        /**
+         * The wallet with which the user signs in.
+         */
+        wallet: string
+      } | null
+      /**
+       * The owner in the backup.
+       */
+      restored: {
+        username: string
+        /**
+         * The wallet with which the user signs in.
+         */
+        wallet: string
+      } | null
+    }
+    /**
+     * Plugins whose state is another one, or that have files or databases, which are replaced.
+     */
+    plugins: {
+      count: number
+      /**
+       * @maxItems 100
+       */
+      first: string[]
+    }
+    /**
+     * `same`: the identity of the backup, which the node has now. `another`: the node takes it over, and the node that had it must not run any more. `new`: a new one. `present`: the backup has none.
+     */
+    identity: string
+  }
+  'POST /auth/restore/confirm': {
+    restarts: boolean
+  }
   'POST /auth/{provider}': {
     success: true
     user: {
@@ -2077,6 +2298,20 @@ export interface NodeAnswers {
   }
   'PUT /api/sync/uploads/{id}/blocks/{sha256}': {
     success: boolean
+  }
+  'PUT /auth/restore': {
+    /**
+     * Bytes.
+     */
+    size: number
+    /**
+     * The moment of the state.
+     */
+    created: string
+    /**
+     * Whether a recovery key is needed.
+     */
+    encrypted: boolean
   }
   'PUT /write': {
     success: boolean

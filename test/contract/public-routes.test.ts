@@ -15,6 +15,8 @@ const ofAll: Reasons = {
 }
 
 const pages = 'People sign in on this page.'
+const unclaimed =
+  'A node without an owner has no users. The claim code is required. Requests are limited for each address.'
 const signed = 'A node proves its key by the signature of the request. Requests are limited for each address.'
 
 /** Every route that answers without a session. Add a route here only on purpose. */
@@ -27,6 +29,7 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
     'GET /api/sync/client/nodekeep-sync.cjs':
       'A new device has no token yet. The file has no data of users. Requests are limited for each address.',
     'GET /api/web/sign-in': pages,
+    'GET /auth/restore': unclaimed,
     'GET /ipfs/{wildcard}':
       'Everybody may read what users publish, by the address that proves it. Answers at a time are limited for each address.',
     'GET /service-worker.js': pages,
@@ -36,6 +39,9 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
       'A person who asks for admission has no session. A login provider verifies their wallet. Requests are limited for each address.',
     'POST /auth/code/account':
       'A client that signs in has no session yet. Tries are limited for each address.',
+    'POST /auth/restore/compare': unclaimed,
+    'POST /auth/restore/confirm': unclaimed,
+    'PUT /auth/restore': unclaimed,
   },
   gateway: {
     ...ofAll,

@@ -113,9 +113,9 @@ export class KeptModel {
   }
 
   /** Returns the files after a change other than an undo; null if it is impossible. */
-  after(change: KeptChange, kind: StorageKind): KeptModel | null {
+  after(change: KeptChange): KeptModel | null {
     const next = new KeptModel(this.tree, this.kept)
-    return next.#apply(change, kind) ? next : null
+    return next.#apply(change) ? next : null
   }
 
   /** Returns the files with the first of the folders above a path that are missing. */
@@ -147,7 +147,7 @@ export class KeptModel {
     }
   }
 
-  #apply(change: KeptChange, kind: StorageKind): boolean {
+  #apply(change: KeptChange): boolean {
     switch (change.op) {
       case 'write':
         return this.#write(change.path, change.content)
@@ -159,9 +159,9 @@ export class KeptModel {
         else this.#keepItem(change.path)
         return true
       case 'move':
-        return this.#transfer(change, kind === 'copies' ? 'copied' : 'moved')
+        return this.#transfer(change, true)
       case 'copy':
-        return this.#transfer(change, 'doubled')
+        return this.#transfer(change, false)
       case 'restore': {
         const item = this.items[change.index]
         if (item === undefined || !this.#put(this.restoredPath(change), item.entries)) return false
@@ -191,29 +191,26 @@ export class KeptModel {
     return true
   }
 
-  #transfer(
-    { source, path }: { readonly source: string; readonly path: string },
-    how: 'moved' | 'copied' | 'doubled',
-  ): boolean {
+  #transfer({ source, path }: { readonly source: string; readonly path: string }, isMoved: boolean): boolean {
     const moved = this.tree.get(source)
     if (moved === undefined || isWithin(path, source) || isWithin(source, path) || this.#isBlocked(path))
       return false
     const there = this.tree.get(path)
-    const isSame = ({ content, key }: Entry) => ({ content, key: how === 'moved' ? key : newKey() })
+    const isSame = ({ content, key }: Entry) => ({ content, key: isMoved ? key : newKey() })
     const entries = this.#within(source).map(
       ([key, entry]) => [key.slice(source.length), isSame(entry)] as const,
     )
     if (typeof there?.content === 'string' && typeof moved.content === 'string') {
       this.#keepVersion(path, there)
       // A file that replaces a file takes its id, and brings its versions along.
-      if (how === 'moved')
+      if (isMoved)
         this.kept = this.kept.map((each) => (each.of === moved.key ? { ...each, of: there.key } : each))
       this.tree.set(path, { content: moved.content, key: there.key })
     } else {
       if (there !== undefined) this.#keepItem(path)
       this.#put(path, new Map(entries))
     }
-    if (how !== 'doubled') this.#take(source)
+    if (isMoved) this.#take(source)
     return true
   }
 

@@ -147,7 +147,7 @@ export class KeptPlay {
     change: Exclude<KeptChange, { op: 'undo' }>,
     { status, text }: Answer,
   ): Promise<void> {
-    const after = before.after(change, this.#kind)
+    const after = before.after(change)
     const needed = before.bytesFor(change, this.#kind)
     const { most, least } = before.bytes
     const said = `${status} ${text}`
@@ -217,7 +217,7 @@ export class KeptPlay {
    * @param asked the change; null for none
    */
   async #takeOver(before: KeptModel, asked: KeptChange | null, found: KeptModel): Promise<void> {
-    const after = asked === null || asked.op === 'undo' ? null : before.after(asked, this.#kind)
+    const after = asked === null || asked.op === 'undo' ? null : before.after(asked)
     this.#model = found
     const isAs = (wanted: KeptModel) => {
       try {

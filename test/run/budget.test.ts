@@ -32,6 +32,12 @@ test('a part over twice its recorded time fails, and is told what to do, most co
   ])
 })
 
+test('a part of few seconds may take ten', async (t) => {
+  const record = new Map([['plugins/small/test', 1]])
+  t.strictSame(overBudget(new Map([['plugins/small/test', 9]]), record), [])
+  t.equal(overBudget(new Map([['plugins/small/test', 11]]), record).length, 1)
+})
+
 test('on a machine on which most parts take longer, the budgets grow alike', async (t) => {
   const parts = Array.from({ length: 11 }, (_, number) => `plugins/${number}/test`)
   const record = new Map(parts.map((part) => [part, 10]))

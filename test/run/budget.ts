@@ -24,6 +24,9 @@ export async function readRecord(): Promise<CpuSeconds> {
 /** The number of parts from which on their median tells how slow the machine is. */
 const enoughParts = 10
 
+/** The least seconds that a budget is twice of. In less, the first use of a library that other parts use too is a large share. */
+const leastSeconds = 5
+
 /** The most that budgets grow. Beyond it, the tests themselves have become slower. */
 const mostSlowness = 2
 
@@ -44,7 +47,7 @@ export function slownessOf(used: CpuSeconds, record: CpuSeconds): number {
  */
 export function overBudget(used: CpuSeconds, record: CpuSeconds): string[] {
   const slowness = slownessOf(used, record)
-  const budgetOf = (part: string) => 2 * slowness * (record.get(part) ?? Infinity)
+  const budgetOf = (part: string) => 2 * slowness * Math.max(leastSeconds, record.get(part) ?? Infinity)
   return [...used]
     .filter(([part, seconds]) => seconds > budgetOf(part))
     .sort(([, a], [, b]) => b - a)

@@ -9,7 +9,7 @@
  * The tests use tap as their library. They do not run through the command `tap run`, for three reasons:
  *
  * - `tap run` starts a process for each of more than 500 files, and each spends a third of a second of CPU on loading the
- *   same libraries: three minutes in all. Here the files of a package share a process.
+ *   same libraries: three minutes in all. Here files share processes.
  * - `tap run` makes every child process of a test, such as a node or a command, record the files that it loads. Those
  *   processes then take half as long again.
  * - The last line must be `N passed, N failed`, with skipped tests counted apart and named above it. No reporter of tap

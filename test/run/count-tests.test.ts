@@ -5,7 +5,7 @@ import { addCounts, closingLine, countTests, type FileResult, skippedLines } fro
 function countFile(lines: readonly string[], ended = true): FileResult {
   const { parser, results } = countTests('a.test.ts')
   parser.end(['TAP version 14', ...lines, ''].join('\n'))
-  const [result] = results(ended)
+  const [result] = results(ended, 0)
   if (result === undefined) throw new Error('The file was not counted.')
   return result
 }

@@ -14,6 +14,8 @@ export interface FileResult extends Counts {
   readonly ok: boolean
   /** Its share of the time of its process, in milliseconds. */
   readonly ms: number
+  /** The CPU seconds of its tests, and of the processes that they have started and waited for. */
+  readonly cpuSeconds: number
   /** The skipped tests: the names of the blocks around each, its own name, and its reason. */
   readonly skippedTests: readonly string[]
 }
@@ -26,8 +28,9 @@ interface ProcessCount {
    * The result of each file, once the parser is complete.
    *
    * @param ended whether the process ended by itself, with code 0
+   * @param cpuSeconds those of the process and of all that it has waited for
    */
-  results(ended: boolean): FileResult[]
+  results(ended: boolean, cpuSeconds: number): FileResult[]
 }
 
 /**
@@ -41,18 +44,23 @@ export function countTests(file: string): ProcessCount {
   const since = performance.now()
   return {
     parser,
-    results(ended) {
+    results(ended, cpuSeconds) {
       const ok = ended && parser.results?.ok === true
       const { skipAll = true, skipReason = '' } = parser.results?.plan ?? {}
       const counts = countBlock({ ok, fullname: file, skip: skipAll && skipReason, todo: false }, block)
-      return [{ file, ok, ms: performance.now() - since, ...counts }]
+      return [{ file, ok, ms: performance.now() - since, cpuSeconds, ...counts }]
     },
   }
 }
 
+/** The comment by which the process of a group tells the CPU seconds of a file that has ended. */
+export function cpuComment(file: string, seconds: number): string {
+  return `CPU seconds of ${file}: ${seconds.toFixed(3)}`
+}
+
 /**
  * Counts the tests of files that run one after the other in one process. The file in which the process ends early has failed, and
- * so has each file after it.
+ * so has each file after it. The CPU time in which the process loads what the files share counts for none of them.
  *
  * @param files the names of the tests that each hold the tests of a file
  */
@@ -67,14 +75,19 @@ export function countGroup(files: readonly string[]): ProcessCount {
     if (!closingTestPoint && last) found.set(file, { ...last, ok: false, failed: last.failed + 1 })
     if (!closingTestPoint) return
     const ms = performance.now() - since
-    found.set(file, { file, ok, ms, ...block.within })
+    found.set(file, { file, ok, ms, cpuSeconds: 0, ...block.within })
     Object.assign(block, { within: emptyTally(), blocks: 0 })
     since += ms
+  })
+  parser.on('comment', (comment: string) => {
+    const [, file = '', seconds] = /^# CPU seconds of (.*): ([\d.]+)$/.exec(comment.trim()) ?? []
+    const result = found.get(file)
+    if (result) found.set(file, { ...result, cpuSeconds: Number(seconds) })
   })
   return {
     parser,
     results(ended) {
-      const failed = { ok: false, ms: 0, ...emptyTally(), failed: 1 }
+      const failed = { ok: false, ms: 0, cpuSeconds: 0, ...emptyTally(), failed: 1 }
       const results = files.map((file) => found.get(file) ?? { ...failed, file })
       // An error after the last test may be of any of the files.
       return !ended && results.every(({ ok }) => ok)

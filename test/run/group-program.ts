@@ -3,15 +3,17 @@
  * the root. Each file is a test of tap, and the file imports that test as tap: its tests, its teardowns, its time limit and its
  * number of jobs end with it.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import tap from 'tap'
 import { root } from './command.ts'
+import { cpuComment } from './count-tests.ts'
 import { coverageVariable } from './coverage.ts'
 import * as fileTest from './file-test.ts'
+import './teardown-order.ts'
 import { filesVariable } from './test-group.ts'
 
 const files: string[] = JSON.parse(process.env[filesVariable] ?? '[]')
@@ -28,6 +30,7 @@ const { timeout } = tap.options
 tap.pipe(process.stdout)
 // Keeps the process alive while a test waits for something that does not, such as an unreferenced timer.
 const alive = setInterval(() => {}, 60_000)
+let used = cpuSeconds()
 for (const file of files) {
   const before = processState()
   await tap.test(file, async (t) => {
@@ -42,6 +45,9 @@ for (const file of files) {
   const names = new Set([...before.keys(), ...after.keys()])
   const changed = [...names].filter((name) => before.get(name) !== after.get(name))
   if (changed.length > 0) tap.fail(file, { notRestored: changed })
+  const usedBefore = used
+  used = cpuSeconds()
+  tap.comment(cpuComment(file, used - usedBefore))
 }
 clearInterval(alive)
 
@@ -61,6 +67,19 @@ function processState(): ReadonlyMap<string, unknown> {
     ['the working directory', process.cwd()],
   ]
   return new Map(state)
+}
+
+/** Returns the CPU seconds, user and system, of this process and of those that it has waited for. Only Linux tells the latter. */
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  const own = (user + system) / 1e6
+  try {
+    // The fields 16 and 17 of proc(5), in ticks, of which a second has 100. The second field ends with ")".
+    const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)?.split(' ') ?? []
+    return own + (Number(fields[13]) + Number(fields[14])) / 100
+  } catch {
+    return own
+  }
 }
 
 /**

@@ -58,9 +58,9 @@ export async function runTests(
       ...(written && { [group.length === 1 ? 'NODE_V8_COVERAGE' : coverageVariable]: written }),
     })
     if (written) await measured.of.add(written)
-    const part = partOf(first)
-    cpuSeconds.set(part, (cpuSeconds.get(part) ?? 0) + run.cpuSeconds)
     for (const result of run.results) {
+      const part = partOf(result.file)
+      cpuSeconds.set(part, (cpuSeconds.get(part) ?? 0) + result.cpuSeconds)
       ended.push(result)
       addCounts(counts, result)
       onFile(result)

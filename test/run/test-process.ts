@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers'
 import type { Parser } from 'tap-parser'
 import { root, toolEnvironment } from './command.ts'
 import { countGroup, countTests, type FileResult } from './count-tests.ts'
-import { filesVariable, type TestGroup } from './test-group.ts'
+import { filesVariable, type TestGroup, usesTap } from './test-group.ts'
 
 /** Seconds until tap ends a file that hangs, and prints what the file waits for. A file may ask for more. */
 const tapTimeout = 120
@@ -23,8 +23,6 @@ interface TestProcess {
   readonly tap: string
   /** Its standard error output, and how it ended. */
   readonly complaint: string
-  /** The CPU time of the process and of all processes that it and they have waited for, user and system, in seconds. */
-  readonly cpuSeconds: number
 }
 
 /**
@@ -34,10 +32,17 @@ interface TestProcess {
 export async function runGroup(group: TestGroup, env: NodeJS.ProcessEnv): Promise<TestProcess> {
   const isAlone = group.length === 1
   const { parser, results } = isAlone ? countTests(group[0]) : countGroup(group)
-  const program = isAlone ? group[0] : join(import.meta.dirname, 'group-program.ts')
+  const program = isAlone
+    ? [...((await usesTap(group[0])) ? [join(import.meta.dirname, 'alone-program.ts')] : []), group[0]]
+    : [join(import.meta.dirname, 'group-program.ts')]
   const files = isAlone ? {} : { [filesVariable]: JSON.stringify(group) }
-  const { ended, ...run } = await runProcess(group.join(', '), program, { ...env, ...files }, parser)
-  return { ...run, results: results(ended) }
+  const { ended, cpuSeconds, ...run } = await runProcess(
+    group.join(', '),
+    program,
+    { ...env, ...files },
+    parser,
+  )
+  return { ...run, results: results(ended, cpuSeconds) }
 }
 
 /** A script for `sh` that runs a program, and then writes the CPU times of what it has waited for to descriptor 3. */
@@ -47,8 +52,8 @@ const measured = '"$@" 3>&-; code=$?; times >&3; exit "$code"'
 const running = new Set<number>()
 process.once('exit', () => running.forEach(killProcessGroup))
 
-async function runProcess(name: string, program: string, env: NodeJS.ProcessEnv, parser: Parser) {
-  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', program]
+async function runProcess(name: string, program: readonly string[], env: NodeJS.ProcessEnv, parser: Parser) {
+  const command = ['node', '--conditions=nodekeep-source', '--test-reporter=tap', ...program]
   // Within tests, tap adds options to NODE_OPTIONS.
   const child = spawn('/usr/bin/env', ['-u', 'NODE_OPTIONS', 'sh', '-c', measured, 'sh', ...command], {
     cwd: root,

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { Wallet } from 'ethers'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import encodeQR from 'qr'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { hasFocus, untilTrue } from '../browser/until-true.ts'
@@ -19,6 +20,7 @@ t.jobs = 1
 const phone = { width: 360, height: 740 }
 const script = '<img src=x onerror="window.__xss = true">'
 const password = 'ten or more letters'
+const changed = 'another ten letters'
 
 interface Tab {
   readonly page: Page
@@ -86,10 +88,11 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
   const { baseURL, nextTalk } = await startTalkingModel(t)
   const node = await startClaimableNode(t, join(folder, 'data'), '0', {
     NODEKEEP_AI_OPENAI__BASE_URL: baseURL,
+    NODEKEEP_SERVER__HOSTNAMES: '["nas.test"]',
   })
   const browser = await startBrowser()
   const home = node.url.origin
-  const elsewhere = `http://localhost:${node.url.port}`
+  const elsewhere = `http://nas.test:${node.url.port}`
   const keyFile = join(folder, 'wallet.key')
   let owner = ''
   const { page: desk, end } = await openTab(t, browser)
@@ -108,11 +111,10 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.equal(await page.locator('.main').count(), 1, 'there is one main button')
     t.equal(await page.getByLabel('Claim code').count(), 0, 'the code of the link is enough')
     t.equal(
-      await page.getByText('wallet of this browser').count(),
+      await page.getByRole('button', { name: 'I have a wallet' }).count(),
       0,
       'a browser without a wallet has no such way',
     )
-    await press(page, 'Create my account')
     await page.getByLabel('Your name').fill('Bo')
     await page.getByLabel('New password').fill(password)
     await page.getByLabel('Repeat the password').fill(`${password}?`)
@@ -126,9 +128,11 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByRole('heading', { name: 'Keep a copy of your key' }).waitFor()
     t.equal(await page.getByLabel('Your key').count(), 0, 'the key is hidden')
     t.equal(await page.getByRole('button', { name: 'Copy', exact: true }).count(), 0)
+    const shownAddress = await copyAddress(page)
     await press(page, 'Show')
     const key = await page.getByLabel('Your key').inputValue()
     const { address } = new Wallet(key)
+    t.equal(shownAddress, address, 'the address has a button of its own')
     await press(page, 'Copy')
     await page.locator('.secret').getByText('Copied.').waitFor()
     t.equal(await page.evaluate('navigator.clipboard.readText()'), key)
@@ -147,6 +151,17 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.match(storage, wallet.address)
     t.notOk(storage.includes(key.slice(2)), 'the browser keeps the key encrypted')
 
+    const steps = page.getByRole('region', { name: 'Things to try' })
+    t.equal(await steps.getByRole('link').count(), 3)
+    await steps.getByRole('link', { name: 'Let your family in' }).click()
+    await untilTrue(page, "location.hash === '#/node/users'")
+    await steps.waitFor({ state: 'detached' })
+    await page.evaluate("location.hash = '#/'")
+    await steps.getByRole('link', { name: 'Make a first backup' }).waitFor()
+    t.equal(await steps.getByRole('link').count(), 2, 'what was tried is gone')
+    await press(page, 'Do not show this again')
+    await steps.waitFor({ state: 'detached' })
+
     await chooseInPersonMenu(page, 'Sign out')
     await page.getByText(wallet.address).waitFor()
     await page.reload()
@@ -154,36 +169,72 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByText('The password is wrong.').waitFor()
     await typePassword(page, password)
     t.equal((await whoIsSignedIn(page)).uuid, owner)
+    t.equal(await steps.count(), 0, 'they are gone for good')
     await openAccount(page)
+    t.equal(await page.getByText(address).count(), 1, 'the address is there once')
     t.equal(await copyAddress(page), address)
-    await page.getByText('Copy or forget this key').click()
+    await page.getByText('Copy the key', { exact: true }).click()
     await page.getByLabel('Password of the key').fill(password)
     await press(page, 'Show the key')
     t.equal(await page.getByLabel('Your key').inputValue(), key)
   })
 
+  await t.test('the password of the key changes, and the key stays', async (t) => {
+    const page = desk
+    const sealed = () => page.evaluate("JSON.parse(localStorage.getItem('nodekeep.key'))")
+    const before = await sealed()
+    await page.getByText('Change the password', { exact: true }).click()
+    const change = async (present: string, next: string, repeated = next) => {
+      await page.getByLabel('Present password').fill(present)
+      await page.getByLabel('New password').fill(next)
+      await page.getByLabel('Repeat the password').fill(repeated)
+      await press(page, 'Set the new password')
+    }
+    await change(password, 'short')
+    t.equal(await page.getByLabel('New password').getAttribute('aria-invalid'), 'true')
+    await change(password, changed, `${changed}?`)
+    await page.getByText('The two passwords differ.').waitFor()
+    await change('a wrong password', changed)
+    await page.getByText('The password is wrong.').waitFor()
+    t.equal(await page.getByLabel('Present password').getAttribute('aria-invalid'), 'true')
+    t.strictSame(await sealed(), before, 'nothing has changed')
+    await change(password, changed)
+    await page.getByText('The new password holds from now on').waitFor()
+    const { address, sealed: bytes, salt } = Object(await sealed())
+    t.equal(address, Object(before).address)
+    t.not(bytes, Object(before).sealed)
+    t.not(salt, Object(before).salt)
+
+    await chooseInPersonMenu(page, 'Sign out')
+    await typePassword(page, password)
+    await page.getByText('The password is wrong.').waitFor()
+    await typePassword(page, changed)
+    t.equal((await whoIsSignedIn(page)).uuid, owner)
+    await openAccount(page)
+  })
+
   await t.test('the key is imported at another origin, on a phone, and each page works there', async (t) => {
     const { page, end } = await openTab(t, browser, { viewport: phone })
     await page.goto(elsewhere)
-    await press(page, 'Import a key')
+    await press(page, 'I have a key')
     await page.getByLabel('Private key').fill('0x1234')
     await page.getByLabel('New password').fill(password)
     await page.getByLabel('Repeat the password').fill(password)
-    await press(page, 'Import and sign in')
+    await press(page, 'Sign in with this key')
     await page.getByText('A private key has 64 hexadecimal digits').waitFor()
     await page.getByLabel('Or a file with it').setInputFiles(keyFile)
     await untilTrue(page, "document.querySelector('input[name=key]').value !== '0x1234'")
-    await press(page, 'Import and sign in')
+    await press(page, 'Sign in with this key')
     t.equal((await whoIsSignedIn(page)).uuid, owner)
     await workThrough(t, page, nextTalk)
 
     await chooseInPersonMenu(page, 'Sign out')
     await page.getByText('Copy or forget this key').click()
-    await press(page, 'Forget the key')
+    await page.getByText('Forget the key', { exact: true }).click()
     await press(page, 'Forget it now')
-    await page.getByRole('button', { name: 'Create my account' }).waitFor()
+    await page.getByRole('button', { name: 'I am new here' }).waitFor()
     t.equal(await page.evaluate('localStorage.length'), 0)
-    await hasFocus(page, 'Create my account')
+    await untilTrue(page, "document.activeElement.id === 'content'")
     await end()
   })
 
@@ -197,8 +248,9 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
       `navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))
       document.execCommand = () => false`,
     )
-    await page.locator('.secret').last().getByRole('button', { name: 'Copy' }).click()
+    await page.locator('.made').getByRole('button', { name: 'Copy', exact: true }).click()
     await page.getByText('The text is selected.').waitFor()
+    t.equal(await page.locator('.qr').count(), 0, 'no other device reaches the node at this address')
 
     const { page: other, end } = await openTab(t, browser, { viewport: phone, userAgent: script })
     await other.goto(elsewhere)
@@ -219,12 +271,32 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await other.getByLabel('Sign-in code').fill(await shown())
     await press(other, 'Sign in with this code')
     await openAccount(other)
+
+    await press(other, 'Make a sign-in code')
+    const scanned = await other.getByLabel('Your sign-in code').inputValue()
+    const link = `${elsewhere}/#code=${scanned}`
+    const dark = encodeQR(link, 'raw', { border: 4 }).flatMap((row, y) =>
+      row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
+    )
+    await other.getByRole('img', { name: 'The address of this node with the code' }).waitFor()
+    t.equal(await other.locator('.qr path').getAttribute('d'), dark.join(''))
+    const { page: third, end: endThird } = await openTab(t, browser, { viewport: phone })
+    await third.goto(link)
+    t.equal(await third.getByLabel('Sign-in code').inputValue(), scanned)
+    await press(third, 'Sign in with this code')
+    t.equal((await whoIsSignedIn(third)).uuid, owner)
+    t.notMatch(third.url(), scanned)
+    await chooseInPersonMenu(third, 'Sign out')
+    await third.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await endThird()
+
+    await other.getByText('Let a program in').click()
     await other.getByLabel('Name of the program').fill('kept')
 
     await page.reload()
     await press(page, `End: ${script}`)
     await page.getByRole('button', { name: `End: ${script}` }).waitFor({ state: 'detached' })
-    await hasFocus(page, 'Sessions')
+    await hasFocus(page, 'Where you are signed in')
     await press(other, 'Make a sign-in code')
     await other.getByRole('heading', { name: 'Sign in again' }).waitFor()
     t.equal(await other.getByLabel('Name of the program').inputValue(), 'kept')
@@ -244,14 +316,14 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.equal(await page.getByLabel('Your name').inputValue(), 'grace')
     await page.getByLabel('Your name').fill('Ada L')
     await press(page, 'Change the name')
-    await page.getByRole('definition').getByText('ada-l').waitFor()
+    await page.getByRole('heading', { name: 'ada-l' }).waitFor()
     await page.getByRole('button', { name: 'Menu of ada-l' }).waitFor()
   })
 
   await t.test('a person whom the owner has not let in asks, and is let in by one click', async (t) => {
     const { page, end } = await openTab(t, browser, { viewport: phone })
     await page.goto(new URL('#claim=AS0F-008T-HPW7', home).href)
-    await press(page, 'Create my account')
+    await press(page, 'I am new here')
     t.equal(await page.getByLabel('Claim code').count(), 0, 'the node has an owner')
     await page.getByLabel('Your name').fill('Grace')
     await page.getByLabel('New password').fill(password)
@@ -278,6 +350,9 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await asked.waitFor({ state: 'detached' })
     await press(page, 'Sign in')
     t.match(await whoIsSignedIn(page), { wallet: address, username: 'grace-h' })
+    const steps = page.getByRole('region', { name: 'Things to try' })
+    await steps.getByRole('link', { name: 'Open it on your phone' }).waitFor()
+    t.equal(await steps.getByRole('link', { name: 'Make a first backup' }).count(), 0, 'only the owner can')
     await end()
     await openAccount(desk)
   })
@@ -285,9 +360,10 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
   await t.test('an API token is shown once, works until it is revoked, and survives a sign-in', async (t) => {
     const page = desk
     await page.setViewportSize(phone)
+    await page.getByText('Let a program in').click()
     await page.getByLabel('Name of the program').fill(script)
     await press(page, 'Make a token')
-    await page.getByText('Choose at least one scope.').waitFor()
+    await page.getByText('Choose at least one.').waitFor()
     await page.getByLabel('files:read').check()
     await page.getByLabel('Expires').selectOption('never')
     // The session ends in the middle of work.
@@ -295,18 +371,32 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(page, 'Make a token')
     await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Password of the key').first().fill(password)
+    await dialog.getByLabel('Password of the key').first().fill(changed)
     await dialog.getByRole('button', { name: 'Sign in with this key' }).click()
     const token = await page.getByLabel('Your token').inputValue()
-    await page.getByText('does not expire').waitFor()
+    await page.getByText(/^Not used yet, made .*, does not expire$/).waitFor()
     const status = async (path: string) =>
       (await fetch(new URL(path, home), { headers: { authorization: `Bearer ${token}` } })).status
     t.equal(await status('/readdir?path=/'), 200)
     t.equal(await status('/api/account/tokens'), 403)
+    await page.reload()
+    await page.getByText(/^Last used .*, does not expire$/).waitFor()
     await press(page, `Revoke: ${script}`)
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-    await page.getByText('You have no API tokens.').waitFor()
+    await page.getByText('No program has a token.').waitFor()
     t.equal(await status('/readdir?path=/'), 401)
+
+    const body = JSON.stringify({ name: 'sync of vm', scopes: ['files:read'], expiryDays: null })
+    const made = `fetch('/api/account/tokens', { method: 'POST', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(body)} }).then(({ ok }) => ok)`
+    for (let count = 0; count < 3; count += 1) t.ok(await page.evaluate(made))
+    await page.reload()
+    await page.getByText('2 more of this name').click()
+    await press(page, 'Revoke these 2')
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('2 more of this name').waitFor({ state: 'detached' })
+    const left =
+      "fetch('/api/account/tokens').then((answer) => answer.json()).then(({ tokens }) => tokens.length)"
+    t.equal(await page.evaluate(left), 1)
   })
 
   await end()
@@ -322,7 +412,7 @@ t.test('a key is made at a plain-HTTP name of a network', { skip: needsChromium 
   const { page, end } = await openTab(t, browser, { viewport: phone })
   await page.goto(`http://nas.test:${other.url.port}`)
   t.strictSame(await page.evaluate('[isSecureContext, crypto.subtle === undefined]'), [false, true])
-  await press(page, 'Create my account')
+  await press(page, 'I am new here')
   await page.getByLabel('Your name').fill('Papa')
   await page.getByLabel('New password').fill(password)
   await page.getByLabel('Repeat the password').fill(password)

@@ -95,10 +95,14 @@ t.test(
     }
 
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
-    const signIn = page.getByRole('button', { name: 'Sign in with Test Wallet' })
-    await signIn.waitFor()
+    await page.getByRole('heading', { name: 'Welcome to your new node' }).waitFor()
     await inspect('sign-in')
-    await signIn.click()
+    await page.getByRole('button', { name: 'I have a backup' }).click()
+    await page.getByRole('heading', { name: 'Bring back a backup' }).waitFor()
+    await inspect('restore')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'I have a wallet' }).click()
+    await page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
     await page.getByLabel('Your name').fill('Ada')
     await inspect('name')
     await page.getByRole('button', { name: 'Continue' }).click()

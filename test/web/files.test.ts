@@ -513,9 +513,11 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
   test('the trash is restored, deleted for good and emptied', async (t, { page, ada }) => {
     await put(ada, '/trip/photo.jpg', 'photo')
-    for (const name of ['a.txt', 'b <img src=x onerror=window.__xss=1>', 'c.txt'])
+    await postJson(ada, '/mkdir', { path: '/chosen' })
+    for (const name of ['a.txt', 'b <img src=x onerror=window.__xss=1>', 'c.txt', 'd.txt'])
       await put(ada, `/${name}`, 'text')
     for (const path of [
+      '/d.txt',
       '/trip/photo.jpg',
       '/trip',
       '/a.txt',
@@ -526,9 +528,10 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put(ada, '/a.txt', 'another')
     await openPage(page, 'Trash')
     const items = page.getByRole('list', { name: 'Deleted files and folders' }).getByRole('listitem')
-    await items.nth(4).waitFor()
+    await items.nth(5).waitFor()
     const names = await items.locator('strong').allTextContents()
-    t.strictSame(names, ['c.txt', 'b <img src=x onerror=window.__xss=1>', 'a.txt', 'trip', 'photo.jpg'])
+    const b = 'b <img src=x onerror=window.__xss=1>'
+    t.strictSame(names, ['c.txt', b, 'a.txt', 'trip', 'photo.jpg', 'd.txt'])
     const photo = items.filter({ hasText: 'photo.jpg' })
     await photo.getByText('/trip').waitFor()
     await photo.getByText('5 B').waitFor()
@@ -547,6 +550,14 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByText('It is back, as /trip/photo.jpg').waitFor()
 
     const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Restore to another folder: d.txt' }).click()
+    await dialog.getByRole('heading', { name: 'Restore "d.txt" to' }).waitFor()
+    await dialog.getByRole('button', { name: 'chosen' }).click()
+    await dialog.getByText('/chosen').waitFor()
+    await dialog.getByRole('button', { name: 'Restore here' }).click()
+    await page.getByText('It is back, as /chosen/d.txt').waitFor()
+    t.equal(await contentOf(ada, '/chosen/d.txt'), 'text')
+
     await page.getByRole('button', { name: 'Delete for good: c.txt' }).click()
     await dialog.getByRole('heading', { name: 'Delete "c.txt" for good?' }).waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, statfs } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -452,6 +452,47 @@ t.test(
     t.strictSame(faults, [])
   },
 )
+
+/** Stores a past of the node: twenty days ago, twice as much of the disk was free. */
+async function rememberPast(dataFolder: string): Promise<void> {
+  const { bavail, blocks, bsize } = await statfs(dataFolder)
+  const [hourMs, dayMs] = [3_600_000, 86_400_000]
+  const load = { processorMs: 4, busyMs: 1, requests: 7, files: 5000 }
+  const period = (begins: number, free: number) => ({ begins, free, total: blocks * bsize, ...load })
+  const past = definePlugin({
+    id: 'node-history',
+    setup({ state, onStart }) {
+      const hour = Math.floor(Date.now() / hourMs) * hourMs
+      const days = [period(Math.floor(hour / dayMs - 20) * dayMs, 2 * bavail * bsize)]
+      const hours = [period(hour - 2 * hourMs, bavail * bsize), period(hour - hourMs, bavail * bsize)]
+      onStart(() => state.set('periods', { hours, days }))
+    },
+  })
+  await (await createTestNode({ plugins: [past], dataFolder })).stop()
+}
+
+t.test('the overview plots the past, and tells when the disk is full', { skip: needsChromium }, async (t) => {
+  const dataFolder = t.testdir({})
+  await rememberPast(dataFolder)
+  const plugins = { 'storage-local': true, files: true, 'node-history': true, web: true }
+  const node = await createTestNode({ config: { plugins }, folder, dataFolder })
+  t.teardown(() => node.stop())
+  const { page, faults, open, check } = await openNodePage(t, node, await node.signIn('owner'))
+  await page.getByRole('heading', { name: 'Your node is well', level: 1 }).waitFor()
+  const card = (title: string) => page.getByRole('region', { name: title, exact: true })
+  await card('Room')
+    .getByText(/It is full in about \d+ (days|weeks) at this pace\./)
+    .waitFor()
+  for (const title of ['Files, 30 days', 'Requests, 2 days']) await card(title).locator('.plot').waitFor()
+  await card('Requests, 2 days').getByText('The processor was busy for').waitFor()
+  t.equal(await page.getByRole('link', { name: /needs? you$/ }).count(), 0, 'there is no badge')
+  await card('Room').getByRole('link', { name: 'See what takes it' }).click()
+  await page.getByRole('heading', { name: 'Storage', level: 1 }).waitFor()
+  await page.getByText('Delete what nobody needs').waitFor()
+  await open('Overview')
+  await check()
+  t.strictSame(faults, [])
+})
 
 t.test(
   'an encrypted backup asks for a recovery key, and the page says how to have messages',

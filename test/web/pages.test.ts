@@ -38,6 +38,8 @@ async function openTab(t: Test, withWallet: boolean): Promise<Scene> {
 }
 
 const signIn = (page: Page) => page.getByRole('button', { name: 'Sign in with Test Wallet' }).click()
+/** Opens the way for a wallet on a node without an owner. */
+const chooseWallet = (page: Page) => page.getByRole('button', { name: 'I have a wallet' }).click()
 const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
 t.test(
@@ -52,6 +54,7 @@ t.test(
     const { page, faults } = await openTab(t, true)
 
     await page.goto(`${link}X`)
+    await chooseWallet(page)
     await signIn(page)
     await page.getByText('The claim code is wrong.').waitFor()
     const code = page.getByLabel('Claim code')
@@ -153,6 +156,7 @@ t.test('a node that goes away and comes back loses nothing', { skip: needsChromi
   const first = await start('0')
   const { page, faults } = await openTab(t, true)
   await page.goto(/\S+#claim=\S+/.exec(first.banner)?.[0] ?? '')
+  await chooseWallet(page)
   await signIn(page)
   await page.getByRole('button', { name: 'Not now' }).click()
   await page.getByText('This folder is empty').waitFor()
@@ -183,10 +187,11 @@ t.test('without a wallet, the page says what to do', { skip: needsChromium }, as
   const plugins = { 'login-siwe': true, web: true }
   const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
   t.teardown(() => node.stop())
+  await node.signIn('owner')
   const { page, faults } = await openTab(t, false)
   await page.goto(node.url.href)
-  await page.getByRole('button', { name: 'Create my account' }).waitFor()
-  t.equal(await page.getByText('wallet of this browser').count(), 0)
+  await page.getByRole('button', { name: 'I am new here' }).waitFor()
+  t.equal(await page.getByRole('button', { name: 'I have a wallet' }).count(), 0)
   await page.getByText('On the machine of the node').click()
   await page.getByText('nodekeep session create').waitFor()
   t.strictSame(faults, [])

@@ -1,6 +1,6 @@
 import type { AuthenticatedUser } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
-import { endOf, isLive } from '../sessions/session-life.ts'
+import { endOf, type IdleDays, isLive } from '../sessions/session-life.ts'
 import type { SessionRecord, SessionTable } from '../sessions/session-table.ts'
 import { isTokenForm, tokenHash } from '../sessions/token.ts'
 import type { UserCache } from '../sessions/user-sessions.ts'
@@ -8,8 +8,7 @@ import type { UserAccount, UserAccounts } from '../users/user-accounts.ts'
 import type { Admission } from './admission.ts'
 
 interface AuthenticatorOptions {
-  /** Days without use after which a session ends. */
-  readonly idleDays: number
+  readonly idleDays: IdleDays
   /**
    * Milliseconds for which a result is cached. It is the longest time until this process notices that another process
    * has revoked a session.
@@ -27,7 +26,7 @@ export class Authenticator implements UserCache {
   readonly #sessions: SessionTable
   readonly #accounts: UserAccounts
   readonly #admission: Admission
-  readonly #idleDays: number
+  readonly #idleDays: IdleDays
   readonly #cacheMs: number
   /** Users by token. It measures times by the monotonic clock: setting the clock back must not delay a revocation. */
   readonly #users: LRUCache<string, AuthenticatedUser>
@@ -68,7 +67,7 @@ export class Authenticator implements UserCache {
     if (session === null || !isLive(session, this.#idleDays, now)) return null
     const account = await this.#accounts.get(session.userUuid)
     if (account === null || !this.#mayUse(account)) return null
-    if (now - session.lastUsedAt.getTime() >= touchIntervalMs) await this.#touch(hash, now)
+    if (isNewUse(session, now)) await this.#touch(hash, now)
     const { uuid, username, wallet, owner } = account
     const { id: sessionId, label: sessionName, scopes } = session
     const authenticated = Object.freeze({ uuid, username, wallet, owner, sessionId, sessionName, scopes })
@@ -124,4 +123,10 @@ export class Authenticator implements UserCache {
   #ttlOf({ expiresAt }: SessionRecord, now: number): number {
     return expiresAt === null ? this.#cacheMs : Math.min(this.#cacheMs, expiresAt.getTime() - now)
   }
+}
+
+/** Tells whether a use is worth writing. The first one of an API token is: people see whether it was ever used. */
+function isNewUse({ kind, createdAt, lastUsedAt }: SessionRecord, now: number): boolean {
+  const last = lastUsedAt.getTime()
+  return now - last >= touchIntervalMs || (kind === 'api-token' && last === createdAt.getTime())
 }

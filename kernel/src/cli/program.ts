@@ -13,11 +13,12 @@ import { superviseCommand } from './commands/supervise.ts'
 import { tokenCommand } from './commands/token.ts'
 import { userCommand } from './commands/user.ts'
 import type { CommandProcess } from './common/command-process.ts'
-import { withConfigurationOptions } from './common/configuration-options.ts'
+import { type ConfigurationOptions, withConfigurationOptions } from './common/configuration-options.ts'
 
 /** The parts of a terminal that a command of another package uses. With `asJson`, its lists are JSON. */
 type MakeTerminal = (asJson: boolean) => Promise<
   Pick<CommandContext, 'output' | 'confirm'> & {
+    readonly dataFolder: (options: ConfigurationOptions) => Promise<string>
     readonly readManifest: typeof readManifest
   }
 >
@@ -107,11 +108,13 @@ function addOther(program: Command, other: Command): void {
 function terminalOf(process: CommandProcess): MakeTerminal {
   return async (asJson) => {
     const { askOnTerminal, outputOnTerminal } = await import('./actions/command-terminal.ts')
+    const { readConfiguration } = await import('./common/read-configuration.ts')
     const { readManifest } = await import('../plugins/plugin-manifest.ts')
     const { signal } = new AbortController()
     return {
       output: outputOnTerminal(asJson, process),
       confirm: (question) => askOnTerminal(question, signal, process),
+      dataFolder: async (options) => (await readConfiguration(options, process)).kernel.data,
       readManifest,
     }
   }

@@ -53,6 +53,7 @@ import { ServiceWiring } from '../plugins/service-wiring.ts'
 import { KernelEventBus } from '../services/event-bus.ts'
 import { Registries } from '../services/registry.ts'
 import { storeKnownScopes } from '../sessions/known-scopes.ts'
+import { idleDaysOf } from '../sessions/session-life.ts'
 import { SessionTable } from '../sessions/session-table.ts'
 import { SessionWatch } from '../sessions/session-watch.ts'
 import { UserSessions } from '../sessions/user-sessions.ts'
@@ -129,7 +130,7 @@ const parts = {
   admission: (cradle: KernelCradle): Admission => new Admission(cradle.configuration.kernel.auth),
   authenticator: (cradle: KernelCradle): Authenticator =>
     new Authenticator(cradle.sessions, cradle.accounts, cradle.admission, {
-      idleDays: cradle.configuration.kernel.session.idleDays,
+      idleDays: idleDaysOf(cradle.configuration.kernel.session),
     }),
   sessionWatch: createSessionWatch,
   userSessions: createUserSessions,
@@ -202,6 +203,7 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
         .map(({ id, manifest }) => ({ id, version: manifest?.version ?? '' })),
     absentPlugins: () => records.absent,
     isClaimed: () => database.use((sql) => ownership.isClaimed(sql)),
+    mayClaim: (code) => database.use((sql) => !ownership.isClaimed(sql) && ownership.mayClaim(code)),
   }),
   [tokenKey(NodeIdentity)]: ({ identity }) => identity,
 }
@@ -236,7 +238,7 @@ function createSessionWatch({ authenticator, database, eventBus, log }: KernelCr
 
 function createUserSessions(cradle: KernelCradle): UserSessions {
   const { sessions, authenticator, eventBus, log, configuration } = cradle
-  const { idleDays } = configuration.kernel.session
+  const idleDays = idleDaysOf(configuration.kernel.session)
   return new UserSessions({ sessions, idleDays, authenticator, events: eventBus.scope(log) })
 }
 

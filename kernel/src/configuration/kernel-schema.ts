@@ -97,6 +97,7 @@ const session = Type.Object(
   {
     expiryDays: days(30, 'Days after which a session ends, even if it is in use.'),
     idleDays: days(30, 'Days without use after which a session ends.'),
+    tokenIdleDays: days(180, 'Days without use after which an API token ends.'),
   },
   { default: {}, description: 'How long a sign-in lasts.' },
 )

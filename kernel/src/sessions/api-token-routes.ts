@@ -4,7 +4,7 @@ import { logSecurityEvent } from '../log/security-events.ts'
 import { issueApiToken, isTokenName, tokenNameRule } from './issue-session.ts'
 import { refuseUnknownScopes } from './known-scopes.ts'
 import type { SessionRecord, SessionTable } from './session-table.ts'
-import { apiTokenView, viewApiToken } from './session-view.ts'
+import { apiTokenView, idleDaysView, viewApiToken } from './session-view.ts'
 import type { UserSessions } from './user-sessions.ts'
 
 const tags = ['account']
@@ -39,13 +39,18 @@ export function apiTokenRoutes(
         summary: 'Your API tokens, newest first',
         tags,
         response: {
-          200: Type.Object({ tokens: Type.Array(apiTokenView), knownScopes: Type.Array(Type.String()) }),
+          200: Type.Object({
+            tokens: Type.Array(apiTokenView),
+            knownScopes: Type.Array(Type.String()),
+            idleDays: idleDaysView,
+          }),
         },
       },
     },
     async (request) => ({
       tokens: (await userSessions.live(userOf(request).uuid, 'api-token')).map(viewApiToken),
       knownScopes: known.scopes,
+      idleDays: userSessions.idleDays['api-token'],
     }),
   )
   app.post(

@@ -2,18 +2,33 @@ import type { SessionRecord } from './session-table.ts'
 
 const dayMs = 24 * 60 * 60 * 1000
 
+/** Days without use after which a session or an API token ends, by its kind. */
+export type IdleDays = Readonly<Record<SessionRecord['kind'], number>>
+
+/** Returns the limits that the section `session` of the configuration sets. */
+export function idleDaysOf(settings: {
+  readonly idleDays: number
+  readonly tokenIdleDays: number
+}): IdleDays {
+  return { session: settings.idleDays, 'api-token': settings.tokenIdleDays }
+}
+
 /**
- * Returns the time when a session ends if it is not used again, in milliseconds since 1970; `Infinity` if it does not end by
- * itself. The record of an ended session may stay for a while.
- *
- * @param idleDays days without use after which a session ends; an API token may stay unused
+ * Returns the time when a session or an API token ends if it is not used again, in milliseconds since 1970. The record of an ended
+ * one may stay for a while.
  */
-export function endOf({ kind, expiresAt, lastUsedAt }: SessionRecord, idleDays: number): number {
+export function endOf({ kind, expiresAt, lastUsedAt }: SessionRecord, idleDays: IdleDays): number {
   const expiry = expiresAt?.getTime() ?? Number.POSITIVE_INFINITY
-  return kind === 'api-token' ? expiry : Math.min(expiry, lastUsedAt.getTime() + idleDays * dayMs)
+  return Math.min(expiry, lastUsedAt.getTime() + idleDays[kind] * dayMs)
 }
 
 /** Tells whether a session can still be used. */
-export function isLive(record: SessionRecord, idleDays: number, now: number): boolean {
+export function isLive(record: SessionRecord, idleDays: IdleDays, now: number): boolean {
   return endOf(record, idleDays) > now
+}
+
+/** Returns the times before which those have ended that were not used since. */
+export function unusedSince(idleDays: IdleDays, now: Date): Readonly<Record<SessionRecord['kind'], Date>> {
+  const before = (days: number) => new Date(now.getTime() - days * dayMs)
+  return { session: before(idleDays.session), 'api-token': before(idleDays['api-token']) }
 }

@@ -66,10 +66,17 @@ export class SessionTable {
     return this.#database.use((sql) => sql.run('DELETE FROM sessions WHERE user_uuid = ?', userUuid))
   }
 
-  /** Removes sessions that expired before the given time. Resolves to their number. */
-  sweep(endedBefore: Date): Promise<number> {
-    const statement = 'DELETE FROM sessions WHERE expires_at < ?'
-    return this.#database.use((sql) => sql.run(statement, endedBefore.getTime()))
+  /**
+   * Removes the sessions and API tokens that have ended. Resolves to their number.
+   *
+   * @param endedBefore those that expired before this time go
+   * @param unusedSince those of each kind that were not used since its time go, too
+   */
+  sweep(endedBefore: Date, unusedSince: Readonly<Record<SessionRecord['kind'], Date>>): Promise<number> {
+    const statement =
+      "DELETE FROM sessions WHERE expires_at < ? OR last_used_at < CASE kind WHEN 'session' THEN ? ELSE ? END"
+    const times = [endedBefore, unusedSince.session, unusedSince['api-token']].map((time) => time.getTime())
+    return this.#database.use((sql) => sql.run(statement, ...times))
   }
 }
 

@@ -1,6 +1,11 @@
 import { type Static, Type } from '@nodekeep/plugin-sdk'
 import type { SessionRecord } from './session-table.ts'
 
+/** Days without use after which the listed ones end by themselves. */
+export const idleDaysView = Type.Integer({
+  description: 'Days without use after which they end by themselves.',
+})
+
 /** A time in an answer. */
 export const timestamp = Type.String({ format: 'date-time' })
 
@@ -20,7 +25,7 @@ export const apiTokenView = Type.Object({
   name: Type.String(),
   scopes: Type.Array(Type.String()),
   created: timestamp,
-  lastUsed: timestamp,
+  lastUsed: Type.Union([timestamp, Type.Null()], { description: 'Null if it was never used.' }),
   expires: Type.Union([timestamp, Type.Null()]),
 })
 
@@ -29,7 +34,9 @@ export function viewSession(record: SessionRecord, currentId: string | null): St
 }
 
 export function viewApiToken(record: SessionRecord): Static<typeof apiTokenView> {
-  return { id: record.id, name: record.label, scopes: [...(record.scopes ?? [])], ...times(record) }
+  const { id, label: name, scopes, createdAt, lastUsedAt } = record
+  const isUnused = lastUsedAt.getTime() === createdAt.getTime()
+  return { id, name, scopes: [...(scopes ?? [])], ...times(record), ...(isUnused && { lastUsed: null }) }
 }
 
 function times({ createdAt, lastUsedAt, expiresAt }: SessionRecord) {

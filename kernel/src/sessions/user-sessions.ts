@@ -1,5 +1,5 @@
 import { type EventBus, NodekeepError, SessionsEnded } from '@nodekeep/plugin-sdk'
-import { isLive } from './session-life.ts'
+import { type IdleDays, isLive } from './session-life.ts'
 import type { SessionRecord, SessionTable } from './session-table.ts'
 
 /** The part of the authenticator that remembers users. It must forget a user whenever their rights change. */
@@ -9,8 +9,7 @@ export interface UserCache {
 
 interface UserSessionsServices {
   readonly sessions: SessionTable
-  /** Days without use after which a session ends. */
-  readonly idleDays: number
+  readonly idleDays: IdleDays
   readonly authenticator: UserCache
   readonly events: EventBus
 }
@@ -21,6 +20,11 @@ export class UserSessions {
 
   constructor(services: UserSessionsServices) {
     this.#services = services
+  }
+
+  /** Days without use after which they end. */
+  get idleDays(): IdleDays {
+    return this.#services.idleDays
   }
 
   /**

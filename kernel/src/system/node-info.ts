@@ -21,7 +21,7 @@ const gitTimeoutMs = 2000
 let build: Promise<BuildStamp | null> | undefined
 
 /** The facts about a node that are known before it starts. */
-export type NodeBuild = Omit<NodeInfo, 'command' | 'plugins' | 'absentPlugins' | 'isClaimed'>
+export type NodeBuild = Omit<NodeInfo, 'command' | 'plugins' | 'absentPlugins' | 'isClaimed' | 'mayClaim'>
 
 /** Describes the node of this process. */
 export async function readNodeInfo(): Promise<NodeBuild> {

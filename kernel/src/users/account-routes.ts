@@ -1,6 +1,6 @@
 import { type RoutesApp, Type, usernamePattern, userOf } from '@nodekeep/plugin-sdk'
 import { logSecurityEvent } from '../log/security-events.ts'
-import { sessionView, viewSession } from '../sessions/session-view.ts'
+import { idleDaysView, sessionView, viewSession } from '../sessions/session-view.ts'
 import type { UserSessions } from '../sessions/user-sessions.ts'
 import type { UserAdministration } from './user-administration.ts'
 import { signedInUser, viewOf } from './user-view.ts'
@@ -42,13 +42,16 @@ export function accountRoutes(
         operationId: 'listSessions',
         summary: 'Your sessions, newest first',
         tags,
-        response: { 200: Type.Object({ sessions: Type.Array(sessionView) }) },
+        response: { 200: Type.Object({ sessions: Type.Array(sessionView), idleDays: idleDaysView }) },
       },
     },
     async (request) => {
       const { uuid, sessionId } = userOf(request)
       const own = await userSessions.live(uuid, 'session')
-      return { sessions: own.map((record) => viewSession(record, sessionId)) }
+      return {
+        sessions: own.map((record) => viewSession(record, sessionId)),
+        idleDays: userSessions.idleDays.session,
+      }
     },
   )
   app.delete(

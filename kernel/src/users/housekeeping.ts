@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { type Log, notAfterNow, type UserDataHolder, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 import type { NodeClock } from '../health/node-clock.ts'
+import { type IdleDays, unusedSince } from '../sessions/session-life.ts'
 import type { SessionTable } from '../sessions/session-table.ts'
 import { removeSetAside } from '../state/damaged-database.ts'
 import type { StateDatabase } from '../state/database.ts'
@@ -23,6 +24,7 @@ interface ErasureServices {
 
 interface HousekeepingServices extends ErasureServices {
   readonly sessions: SessionTable
+  readonly idleDays: IdleDays
   /** Makes the reserve of a full disk again. */
   readonly makeReserve: () => Promise<void>
   readonly holders: GuardedRegistry<UserDataHolder>
@@ -52,7 +54,8 @@ async function removeEnded(services: HousekeepingServices, signal: AbortSignal):
   try {
     await services.makeReserve()
     // A clock that starts in 1970 must not end the sessions that begin meanwhile.
-    await services.sessions.sweep(notAfterNow(services.clock.past))
+    const past = notAfterNow(services.clock.past)
+    await services.sessions.sweep(past, unusedSince(services.idleDays, past))
     await eraseDueUsers({ ...services, holders: inContextOfOwner(services.holders) }, signal)
   } catch (error) {
     services.log.error({ err: error }, 'Ended sessions or deleted users could not be removed.')

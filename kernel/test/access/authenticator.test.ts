@@ -18,7 +18,10 @@ async function setUp(t: Test, options: { readonly cacheMs?: number; readonly cap
   const accounts = new UserAccounts(database)
   const sessions = new SessionTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
-  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1, ...options })
+  const authenticator = new Authenticator(sessions, accounts, admission, {
+    idleDays: { session: 1, 'api-token': 1 },
+    ...options,
+  })
   const { uuid } = await accounts.ensure(wallet(1))
   const issue = () =>
     database.transaction((sql) => issueSession(sql, { userUuid: uuid, label: 'test', expiryDays: 1 }))

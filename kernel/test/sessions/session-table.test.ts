@@ -104,19 +104,28 @@ test('the table lists a user’s sessions newest first and ends one or all of th
   t.equal((await sessions.listByUser(bob)).length, 1)
 })
 
-test('a sweep removes expired sessions only, and the removal of a user removes their sessions', async (t) => {
+test('a sweep removes what has ended only, and the removal of a user removes their sessions', async (t) => {
   const { sessions, database, ada, bob } = await setUp(t)
+  const lastUsedAt = new Date(0)
   const ends = [10, 20, 30, null].map((end) =>
-    record(ada, { expiresAt: end === null ? null : new Date(end) }),
+    record(ada, { lastUsedAt, expiresAt: end === null ? null : new Date(end) }),
   )
-  for (const each of [...ends, record(bob)]) await sessions.create(each)
-  t.equal(
-    await sessions.sweep(new Date(20)),
-    1,
-    'the sweep removes sessions that end before the time, not at it',
-  )
-  t.equal(await sessions.sweep(new Date(1000)), 2)
-  t.equal((await sessions.listByUser(ada)).length, 1)
+  const dayMs = 86_400_000
+  const token = record(ada, { kind: 'api-token', scopes: [], lastUsedAt, expiresAt: null })
+  for (const each of [...ends, token, record(bob)]) await sessions.create(each)
+  const sweep = (time: number) =>
+    sessions.sweep(new Date(time), {
+      session: new Date(time - 10 * dayMs),
+      'api-token': new Date(time - 20 * dayMs),
+    })
+  t.equal(await sweep(20), 1, 'the sweep removes sessions that end before the time, not at it')
+  t.equal(await sweep(1000), 2)
+  t.equal(await sweep(10 * dayMs), 0)
+  t.equal(await sweep(10 * dayMs + 1), 1, 'the session without an end was not used for ten days')
+  t.equal((await sessions.listByUser(ada))[0]?.id, token.id)
+  t.equal(await sweep(20 * dayMs), 0)
+  t.equal(await sweep(20 * dayMs + 1), 1)
+  await sessions.create(token)
   await database.use((sql) => sql.run('DELETE FROM users WHERE uuid = ?', ada))
   t.same(await sessions.listByUser(ada), [])
   t.equal((await sessions.listByUser(bob)).length, 1)

@@ -115,7 +115,9 @@ test('the watch looks up only the users of open answers, and only if a session m
   }
   const sessions = new WatchedTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
-  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
+  const authenticator = new Authenticator(sessions, accounts, admission, {
+    idleDays: { session: 1, 'api-token': 1 },
+  })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
   let checks = 0
   const storeVersion = () => {

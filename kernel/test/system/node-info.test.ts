@@ -36,12 +36,16 @@ test('a plugin learns what runs, since when and from where', async (t) => {
     config: { plugins: { broken: { required: false }, unused: false } },
   })
   t.teardown(() => node.stop())
-  const { startedAt, commit, buildDate, plugins, absentPlugins, isClaimed, ...info } = await found
+  const { startedAt, commit, buildDate, plugins, absentPlugins, isClaimed, mayClaim, ...info } = await found
   t.strictSame(plugins(), [{ id: 'status', version: '0.0.0' }])
   t.strictSame(absentPlugins(), ['broken'])
   t.notOk(await isClaimed())
+  const code = node.claimCode() ?? ''
+  t.ok(await mayClaim(code.toLowerCase()))
+  t.notOk(await mayClaim('AAAA-AAAA-AAAA'))
   await node.signIn('owner')
   t.ok(await isClaimed())
+  t.notOk(await mayClaim(code), 'the node has an owner')
   t.same(info, { version: manifest.version, installation: 'sources', folder: root, command: 'npm start --' })
   t.ok(startedAt.getTime() >= before && startedAt.getTime() <= Date.now())
   if (!existsSync(join(root, '.git'))) return t.comment('These sources are no checkout.')

@@ -23,9 +23,10 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
   const accounts = new UserAccounts(database)
   const sessions = new SessionTable(database)
   const admission = new Admission({ admission: 'open', allowlist: [] })
-  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays: 1 })
+  const idleDays = { session: 1, 'api-token': 1 }
+  const authenticator = new Authenticator(sessions, accounts, admission, { idleDays })
   const events = new KernelEventBus().scope(createLogger({ level: 'silent' }))
-  const userSessions = new UserSessions({ sessions, idleDays: 1, authenticator, events })
+  const userSessions = new UserSessions({ sessions, idleDays, authenticator, events })
   const administration = new UserAdministration({
     database,
     userSessions,

@@ -24,6 +24,11 @@ export interface NodeInfo {
   absentPlugins(): readonly string[]
   /** Resolves with whether the node has an owner. A wallet in `auth.owner` counts, also before its first sign-in. */
   isClaimed(): Promise<boolean>
+  /**
+   * Resolves with whether this is the claim code of a node without an owner, as the person typed it. A route that takes it needs a limit
+   * for each client address.
+   */
+  mayClaim(code: string): Promise<boolean>
 }
 
 /** The kernel's service that describes the running node. */

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { dirname, extname, sep } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { strippedSources } from './stripped-sources.ts'
 
 /** Options of a sandbox process. */
 export interface SandboxProcessOptions {
@@ -123,7 +124,6 @@ export class SandboxProcess {
 
 function spawnConfined(options: SandboxProcessOptions): SandboxChild {
   const { main, args = [], readable = [], heapBytes, openFiles, flags = [] } = options
-  // From the sources this file is TypeScript, and so are those that the sandbox loads.
   const inside = new URL(`./inside/imports${extname(import.meta.url)}`, import.meta.url)
   const program = fileURLToPath(main)
   const folders = [
@@ -131,11 +131,13 @@ function spawnConfined(options: SandboxProcessOptions): SandboxChild {
     folderOf(fileURLToPath(inside)),
     ...readable.map((folder) => fileURLToPath(folder)),
   ]
+  // From the sources this file is TypeScript, and so are those that the sandbox loads.
+  const stripped = import.meta.url.endsWith('.ts') ? [strippedSources(folders.filter(isOurs))] : []
   const node = [
     process.execPath,
     '--permission',
-    ...folders.map((folder) => `--allow-fs-read=${folder}`),
-    `--import=${inside.href}`,
+    ...[...folders, ...stripped].map((path) => `--allow-fs-read=${path}`),
+    ...[...stripped.map((path) => pathToFileURL(path)), inside].map(({ href }) => `--import=${href}`),
     `--max-old-space-size=${Math.ceil(heapBytes / 2 ** 20)}`,
     '--v8-pool-size=1',
     ...flags,
@@ -158,6 +160,11 @@ function lowerPriority(pid: number): void {
   } catch {
     // The process has ended already, or the system does not allow it: then it competes as an equal.
   }
+}
+
+/** Libraries have JavaScript. */
+function isOurs(folder: string): boolean {
+  return !folder.includes(`${sep}node_modules${sep}`)
 }
 
 function folderOf(file: string): string {

@@ -54,6 +54,11 @@ test('A sandbox has only its arguments, its own files and the reader of binaries
   if (process.platform === 'linux') t.ok(sandbox.residentBytes > 10 * 2 ** 20)
 })
 
+test('A sandbox from TypeScript does not load the compiler that strips its types', async (t) => {
+  const { ask } = start(t)
+  t.equal(await ask('compiler'), false)
+})
+
 test('A sandbox ends when its input ends or when it is killed', async (t) => {
   const one = start(t)
   await one.ask('args')

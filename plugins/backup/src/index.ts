@@ -28,6 +28,8 @@ import { LentFolder } from './lend/lent-folder.ts'
 import { finishRestores } from './restore/finish-restores.ts'
 import { RestoreFolders } from './restore/restore-folder.ts'
 import { restoreRoutes } from './restore/restore-routes.ts'
+import { unclaimedRoutes } from './restore/unclaimed-routes.ts'
+import { UploadedBackup } from './restore/uploaded-backup.ts'
 import { totalOf } from './retention/retained-backups.ts'
 import { firstCheck } from './schedule/first-check.ts'
 import { Schedule } from './schedule/schedule.ts'
@@ -141,7 +143,17 @@ export default definePlugin({
     })
 
     const restoreFolders = new RestoreFolders(nodeDataDir, restores)
+    const uploaded = new UploadedBackup(join(dataDir, 'uploaded'), signal)
     const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
+    const restoreServices = {
+      dataFolder: nodeDataDir,
+      folders: restoreFolders,
+      restores,
+      backends,
+      control,
+      finished,
+      signal,
+    }
 
     context.onStart(() => targets.refuseUnknown(info.absentPlugins()))
 
@@ -150,6 +162,7 @@ export default definePlugin({
       await folder.removeUnfinished()
       await lent.removeStale()
       await reads.removeLeft()
+      await uploaded.removeLeft()
       if (!drills.isRunning) await drills.removeLeft()
       await backups.nameAhead()
       backups.updateTargets()
@@ -208,19 +221,12 @@ export default definePlugin({
         backupRoutes(app, backups, folder, status)
         lendRoutes(app, lent)
         userFileRoutes(app, reads)
-        restoreRoutes(app, {
-          dataFolder: nodeDataDir,
-          backups: folder,
-          folders: restoreFolders,
-          restores,
-          backends,
-          control,
-          finished,
-          signal,
-        })
+        restoreRoutes(app, { ...restoreServices, backups: folder })
       },
       { prefix: '/api/backup' },
     )
+    // Below /auth, the node refuses pages of other sites, and connections on which others could read the claim code.
+    context.routes((app) => unclaimedRoutes(app, { ...restoreServices, uploaded, info }))
     return { tried: contents }
   },
 })

@@ -1,4 +1,4 @@
-import { userOf } from '@nodekeep/plugin-sdk'
+import type { userOf } from '@nodekeep/plugin-sdk'
 
 type Request = Parameters<typeof userOf>[0] & {
   readonly ip: string
@@ -6,7 +6,8 @@ type Request = Parameters<typeof userOf>[0] & {
 }
 
 /**
- * Logs a security event at the level `info`, with the address of the client and the user. SECURITY.md lists the events.
+ * Logs a security event at the level `info`, with the address of the client, and with the user if somebody is signed in. SECURITY.md lists
+ * the events.
  *
  * @param details further fields, such as the name of the backup
  */
@@ -18,11 +19,13 @@ export function logSecurityEvent(
     | 'backup-searched'
     | 'backup-lent'
     | 'file-put-back'
+    | 'backup-uploaded'
     | 'restore-planned'
     | 'restore-canceled',
   message: string,
   details: Readonly<Record<string, unknown>> = {},
 ): void {
-  const { username: user, uuid: userUuid } = userOf(request)
-  request.log.info({ event, ip: request.ip, user, userUuid, ...details }, message)
+  const { user, ip } = request
+  const who = user === null ? {} : { user: user.username, userUuid: user.uuid }
+  request.log.info({ event, ip, ...who, ...details }, message)
 }

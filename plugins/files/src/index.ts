@@ -41,7 +41,6 @@ import { openSpool } from './http/spool.ts'
 import type { ChangeIntent } from './journal/change.ts'
 import { openJournal } from './journal/journal.ts'
 import { RunningChanges } from './journal/running-changes.ts'
-import { KeptFiles } from './kept/kept-files.ts'
 import { Purge } from './kept/purge.ts'
 import { eraseUnknownUsers } from './kept/unknown-users.ts'
 import { createKeptFiles } from './kept-files-service.ts'
@@ -64,7 +63,7 @@ export default definePlugin({
   config: configuration,
   requires: { backends: StorageBackends, fileHeaders: FileHeaders, users: UserDirectory },
   contributes: { health: HealthChecks, userData: UserData, participants: BackupParticipants },
-  provides: { files: Files, changes: Changes, index: FileIndex, kept: KeptFiles },
+  provides: { files: Files, changes: Changes, index: FileIndex },
   async setup({
     config,
     backends,
@@ -105,7 +104,7 @@ export default definePlugin({
       announce,
       log,
     })
-    const { postpone, resolveBefore } = reconciliation
+    const { postpone, resolveBefore, settle } = reconciliation
     const running = new RunningChanges()
     const recorder = new ChangeRecorder({
       journal,
@@ -113,6 +112,7 @@ export default definePlugin({
       wasApplied: storageShows,
       recordLeft,
       resolveBefore,
+      settle,
       announce,
       postpone,
     })
@@ -127,6 +127,7 @@ export default definePlugin({
       journal,
       quotas,
       reserve,
+      spareBytes: (userUuid, enough) => purge.spareBytes(userUuid, enough),
       makeRoom: (userUuid, bytes) => purge.makeRoom(userUuid, bytes),
     })
     const keeping = { trash: config.trash !== false, versions: config.versions !== false }
@@ -258,7 +259,7 @@ export default definePlugin({
         signal,
       }),
     )
-    return { files, changes, index, kept }
+    return { files, changes, index }
   },
 })
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { captureServices } from './fixtures/captured-services.ts'
 import { createFilesNode, get, put } from './fixtures/files-node.ts'
+import { keptOf } from './fixtures/kept-api.ts'
 
 t.test(
   'the deletion of a user removes their files from every mount, and all their records from the journal',
@@ -28,9 +29,9 @@ t.test(
     await t.rejects(async () => services.backends.get('memory')?.stat(`/kept/${ada.user.uuid}`), {
       code: 'NOT_FOUND',
     })
-    t.strictSame((await services.kept.for(ada.user).trash()).items, [])
-    t.strictSame((await services.kept.for(bob.user).trash()).items.length, 2)
-    t.strictSame((await services.kept.for(bob.user).versions('/docs/a')).items.length, 1)
+    t.strictSame((await keptOf(ada).trash()).items, [])
+    t.strictSame((await keptOf(bob).trash()).items.length, 2)
+    t.strictSame((await keptOf(bob).versions('/docs/a')).items.length, 1)
     t.match(await services.changes.head(ada.user.uuid), { seq: 0, id: '' })
     t.equal((await get(ada, 'stat', '/memory/b')).status, 404)
     t.equal(await (await get(bob, 'read', '/docs/a')).text(), 'x')

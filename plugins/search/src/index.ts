@@ -62,7 +62,10 @@ export default definePlugin({
     const follower = new Follower({ index, users, databases, onLearned, log, signal })
     onStop(() => follower.stop())
     onServing(() => {
-      events.on(FileChanged, ({ userUuid }) => follower.notice(userUuid))
+      events.on(FileChanged, ({ userUuid }) => {
+        background.noteChange()
+        follower.notice(userUuid)
+      })
       follower.start()
     })
 

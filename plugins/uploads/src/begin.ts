@@ -9,11 +9,8 @@ import {
   parentOf,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
-import { entityTags } from '@nodekeep/plugin-sdk/stored-content'
+import { entityTags, timeOfSeconds } from '@nodekeep/plugin-sdk/stored-content'
 import type { NewUpload } from './uploads.ts'
-
-/** The latest second that a date can have (ECMA-262, "Time Values and Time Range"). */
-const latestSecond = 8.64e12
 
 /**
  * Reads where and under which conditions a client wants to store a file. What can be known now is refused now, before any byte is sent.
@@ -73,9 +70,8 @@ function conditionsOf(
 
 /** @throws NodekeepError VALIDATION_ERROR */
 function timeOf(mtime: string): Date {
-  const seconds = /^-?\d{1,13}(\.\d{1,9})?$/.test(mtime) ? Number(mtime) : Number.NaN
-  // Fractions of a second are inexact numbers, so the product is rounded before it is cut.
-  if (Math.abs(seconds) <= latestSecond) return new Date(Math.floor(Number((seconds * 1000).toFixed(3))))
+  const time = timeOfSeconds(mtime)
+  if (time !== null) return time
   throw invalid('"mtime" must be a number of seconds since 1970, such as 1700000000.')
 }
 

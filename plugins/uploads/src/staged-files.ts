@@ -1,18 +1,14 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type FileRoom, type FilesService, NodekeepError } from '@nodekeep/plugin-sdk'
+import { ChunkBatch, type FileRoom, type FilesService, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { noSuchUpload } from './uploads.ts'
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW = 0 } = constants
 
-/** Bytes, and chunks, that are written with one call. An upload holds two such batches, however large it is. */
-const batchBytes = 256 * 1024
-const batchChunks = 1024
-
-/** Freeing smaller chunks by hand takes longer than the garbage collection does, in bytes. */
-const minFreedBytes = 16 * 1024
+/** Bytes that are read with one call. */
+const readBytes = 256 * 1024
 
 /** Milliseconds after which received bytes are on the disk, and count. A killed node loses what came after them. */
 const checkpointMs = 5000
@@ -109,7 +105,7 @@ export class StagedFiles {
     const file = await this.#open(userUuid, id, O_RDWR)
     try {
       for (let position = 0; position < size; ) {
-        const chunk = Buffer.allocUnsafeSlow(Math.min(batchBytes, size - position))
+        const chunk = Buffer.allocUnsafeSlow(Math.min(readBytes, size - position))
         const { bytesRead } = await file.read(chunk, 0, chunk.length, position)
         if (bytesRead === 0) throw noSuchUpload()
         position += bytesRead
@@ -176,25 +172,21 @@ class Writer {
 
   /** @throws NodekeepError PAYLOAD_TOO_LARGE; the error of the content or of the disk. What came before it is written */
   async writeAll(content: AsyncIterable<Uint8Array>, most: number): Promise<void> {
-    let batch: Uint8Array[] = []
-    let batched = 0
+    let batch = new ChunkBatch()
     let writing: Promise<void> = Promise.resolve()
     const flush = async () => {
       await writing
-      writing = this.#write(batch, batched)
+      writing = this.#write(batch)
       // The next `await writing` reports its failure.
       writing.catch(() => {})
-      batch = []
-      batched = 0
+      batch = new ChunkBatch()
     }
     let left = most - this.written
     try {
       for await (const chunk of content) {
         left -= chunk.length
         if (left < 0) throw tooLarge()
-        batch.push(chunk)
-        batched += chunk.length
-        if (batched >= batchBytes || batch.length === batchChunks) await flush()
+        if (batch.add(chunk)) await flush()
       }
     } finally {
       await flush()
@@ -208,17 +200,17 @@ class Writer {
     await this.#checkpoint()
   }
 
-  async #write(batch: readonly Uint8Array[], bytes: number): Promise<void> {
-    if (bytes === 0) return
-    const lacking = this.written + bytes - this.#room.bytes
+  async #write(batch: ChunkBatch): Promise<void> {
+    if (batch.bytes === 0) return
+    const lacking = this.written + batch.bytes - this.#room.bytes
     if (lacking > 0) await this.#room.extend(lacking)
-    let left = batch
-    while (left.length > 0) {
-      const { bytesWritten } = await this.#file.writev(left, this.written)
+    const writev = async (chunks: readonly Uint8Array[], position: number) => {
+      const { bytesWritten } = await this.#file.writev(chunks, position)
       this.written += bytesWritten
-      left = after(left, bytesWritten)
+      return bytesWritten
     }
-    free(batch)
+    await batch.write(writev, this.written)
+    batch.free()
     if (this.#isCheckpointing || Date.now() < this.#checkpointAt) return
     this.#isCheckpointing = true
     // A failure is reported by the checkpoint at the end.
@@ -235,25 +227,6 @@ class Writer {
     await this.#file.datasync()
     this.#record(offset)
   }
-}
-
-/** Frees the memory of chunks that fill their buffers. The garbage collection would let those of a large upload pile up. */
-function free(chunks: readonly Uint8Array[]): void {
-  for (const { buffer, byteLength } of chunks) {
-    const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
-    if (isWhole && byteLength >= minFreedBytes) buffer.transfer(0)
-  }
-}
-
-/** Returns the buffers without their first bytes. */
-function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Array[] {
-  let skipped = 0
-  for (const [index, buffer] of buffers.entries()) {
-    if (skipped + buffer.length > count)
-      return [buffer.subarray(count - skipped), ...buffers.slice(index + 1)]
-    skipped += buffer.length
-  }
-  return []
 }
 
 function tooLarge(): NodekeepError {

@@ -38,6 +38,7 @@ const SignInWays = Type.Object({
   providers: Type.Array(Type.String()),
   claimed: Type.Boolean({ description: 'Whether the node has an owner.' }),
   requests: Type.Boolean({ description: 'Whether a person can ask the owner for admission.' }),
+  restores: Type.Boolean({ description: 'Whether a node without an owner takes a backup.' }),
 })
 
 const anyFile = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
@@ -113,6 +114,7 @@ export function pageRoutes(
       providers: logins.names(),
       claimed: await info.isClaimed(),
       requests: works('access-requests'),
+      restores: works('backup'),
     }),
   )
   app.get(

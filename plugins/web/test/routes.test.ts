@@ -125,6 +125,7 @@ t.test('everybody can ask for the ways to sign in', async (t) => {
     providers: { length: 2 },
     claimed: false,
     requests: false,
+    restores: false,
   })
   t.strictSame(Object(await waysOf(node)).providers.sort(), ['code', 'siwe'])
   await node.signIn('owner')

@@ -39,7 +39,7 @@ function tableRow(view: ReturnType<typeof viewOfSession | typeof viewApiToken>):
     ...('label' in view
       ? { program: view.label, created: view.created }
       : { name: view.name, scopes: view.scopes.join(',') }),
-    'last used': view.lastUsed,
+    'last used': view.lastUsed ?? 'never',
     expires: view.expires ?? 'never',
   }
 }

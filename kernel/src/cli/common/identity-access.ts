@@ -9,6 +9,7 @@ import { createLogger } from '../../log/logger.ts'
 import { KernelEventBus } from '../../services/event-bus.ts'
 import { type IssuedSession, issueSession, type NewSession } from '../../sessions/issue-session.ts'
 import { readKnownScopes } from '../../sessions/known-scopes.ts'
+import { idleDaysOf } from '../../sessions/session-life.ts'
 import { SessionTable } from '../../sessions/session-table.ts'
 import { UserSessions } from '../../sessions/user-sessions.ts'
 import { Ownership } from '../../sign-in/ownership.ts'
@@ -58,10 +59,12 @@ export async function withIdentity<T>(
 }
 
 function accessTo(
-  { data, auth, session: { expiryDays, idleDays } }: KernelConfiguration,
+  { data, auth, session }: KernelConfiguration,
   database: StateDatabase,
   process: CommandProcess,
 ) {
+  const { expiryDays } = session
+  const idleDays = idleDaysOf(session)
   const accounts = new UserAccounts(database)
   const sessions = new SessionTable(database)
   const admission = new Admission(auth)

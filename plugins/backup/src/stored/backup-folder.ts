@@ -158,7 +158,8 @@ export class BackupFolder {
   }
 }
 
-function nameOf(moment: Date): string {
+/** Returns the name of a backup by the moment of its state. */
+export function nameOf(moment: Date): string {
   const [date, time] = moment.toISOString().slice(0, 19).split('T') as [string, string]
   return `backup-${date.replaceAll('-', '')}-${time.replaceAll(':', '')}.tar.gz`
 }

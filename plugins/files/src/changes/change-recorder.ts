@@ -12,6 +12,8 @@ interface RecorderServices {
   readonly recordLeft: (intent: ChangeIntent) => Promise<number | null>
   /** Resolves open changes at the paths of a change that is about to begin. */
   readonly resolveBefore: (intent: ChangeIntent) => Promise<void>
+  /** Resolves open changes of a user at the paths of locks. */
+  readonly settle: (userUuid: string, paths: readonly string[]) => Promise<void>
   /** Called when readers may see something new: a change was committed, or no longer holds others back. */
   readonly announce: (userUuid: string, seq: number) => void
   /** Takes a change whose outcome could not be found out or written, to try again later. */
@@ -36,6 +38,15 @@ export class ChangeRecorder {
 
   constructor(services: RecorderServices) {
     this.#services = services
+  }
+
+  /**
+   * Sees to it that what the storage shows at locked paths is the outcome of all changes before.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE if an outcome cannot be found out now
+   */
+  settle(userUuid: string, paths: readonly string[]): Promise<void> {
+    return this.#services.settle(userUuid, paths)
   }
 
   /** Records an intent durably. */

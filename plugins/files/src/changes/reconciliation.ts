@@ -1,6 +1,7 @@
 import { type Log, withTimeLimit } from '@nodekeep/plugin-sdk'
 import { type ChangeIntent, isShown, type PendingIntent } from '../journal/change.ts'
 import type { Journal } from '../journal/journal.ts'
+import { keptLock } from '../mounts/kept-folder.ts'
 import { isWithin } from '../paths/user-path.ts'
 
 /** Milliseconds after which open changes are tried again. */
@@ -70,16 +71,23 @@ export class Reconciliation {
   }
 
   /**
-   * Resolves open changes at the paths of a change that is about to begin, and of what it puts back. Afterwards the storage shows another state,
-   * which would no longer show their outcome.
+   * Resolves open changes at the paths of a change that is about to begin, and at the places of what it keeps or puts back. Afterwards the
+   * storage shows another state, which would no longer show their outcome.
    *
    * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable
    */
-  readonly resolveBefore = async (intent: ChangeIntent): Promise<void> => {
-    for (const change of this.#open.values()) {
-      if (change.userUuid !== intent.userUuid) continue
-      if (overlap(change, intent) || concernSameKept(change, intent)) await this.#resolve(change)
-    }
+  readonly resolveBefore = (intent: ChangeIntent): Promise<void> =>
+    this.settle(intent.userUuid, lockedBy(intent))
+
+  /**
+   * Resolves open changes of a user at paths, or at places of something kept by the paths of their locks. Until then, what is there may still be put
+   * back to another path.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE when the storage is unreachable
+   */
+  readonly settle = async (userUuid: string, paths: readonly string[]): Promise<void> => {
+    for (const change of this.#open.values())
+      if (change.userUuid === userUuid && overlap(lockedBy(change), paths)) await this.#resolve(change)
   }
 
   /** The mount of the first open change of a user, which hides all later ones, and when it stopped answering. */
@@ -133,15 +141,12 @@ export class Reconciliation {
   }
 }
 
-function overlap(one: ChangeIntent, other: ChangeIntent): boolean {
-  return pathsOf(one).some((a) => pathsOf(other).some((b) => isWithin(a, b) || isWithin(b, a)))
+function overlap(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((one) => others.some((other) => isWithin(one, other) || isWithin(other, one)))
 }
 
-/** Whether a change puts back something that another one keeps or puts back. */
-function concernSameKept(one: ChangeIntent, { restores }: ChangeIntent): boolean {
-  return restores !== undefined && (one.restores === restores || one.keptAs === restores)
-}
-
-function pathsOf({ path, source }: ChangeIntent): string[] {
-  return source === undefined ? [path] : [path, source]
+/** The paths of a change, and those of the locks of what it keeps and puts back. */
+function lockedBy({ path, source, keptAs, restores }: ChangeIntent): string[] {
+  const kept = [keptAs, restores].flatMap((name) => (name === undefined ? [] : [keptLock(name)]))
+  return [path, ...(source === undefined ? [] : [source]), ...kept]
 }

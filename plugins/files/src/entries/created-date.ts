@@ -11,7 +11,7 @@ export interface CreatedDate {
 }
 
 /** The facts by which a date of creation is known to belong to a file. Listings may lack the revision. */
-export type FileVersion = Pick<StorageListEntry, 'revision' | 'size' | 'modified'>
+export type DatedFile = Pick<StorageListEntry, 'revision' | 'size' | 'modified'>
 
 /** Storages keep times in steps of up to two seconds. In milliseconds. */
 const coarsestTimeMs = 2000
@@ -19,7 +19,7 @@ const coarsestTimeMs = 2000
 /** Returns the date if it belongs to this version of the file. */
 export function createdIf(
   known: Pick<KnownEntry, keyof CreatedDate> | null | undefined,
-  file: FileVersion,
+  file: DatedFile,
 ): Date | null {
   if (known === undefined || known === null || known.created === null) return null
   const isSame =

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type CreatedDate, createdIf, type FileVersion } from './created-date.ts'
+import { type CreatedDate, createdIf, type DatedFile } from './created-date.ts'
 import { type IndexedMounts, indexPath, keptRoots } from './entry-tables.ts'
 import type { KnownEntry } from './known-entry.ts'
 
@@ -178,7 +178,7 @@ export class EntryReader {
   }
 
   /** When a file was created; null where its storage knows it. */
-  createdOf(user: string, path: string, file: FileVersion): Date | null {
+  createdOf(user: string, path: string, file: DatedFile): Date | null {
     return createdIf(this.at(user, path), file)
   }
 

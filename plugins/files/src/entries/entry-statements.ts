@@ -326,6 +326,14 @@ export class EntryStatements {
     }
   }
 
+  /** Gives the versions of a file to its copy, before the file goes. */
+  passVersions(user: string, from: string, to: string): void {
+    const source = this.#find(this.#placeOf(user, from))
+    const copy = this.#find(this.#placeOf(user, to))
+    if (source?.type === 'file' && copy?.type === 'file' && source.tree === copy.tree)
+      this.#kept.passOn(source.id, copy.id)
+  }
+
   /** Takes note that the files of a kept entry are gone. */
   forgetKept(number: number): void {
     const row = this.#row.get(this.#kept.entryOf(number)) as Row | undefined

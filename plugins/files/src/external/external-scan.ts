@@ -19,6 +19,7 @@ import { ChangeThrottle } from './change-throttle.ts'
 import type { IndexTree } from './index-tree.ts'
 import { compareKept } from './kept-scan.ts'
 import { isSame, pageSize, pagesOf, statsAtOnce } from './listed-entries.ts'
+import { type OpenChanges, openChanges } from './open-changes.ts'
 
 /** Paths that are checked under one lock. */
 const batchSize = 128
@@ -188,7 +189,7 @@ export class ExternalScan implements Disposable {
   async #compareFolder(compared: Folder, differing: Differing): Promise<Folder[]> {
     const { mounts } = this.#services
     const folder = compared.path
-    using open = await this.#openChanges()
+    using open = await openChanges(this.#services, this.#userUuid)
     const known = await this.#entriesIn(compared)
     const found: Folder[] = []
     const listed: Differing = this.#tree.isComplete ? differing : new Map()
@@ -239,24 +240,13 @@ export class ExternalScan implements Disposable {
   async #takeListed(listed: Differing, differing: Differing, open: OpenChanges): Promise<Folder[]> {
     const taken: [UserPath, StorageListEntry][] = []
     for (const [path, entry] of listed) {
-      if (open.touches(path) || (await this.#tree.get(path)) !== null) differing.set(path, entry)
+      if (open.some((change) => overlaps(change, path)) || (await this.#tree.get(path)) !== null)
+        differing.set(path, entry)
       else taken.push([path, entry])
     }
     listed.clear()
     await this.#tree.put(taken.map(([path, entry]) => [path, foundEntry(entry)]))
     return taken.filter(([, { type }]) => type === 'directory').map(([path]) => folderIn(path, null))
-  }
-
-  /** The changes of the user that are open now, or begin until the disposal. */
-  async #openChanges(): Promise<OpenChanges> {
-    const { running, journal } = this.#services
-    const changes: ChangedPaths[] = running.pathsOf(this.#userUuid)
-    const end = running.follow(this.#userUuid, (change) => changes.push(change))
-    changes.push(...(await journal.pendingPaths(this.#userUuid)))
-    return {
-      touches: (path) => changes.some((change) => overlaps(change, path)),
-      [Symbol.dispose]: end,
-    }
   }
 
   async #entriesIn({ path, id }: Folder): Promise<Map<string, KnownEntry>> {
@@ -463,10 +453,6 @@ interface Found {
 
 /** Listed entries that differ from the index, by path. */
 type Differing = Map<UserPath, StorageListEntry>
-
-interface OpenChanges extends Disposable {
-  touches(path: UserPath): boolean
-}
 
 interface CheckOptions {
   /**

@@ -7,6 +7,7 @@ import { entryIn, isMissing, type Mounts } from '../mounts/mounts.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { IndexTree } from './index-tree.ts'
 import { isSame, pageSize, pagesOf, statsAtOnce } from './listed-entries.ts'
+import { openChanges } from './open-changes.ts'
 
 /** Entries that are checked at a time. */
 const batchSize = 128
@@ -102,26 +103,28 @@ async function entriesIn(tree: IndexTree, folder: KeptNames): Promise<Map<string
  * @returns the folders among them
  */
 async function checkEntries(
-  { journal, mounts, running, signal }: KeptScanServices,
+  services: KeptScanServices,
   { userUuid, mount }: KeptFiles,
   tree: IndexTree,
   batch: readonly Listed[],
 ): Promise<KeptNames[]> {
+  const { mounts, signal } = services
   signal.throwIfAborted()
   const entries: (readonly [KeptNames, StorageEntry | null, string | null])[] = []
-  await concurrently(batch, statsAtOnce, async ([names, listed]) => {
-    entries.push([names, await entryIn(mounts.locateKept(userUuid, mount, names.join('/'))), listed])
-  })
-  // A change takes its names before it touches the storage, and gives them back when its outcome is on its way to the index. So what
-  // differs now, and has no name of a change, differs by none.
-  const open = [...running.pathsOf(userUuid), ...(await journal.pendingPaths(userUuid))]
-  const changing = new Set(open.flatMap(({ keptAs, restores }) => [itemOf(keptAs), itemOf(restores)]))
   const differing: (readonly [KeptNames, StorageEntry | null])[] = []
-  for (const [names, entry] of entries) {
+  // A change may begin and end while the storage is asked.
+  using open = await openChanges(services, userUuid)
+  await concurrently(batch, statsAtOnce, async ([names, listed]) => {
+    // The index first: a deletion for good takes the file before its entry.
     const before = (await tree.keptAt(names)) ?? undefined
-    if (!changing.has(names[0]) && !isSame(before, entry)) differing.push([names, entry])
-  }
-  await tree.putKept(differing.map(([names, entry]) => [names, entry === null ? null : foundEntry(entry)]))
+    const entry = await entryIn(mounts.locateKept(userUuid, mount, names.join('/')))
+    entries.push([names, entry, listed])
+    if (!isSame(before, entry)) differing.push([names, entry])
+  })
+  const isChanging = ([item]: KeptNames) =>
+    open.some(({ keptAs, restores }) => itemOf(keptAs) === item || itemOf(restores) === item)
+  const changed = differing.filter(([names]) => !isChanging(names))
+  await tree.putKept(changed.map(([names, entry]) => [names, entry === null ? null : foundEntry(entry)]))
   const files: ListedFile[] = []
   for (const [names, entry, listed] of entries) {
     const known = entry?.type === 'file' && listed !== null ? await tree.keptAt(names) : null

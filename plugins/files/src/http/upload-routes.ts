@@ -8,6 +8,7 @@ import {
   undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
+import { timeOfSeconds } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../operations/writing.ts'
 import { writeConditions } from './conditional-requests.ts'
@@ -115,9 +116,6 @@ async function store(
  */
 const timeHeader = 'x-oc-mtime'
 
-/** The latest second that a date can have (ECMA-262, "Time Values and Time Range"). */
-const latestSecond = 8.64e12
-
 /**
  * The time that the request sets for the file; null if it sets none.
  *
@@ -126,9 +124,8 @@ const latestSecond = 8.64e12
 function timeOf({ headers }: FastifyRequest): Date | null {
   const header = headers[timeHeader]
   if (header === undefined) return null
-  const seconds = /^-?\d{1,13}(\.\d{1,9})?$/.test(String(header)) ? Number(header) : Number.NaN
-  // Fractions of a second are inexact numbers, so the product is rounded before it is cut.
-  if (Math.abs(seconds) <= latestSecond) return new Date(Math.floor(Number((seconds * 1000).toFixed(3))))
+  const time = timeOfSeconds(String(header))
+  if (time !== null) return time
   throw new NodekeepError(
     'VALIDATION_ERROR',
     `"${timeHeader}" must be a number of seconds since 1970, such as 1700000000.`,

@@ -233,6 +233,9 @@ export class GroupCommit {
       case 'put-kept':
         entries.putKept(request.tree, request.entries)
         break
+      case 'pass-versions':
+        entries.passVersions(request.user, request.from, request.to)
+        break
       case 'forget-kept':
         entries.forgetKept(request.number)
         break

@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { type CreatedDate, createdIf, type FileVersion } from '../entries/created-date.ts'
+import { type CreatedDate, createdIf, type DatedFile } from '../entries/created-date.ts'
 import { EntryReader } from '../entries/entry-reader.ts'
 import type { RestoredKept } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
@@ -210,7 +210,7 @@ export class JournalSnapshot {
   }
 
   /** When a file of the snapshot was created that was overwritten or restored since; `null` where its backend knows. */
-  createdOf(userUuid: string, path: string, file: FileVersion): Date | null {
+  createdOf(userUuid: string, path: string, file: DatedFile): Date | null {
     const found = this.#createdAt(userUuid, path, file)
     if (found !== null) return found
     // If a pending move brought the file here, its date is still at its former path. The revision tells.
@@ -226,7 +226,7 @@ export class JournalSnapshot {
     this.#connection.close()
   }
 
-  #createdAt(userUuid: string, path: string, file: FileVersion): Date | null {
+  #createdAt(userUuid: string, path: string, file: DatedFile): Date | null {
     const known =
       this.#copied === null
         ? this.#entries.createdOf(userUuid, path, file)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { ChangeLog, FileChange } from '@nodekeep/plugin-sdk'
-import type { CreatedDate, FileVersion } from '../entries/created-date.ts'
+import type { CreatedDate, DatedFile } from '../entries/created-date.ts'
 import type { EntryReader } from '../entries/entry-reader.ts'
 import type { ChangeFacts, RestoredDate, RestoredKept } from '../entries/entry-statements.ts'
 import type { IndexedMounts } from '../entries/entry-tables.ts'
@@ -81,7 +81,7 @@ export interface Journal extends Pick<ChangeLog, 'epoch' | 'retainFrom'> {
   /** Changes the index where no change of the journal does. Returns the id of a `tree`. */
   index(request: IndexRequest): Promise<number>
   /** When a file was created that was overwritten or restored since; `null` where the backend's own date is right. */
-  createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null>
+  createdOf(userUuid: string, path: string, file: DatedFile): Promise<Date | null>
   /** Such dates for all entries of a folder, by name; `null` for more than `most`. `createdIf` tells whether a date is valid for a file. */
   createdIn(userUuid: string, folder: string, most: number): Promise<ReadonlyMap<string, CreatedDate> | null>
   /** The paths of staged copies that were neither placed nor abandoned. */
@@ -242,7 +242,7 @@ class OpenJournal implements Journal {
     return this.#writer.call(request)
   }
 
-  async createdOf(userUuid: string, path: string, file: FileVersion): Promise<Date | null> {
+  async createdOf(userUuid: string, path: string, file: DatedFile): Promise<Date | null> {
     return (await this.entriesOf(userUuid)).createdOf(userUuid, path, file)
   }
 

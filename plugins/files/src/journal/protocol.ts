@@ -46,6 +46,8 @@ export type IndexRequest =
       readonly tree: number
       readonly entries: readonly PlacedEntry[]
     }
+  /** Gives the versions of the file at a path of a user to its copy on the same storage. Nothing happens if one of the two is not known. */
+  | { readonly kind: 'pass-versions'; readonly user: string; readonly from: string; readonly to: string }
   /** Takes note that the files of a kept entry are gone. Nothing happens if it is not known. */
   | { readonly kind: 'forget-kept'; readonly number: number }
   | { readonly kind: 'put-listed'; readonly files: readonly ListedFile[] }

@@ -1,5 +1,6 @@
 import { concurrently, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { KeptEntry } from '../entries/kept-reader.ts'
+import { keptLock } from '../mounts/kept-folder.ts'
 import { entryIn, type Location } from '../mounts/mounts.ts'
 import { ignoreMissing } from '../operations/path-errors.ts'
 import type { Scope } from '../operations/scope.ts'
@@ -51,22 +52,43 @@ export function pointOf(mounts: Scope['mounts'], storage: string): UserPath {
   throw new NodekeepError('SERVICE_UNAVAILABLE', message, { permanent: true })
 }
 
-/** The path of the lock of what is kept. No path of a user has the character NUL. */
+/** The path of the lock of what is kept. */
 export function lockOf({ entry }: KeptEntry): UserPath {
-  return `/\0kept/${entry.name}` as UserPath
+  return keptLock(entry.name)
 }
 
 /** Removes the files of what is kept, then its entry. After a crash between the two, a second call does the rest. */
 export async function removeKept(scope: Scope, entry: KeptEntry): Promise<void> {
   const release = await scope.lock([lockOf(entry)])
   try {
-    // It may be back at its path since.
-    await keptEntry(scope, idOf(entry))
-    await removeStored(placeOf(scope, entry))
-    await forget(scope, entry)
+    await removeLocked(scope, entry)
   } finally {
     release()
   }
+}
+
+/**
+ * Removes what is kept, unless it is being restored or removed just now. It waits for no lock: the caller may hold one for which the
+ * restore waits.
+ *
+ * @returns whether it was removed
+ */
+export async function removeKeptIfFree(scope: Scope, entry: KeptEntry): Promise<boolean> {
+  const release = scope.tryLock([lockOf(entry)])
+  if (release === null) return false
+  try {
+    await removeLocked(scope, entry)
+    return true
+  } finally {
+    release()
+  }
+}
+
+async function removeLocked(scope: Scope, entry: KeptEntry): Promise<void> {
+  // It may be back at its path since.
+  await keptEntry(scope, idOf(entry))
+  await removeStored(placeOf(scope, entry))
+  await forget(scope, entry)
 }
 
 /** Removes a file, or a folder with everything in it, file by file where its storage has no step for that. */

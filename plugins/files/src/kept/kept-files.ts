@@ -1,11 +1,10 @@
-import {
-  type ChangeMaker,
-  defineService,
-  type FileChangeOptions,
-  type FileEntry,
-  type FileReading,
-  type StorageReadOptions,
-  type User,
+import type {
+  ChangeMaker,
+  FileChangeOptions,
+  FileEntry,
+  FileReading,
+  StorageReadOptions,
+  User,
 } from '@nodekeep/plugin-sdk'
 
 /** A file, or a folder with all that was in it, in the trash. */
@@ -91,11 +90,8 @@ export interface UserKeptFiles {
   deleteVersion(path: string, id: string): Promise<void>
 }
 
-/** Gives other features access to what is kept. */
+/** Gives the routes access to what is kept. */
 export interface KeptFilesService {
   /** @param origin the origin of the changes, as in `FilesService` */
   for(user: Pick<User, 'uuid'>, origin?: FileChangeOptions): UserKeptFiles
 }
-
-/** Trash and versions of the `files` feature. */
-export const KeptFiles = defineService<KeptFilesService>('kept-files', 1)

@@ -3,14 +3,16 @@ import { concurrently, isNodekeepError, type Log, type StateStore } from '@nodek
 import type { KeptEntry, VersionOfFile } from '../entries/kept-reader.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { ScopeOf } from '../operations/scope.ts'
-import { removeKept } from './kept-entries.ts'
+import { forgetGone } from './gone-entries.ts'
+import { removeKeptIfFree } from './kept-entries.ts'
 import { clockAfter, type PurgeClock } from './purge-clock.ts'
 import { thinned } from './thinning.ts'
 
-const hourMs = 60 * 60 * 1000
+const minuteMs = 60 * 1000
+const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** Milliseconds between two purges. */
+/** Milliseconds between two purges. One that waits for the clock comes sooner. */
 const intervalMs = hourMs
 
 /** Nothing younger gives way to other files. Milliseconds. */
@@ -47,7 +49,10 @@ interface Clock {
 
 const machineClock: Clock = { now: () => Date.now(), running: () => performance.now() }
 
-/** Deletes what was kept long enough, now and every hour, and what has to give way to other files. */
+/**
+ * Deletes what was kept long enough, now and every hour, and what has to give way to other files. A start also ends what a crash has left of
+ * deletions.
+ */
 export class Purge {
   readonly #services: PurgeServices
   readonly #days: KeptDays
@@ -65,23 +70,34 @@ export class Purge {
   }
 
   start(): void {
-    this.run()
-    this.#timer = setInterval(() => this.run(), intervalMs).unref()
+    this.#inTurn(() => forgetGone(this.#services))
+    this.#runAndRepeat()
   }
 
   /** Waits for the purge that runs. The signal has ended it. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    clearTimeout(this.#timer)
     await this.#running
   }
 
   /** Purges after the purges that were asked for before. Resolves in any case. */
   run(): Promise<void> {
+    return this.#inTurn(() => this.#purge())
+  }
+
+  async #runAndRepeat(): Promise<void> {
+    await this.run()
+    if (this.#services.signal.aborted) return
+    const waitMs = this.#last?.waitMs || intervalMs
+    this.#timer = setTimeout(() => this.#runAndRepeat(), Math.min(waitMs, intervalMs)).unref()
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
     this.#running = this.#running.then(async () => {
       const { log, signal } = this.#services
       if (signal.aborted) return
       try {
-        await this.#purge()
+        await work()
       } catch (error) {
         if (signal.aborted) return
         log.warn(
@@ -93,21 +109,20 @@ export class Purge {
     return this.#running
   }
 
+  /** Counts the bytes of what is kept of a user and may give way, which is nothing younger than 24 hours, until they are enough. */
+  async spareBytes(userUuid: string, enough: number): Promise<number> {
+    const now = await this.#now()
+    return now === null ? 0 : this.#spareAt(now, userUuid, enough)
+  }
+
   /**
-   * Deletes the oldest of what is kept of a user, nothing that is younger than 24 hours, until it had a number of bytes. Deletes nothing if
-   * all of it has fewer.
+   * Deletes the oldest of what is kept of a user and may give way, until it had a number of bytes. Deletes nothing if all of it has fewer.
    *
    * @returns the bytes of what was deleted
    */
   async makeRoom(userUuid: string, bytes: number): Promise<number> {
     const now = await this.#now()
-    if (now === null) return 0
-    let there = 0
-    for await (const { entry } of this.#oldEnough(userUuid, now)) {
-      there += entry.size
-      if (there >= bytes) break
-    }
-    if (there < bytes) return 0
+    if (now === null || (await this.#spareAt(now, userUuid, bytes)) < bytes) return 0
     const silent = new Set<string>()
     let freed = 0
     for await (const row of this.#oldEnough(userUuid, now)) {
@@ -116,6 +131,15 @@ export class Purge {
       if (freed >= bytes) break
     }
     return freed
+  }
+
+  async #spareAt(now: number, userUuid: string, enough: number): Promise<number> {
+    let bytes = 0
+    for await (const { entry } of this.#oldEnough(userUuid, now)) {
+      bytes += entry.size
+      if (bytes >= enough) break
+    }
+    return bytes
   }
 
   /** Yields the kept entries of a user that may give way, the oldest first. Those on a storage without a mount take no room of a quota. */
@@ -157,8 +181,8 @@ export class Purge {
     const isWaiting = clock.waitMs > 0
     if (isWaiting && !this.#isWaiting) {
       const message =
-        'The clock has changed by more than 2 days, or the node was off for longer. The trash and versions are not purged for 24 hours.'
-      log.warn({ hours: Math.ceil(clock.waitMs / hourMs) }, message)
+        'The clock has changed by more than 2 days, or the node was off for longer. The trash and versions are not purged before the node has run for some time.'
+      log.info({ minutes: Math.ceil(clock.waitMs / minuteMs) }, message)
     }
     this.#isWaiting = isWaiting
     return isWaiting ? null : clock.at
@@ -216,8 +240,7 @@ export class Purge {
   async #remove(row: KeptEntry, silent: Set<string>): Promise<boolean> {
     if (silent.has(row.storage)) return false
     try {
-      await removeKept(this.#services.scopeOf(row.user, {}), row)
-      return true
+      return await removeKeptIfFree(this.#services.scopeOf(row.user, {}), row)
     } catch (error) {
       if (!isNodekeepError(error)) throw error
       this.#services.log.debug({ err: error, user: row.user }, 'Something kept could not be deleted now.')

@@ -9,6 +9,7 @@ import {
 import type { KeptEntry } from '../entries/kept-reader.ts'
 import { entryIn, type Location } from '../mounts/mounts.ts'
 import { makeDirectoryLocked } from '../operations/make-directory.ts'
+import { putBack } from '../operations/put-back.ts'
 import { stat } from '../operations/reading.ts'
 import type { Scope } from '../operations/scope.ts'
 import { checkPathLength, walkStored } from '../operations/walk.ts'
@@ -29,7 +30,6 @@ import {
   takenError,
 } from './kept-entries.ts'
 import type { KeptPage, KeptPageOptions, TrashItem } from './kept-files.ts'
-import { putBack } from './put-back.ts'
 import { removeVersionsOf, removeVersionsOfGone } from './versions-of-gone.ts'
 
 /** Names that are tried for an item whose path is taken. */

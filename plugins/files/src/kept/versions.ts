@@ -10,6 +10,7 @@ import type { KeptEntry } from '../entries/kept-reader.ts'
 import { entryIn, isMissing } from '../mounts/mounts.ts'
 import { newKeptPlace } from '../operations/keeping.ts'
 import { folderError } from '../operations/path-errors.ts'
+import { putBack } from '../operations/put-back.ts'
 import { stat } from '../operations/reading.ts'
 import type { Scope } from '../operations/scope.ts'
 import { existingEntry } from '../operations/transfer-checks.ts'
@@ -27,7 +28,6 @@ import {
   takenError,
 } from './kept-entries.ts'
 import type { FileVersion, KeptPage, KeptPageOptions } from './kept-files.ts'
-import { putBack } from './put-back.ts'
 
 /** Lists the versions of the file at a path, the newest first. */
 export async function listVersions(

@@ -12,20 +12,23 @@ import type { StagingStep } from '../journal/change.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { HeldRoom } from '../quota/held-room.ts'
 import { definedOnly } from './defined-only.ts'
+import type { KeptPlace } from './keeping.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
-import { forChange } from './path-errors.ts'
+import { forChange, versionError } from './path-errors.ts'
 import { fileEntry } from './reading.ts'
 import type { Scope } from './scope.ts'
 import { checkPathLengthsOf, type ListedTree, type Tree, treeAt } from './walk.ts'
 import { storeLocked, writeLocked } from './writing.ts'
 
-interface CopyOptions extends Pick<FileMoveOptions, 'signal'> {
+interface CopyOptions extends Pick<FileMoveOptions, 'ifRevision' | 'signal'> {
   /** Where the files get their room. */
   readonly room: HeldRoom
   /** Whether each copy gets the date of creation of its file. */
   readonly keepCreated: boolean
   /** Whether readers of the journal see nothing of the copy before it is placed. */
   readonly isStaged: boolean
+  /** Runs for each file, with its bytes, when only the steps are left that store it. It then replaces what is at its path. */
+  readonly beforeStoring?: (bytes: number) => Promise<void>
 }
 
 interface CopiedPaths {
@@ -42,12 +45,19 @@ interface CopiedPaths {
 /** Files of one copy that are looked up at a time. {@link Scope.copySlots} bounds the copies of a user. */
 const filesAtOnce = 8
 
+/** The copy of a file. */
+export interface FileCopy {
+  readonly path: UserPath
+  readonly revision: string
+  /** The place of the content that it has replaced; undefined if there was none, or it is not kept. */
+  readonly former: KeptPlace | undefined
+}
+
 /** The entries that were copied so far. */
 export interface Copied {
   /** Entries of the source. Only these may be removed from it. Each file has the revision that was copied. */
   readonly source: Tree
-  /** Their copies. */
-  readonly copy: Tree
+  readonly copy: Tree<FileCopy>
 }
 
 export function nothingCopied(): Copied {
@@ -102,9 +112,9 @@ export async function copyTree(
       either.throwIfAborted()
       const known = path === source ? { source: entry, destination: replaced } : { destination: null }
       const details = { ...options, signal: either, staging: stepFor(path), known }
-      const { from, to, verify } = await copyFile(scope, path, copyOf(path), details)
+      const { from, to, former, verify } = await copyFile(scope, path, copyOf(path), details)
       copied.source.files.push({ path, revision: from })
-      copied.copy.files.push({ path: copyOf(path), revision: to })
+      copied.copy.files.push({ path: copyOf(path), revision: to, former })
       if (await verify()) return
       throw new NodekeepError(
         'INTERNAL_ERROR',
@@ -125,6 +135,7 @@ interface CopiedFile {
   readonly from: string
   /** The revision of the copy. */
   readonly to: string
+  readonly former: KeptPlace | undefined
   /** Whether the copy has the bytes of its source. */
   verify(): Promise<boolean>
 }
@@ -145,13 +156,15 @@ async function copyByBackend(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { signal, keepCreated, staging, known, room }: CopyFileOptions,
+  { signal, keepCreated, staging, known, room, ifRevision, beforeStoring }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const entry = known.source ?? (await forChange(source, () => backend.stat(backendPath, { signal })))
-  const { created, modified, revision } = await fileEntry(scope, source, entry)
+  const { size, created, modified, revision } = await fileEntry(scope, source, entry)
+  checkCopied(revision, ifRevision)
+  await beforeStoring?.(size)
   const details = { room, staging, ...(keepCreated && { created }) }
-  const { revision: to } = await storeLocked(scope, copy, details, (step) =>
+  const { file, former } = await storeLocked(scope, copy, details, (step) =>
     (backend as Required<typeof backend>).copy(backendPath, scope.locate(copy).backendPath, {
       ifSourceRevision: revision,
       modified,
@@ -165,36 +178,51 @@ async function copyByBackend(
       cause: error,
     })
   })
-  return { from: revision, to, verify: async () => true }
+  return { from: revision, to: file.revision, former, verify: async () => true }
 }
 
 async function copyBytes(
   scope: Scope,
   source: UserPath,
   copy: UserPath,
-  { signal, keepCreated, staging, known, room }: CopyFileOptions,
+  { signal, keepCreated, staging, known, room, ifRevision, beforeStoring }: CopyFileOptions,
 ): Promise<CopiedFile> {
   const { backend, backendPath } = scope.locate(source)
   const reading = await forChange(source, () => backend.read(backendPath, { signal }))
   const { size, created, modified, revision }: FileEntry = await fileEntry(scope, source, reading.entry)
   const hash = createHash('sha256')
+  const atEnd = async () => {
+    checkCopied(revision, ifRevision)
+    await beforeStoring?.(size)
+  }
+  const content = hashing(reading.content, hash, atEnd)
   // The chunks of the reading are hashed, and belong to nobody else.
   const options = definedOnly({ signal, size, modified, freeChunks: true })
-  const written = await writeLocked(scope, copy, hashing(reading.content, hash), options, {
+  const { file, former } = await writeLocked(scope, copy, content, options, {
     room,
     staging,
     known,
     ...(keepCreated && { created }),
   })
   const verify = async () => hash.digest('hex') === (await hashOf(scope, copy, signal))
-  return { from: revision, to: written.revision, verify }
+  return { from: revision, to: file.revision, former, verify }
 }
 
-async function* hashing(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncIterable<Uint8Array> {
+/** Another program may have changed the file after its version was checked. */
+function checkCopied(revision: string, expected: string | undefined): void {
+  if (expected !== undefined && revision !== expected) throw versionError()
+}
+
+async function* hashing(
+  content: AsyncIterable<Uint8Array>,
+  hash: Hash,
+  atEnd: () => Promise<void>,
+): AsyncIterable<Uint8Array> {
   for await (const chunk of content) {
     hash.update(chunk)
     yield chunk
   }
+  await atEnd()
 }
 
 async function hashOf(scope: Scope, path: UserPath, signal: AbortSignal): Promise<string> {

@@ -7,6 +7,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { Release } from '../paths/path-locks.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import type { Copied } from './copy-tree.ts'
 import { lockedTransfer } from './locked-transfer.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
 import { ignoreMissing } from './path-errors.ts'
@@ -47,6 +48,7 @@ async function moveLocked(scope: Scope, transfer: Transfer, options: FileMoveOpt
 
 async function copyAndRemove(scope: Scope, transfer: Transfer, options: FileMoveOptions): Promise<void> {
   const { source, destination } = transfer
+  const isWithinMount = scope.mounts.pointOf(source) === scope.mounts.pointOf(destination)
   let endCrossing: Release | undefined
   const beforePlacing = async () => {
     endCrossing = await scope.crossMountMoves.begin(options.signal)
@@ -54,10 +56,27 @@ async function copyAndRemove(scope: Scope, transfer: Transfer, options: FileMove
   try {
     const copied = await copyIntoPlace(scope, transfer, { ...options, keepCreated: true, beforePlacing })
     const endpoints = { source, destination, verb: 'copied' } as const
+    if (isWithinMount) await passVersions(scope, copied.source.files, transfer)
     await removeSource(scope, copied.source, endpoints)
   } finally {
     endCrossing?.()
   }
+}
+
+/** Lets the versions of files follow to the copies of the files, on a storage that moves no files. */
+async function passVersions(
+  scope: Scope,
+  files: Copied['source']['files'],
+  transfer: Transfer,
+): Promise<void> {
+  const { journal, userUuid: user } = scope
+  const { source, destination } = transfer
+  await concurrently(files, movesAtOnce, async ({ path: from }) => {
+    const file = (await journal.entriesOf(user)).at(user, from)
+    const [version] = file === null ? [] : (await journal.keptOf(user)).versions(user, file.id, 1)
+    const to = `${destination}${from.slice(source.length)}`
+    if (version !== undefined) await journal.index({ kind: 'pass-versions', user, from, to })
+  })
 }
 
 /**

@@ -34,9 +34,13 @@ export interface Scope {
   readonly since: Date
   /** The backend that stores a path. */
   locate(path: UserPath): Location
-  /** Locks paths and everything below them against changes. */
+  /**
+   * Locks paths and everything below them against changes, and finds out the outcome of changes before.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE if an outcome cannot be found out now; the reason of the signal
+   */
   lock(paths: readonly UserPath[], signal?: AbortSignal): Promise<Release>
-  /** Locks without waiting. Returns null when another change is in the way. */
+  /** Locks without waiting. Returns null when another change is in the way. The outcome of a change before may be open. */
   tryLock(paths: readonly UserPath[]): Release | null
 }
 
@@ -68,7 +72,16 @@ export function createScopes({ locks, ...services }: ScopeServices): ScopeOf {
     userUuid,
     origin,
     locate: (path) => services.mounts.locate(userUuid, path),
-    lock: (paths, signal) => locks.acquire(userUuid, paths, signal),
+    async lock(paths, signal) {
+      const release = await locks.acquire(userUuid, paths, signal)
+      try {
+        await services.recorder.settle(userUuid, paths)
+        return release
+      } catch (error) {
+        release()
+        throw error
+      }
+    },
     tryLock: (paths) => locks.tryAcquire(userUuid, paths),
   })
 }

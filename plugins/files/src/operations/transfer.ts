@@ -13,10 +13,10 @@ import { type Copied, copyTree, entriesToCopy, nothingCopied } from './copy-tree
 import { definedOnly } from './defined-only.ts'
 import { keepsDeleted, placeForReplaced } from './keeping.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
-import { forChange, versionError } from './path-errors.ts'
+import { forChange } from './path-errors.ts'
 import { removeLocked } from './removal.ts'
-import { removeExactly } from './remove-source.ts'
 import type { Scope } from './scope.ts'
+import { takeBackCopy } from './take-back-copy.ts'
 import { existingEntry, type Transferred } from './transfer-checks.ts'
 import type { ListedTree } from './walk.ts'
 
@@ -36,7 +36,7 @@ type CopyParts<Options> = Options & {
 
 type CopyIntoPlaceOptions = FileMoveOptions & {
   readonly keepCreated: boolean
-  /** Runs when everything is copied, right before a staged copy gets its name. */
+  /** Runs when everything is copied, right before a staged copy gets its name, and before a single file replaces another one. */
   readonly beforePlacing?: () => Promise<void>
 }
 
@@ -111,7 +111,7 @@ export async function makeRoom(
   return null
 }
 
-/** Copies to the destination. When that fails, the copy is removed. */
+/** Copies to the destination. When that fails, the copy is removed, and a file that it has replaced is back, or stays as a version. */
 export async function copyIntoPlace(
   scope: Scope,
   transfer: Transfer,
@@ -140,8 +140,8 @@ async function copyAside(
   try {
     const paths = { source, entry, tree, copy: staging, replaced: null }
     await copyTree(scope, paths, copied, { ...options, isStaged: true })
-    checkCopied(copied, options)
     await options.beforePlacing?.()
+    await options.room.secure(options.room.bytes)
     const replaced = await makeRoom(scope, transfer)
     const staged = await existingEntry(scope, staging)
     const replaces = replaced !== null && (replaced.type === 'directory' || entry.type === 'directory')
@@ -164,21 +164,20 @@ async function copyInPlace(
   const { source, entry, destination } = transfer
   const copied = nothingCopied()
   const replaced = await makeRoom(scope, transfer)
+  // Afterwards, a copy that replaces a file is refused only if its bytes turn out to be wrong.
+  const beforeStoring = async (bytes: number) => {
+    if (replaced !== null) await options.beforePlacing?.()
+    await options.room.secure(bytes)
+  }
   try {
     const paths = { source, entry, tree, copy: destination, replaced }
-    await copyTree(scope, paths, copied, { ...options, isStaged: false })
-    checkCopied(copied, options)
-    await options.beforePlacing?.()
+    await copyTree(scope, paths, copied, { ...options, isStaged: false, beforeStoring })
+    if (replaced === null) await options.beforePlacing?.()
     return copied
   } catch (error) {
-    await removeExactly(scope, copied.copy).catch(() => {})
+    await takeBackCopy(scope, copied.copy).catch(() => {})
     throw error
   }
-}
-
-/** Another program may have changed the file after its version was checked. */
-function checkCopied({ source }: Copied, { ifRevision }: FileMoveOptions): void {
-  if (ifRevision !== undefined && source.files[0]?.revision !== ifRevision) throw versionError()
 }
 
 /** The folder stays when the copy fails, so it is a change of its own. */

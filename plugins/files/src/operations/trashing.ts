@@ -20,9 +20,6 @@ export async function moveToTrash(scope: Scope, path: UserPath, entry: StorageEn
   if (entry.type === 'file' || backend.supports.atomicFolders) return moveEntry(scope, path, entry, place)
   const placeOf = (inner: UserPath) => placeWithin(place, inner.slice(path.length))
   const { files, folders } = await treeAt(scope, path, entry)
-  for (const folder of folders) {
-    await forChange(path, () => backend.makeDirectory(placeOf(folder).backendPath))
-  }
   await concurrently(files, movesAtOnce, async (file) => {
     const found = await scope.mounts.entryAt(scope.userUuid, file.path)
     // Another program may remove one meanwhile.
@@ -49,9 +46,11 @@ async function moveEntry(scope: Scope, path: UserPath, entry: StorageEntry, plac
  * Removes a folder whose content was moved, with the entries in it that listings do not show, such as links. Everything else that another
  * program has added meanwhile stays, with its folder.
  */
-async function removeEmptied(scope: Scope, folder: UserPath, { name }: KeptPlace): Promise<void> {
+async function removeEmptied(scope: Scope, folder: UserPath, place: KeptPlace): Promise<void> {
   const { backend, backendPath } = scope.locate(folder)
-  await recordDeletion(scope, folder, { keptAs: name }, async () => {
+  await recordDeletion(scope, folder, { keptAs: place.name }, async () => {
+    // An empty one is kept, too.
+    await backend.makeDirectory(place.backendPath)
     try {
       await backend.remove(backendPath, { onlyIfEmpty: true })
     } catch (error) {

@@ -16,9 +16,10 @@ import type { UserPath } from '../paths/user-path.ts'
 import { HeldRoom } from '../quota/held-room.ts'
 import { checkSha256 } from './check-sha256.ts'
 import { definedOnly } from './defined-only.ts'
-import { keepsDeleted, placeForOverwritten } from './keeping.ts'
+import { type KeptPlace, keepsDeleted, placeForOverwritten } from './keeping.ts'
 import { forChange, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
+import { checkWrite } from './write-checks.ts'
 
 /** Stores a file. Its path is locked when all bytes have arrived, so a slow upload blocks nobody. */
 export async function write(
@@ -43,12 +44,18 @@ export async function write(
   const lock = async () => {
     if (isOver) throw overError
     release = scope.tryLock([path])
-    if (release !== null) return
+    if (release !== null) return scope.recorder.settle(scope.userUuid, [path])
     ended = new AbortController()
     const signals = [ended.signal, ...(options.signal ? [options.signal] : [])]
     const acquired = await scope.lock([path], AbortSignal.any(signals))
     if (isOver) acquired()
     else release = acquired
+  }
+  const atEnd = async (bytes: number) => {
+    await lock()
+    // A storage refuses content of another size than was announced.
+    if (options.size === undefined || options.size === bytes)
+      await room.secure(bytes, () => checkWrite(scope, path, options))
   }
   let checkedAt = performance.now()
   const beforeChunk = async (size: number) => {
@@ -61,10 +68,12 @@ export async function write(
   try {
     // A file that has no room is refused before any of it is read.
     await beforeChunk(options.size ?? 0)
-    const bounded = limited(content, maxFileSize, { beforeChunk, atEnd: lock })
-    return await writeLocked(scope, path, bounded, options, { room })
+    const bounded = limited(content, maxFileSize, { beforeChunk, atEnd })
+    const { file } = await writeLocked(scope, path, bounded, options, { room })
+    return file
   } finally {
-    if (room !== options.room) room.release()
+    if (room === options.room) room.unclaim()
+    else room.release()
     // The backend may fail before the content ends. A lock that is granted later must not be kept.
     isOver = true
     ended?.abort(overError)
@@ -103,6 +112,13 @@ interface CopyDetails {
 
 type RoomAnd<Details extends Pick<CopyDetails, 'room'>> = Pick<Details, 'room'> & Partial<Details>
 
+/** A file that is stored now. */
+interface Stored {
+  readonly file: WrittenFile
+  /** The place of the content that it has replaced; undefined if there was none, or it is not kept. */
+  readonly former: KeptPlace | undefined
+}
+
 /** Stores a file for a caller that holds the lock of the path at the latest when the content ends. */
 export function writeLocked(
   scope: Scope,
@@ -110,7 +126,7 @@ export function writeLocked(
   content: AsyncIterable<Uint8Array>,
   { size, modified, sha256, freeChunks, ifRevision, ifAbsent, signal }: FileWriteOptions,
   { known, ...copy }: RoomAnd<CopyDetails>,
-): Promise<WrittenFile> {
+): Promise<Stored> {
   const { backend, backendPath } = scope.locate(path)
   const options = definedOnly({ size, modified, freeChunks, ifRevision, ifAbsent, known, signal })
   return storeLocked(scope, path, { ...copy, ...definedOnly({ sha256 }) }, (step) =>
@@ -127,19 +143,21 @@ export async function storeLocked(
   path: UserPath,
   { room, staging, sha256, ...copy }: RoomAnd<Omit<CopyDetails, 'known'>>,
   store: (step: LastStep) => Promise<StorageEntry>,
-): Promise<WrittenFile> {
+): Promise<Stored> {
   const { userUuid, origin, recorder } = scope
   let change: BegunChange | undefined
   let { created } = copy
   const place = placeForOverwritten(scope, path)
+  let former: KeptPlace | undefined
   let isUndoable = keepsDeleted(scope.keeping, scope.locate(path).backend)
   const beforeCommit = async ({ revision, size, replaced }: StorageStaged) => {
     created ??= await createdOfReplaced(scope, path, replaced)
     const intent: ChangeIntent = { userUuid, op: 'write', path, size, revision, ...origin }
     await room.claim(size)
-    const keptAs = replaced?.type === 'file' ? place?.name : undefined
+    former = replaced?.type === 'file' ? place : undefined
     if (replaced?.type === 'file') isUndoable = place !== undefined
-    const begin = () => recorder.begin({ ...intent, ...definedOnly({ created, staging, keptAs }) })
+    const details = definedOnly({ created, staging, keptAs: former?.name })
+    const begin = () => recorder.begin({ ...intent, ...details })
     // A staged copy is counted by the journal when it is placed.
     change = await (staging === undefined ? room.record(size, begin) : begin())
   }
@@ -149,7 +167,8 @@ export async function storeLocked(
     throw error
   })
   change?.commit({ modified: entry.modified.getTime(), ...definedOnly({ sha256 }) })
-  return { ...entry, name: nameOf(path), path, created: created ?? entry.created, isUndoable }
+  const file = { ...entry, name: nameOf(path), path, created: created ?? entry.created, isUndoable }
+  return { file, former }
 }
 
 async function createdOfReplaced(
@@ -163,15 +182,15 @@ async function createdOfReplaced(
 
 interface LimitedSteps {
   readonly beforeChunk?: (size: number) => Promise<void>
-  readonly atEnd?: () => Promise<void>
+  readonly atEnd?: (size: number) => Promise<void>
 }
 
 /**
  * Passes content on up to a limit.
  *
  * @param limit bytes of `storage.maxFileSize`
- * @param steps `beforeChunk` is awaited with the bytes that have arrived, before they are passed on, and `atEnd` when all have arrived, before
- *   the iteration ends
+ * @param steps `beforeChunk` is awaited with the bytes that have arrived, before they are passed on, and `atEnd` with all bytes, before the
+ *   iteration ends
  * @throws NodekeepError PAYLOAD_TOO_LARGE with the first byte beyond the limit; TypeError for anything but bytes, which a
  * plugin in JavaScript may pass
  */
@@ -189,7 +208,7 @@ export async function* limited(
     await beforeChunk?.(size)
     yield chunk
   }
-  await atEnd?.()
+  await atEnd?.(size)
 }
 
 function contentError(): TypeError {

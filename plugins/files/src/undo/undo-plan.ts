@@ -120,7 +120,8 @@ export async function planUndo({ group, later, kept, isKept }: UndoneChanges): P
       else steps.push({ kind: 'restore version', version, path })
     } else if (restores !== undefined && splitFrom !== undefined) {
       splitOff.add(restores)
-      steps.push({ kind: 'move', path, to: splitFrom, overwrite: true })
+      // A copy that failed gave the file its content back itself.
+      if (splitFrom !== path) steps.push({ kind: 'move', path, to: splitFrom, overwrite: true })
     } else if (created !== undefined) notKept.add(path)
     else if (folder !== undefined) filled.add(folder)
     else if (isKept(path)) {

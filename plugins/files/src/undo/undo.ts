@@ -98,7 +98,12 @@ async function takeBack(scope: Scope, group: string, changes: readonly RecordedC
 }
 
 async function changesOf({ journal, userUuid }: Scope, group: string): Promise<readonly RecordedChange[]> {
-  const changes = await journal.inGroup(userUuid, group, mostChanges + 1)
+  let changes = await journal.inGroup(userUuid, group, mostChanges + 1)
+  if (changes.some(({ isPending }) => isPending)) {
+    // On a full disk, outcomes wait for room. They are written with this, or the answer is that the disk is full.
+    await journal.probe()
+    changes = await journal.inGroup(userUuid, group, mostChanges + 1)
+  }
   if (changes.length === 0) {
     const message = 'There are no such changes, or they are too old. Nothing was taken back.'
     throw new NodekeepError('NOT_FOUND', message)

@@ -8,6 +8,7 @@ import type { ChangeIntent } from '../../src/journal/change.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import { type CapturedServices, captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, journalOf, post, put } from '../fixtures/files-node.ts'
+import { keptOf, userOfNode } from '../fixtures/kept-api.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 
 // Concurrent: one of the tests mostly waits.
@@ -59,20 +60,20 @@ t.test('a change that was interrupted keeps what it should, and nothing else', a
   const dataFolder = t.testdir()
   const services = captureServices()
   const first = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
-  const { ada, paths, home, kept } = await interruptedUser(first, services)
+  const { ada, paths, home, keptFolder } = await interruptedUser(first, services)
   await first.stop()
   const { uuid: userUuid } = ada.user
   const { overwritten, deleted, restored, lost, replaced } = paths
 
   // Each is in the state in which a crash has left it.
-  mkdirSync(kept, { recursive: true })
-  renameSync(join(home, 'deleted'), join(kept, 'of-deleted'))
-  renameSync(join(home, 'replaced'), join(kept, 'of-replaced'))
-  linkSync(join(home, 'overwritten'), join(kept, 'of-overwritten'))
-  renameSync(join(home, 'lost'), join(kept, 'of-lost'))
+  mkdirSync(keptFolder, { recursive: true })
+  renameSync(join(home, 'deleted'), join(keptFolder, 'of-deleted'))
+  renameSync(join(home, 'replaced'), join(keptFolder, 'of-replaced'))
+  linkSync(join(home, 'overwritten'), join(keptFolder, 'of-overwritten'))
+  renameSync(join(home, 'lost'), join(keptFolder, 'of-lost'))
   writeFileSync(join(home, 'replaced'), 'of another program')
-  const [restoredName = ''] = readdirSync(kept).filter((name) => !name.startsWith('of-'))
-  renameSync(join(kept, restoredName), join(home, 'restored'))
+  const [restoredName = ''] = readdirSync(keptFolder).filter((name) => !name.startsWith('of-'))
+  renameSync(join(keptFolder, restoredName), join(home, 'restored'))
   const journal = await openJournal(journalOf(dataFolder))
   const intents: Omit<ChangeIntent, 'userUuid'>[] = [
     { op: 'delete', path: '/deleted', keptAs: 'of-deleted', ...deleted },
@@ -88,12 +89,13 @@ t.test('a change that was interrupted keeps what it should, and nothing else', a
   const again = captureServices()
   const second = await createFilesNode({}, { dataFolder, plugins: [again.plugin] })
   t.teardown(() => second.stop())
-  const items = (await again.kept.for(ada.user).trash()).items
+  const kept = keptOf(userOfNode(second, ada))
+  const { items } = await kept.trash()
   t.strictSame(items.map(({ path, size }) => [path, size]).sort(), [
     ['/deleted', 7],
     ['/replaced', 8],
   ])
-  t.strictSame(readdirSync(kept).sort(), ['of-deleted', 'of-replaced'])
+  t.strictSame(readdirSync(keptFolder).sort(), ['of-deleted', 'of-replaced'])
   const files = again.files.for(ada.user)
   await t.rejects(files.stat('/deleted'), { code: 'NOT_FOUND' })
   for (const [path, text] of [
@@ -106,7 +108,7 @@ t.test('a change that was interrupted keeps what it should, and nothing else', a
     t.equal(Buffer.concat(await Array.fromAsync((await files.read(path)).content)).toString(), text)
   t.equal((await files.stat('/overwritten')).revision, overwritten.revision)
   t.equal((await files.stat('/lost')).revision, lost.revision)
-  t.strictSame((await again.kept.for(ada.user).versions('/overwritten')).items, [])
+  t.strictSame((await kept.versions('/overwritten')).items, [])
 })
 
 /** Files of a user, whose content is their name, and one of them in the trash. */
@@ -126,7 +128,7 @@ async function interruptedUser(node: TestNode, services: CapturedServices) {
     { readonly revision: string; readonly size: number }
   >
   const root = join(node.dataFolder, 'files')
-  return { ada, paths, home: join(root, ada.user.uuid), kept: join(root, 'kept', ada.user.uuid) }
+  return { ada, paths, home: join(root, ada.user.uuid), keptFolder: join(root, 'kept', ada.user.uuid) }
 }
 
 t.test('folders that a crash left above a change are recorded, and those of a copy are not', async (t) => {

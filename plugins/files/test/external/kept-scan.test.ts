@@ -1,30 +1,20 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { definePlugin } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { type Test, test } from 'tap'
-import { KeptFiles, type KeptFilesService, type TrashItem } from '../../src/kept/kept-files.ts'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, journalOf, post, put } from '../fixtures/files-node.ts'
+import { keptOf, userOfNode } from '../fixtures/kept-api.ts'
 
-/** A node, and what is kept of its users. */
 async function start(t: Test, dataFolder: string) {
   const services = captureServices()
-  let captured: KeptFilesService | undefined
-  const kept = definePlugin({
-    id: 'captures-kept-files',
-    requires: { kept: KeptFiles },
-    setup({ kept }) {
-      captured = kept
-    },
-  })
-  const node = await createFilesNode({}, { dataFolder, plugins: [services.plugin, kept] })
+  const node = await createFilesNode({}, { dataFolder, plugins: [services.plugin] })
   t.teardown(() => node.stop())
-  if (captured === undefined) throw new Error('The plugin has not been set up.')
-  return { node, services, kept: captured }
+  return { node, services }
 }
 
-const facts = (items: readonly TrashItem[]) =>
+const facts = (items: NodeAnswers['GET /api/files/trash']['items']) =>
   items.map(({ path, type, size, entries }) => [path, type, size, entries])
 
 test('what is kept is in the trash again after the journal was lost, and can be restored', async (t) => {
@@ -38,9 +28,10 @@ test('what is kept is in the trash again after the journal was lost, and can be 
   const journal = journalOf(dataFolder)
   for (const file of await readdir(dirname(journal))) await rm(join(dirname(journal), file))
 
-  const { node, services, kept } = await start(t, dataFolder)
+  const { node, services } = await start(t, dataFolder)
   await services.untilIndexed(ada)
-  const mine = kept.for(ada.user)
+  const again = userOfNode(node, ada)
+  const mine = keptOf(again)
   const { items } = await mine.trash()
   t.same(
     facts(items)
@@ -52,12 +43,7 @@ test('what is kept is in the trash again after the journal was lost, and can be 
     ],
   )
   const folder = items.find(({ type }) => type === 'directory')
-  t.equal((await mine.restore(folder?.id ?? '', '/back')).path, '/back')
-  const again = {
-    ...ada,
-    fetch: (path: string, init = {}) =>
-      node.fetch(path, { ...init, headers: { authorization: `Bearer ${ada.token}` } }),
-  }
+  t.equal(await mine.restore(folder?.id ?? '', '/back'), '/back')
   t.equal(await (await get(again, 'read', '/back/in/file')).text(), 'content')
   t.same(
     (await services.recorded(ada.user.uuid)).map(({ op, path }) => [op, path]),
@@ -86,7 +72,8 @@ test('what other programs change in the folder of kept files is no change of the
   await mkdir(join(folder, 'new'))
   await writeFile(join(folder, 'new', 'file'), 'of somebody')
 
-  const { services, kept } = await start(t, dataFolder)
+  const { node, services } = await start(t, dataFolder)
+  const kept = keptOf(userOfNode(node, ada))
   await services.changes.follow(ada.user.uuid)
   const wanted = JSON.stringify([
     ['/new', 'directory', 11, 1],
@@ -94,7 +81,7 @@ test('what other programs change in the folder of kept files is no change of the
   ])
   let found = ''
   while (found !== wanted) {
-    found = JSON.stringify(facts((await kept.for(ada.user).trash()).items))
+    found = JSON.stringify(facts((await kept.trash()).items))
     await delay(10)
   }
   t.same(await services.recorded(ada.user.uuid, seq), [])

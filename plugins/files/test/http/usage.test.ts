@@ -8,6 +8,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+import { keptOf } from '../fixtures/kept-api.ts'
 import { shakyBackend } from '../fixtures/shaky-backend.ts'
 import { createNodeWithTwoMounts } from '../fixtures/two-mounts.ts'
 
@@ -88,7 +89,7 @@ t.test('the usage is exact after 100 uploads at once', async (t) => {
 })
 
 t.test('the room of the trash and of versions is told apart, on all mounts', async (t) => {
-  const { node, ada, services, shaky } = await createNodeWithTwoMounts(t)
+  const { node, ada, shaky } = await createNodeWithTwoMounts(t)
   const owner = await node.signIn('owner')
   const kept = async () => (await usage(ada)).kept
   t.strictSame(await kept(), { trash: 0, versions: 0 })
@@ -109,8 +110,8 @@ t.test('the room of the trash and of versions is told apart, on all mounts', asy
     trash: 257,
     versions: 300,
   })
-  const { items } = await services.kept.for(ada.user).trash()
-  await services.kept.for(ada.user).restore(items[0]?.id ?? '')
+  const { items } = await keptOf(ada).trash()
+  await keptOf(ada).restore(items[0]?.id ?? '')
   t.strictSame(await kept(), { trash: 57, versions: 300 })
   await post(ada, 'delete', { path: '/a' })
   await post(ada, 'api/files/trash/empty', {})

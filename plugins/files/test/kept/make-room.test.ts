@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { ChangeRecorder } from '../../src/changes/change-recorder.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import { RunningChanges } from '../../src/journal/running-changes.ts'
+import { lockOf } from '../../src/kept/kept-entries.ts'
 import { Purge } from '../../src/kept/purge.ts'
 import { Mounts } from '../../src/mounts/mounts.ts'
 import { CrossMountMoves } from '../../src/operations/cross-mount-moves.ts'
@@ -33,6 +34,7 @@ async function purgedUser(t: Test) {
     wasApplied: async () => false,
     recordLeft: async () => null,
     resolveBefore: async () => {},
+    settle: async () => {},
     announce() {},
     postpone() {},
   })
@@ -42,6 +44,7 @@ async function purgedUser(t: Test) {
     journal,
     quotas: { of: () => null },
     reserve: new DiskReserve(0, t.testdir(), mounts),
+    spareBytes: async () => 0,
     makeRoom: async () => {},
   })
   const parts = { mounts, journal, recorder, crossMountMoves, keeping, rooms, maxFileSize: 1e6 }
@@ -65,6 +68,7 @@ async function purgedUser(t: Test) {
     userUuid,
     purge,
     disk,
+    scope,
     pass(hours: number) {
       clock.ms += hours * hourMs
       clock.ran += hours * hourMs
@@ -98,6 +102,40 @@ t.test('the oldest of what is kept gives way, and nothing younger than a day', a
   t.strictSame(await kept(), [])
 })
 
+t.test('what is being restored does not give way, and nobody waits for that', async (t) => {
+  const { userUuid, purge, pass, scope, write, remove, kept } = await purgedUser(t)
+  for (const path of ['/a', '/b']) {
+    await write(path, 100)
+    await remove(path)
+  }
+  pass(25)
+  const [item] = (await scope.journal.keptOf(userUuid)).oldest(userUuid, 0, 1)
+  const release = await scope.lock(item === undefined ? [] : [lockOf(item)])
+  t.equal(await purge.makeRoom(userUuid, 100), 100)
+  t.strictSame(await kept(), ['/a'])
+  release()
+  t.equal(await purge.makeRoom(userUuid, 100), 100)
+})
+
+t.test('a node that runs for some hours a week purges', async (t) => {
+  const { purge, pass, jump, write, remove, kept } = await purgedUser(t)
+  await write('/a', 100)
+  await remove('/a')
+  for (let week = 1; week <= 4; week += 1) {
+    jump(7 * 24 - 2)
+    await purge.run()
+    pass(2)
+    await purge.run()
+    t.strictSame(await kept(), ['/a'])
+  }
+  jump(7 * 24)
+  await purge.run()
+  t.strictSame(await kept(), ['/a'], 'the clock may be wrong')
+  pass(0.5)
+  await purge.run()
+  t.strictSame(await kept(), [])
+})
+
 t.test('a clock that jumps lets nothing give way before a day has passed', async (t) => {
   const { userUuid, purge, pass, jump, write, remove, kept } = await purgedUser(t)
   await write('/a', 100)
@@ -119,6 +157,7 @@ t.test('a disk that is too full to store the clock is purged all the same', asyn
   await write('/a', 100)
   await remove('/a')
   await purge.run()
+  t.strictSame(await kept(), ['/a'], 'the index has it')
   disk.isFull = true
   for (let day = 0; day <= 30; day += 1) {
     pass(24)

@@ -1,18 +1,15 @@
-import { DatabaseSync } from 'node:sqlite'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { journalOf } from '../fixtures/files-node.ts'
+import { ageKept } from '../fixtures/age-kept.ts'
+import { userOfNode } from '../fixtures/kept-api.ts'
 import { createKeptNode, keptFilesOf } from '../fixtures/kept-node.ts'
 
-const dayMs = 24 * 60 * 60 * 1000
+// Nodes start and stop, also on a busy machine.
+t.setTimeout(120_000)
 
-/** Lets what is kept with a path look as if it was kept some days earlier. */
-function age(dataFolder: string, ages: Readonly<Record<string, number>>): void {
-  const database = new DatabaseSync(journalOf(dataFolder))
-  const older = database.prepare('UPDATE kept_entries SET at = at - ? WHERE path = ?')
-  for (const [path, days] of Object.entries(ages)) older.run(days * dayMs, path)
-  database.close()
-}
+const dayMs = 24 * 60 * 60 * 1000
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await delay(5)
@@ -30,11 +27,13 @@ async function restarted(t: Test, ages: Readonly<Record<string, number>>) {
   // Its versions do not move with it.
   await files.move('/orphan', '/cold/orphan')
   await first.node.stop()
-  age(dataFolder, ages)
+  ageKept(dataFolder, ages)
   return {
+    dataFolder,
+    ada,
     async start(onLog: (line: string) => void = () => {}) {
       const { node, services, backend } = await createKeptNode(t, 'local', { mounts }, { dataFolder, onLog })
-      return { node, ...keptFilesOf(services, ada, backend) }
+      return { node, ...keptFilesOf(services, userOfNode(node, ada), backend) }
     },
   }
 }
@@ -57,11 +56,28 @@ t.test('nothing is deleted by a clock that has jumped', async (t) => {
     Date.now = () => now() + years * 365 * dayMs
     const waits = Promise.withResolvers<void>()
     const { node, trashed, versionTexts } = await start((line) => {
-      if (line.includes('not purged for 24 hours')) waits.resolve()
+      if (line.includes('not purged before the node has run')) waits.resolve()
     })
     await waits.promise
+    // Sessions end a year later.
+    Date.now = now
     t.strictSame(await trashed(), ['/folder', '/young', '/old'])
     t.strictSame(await versionTexts('/file'), ['2', '1'])
     await node.stop()
   }
+})
+
+t.test('a deletion that was broken off takes no room after the next start', async (t) => {
+  const { dataFolder, ada, start } = await restarted(t, {})
+  const folder = join(dataFolder, 'files', 'kept', ada.user.uuid)
+  // A crash came after the files were gone, and before the index took note of it.
+  for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true })
+  const { files, kept, trashed, write, keptOnStorage } = await start()
+  await until(async () => (await trashed()).length === 0)
+  await until(async () => (await kept.versions('/file')).items.length === 0)
+  await write('/file', '4')
+  t.equal((await kept.versions('/file')).items.length, 1, 'what is kept since stays')
+  t.equal((await keptOnStorage()).length, 1)
+  await files.remove('/file')
+  t.strictSame(await trashed(), ['/file'])
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { captureServices } from '../fixtures/captured-services.ts'
 import { createFilesNode, get, post, put } from '../fixtures/files-node.ts'
+import { keptOf } from '../fixtures/kept-api.ts'
 
 const longest = 4096
 
@@ -104,6 +105,6 @@ t.test('a move creates no path that is too long', async (t) => {
     t.equal((await get(ada, 'stat', `/near${half.slice(2)}`)).status, 200)
     t.equal((await post(ada, 'delete', { path: '/x' })).status, 200)
     // Its paths are too long for the removal of the test's folder.
-    await services.kept.for(ada.user).emptyTrash()
+    await keptOf(ada).emptyTrash()
   })
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { conflict, NodekeepError, nameOf, parentOf } from '@nodekeep/plugin-sdk'
+import { conflict, NodekeepError, nameOf, parentOf } from '@nodekeep/plugin-sdk/thread-parts'
 import type { EntryChange } from './entry-change.ts'
 import { namesOf, rootId, storedName } from './entry-names.ts'
 

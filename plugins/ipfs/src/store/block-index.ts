@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk/thread-parts'
 import { sectionBytes } from './pack-format.ts'
 
 /** The place of the bytes of a block. */

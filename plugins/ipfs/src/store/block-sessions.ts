@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction, NodekeepError } from '@nodekeep/plugin-sdk'
+import { inTransaction } from '@nodekeep/plugin-sdk/data-folder'
+import { NodekeepError } from '@nodekeep/plugin-sdk/thread-parts'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import type { BlockIndex, BlockPlace } from './block-index.ts'

@@ -1,5 +1,5 @@
 import type { StatsFs } from 'node:fs'
-import { NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk/thread-parts'
 
 /**
  * Bytes of the disk that new blocks never use; on a small disk, an eighth of it. On a disk that is full to the last byte, nothing could

@@ -1,5 +1,5 @@
-import { isNodekeepError, messageOf } from '@nodekeep/plugin-sdk'
 import { isDamage, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import { isNodekeepError, messageOf } from '@nodekeep/plugin-sdk/thread-parts'
 import { fullDisk } from './disk-space.ts'
 import type { StoreAnswer, StoreFailure } from './protocol.ts'
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { lockFile } from '@nodekeep/plugin-sdk'
-import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
+import { isDamage, lockFile } from '@nodekeep/plugin-sdk/data-folder'
 import { BlockIndex } from './block-index.ts'
 import { cleanPacks } from './pack-folder.ts'
 import type { SendFromWriter, WriterSettings } from './protocol.ts'

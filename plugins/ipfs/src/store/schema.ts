@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { inTransaction } from '@nodekeep/plugin-sdk'
-import { isDamage, openFailure } from '@nodekeep/plugin-sdk/data-folder'
+import { inTransaction, isDamage, openFailure } from '@nodekeep/plugin-sdk/data-folder'
 
 /**
  * The version of the tables. They can be made again from the packs, so an unknown version is a reason to do that.

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { isNodekeepError, messageOf } from '@nodekeep/plugin-sdk'
 import { isDamage } from '@nodekeep/plugin-sdk/data-folder'
+import { isNodekeepError, messageOf } from '@nodekeep/plugin-sdk/thread-parts'
 import { EntryChanges } from '../entries/entry-changes.ts'
 import { BlockIndex } from './block-index.ts'
 import { BlockSessions } from './block-sessions.ts'

@@ -1,6 +1,9 @@
-/** The thread that changes the store. Requests that arrive while it works are performed together. */
+/**
+ * The thread that changes the store. Requests that arrive while it works are performed together. It imports parts of the SDK only: the
+ * whole SDK would take most of the time of its start.
+ */
 import { parentPort, workerData } from 'node:worker_threads'
-import { messageOf } from '@nodekeep/plugin-sdk'
+import { messageOf } from '@nodekeep/plugin-sdk/thread-parts'
 import { openWriter } from './open-writer.ts'
 import type { FromWriter, NumberedRequest, ToWriter, WriterSettings } from './protocol.ts'
 

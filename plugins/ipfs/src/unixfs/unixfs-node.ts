@@ -1,5 +1,5 @@
 import * as dagPb from '@ipld/dag-pb'
-import { messageOf } from '@nodekeep/plugin-sdk'
+import { messageOf } from '@nodekeep/plugin-sdk/thread-parts'
 import type { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'

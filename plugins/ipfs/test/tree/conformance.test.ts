@@ -10,6 +10,8 @@ const folders = new WeakMap<StorageBackend, string>()
 
 storageConformance((name, run) => t.test(name, run), {
   server: null,
+  // Rows of the index that are read at once: entries.ts.
+  pageEntries: 500,
   create: async () => open(await newFolder()),
   destroy: (closed) => removeFolder(folderOf(closed)),
   reopen: async (closed) => open(folderOf(closed)),

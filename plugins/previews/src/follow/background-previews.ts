@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { type FileIndex, isNodekeepError, type Log } from '@nodekeep/plugin-sdk'
+import { ChangePause, type FileIndex, isNodekeepError, type Log } from '@nodekeep/plugin-sdk'
 import type { PreviewCache } from '../cache/preview-cache.ts'
 import type { PictureSandbox } from '../picture-sandbox.ts'
 import type { PreviewMaker } from '../preview-maker.ts'
@@ -32,9 +31,9 @@ interface BackgroundPreviewsServices {
 /** Makes the previews of files before anybody asks for them: one after the other, of the users in turn, the newest files first. */
 export class BackgroundPreviews {
   readonly #services: BackgroundPreviewsServices
+  readonly #pause = new ChangePause({ quietMs, longestMs: longestWaitMs })
   #running: Promise<void> | null = null
   #retry: NodeJS.Timeout | undefined
-  #changedAt = Number.NEGATIVE_INFINITY
 
   constructor(services: BackgroundPreviewsServices) {
     this.#services = services
@@ -42,7 +41,7 @@ export class BackgroundPreviews {
 
   /** Takes note that somebody changes files. */
   noteChange(): void {
-    this.#changedAt = performance.now()
+    this.#pause.notice()
   }
 
   /** Begins with the files that are due, unless it runs already. */
@@ -64,7 +63,7 @@ export class BackgroundPreviews {
     const { entries, sandbox, log, signal } = this.#services
     try {
       for (let user = ''; entries.nextDue(user) !== null; ) {
-        await this.#untilQuiet()
+        await this.#pause.wait(signal)
         const entry = entries.nextDue(user)
         if (entry === null || signal.aborted) return
         await this.#make(entry)
@@ -85,17 +84,6 @@ export class BackgroundPreviews {
     if (due === null) return
     const ms = sandbox.problem === null ? Math.min(Math.max(due - Date.now(), 1000), retryMs) : retryMs
     this.#retry = setTimeout(() => this.begin(), ms).unref()
-  }
-
-  async #untilQuiet(): Promise<void> {
-    const { signal } = this.#services
-    const end = performance.now() + longestWaitMs
-    for (;;) {
-      const now = performance.now()
-      const ms = Math.min(this.#changedAt + quietMs, end) - now
-      if (ms <= 0) return
-      await delay(ms, undefined, { signal, ref: false })
-    }
   }
 
   async #make(due: PreviewEntry): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import {
+  ChangePause,
   conflict,
   type FileIndex,
   type FilesService,
@@ -26,6 +27,12 @@ const turnBytes = 1024 ** 2
 /** Most milliseconds between two files. Half of the time belongs to the requests of people. */
 const longestRestMs = 50
 
+/** Milliseconds without a change of files after which work goes on: uploads have the processors and the disk to themselves. */
+const quietMs = 250
+
+/** Milliseconds for which a file waits at most, while others keep changing. */
+const longestWaitMs = 1000
+
 /** Bytes of the disk that are left to files and databases: an index can be made later. */
 const leftBytes = 512 * 1024 ** 2
 
@@ -51,6 +58,7 @@ export class BackgroundExtraction {
   readonly #services: BackgroundServices
   /** Users who may have files that wait, in the order of their turns. */
   readonly #users = new Set<string>()
+  readonly #pause = new ChangePause({ quietMs, longestMs: longestWaitMs })
   #running: Promise<void> | null = null
   #problem: string | null = null
   /** Users whose files that could not be read will be read again. */
@@ -63,6 +71,11 @@ export class BackgroundExtraction {
   /** A sentence that tells why nothing is extracted now; null if all is well. */
   get problem(): string | null {
     return this.#problem
+  }
+
+  /** Takes note that somebody changes files. */
+  noteChange(): void {
+    this.#pause.notice()
   }
 
   /** Takes note that files of a user may wait. */
@@ -116,6 +129,7 @@ export class BackgroundExtraction {
     let bytes = 0
     try {
       for (const file of waiting) {
+        await this.#pause.wait(signal)
         const began = performance.now()
         const result = await this.#extract(userUuid, file)
         if (result === null) gone.push(file.id)

@@ -1,18 +1,11 @@
 import { type BigIntStats, constants } from 'node:fs'
-import type { StorageDriverWriteOptions } from '@nodekeep/plugin-sdk'
+import { ChunkBatch, type StorageDriverWriteOptions } from '@nodekeep/plugin-sdk'
 import type { Disk } from '../disk/disk.ts'
 import { uniquePresent, uniqueTime } from '../disk/file-times.ts'
 import { modifiedOf } from '../reading/entry.ts'
 import type { Store } from './store.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
-
-/** Bytes, and chunks, that are written with one call. A writer holds two such batches, however large the file is. */
-const batchBytes = 256 * 1024
-const batchChunks = 1024
-
-/** Freeing smaller chunks by hand takes longer than the garbage collection does, in bytes. */
-const minFreedBytes = 16 * 1024
 
 /** Up to this size, the sync of a file runs while `beforeCommit` does. In bytes. */
 const maxSyncedAside = 64 * 1024
@@ -78,63 +71,28 @@ async function receive(
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
-  let batch: Uint8Array[] = []
-  let batched = 0
+  const writev = (chunks: readonly Uint8Array[], position: number) => disk.writev(fd, chunks, position)
+  let batch = new ChunkBatch()
   let written = 0
   let writing: Promise<void> | null = null
-  const write = async (chunks: readonly Uint8Array[], bytes: number, start: number) => {
-    await freeSpace.reserve(bytes, signal, () => writeAll(disk, fd, chunks, start))
-    free(chunks)
+  const write = async (full: ChunkBatch, start: number) => {
+    await freeSpace.reserve(full.bytes, signal, () => full.write(writev, start))
+    full.free()
   }
   const flush = async () => {
     await writing
-    writing = write(batch, batched, written)
+    writing = write(batch, written)
     // The next `await writing` reports its failure.
     writing.catch(() => {})
-    written += batched
-    batch = []
-    batched = 0
+    written += batch.bytes
+    batch = new ChunkBatch()
   }
   try {
-    for await (const chunk of content) {
-      batch.push(chunk)
-      batched += chunk.length
-      if (batched >= batchBytes || batch.length === batchChunks) await flush()
-    }
-    if (batched > 0) await flush()
+    for await (const chunk of content) if (batch.add(chunk)) await flush()
+    if (batch.bytes > 0) await flush()
     await writing
   } finally {
     // The file must not be closed during a write.
     await (writing as Promise<void> | null)?.catch(() => {})
   }
-}
-
-async function writeAll(disk: Disk, fd: number, batch: readonly Uint8Array[], start: number): Promise<void> {
-  let left = batch
-  let position = start
-  while (left.length > 0) {
-    const count = await disk.writev(fd, left, position)
-    position += count
-    left = after(left, count)
-  }
-}
-
-/** Frees the memory of chunks that fill their buffers. The garbage collection would let those of a large upload pile up. */
-function free(chunks: readonly Uint8Array[]): void {
-  for (const { buffer, byteLength } of chunks) {
-    const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
-    if (isWhole && byteLength >= minFreedBytes) buffer.transfer(0)
-  }
-}
-
-/** Returns the buffers without their first bytes. */
-function after(buffers: readonly Uint8Array[], count: number): readonly Uint8Array[] {
-  let skipped = 0
-  for (const [index, buffer] of buffers.entries()) {
-    if (skipped + buffer.length > count) {
-      return [buffer.subarray(count - skipped), ...buffers.slice(index + 1)]
-    }
-    skipped += buffer.length
-  }
-  return []
 }

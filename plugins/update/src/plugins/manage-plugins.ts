@@ -3,7 +3,7 @@ import { messageOf } from '@nodekeep/plugin-sdk'
 import { writeJson } from '@nodekeep/plugin-sdk/durable-files'
 import { type AddedPlugin, AddedPlugins } from './added-plugins.ts'
 import { ConfigurationFile } from './configuration-file.ts'
-import { checkDeep, type DescribedPlugin, dataFolder, listPlugins } from './node-commands.ts'
+import { checkDeep, type DescribedPlugin, listPlugins } from './node-commands.ts'
 import { type InstalledPackage, installPackage, type NewPackage, newestOf } from './npm-packages.ts'
 import type { PluginManifest, PluginsOptions, Terminal } from './plugins-options.ts'
 
@@ -15,7 +15,7 @@ import type { PluginManifest, PluginsOptions, Terminal } from './plugins-options
  */
 export async function add(spec: string, options: PluginsOptions, terminal: Terminal): Promise<void> {
   const { output } = terminal
-  const [data, present] = await Promise.all([dataFolder(options), listPlugins(options)])
+  const [data, present] = await Promise.all([terminal.dataFolder(options), listPlugins(options)])
   const added = new AddedPlugins(data)
   const file = fileOf(options)
   await added.withNewFolder(async (folder) => {
@@ -59,7 +59,7 @@ export async function add(spec: string, options: PluginsOptions, terminal: Termi
  */
 export async function remove(name: string, options: PluginsOptions, terminal: Terminal): Promise<void> {
   const { output } = terminal
-  const [data, present] = await Promise.all([dataFolder(options), listPlugins(options)])
+  const [data, present] = await Promise.all([terminal.dataFolder(options), listPlugins(options)])
   const added = new AddedPlugins(data)
   const file = fileOf(options)
   const plugin = (await added.list()).find((plugin) => plugin.id === name || plugin.name === name)
@@ -93,7 +93,7 @@ export async function remove(name: string, options: PluginsOptions, terminal: Te
 }
 
 /** `nodekeep plugins outdated` */
-export async function outdated(options: PluginsOptions, { output }: Terminal): Promise<void> {
+export async function outdated(options: PluginsOptions, { output, dataFolder }: Terminal): Promise<void> {
   const added = new AddedPlugins(await dataFolder(options))
   const plugins = await added.list()
   if (plugins.length === 0) return output.table([], 'No plugin was added.')

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { type CommandOutput, messageOf } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
-import type { SupervisorDescription } from '@nodekeep/plugin-sdk/supervision'
 import type { PluginsOptions } from './plugins-options.ts'
 
 /** A plugin, of the output of `nodekeep plugins list --json` and `nodekeep config check --deep --json`. */
@@ -21,16 +20,6 @@ interface Checked {
 const limits = { timeout: 120_000, killSignal: 'SIGKILL', maxBuffer: 2 ** 24 } as const
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-/** @throws Error with the problems of the configuration */
-export async function dataFolder(options: PluginsOptions): Promise<string> {
-  const described = await ask<SupervisorDescription | { readonly problems: readonly string[] }>(
-    ['supervise', '--describe'],
-    options,
-  )
-  if ('data' in described) return described.data
-  throw new Error(described.problems.join('\n'))
-}
 
 /** Returns the plugins of the configuration. */
 export function listPlugins(options: PluginsOptions): Promise<readonly DescribedPlugin[]> {

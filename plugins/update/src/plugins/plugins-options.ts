@@ -9,8 +9,14 @@ export interface PluginManifest {
   readonly commands?: { readonly list: Readonly<Record<string, unknown>> }
 }
 
-/** The parts of a terminal that a command uses, and how the node reads manifests. */
+/** The parts of a terminal that a command uses, and how the node reads its configuration and manifests. */
 export interface Terminal extends Pick<CommandContext, 'output' | 'confirm'> {
+  /**
+   * Returns the data folder of the configuration.
+   *
+   * @throws Error with the problems of the configuration
+   */
+  dataFolder(options: PluginsOptions): Promise<string>
   /**
    * @param path the absolute path of the package.json
    * @throws Error whose message begins with the path and names the wrong field

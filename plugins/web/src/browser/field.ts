@@ -21,7 +21,9 @@ export function Field({ label, hint = '', fault, focused = false, ...attributes 
     if (focused) input.current?.focus()
   }, [])
   useEffect(() => {
-    if (fault !== '') input.current?.focus()
+    if (fault === '') return
+    input.current?.focus()
+    input.current?.closest('.field')?.scrollIntoView({ block: 'nearest' })
   }, [fault])
   return html`<div class="field">
     <label>

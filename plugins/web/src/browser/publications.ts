@@ -1,5 +1,6 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { isLoopback } from './loopback.ts'
 import { request } from './request.ts'
 import { texts } from './texts.ts'
 
@@ -24,6 +25,5 @@ export function publishedAddress(url: string): string {
 /** Returns what the person has to know about an address before they give it away; an empty text if the node knows its own for others. */
 export function addressHint(url: string): string {
   if (!url.startsWith('/')) return ''
-  const isLoopback = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
-  return isLoopback ? texts.publishing.thisMachine : texts.publishing.thisOrigin
+  return isLoopback() ? texts.publishing.thisMachine : texts.publishing.thisOrigin
 }

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 
 /*
  * The part of the address behind `#` names the page, the place in it, and a query: `#/files/photos?search=sea`. The start of a node prints a link with
- * `#claim=`. Nothing behind `#` is sent to a server or a proxy.
+ * `#claim=`, and the QR code of a sign-in code one with `#code=`. Nothing behind `#` is sent to a server or a proxy.
  */
 
 /** Values by their names. */
@@ -15,6 +15,9 @@ addEventListener('hashchange', () => {
 
 /** The claim code in the address, or an empty text. */
 export const claimInAddress = computed(() => /^claim=(.*)$/.exec(fragment.value)?.[1] ?? '')
+
+/** The sign-in code in the address, as a QR code has it, or an empty text. */
+export const codeInAddress = computed(() => /^code=(.*)$/.exec(fragment.value)?.[1] ?? '')
 
 /** The name of the page; empty for the first. */
 export const pageName = computed(() => names.value[0] ?? '')

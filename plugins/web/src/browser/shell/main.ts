@@ -4,6 +4,7 @@ import { html } from '../html.ts'
 import { Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
 import { isAway, wasAway } from './connection.ts'
+import { FirstSteps } from './first-steps.ts'
 import { AttentionBadge } from './frame/attention-badge.ts'
 import { PersonMenu } from './frame/person-menu.ts'
 import { Product } from './frame/product.ts'
@@ -24,6 +25,7 @@ function Shell(): VNode {
     <p class="away" role="status">${isAway.value && texts.shell.away}</p>
     ${session.value && html`<${SideBar} pages=${session.value.pages} />`}
     <${Top} />
+    <${FirstSteps} />
     <${Content} />
     <${Notices} />
     <${Questions} />

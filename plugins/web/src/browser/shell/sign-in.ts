@@ -4,38 +4,81 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
+import { type IconName, icon } from '../icon.ts'
 import { accepted, Refusal } from '../refusal.ts'
 import { reasonOf } from '../request.ts'
 import { AskOwner } from '../sign-in/ask-owner.ts'
-import { BrowserKey } from '../sign-in/browser-key/browser-key.ts'
-import { BrowserWallets } from '../sign-in/browser-wallets.ts'
+import { KeepKey } from '../sign-in/browser-key/keep-key.ts'
+import { ImportedKeyWay, NewAccountWay } from '../sign-in/browser-key/new-key-ways.ts'
+import { signerOf } from '../sign-in/browser-key/sign-with-key.ts'
+import { keptKey, readKeptKey, StoredKeyWay } from '../sign-in/browser-key/stored-key-way.ts'
+import { BrowserWallets, wallets } from '../sign-in/browser-wallets.ts'
 import { CommandLine } from '../sign-in/command-line.ts'
 import { faultOf } from '../sign-in/fault-of.ts'
 import { NameStep } from '../sign-in/name-step.ts'
 import { OneTimeCode } from '../sign-in/one-time-code.ts'
 import { post } from '../sign-in/post.ts'
+import { RestoreBackup } from '../sign-in/restore/restore-backup.ts'
 import type { SignInMethod } from '../sign-in/sign-in-method.ts'
 import { type Sign, walletProof } from '../sign-in/wallet-proof.ts'
 import { texts } from '../texts.ts'
+import { dateText } from '../times.ts'
 import { isUnnamed } from '../user-name.ts'
-import { claimInAddress, navigate } from './address.ts'
+import { claimInAddress, codeInAddress, navigate } from './address.ts'
+import { beginFirstSteps } from './first-steps.ts'
 import { nodeName } from './node-name.ts'
 import { noticeFailure } from './notices.ts'
 import { get, loadSession } from './session.ts'
 
 interface Way {
+  readonly name: 'key' | 'wallet' | 'account' | 'code' | 'import' | 'machine'
+  readonly icon: IconName
   readonly method: SignInMethod
-  /** The login provider that it needs. */
-  readonly provider?: string
+  /** Whether the person can use it here. */
+  isUsable(told: NodeWays, again: boolean): boolean
 }
 
-const wallets: Way = { method: BrowserWallets, provider: 'siwe' }
-const key: Way = { method: BrowserKey, provider: 'siwe' }
-const code: Way = { method: OneTimeCode, provider: 'code' }
-const commandLine: Way = { method: CommandLine }
+const hasSiwe = ({ providers }: NodeWays) => providers.includes('siwe')
 
-/** The ways to sign in, in the order in which they are shown. Most people who claim a node have no wallet. */
-const ways = { claimed: [wallets, key, code, commandLine], unclaimed: [key, wallets, commandLine] }
+/** The ways to sign in, in the order in which they are offered. */
+const ways: readonly Way[] = [
+  {
+    name: 'key',
+    icon: 'key-round',
+    method: StoredKeyWay,
+    isUsable: (told) => hasSiwe(told) && keptKey.value !== null,
+  },
+  {
+    name: 'wallet',
+    icon: 'lock',
+    method: BrowserWallets,
+    isUsable: (told) => hasSiwe(told) && wallets().length > 0,
+  },
+  {
+    name: 'account',
+    icon: 'user-plus',
+    method: NewAccountWay,
+    isUsable: (told, again) => hasSiwe(told) && keptKey.value === null && !again,
+  },
+  {
+    name: 'code',
+    icon: 'qr-code',
+    method: OneTimeCode,
+    // On a node without an owner, nobody can have made a code yet.
+    isUsable: ({ providers, claimed }) => providers.includes('code') && claimed,
+  },
+  {
+    name: 'import',
+    icon: 'file-text',
+    method: ImportedKeyWay,
+    isUsable: (told) => hasSiwe(told) && keptKey.value === null,
+  },
+  // A node without an owner has printed the command with the claim code.
+  { name: 'machine', icon: 'terminal', method: CommandLine, isUsable: ({ claimed }) => claimed },
+]
+
+/** The ways of which the first usable one is open at the beginning. Most people who claim a node have no wallet. */
+const firstWays = { claimed: ['code', 'key', 'wallet'], unclaimed: ['key', 'account'] } as const
 
 type NodeWays = NodeAnswers['GET /api/web/sign-in']
 
@@ -65,8 +108,10 @@ const none: Attempt = { method: null, working: false, fault: '' }
 /** The last attempt. A wallet may never answer, so the other ways stay open meanwhile. */
 const attempt = signal(none)
 
-/** A step that a person has to take after they have proven their wallet. */
+/** A step that a person has to take before or after they have proven their wallet. */
 type Step =
+  | { readonly kind: 'keep'; readonly key: Uint8Array; readonly name: string }
+  | { readonly kind: 'restore' }
   | { readonly kind: 'name'; readonly name: string; readonly fault: string }
   | { readonly kind: 'ask'; readonly address: string; readonly sign: Sign; readonly name: string }
 
@@ -75,12 +120,20 @@ const step = signal<Step | null>(null)
 /** Ends an attempt whose reason the page shows at another place. */
 const toldElsewhere = new Error('The reason is shown at another place.')
 
+/** The way that the person has chosen. */
+const chosen = signal<Way['name'] | null>(null)
+
+/** The moment of the backup that the node has just restored, ISO 8601. */
+const restoredMoment = signal<string | null>(null)
+
 /** The form to sign in, also in the dialog over a page. */
 export function SignIn({ again = false }: { again?: boolean }): VNode {
   const claim = (typedClaim.value ?? claimInAddress.value).trim()
   useEffect(() => {
     attempt.value = none
     step.value = null
+    chosen.value = null
+    readKeptKey()
     askNodeForWays().catch((error: unknown) => noticeFailure(error, texts.signIn.failed))
   }, [])
   const told = node.value
@@ -121,7 +174,30 @@ export function SignIn({ again = false }: { again?: boolean }): VNode {
     else if (again || (await hasName(user, name))) return
     throw toldElsewhere
   }
+  const enterWith = (key: Uint8Array, name = '') => run(StoredKeyWay, () => signIn(...signerOf(key), name))
+  const stateOf = (method: SignInMethod) => (attempt.value.method === method ? attempt.value : none)
+  const claimField = isNew && html`<${ClaimField} />`
   const next = step.value
+  if (next?.kind === 'keep') {
+    const { key, name } = next
+    const { working, fault } = stateOf(StoredKeyWay)
+    const go = () => enterWith(key, name)
+    return html`<${KeepKey} secret=${key} working=${working} fault=${fault} onSignIn=${go}>${claimField}<//>`
+  }
+  if (next?.kind === 'restore') {
+    const refused = (reason: string) => {
+      claimFault.value = reason
+      step.value = null
+    }
+    const done = (moment: string) => {
+      restoredMoment.value = moment
+      step.value = null
+      typedClaim.value = null
+      navigate('/', { replace: true })
+      askNodeForWays().catch((error: unknown) => noticeFailure(error, texts.signIn.failed))
+    }
+    return html`<${RestoreBackup} claim=${claim} onRefused=${refused} onDone=${done} onBack=${back} />`
+  }
   if (next?.kind === 'name') {
     const onName = async (name: string) => {
       await rename(name)
@@ -137,30 +213,75 @@ export function SignIn({ again = false }: { again?: boolean }): VNode {
     }
     const tryAgain = async () => {
       const user = await proveAndEnter(address, sign)
-      if (user !== null && (await hasName(user, name))) await enter()
-      return user !== null
-    }
-    const back = () => {
-      step.value = null
+      if (user === null) return false
+      beginFirstSteps(user.uuid)
+      if (await hasName(user, name)) await enter()
+      return true
     }
     return html`<${AskOwner} address=${address} name=${name} send=${told.requests ? send : null} signIn=${tryAgain} onBack=${back} />`
   }
-  const shown = ways[isNew ? 'unclaimed' : 'claimed'].filter(
-    ({ provider }) => provider === undefined || told.providers.includes(provider),
-  )
-  return html`<div class=${isNew ? 'sign-in new' : 'sign-in'}>
-    ${!again && (isNew ? html`<${Welcome} />` : html`<h1>${texts.signIn.title}</h1>`)}
-    ${shown.map(({ method }) => {
-      const { working, fault } = attempt.value.method === method ? attempt.value : none
-      return html`<${method}
-          isNew=${isNew}
-          working=${working}
-          run=${(work: () => Promise<void>) => run(method, work)}
-          signIn=${signIn}
-        />
-        <${Fault} text=${fault} />`
-    })}
+  const usable = ways.filter((way) => way.isUsable(told, again))
+  const open = usable.find(({ name }) => name === chosen.value) ?? firstOf(usable, isNew)
+  const others = usable.filter((way) => way !== open)
+  const restore = () => {
+    if (claim === '') claimFault.value = texts.signIn.claimMissing
+    else step.value = { kind: 'restore' }
+  }
+  const choose = ({ name }: Way) => {
+    chosen.value = name
+  }
+  const row = (shown: IconName, text: string, onClick: () => void) =>
+    html`<button key=${text} type="button" class="quiet" onClick=${onClick}>${open === undefined && icon(shown)}${text}</button>`
+  return html`<div class=${again ? 'sign-in again' : 'sign-in'}>
+    ${!again && html`<${Head} isNew=${isNew} />`}
+    ${claimField}
+    ${open && html`<${OpenWay} key=${open.name} way=${open} isChosen=${open.name === chosen.value} state=${stateOf(open.method)} run=${run} signIn=${signIn} enterWith=${enterWith} />`}
+    <div class=${open === undefined ? 'other-ways only' : 'other-ways'}>
+      ${others.map((way) => row(way.icon, texts.signIn.ways[way.name], () => choose(way)))}
+      ${isNew && told.restores && row('history', texts.signIn.ways.backup, restore)}
+    </div>
   </div>`
+}
+
+function back(): void {
+  step.value = null
+}
+
+/** Returns the way that is open before the person has chosen one. A code in the address is that of a QR code. */
+function firstOf(usable: readonly Way[], isNew: boolean): Way | undefined {
+  const names = firstWays[isNew ? 'unclaimed' : 'claimed']
+  const found = names.map((name) => usable.find((way) => way.name === name))
+  return found.find((way) => way !== undefined && (way.name !== 'code' || codeInAddress.value !== ''))
+}
+
+interface OpenWayProps {
+  readonly way: Way
+  readonly isChosen: boolean
+  readonly state: Attempt
+  readonly run: (method: SignInMethod, work: () => Promise<void>) => Promise<void>
+  readonly signIn: (address: string, sign: Sign) => Promise<void>
+  readonly enterWith: (key: Uint8Array) => Promise<void>
+}
+
+/** The way that is open. The focus goes to it if the person has chosen it. */
+function OpenWay({ way: { method }, isChosen, state, run, signIn, enterWith }: OpenWayProps): VNode {
+  const element = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (isChosen) element.current?.querySelector<HTMLElement>('input:not([hidden]), button, pre')?.focus()
+  }, [isChosen])
+  return html`<section ref=${element}>
+    <${method}
+      code=${codeInAddress.value}
+      working=${state.working}
+      fault=${state.fault}
+      run=${(work: () => Promise<void>) => run(method, work)}
+      signIn=${signIn}
+      enterWith=${(key: Uint8Array) => enterWith(key)}
+      keep=${(key: Uint8Array, name: string) => {
+        step.value = { kind: 'keep', key, name }
+      }}
+    />
+  </section>`
 }
 
 type SignedIn = NodeAnswers['POST /auth/{provider}']
@@ -175,6 +296,7 @@ const rename = (username: string) => post('/api/account', { username }, 'PATCH')
  */
 async function hasName(user: SignedInUser, chosen: string): Promise<boolean> {
   if (!isUnnamed(user)) return true
+  beginFirstSteps(user.uuid)
   const fault = chosen === '' ? '' : await rename(chosen).then(() => null, reasonOf)
   if (fault !== null) step.value = { kind: 'name', name: chosen, fault }
   return fault === null
@@ -185,39 +307,35 @@ async function enter(): Promise<void> {
   await loadSession()
   step.value = null
   typedClaim.value = null
-  if (claimInAddress.value !== '') navigate('/')
+  restoredMoment.value = null
+  if (claimInAddress.value !== '' || codeInAddress.value !== '') navigate('/', { replace: true })
 }
 
-/** Welcomes the person who claims the node. A code in the address is not shown, unless the node has refused it. */
-function Welcome(): VNode {
+/** Says where the person is. */
+function Head({ isNew }: { isNew: boolean }): VNode {
+  const { welcome, welcomeText, title, restored } = texts.signIn
+  return html`<img src="/web/icon.svg" alt="" width="44" height="44" />
+    <h1>${isNew ? welcome : title}</h1>
+    <p class="hint">${isNew ? welcomeText : nodeName.value}</p>
+    ${restoredMoment.value && html`<p role="status">${restored(dateText(restoredMoment.value))}</p>`}`
+}
+
+/** The field for the claim code. A code in the address is not shown, unless the node has refused it. */
+function ClaimField(): VNode | null {
   const isAsked = typedClaim.value !== null || claimInAddress.value === '' || claimFault.value !== ''
+  if (!isAsked) return null
   const type = ({ target }: InputEvent) => {
     typedClaim.value = (target as HTMLInputElement).value
+    claimFault.value = ''
   }
-  const { welcome, welcomeText, claimCode, claimHint } = texts.signIn
-  return html`<img src="/web/icon.svg" alt="" width="44" height="44" />
-    <h1>${welcome}</h1>
-    <p>${welcomeText}</p>
-    ${
-      isAsked &&
-      html`<${Field}
-        label=${claimCode}
-        hint=${claimHint}
-        fault=${claimFault.value}
-        value=${typedClaim.value ?? claimInAddress.value}
-        autocomplete="off"
-        autocapitalize="characters"
-        spellcheck=${false}
-        onInput=${type}
-      />`
-    }`
-}
-
-/** The reason of a failure, below the way that failed, and in view. */
-function Fault({ text }: { text: string }): VNode {
-  const element = useRef<HTMLParagraphElement>(null)
-  useEffect(() => {
-    if (text !== '') element.current?.scrollIntoView({ block: 'nearest' })
-  }, [text])
-  return html`<p class="fault" role="alert" ref=${element}>${text}</p>`
+  return html`<${Field}
+    label=${texts.signIn.claimCode}
+    hint=${texts.signIn.claimHint}
+    fault=${claimFault.value}
+    value=${typedClaim.value ?? claimInAddress.value}
+    autocomplete="off"
+    autocapitalize="characters"
+    spellcheck=${false}
+    onInput=${type}
+  />`
 }

@@ -36,7 +36,7 @@ export function wallets(): readonly Wallet[] {
 }
 
 /** Signs in with an extension of the browser, or the browser of a wallet. */
-export const BrowserWallets: SignInMethod = ({ isNew, working, run, signIn }) => {
+export const BrowserWallets: SignInMethod = ({ working, fault, run, signIn }) => {
   const start = ({ provider }: Wallet) =>
     run(async () => {
       const [address] = (await provider.request({ method: 'eth_requestAccounts' })) as string[]
@@ -45,20 +45,16 @@ export const BrowserWallets: SignInMethod = ({ isNew, working, run, signIn }) =>
         provider.request({ method: 'personal_sign', params: [hex(message), address] }) as Promise<string>
       await signIn(address, sign)
     })
-  const found = wallets()
-  if (found.length === 0) return null
-  return html`<section>
-    <h2>${texts.signIn.walletTitle}</h2>
-    ${found.map(
-      (wallet) => html`<p key=${wallet.id} class="choices">
-        <button type="button" class=${isNew ? '' : 'main'} disabled=${working} onClick=${() => start(wallet)}>
-          ${wallet.icon && html`<img src=${wallet.icon} alt="" width="20" height="20" />`}
-          ${texts.signIn.with(wallet.name)}
-        </button>
-      </p>`,
-    )}
+  return html`${wallets().map(
+    (wallet, index) => html`<p key=${wallet.id} class="choices">
+      <button type="button" class=${index === 0 ? 'main' : ''} disabled=${working} onClick=${() => start(wallet)}>
+        ${wallet.icon && html`<img src=${wallet.icon} alt="" width="20" height="20" />`}
+        ${texts.signIn.with(wallet.name)}
+      </button>
+    </p>`,
+  )}
     <p class="hint" role="status">${working && texts.signIn.inWallet}</p>
-  </section>`
+    <p class="fault" role="alert">${fault}</p>`
 }
 
 function hex(text: string): string {

@@ -3,8 +3,5 @@ import { texts } from '../texts.ts'
 import type { SignInMethod } from './sign-in-method.ts'
 
 /** Explains the command that makes a session on the machine of the node. */
-export const CommandLine: SignInMethod = () => html`<details>
-  <summary>${texts.signIn.commandTitle}</summary>
-  <p>${texts.signIn.command}</p>
-  <pre>nodekeep session create</pre>
-</details>`
+export const CommandLine: SignInMethod = () => html`<p>${texts.signIn.command}</p>
+  <pre tabindex="0">nodekeep session create</pre>`

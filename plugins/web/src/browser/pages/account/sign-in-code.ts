@@ -3,6 +3,8 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
+import { isLoopback } from '../../loopback.ts'
+import { QrCode } from '../../qr-code.ts'
 import { request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
 import { texts } from '../../texts.ts'
@@ -17,7 +19,10 @@ interface Code {
 const text = texts.account.code
 const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
 
-/** Makes a code for a sign-in at another device, and shows it until it expires. */
+/**
+ * Makes a code for a sign-in at another device, and shows it until it expires. A QR code has the address of the node and the code,
+ * behind `#`, so that no server on the way gets it.
+ */
 export function SignInCode({ page }: { page: PageContext }): VNode {
   const made = useSignal<Code | null>(null)
   useEffect(() => {
@@ -32,14 +37,21 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
       const { code, expiresIn } = await request(page, 'POST /api/account/sign-in-codes')
       made.value = { code, expires: new Date(Date.now() + expiresIn * 1000) }
     })
-  return html`<section>
+  const now = made.value
+  return html`<section class="card">
     <h2>${text.title}</h2>
-    <p>${text.explanation}</p>
-    <p class="choices"><button type="button" onClick=${make}>${text.make}</button></p>
+    <p class="hint">${text.explanation}</p>
+    <p class="choices"><button type="button" class=${now === null ? 'main' : ''} onClick=${make}>${text.make}</button></p>
     ${
-      made.value &&
-      html`<${SecretText} key=${made.value.code} label=${text.yourCode} value=${made.value.code} />
-          <p>${text.expires(times.format(made.value.expires))}</p>`
+      now &&
+      html`<div class="made">
+          ${!isLoopback() && html`<${QrCode} text=${`${location.origin}/#code=${now.code}`} label=${text.qr} />`}
+          <div class="grow">
+            <${SecretText} key=${now.code} label=${text.yourCode} value=${now.code} />
+            <p>${isLoopback() ? text.thisMachine : text.scan(location.origin)}</p>
+            <p class="hint">${text.expires(times.format(now.expires))}</p>
+          </div>
+        </div>`
     }
   </section>`
 }

@@ -41,6 +41,8 @@ const datePattern = /^\d{4}-\d\d-\d\d /
 export class ChatFiles {
   readonly #fetch: PageContext['fetch']
   #hasTrash = false
+  /** Whether the folder was seen. */
+  #isThere = false
 
   constructor(fetch: PageContext['fetch']) {
     this.#fetch = fetch
@@ -48,6 +50,7 @@ export class ChatFiles {
 
   /** Lists the conversations, the last changed first. */
   async list(): Promise<ChatFile[]> {
+    if (!(await this.#hasFolder())) return []
     const chats: ChatFile[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query = new URLSearchParams({ path: folder, limit: '10000', ...(cursor !== '' && { cursor }) })
@@ -59,6 +62,15 @@ export class ChatFiles {
       cursor = page.cursor
     }
     return chats.sort((a, b) => b.modified.localeCompare(a.modified))
+  }
+
+  /** Tells whether the folder is there, without an answer 404, which browsers log as an error. */
+  async #hasFolder(): Promise<boolean> {
+    if (this.#isThere) return true
+    const answer = await accepted(await this.#fetch('/readdir?path=/'))
+    const entries = (await answer.json()) as NodeAnswers['GET /readdir']
+    this.#isThere = entries.some(({ name }) => `/${name}` === folder)
+    return this.#isThere
   }
 
   /** Whether a deletion can be taken back, as of the last list. */

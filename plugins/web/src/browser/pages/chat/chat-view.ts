@@ -18,8 +18,9 @@ export function ChatView({ chats, page }: { chats: Chats; page: PageContext }): 
     <${ChatList} chats=${chats} page=${page} />
     <div class="shown">
       <p class="fault" role="alert">${chats.fault.value}</p>
-      ${chats.models.value?.length === 0 && html`<${NoModels} chats=${chats} isOwner=${page.user.owner} />`}
-      <${ConversationView} key=${conversation} chats=${chats} conversation=${conversation} page=${page} hasChanged=${hasChanged} />
+      <${ConversationView} key=${conversation} chats=${chats} conversation=${conversation} page=${page} hasChanged=${hasChanged}>
+        ${chats.models.value?.length === 0 && html`<${NoModels} chats=${chats} isOwner=${page.user.owner} />`}
+      <//>
     </div>
   </section>`
 }

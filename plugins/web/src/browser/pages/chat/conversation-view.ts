@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { copyText } from '../../copy-text.ts'
 import { EmptyState } from '../../empty-state.ts'
@@ -25,10 +25,13 @@ interface ConversationViewProps {
   readonly page: PageContext
   /** Whether the person came from another conversation. */
   readonly hasChanged: boolean
+  /** Stands before the messages, where nothing else moves when it comes. */
+  readonly children?: ComponentChildren
 }
 
 /** One conversation, with what can be done. */
-export function ConversationView({ chats, conversation, page, hasChanged }: ConversationViewProps): VNode {
+export function ConversationView(props: ConversationViewProps): VNode {
+  const { chats, conversation, page, hasChanged, children } = props
   const { element, onScroll, toEnd } = useStickToBottom()
   const name = conversation.name.value
   const messages = conversation.messages.value
@@ -68,6 +71,7 @@ export function ConversationView({ chats, conversation, page, hasChanged }: Conv
     </div>
     <div class="messages" role="region" aria-label=${texts.chat.messages} tabindex="0" ref=${element} onScroll=${onScroll}>
       <div>
+        ${children}
         ${conversation.isLoading.value && html`<p class="hint">${texts.shell.loading}</p>`}
         ${messages.length === 0 && name === null && html`<${Beginning} chats=${chats} />`}
         ${messages.map(

@@ -2,6 +2,7 @@ import type { MountPage } from '@nodekeep/plugin-sdk/web-page'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { FolderChoice } from '../files/folder-choice.ts'
 import { Trash } from './trash.ts'
 import { TrashView } from './trash-view.ts'
 
@@ -9,7 +10,8 @@ import { TrashView } from './trash-view.ts'
 const mount: MountPage = (element, page) => {
   const trash = new Trash(page)
   void trash.open()
-  render(html`<${TrashView} page=${page} trash=${trash} /><${Questions} />`, element)
+  const parts = html`<${TrashView} page=${page} trash=${trash} /><${FolderChoice} page=${page} /><${Questions} />`
+  render(parts, element)
   return () => render(null, element)
 }
 

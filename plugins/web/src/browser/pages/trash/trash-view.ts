@@ -10,7 +10,8 @@ import { ask } from '../../questions.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
-import { folderOf, nameOf } from '../files/paths.ts'
+import { chooseFolder } from '../files/folder-choice.ts'
+import { folderOf, nameOf, pathIn } from '../files/paths.ts'
 import type { Trash, TrashItem } from './trash.ts'
 
 const words = texts.trash
@@ -58,6 +59,11 @@ function Item({ page, trash, item }: TrashViewProps & { readonly item: TrashItem
     if ((await ask({ title, text: words.forGoodText, agree: texts.files.deleteForGood })) === null) return
     await trash.delete(item)
   }
+  const restoreTo = async () => {
+    const question = { title: words.restoreTitle(name), agree: words.restoreHere, start: '/', other: false }
+    const folder = await chooseFolder(question)
+    if (folder !== null) await trash.restore(item, pathIn(folder, nameOf(path)))
+  }
   const action = (text: string, run: () => Promise<void>) =>
     html`<${Action} page=${page} label=${texts.files.of(text, name)} run=${run}>${text}<//>`
   return html`<li>
@@ -73,6 +79,7 @@ function Item({ page, trash, item }: TrashViewProps & { readonly item: TrashItem
     </div>
     <p class="choices">
       ${action(words.restore, () => trash.restore(item))}
+      ${action(words.restoreTo, restoreTo)}
       ${action(texts.files.deleteForGood, remove)}
     </p>
   </li>`

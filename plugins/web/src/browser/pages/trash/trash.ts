@@ -71,9 +71,13 @@ export class Trash {
     return sum
   }
 
-  /** Puts an item back, and offers to take that back. */
-  async restore(item: TrashItem): Promise<void> {
-    const answer = await this.#take(item, '/api/files/trash/restore')
+  /**
+   * Puts an item back, and offers to take that back.
+   *
+   * @param destination another path than the former one
+   */
+  async restore(item: TrashItem, destination?: string): Promise<void> {
+    const answer = await this.#take(item, '/api/files/trash/restore', destination)
     const { path } = (await answer.json()) as NodeAnswers['POST /api/files/trash/restore']
     this.lastChange.tell(texts.trash.restored(shownName(path)), answer.headers.get(undoHeader))
   }
@@ -94,9 +98,10 @@ export class Trash {
   }
 
   /** Takes an item out of the trash. It leaves the list, also if another device was faster. */
-  async #take({ id }: TrashItem, route: string): Promise<Response> {
+  async #take({ id }: TrashItem, route: string, destination?: string): Promise<Response> {
     const headers = { 'content-type': 'application/json' }
-    const answer = await this.#page.fetch(route, { method: 'POST', headers, body: JSON.stringify({ id }) })
+    const body = JSON.stringify({ id, destination })
+    const answer = await this.#page.fetch(route, { method: 'POST', headers, body })
     if (answer.ok || answer.status === 404)
       this.items.value = this.items.value?.filter((item) => item.id !== id) ?? null
     return accepted(answer)

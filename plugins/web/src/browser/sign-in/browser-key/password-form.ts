@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { Field } from '../../field.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
 import { openKey, type SealedKey } from './sealed-key.ts'
@@ -9,35 +10,50 @@ interface PasswordFormProps {
   /** The text of the button. */
   readonly agree: string
   readonly disabled?: boolean
+  /** The reason why what followed failed; empty if it did not. */
+  readonly fault?: string
   onKey(key: Uint8Array): void
 }
 
 const text = texts.account.key
 
 /** Asks for the password of a stored key. */
-export function PasswordForm({ sealed, agree, disabled = false, onKey }: PasswordFormProps): VNode {
-  const fault = useSignal('')
+export function PasswordForm({
+  sealed,
+  agree,
+  disabled = false,
+  fault = '',
+  onKey,
+}: PasswordFormProps): VNode {
+  const wrong = useSignal('')
   const isWorking = useSignal(false)
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
+    if (isWorking.value || disabled) return
     const { elements } = event.target as HTMLFormElement
     const field = elements.namedItem('password') as HTMLInputElement
-    fault.value = ''
+    wrong.value = ''
     isWorking.value = true
     const key = await openKey(sealed, field.value)
     isWorking.value = false
     if (key !== null) return onKey(key)
-    fault.value = text.wrongPassword
+    wrong.value = text.wrongPassword
     field.select()
   }
   return html`<form onSubmit=${submit}>
     <input name="username" autocomplete="username" value=${sealed.address} readonly hidden />
-    <label>
-      ${text.password}
-      <input type="password" name="password" autocomplete="current-password" required />
-    </label>
+    <${Field}
+      type="password"
+      name="password"
+      label=${text.password}
+      fault=${wrong.value}
+      autocomplete="current-password"
+      required
+    />
     <p class="fault" role="alert">${fault}</p>
     <p class="hint" role="status">${isWorking.value && text.decrypting}</p>
-    <p class="choices"><button type="submit" class="main" disabled=${disabled || isWorking.value}>${agree}</button></p>
+    <p class="choices">
+      <button type="submit" class="main" aria-disabled=${disabled || isWorking.value}>${agree}</button>
+    </p>
   </form>`
 }

@@ -53,15 +53,15 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
     pauseMs: () => 60_000,
   })
   const { all: usage } = useFileUsage(page)
-  const report = health.value.value
   const { days = null, hours = null } = history.value.value ?? {}
   const { version: known = null } = version.value.value ?? {}
-  // The cards do not move when what stands above them comes, or one of them.
+  // Until all is known, nothing is shown: later facts would move the earlier ones.
   const isKnown = [health, history, version].every(
     ({ value, fault }) => value.value !== null || fault.value !== '',
   )
+  const report = isKnown ? health.value.value : null
   return html`
-    <${Head} report=${report} version=${known?.status.currentVersion ?? null} />
+    <${Head} report=${report} version=${report && (known?.status.currentVersion ?? null)} />
     <${PolledState} of=${health} />
     ${report && report.attention.length > 0 && html`<${AttentionList} attention=${report.attention} />`}
     <div class="cards" hidden=${!isKnown}>

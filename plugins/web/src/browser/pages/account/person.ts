@@ -1,6 +1,8 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { AddressText } from '../../address-text.ts'
+import { Avatar } from '../../avatar.ts'
 import { html } from '../../html.ts'
 import { NameField, typedName } from '../../name-field.ts'
 import { reasonOf, request } from '../../request.ts'
@@ -8,8 +10,10 @@ import { texts } from '../../texts.ts'
 
 const text = texts.account
 
-/** Changes the name of the person. */
-export function NameForm({ page, username }: { page: PageContext; username: Signal<string> }): VNode {
+/** Shows the name and the address of the person, and changes the name. */
+export function Person({ page }: { page: PageContext }): VNode {
+  const { wallet, owner } = page.user
+  const username = useSignal(page.user.username)
   const fault = useSignal('')
   const rename = async (event: SubmitEvent) => {
     event.preventDefault()
@@ -25,10 +29,19 @@ export function NameForm({ page, username }: { page: PageContext; username: Sign
       fault.value = reasonOf(error)
     }
   }
-  return html`<section>
+  return html`<section class="card">
+    <div class="person">
+      <${Avatar} name=${username.value} />
+      <div class="grow">
+        <h2>${username.value}</h2>
+        ${owner && html`<span class="badge accent">${text.owner}</span>`}
+      </div>
+    </div>
+    <${AddressText} value=${wallet} />
+    <p class="hint">${text.walletText}</p>
     <form onSubmit=${rename}>
       <${NameField} value=${username.peek()} fault=${fault.value} hint=${text.nameHint} />
-      <p class="choices"><button type="submit" class="main">${text.rename}</button></p>
+      <p class="choices"><button type="submit">${text.rename}</button></p>
     </form>
   </section>`
 }

@@ -1,11 +1,16 @@
-import type { StorageEntry, StorageMoveOptions, StorageStaged } from '@nodekeep/plugin-sdk'
+import {
+  NodekeepError,
+  type StorageEntry,
+  type StorageMoveOptions,
+  type StorageStaged,
+} from '@nodekeep/plugin-sdk'
 import type { BegunChange } from '../changes/change-recorder.ts'
 import type { ChangeIntent } from '../journal/change.ts'
 import type { Location } from '../mounts/mounts.ts'
-import { definedOnly } from '../operations/defined-only.ts'
-import { forChange } from '../operations/path-errors.ts'
-import type { Scope } from '../operations/scope.ts'
 import type { UserPath } from '../paths/user-path.ts'
+import { definedOnly } from './defined-only.ts'
+import { forChange } from './path-errors.ts'
+import type { Scope } from './scope.ts'
 
 /** A file, or a folder where that moves in one step, that goes from a kept place to a path. */
 interface PutBack {
@@ -37,6 +42,8 @@ export async function putBack(
     const step = () => move.call(backend, from.backendPath, backendPath, options)
     return forChange(path, () => recorder.record(recorded, step))
   }
+  if (backend.copy === undefined) throw new NodekeepError('CONFLICT', 'The storage moves no files now.')
+  const { copy } = backend
   const { overwrite, keepReplacedAt, known } = options
   let begun: BegunChange | undefined
   const beforeCommit = async ({ revision }: StorageStaged) => {
@@ -46,10 +53,8 @@ export async function putBack(
   const copied = { ifAbsent: overwrite !== true, ifSourceRevision: revision, modified, beforeCommit }
   try {
     await forChange(path, async () => {
-      await backend.copy?.(from.backendPath, backendPath, {
-        ...copied,
-        ...definedOnly({ keepReplacedAt, known }),
-      })
+      const kept = definedOnly({ keepReplacedAt, known })
+      await copy.call(backend, from.backendPath, backendPath, { ...copied, ...kept })
       await backend.remove(from.backendPath)
     })
   } catch (error) {

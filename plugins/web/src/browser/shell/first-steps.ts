@@ -1,0 +1,99 @@
+import { computed, signal } from '@preact/signals'
+import type { VNode } from 'preact'
+import { html } from '../html.ts'
+import { type IconName, icon } from '../icon.ts'
+import { texts } from '../texts.ts'
+import { shownPage } from './page-host.ts'
+import { session } from './session.ts'
+
+interface FirstStep {
+  readonly name: keyof typeof texts.firstSteps.steps
+  readonly icon: IconName
+  readonly href: string
+  /** The page that it needs. */
+  readonly page: string
+  /** Whether only the owner can do it. */
+  readonly isOwners?: boolean
+}
+
+/** In the order of their use. A person sees the first three that they can do. */
+const allSteps: readonly FirstStep[] = [
+  { name: 'phone', icon: 'smartphone', href: '#/account', page: 'account' },
+  { name: 'backup', icon: 'shield-check', href: '#/node/backups', page: 'node', isOwners: true },
+  { name: 'people', icon: 'user-plus', href: '#/node/users', page: 'node', isOwners: true },
+  { name: 'chat', icon: 'message-square', href: '#/chat', page: 'chat' },
+  { name: 'photos', icon: 'image', href: '#/photos', page: 'photos' },
+]
+
+const mostSteps = 3
+
+/** Where this browser remembers who is new here, and what they have tried. */
+const storageName = 'nodekeep.first-steps'
+
+interface NewPerson {
+  readonly uuid: string
+  readonly tried: readonly string[]
+}
+
+const newPerson = signal<NewPerson | null>(remembered())
+
+function remembered(): NewPerson | null {
+  try {
+    return JSON.parse(localStorage.getItem(storageName) ?? 'null')
+  } catch {
+    // The person may have switched off the storage.
+    return null
+  }
+}
+
+function remember(person: NewPerson): void {
+  newPerson.value = person
+  try {
+    localStorage.setItem(storageName, JSON.stringify(person))
+  } catch {
+    // Then it lasts until the page is loaded again.
+  }
+}
+
+/** Shows things to try to a person who comes for the first time. What they have tried, or closed, does not come back. */
+export function beginFirstSteps(uuid: string): void {
+  if (newPerson.value?.uuid !== uuid) remember({ uuid, tried: [] })
+}
+
+const steps = computed(() => {
+  const { user, pages = [] } = session.value ?? {}
+  if (user === undefined || newPerson.value?.uuid !== user.uuid) return []
+  const { tried } = newPerson.value
+  const possible = allSteps.filter(
+    ({ page, isOwners }) => (!isOwners || user.owner) && pages.some(({ name }) => name === page),
+  )
+  return possible.slice(0, mostSteps).filter(({ name }) => !tried.includes(name))
+})
+
+/** Things to try, above the first page. What was tried goes away for good, and so does everything with the button. */
+export function FirstSteps(): VNode | null {
+  const person = newPerson.value
+  const shown = steps.value
+  if (person === null || shown.length === 0 || shownPage.value !== session.value?.pages[0]) return null
+  const words = texts.firstSteps
+  const finish = (finished: readonly FirstStep[]) =>
+    remember({ ...person, tried: [...person.tried, ...finished.map(({ name }) => name)] })
+  return html`<section class="first-steps" aria-labelledby="first-steps">
+    <div>
+      <h2 id="first-steps">${words.title}</h2>
+      <button type="button" class="quiet icon-only" aria-label=${words.close} title=${words.close} onClick=${() => finish(shown)}>
+        ${icon('x')}
+      </button>
+    </div>
+    <ul>
+      ${shown.map(
+        (step) => html`<li key=${step.name}>
+          <a href=${step.href} onClick=${() => finish([step])}>
+            ${icon(step.icon)}
+            <span>${words.steps[step.name].title}<span class="note">${words.steps[step.name].text}</span></span>
+          </a>
+        </li>`,
+      )}
+    </ul>
+  </section>`
+}
