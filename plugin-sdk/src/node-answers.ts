@@ -952,6 +952,22 @@ export interface NodeAnswers {
      */
     isComplete: boolean
   }
+  'GET /api/previews/photos/months': {
+    months: {
+      /**
+       * Such as "2026-05".
+       */
+      month: string
+      /**
+       * Those whose files are gone since a moment ago count, too.
+       */
+      photos: number
+    }[]
+    /**
+     * Whether the node has looked at all files of the user.
+     */
+    isComplete: boolean
+  }
   'GET /api/previews/status': {
     /**
      * Files that were not looked at yet.

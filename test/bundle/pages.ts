@@ -28,7 +28,7 @@ const keptByWorker = /^shell\/(?:index\.html|icon\.svg|[^/]+\.(?:js|css))$/
 export const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
 
 /** The pages that import a module only when they need it. It is a file of its own. */
-const split = ['account', 'files']
+const split = ['account', 'files', 'photos']
 
 /** The workers of pages, by their names in the bundle. */
 const workers = { 'files/hash-worker': 'pages/files/hash-worker.ts' }

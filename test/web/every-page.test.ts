@@ -6,6 +6,7 @@ import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { serveDesign } from '../design/serve.ts'
 import { startClaimableNode } from './claimable-node.ts'
+import { chooseNew } from './fixtures/frame.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 import { addWallet } from './wallet.ts'
 
@@ -167,14 +168,33 @@ t.test(
     await inspect('photos-viewer')
     await open('files/Garden')
     await page.getByRole('img', { name: 'Preview of Fern.jpg' }).waitFor()
-    await arePicturesThere('.small-preview')
+    await arePicturesThere('.picture')
     await inspect('files-previews')
     await page.setViewportSize(windows.desktop)
+    await page.getByRole('button', { name: 'Show as a grid' }).click()
+    await page.locator('.tile img').nth(4).waitFor()
+    await arePicturesThere('.picture')
+    await inspect('files-grid')
+    await page.setViewportSize(windows.desktop)
+    await page.locator('.tile').filter({ hasText: 'Fern.jpg' }).click({ button: 'right' })
+    await page.getByRole('menu').waitFor()
+    await inspect('files-menu', { desktop: windows.desktop })
+    await page.getByRole('menuitem', { name: 'Details' }).click()
+    await page.locator('.details').getByText('/Garden/Fern.jpg').waitFor()
+    await arePicturesThere('.details')
+    await inspect('files-details')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('button', { name: /^Close/ }).click()
+    await page.keyboard.press('?')
+    await inspect('files-keys')
+    await page.keyboard.press('Escape')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('button', { name: 'Show as a list' }).click()
     await page.getByRole('searchbox').fill('cake')
     await page.getByRole('link', { name: 'Apple cake.txt' }).waitFor()
     await inspect('search')
     await open('files')
-    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    await chooseNew(page, 'Is it all here?')
     await inspect('check')
     const card = { 'IMG_0001.jpg': 'a photo', 'To do.txt': 'a longer list than that of the node'.repeat(2) }
     const chosen = Object.entries(card).map(([name, text]) => {
@@ -185,11 +205,11 @@ t.test(
     await inspect('check-done')
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await page.setViewportSize(windows.desktop)
-    await page.getByText('Space used').click()
+    await page.getByRole('button', { name: 'Details', exact: true }).click()
     await page.getByRole('list', { name: 'Largest folders first' }).waitFor()
     await inspect('files-usage')
     await page.setViewportSize(windows.desktop)
-    await page.getByText('Space used').click()
+    await page.getByRole('button', { name: /^Close/ }).click()
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     await page.getByRole('row').filter({ hasText: 'Letters' }).getByRole('checkbox').click()
     await button('Delete').click()
@@ -200,7 +220,7 @@ t.test(
     await page.getByText('Undone.').waitFor()
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
     const tops = await page
-      .locator('.tools button')
+      .locator('.bottom-bar button')
       .evaluateAll((buttons) => buttons.map((one) => one.getBoundingClientRect().top))
     t.equal(new Set(tops).size, 1, 'all actions stand on one line')
     await inspect('files-selected', { phone: windows.phone })

@@ -9,7 +9,7 @@ import type { Browser, Locator, Page, Request } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { memoryGrowth } from './browser-memory.ts'
-import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
+import { chooseInPersonMenu, chooseNew, openPage } from './fixtures/frame.ts'
 
 t.setTimeout(300_000)
 
@@ -18,6 +18,9 @@ const timeout = 60_000
 
 /** Bytes of the largest file that the node of these tests takes. */
 const maxFileSize = 250_000_000
+
+/** A point of a row beside its link and its box. */
+const aside = { x: 400, y: 5 }
 
 interface Scene {
   readonly page: Page
@@ -72,6 +75,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       if (!isPiece(route.request())) return route.continue()
     })
     await chooser.setInputFiles(join(folder, 'other.bin'))
+    await page.getByRole('button', { name: /^Uploads and changes/ }).click()
     await page.getByRole('button', { name: 'Cancel: other.bin' }).click()
     await page.getByText('Canceled').waitFor()
     await page.getByRole('button', { name: 'Clear' }).click()
@@ -82,6 +86,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       page.waitForRequest(isPiece),
       chooser.setInputFiles(join(folder, 'other.bin')),
     ])
+    await page.getByRole('button', { name: /^Uploads and changes/ }).click()
     await chooseInPersonMenu(page, 'Sign out')
     await dialog.getByText('It is canceled if you sign out.').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
@@ -143,7 +148,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put('/of-last-year.jpg', 'a')
     await put('/cut.jpg', 'who')
     await put('/large.bin', large)
-    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    await chooseNew(page, 'Is it all here?')
     const dialog = page.getByRole('dialog', { name: 'Is it all here?' })
     await dialog.getByText('Nothing is uploaded by this.').waitFor()
     const cdp = await page.context().newCDPSession(page)
@@ -167,7 +172,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await contentOf(ada, '/card/cut.jpg'), 'whole')
     t.equal((await ada.fetch('/stat?path=/card/a.jpg')).status, 404)
 
-    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    await chooseNew(page, 'Is it all here?')
     const [chooser] = await Promise.all([
       page.waitForEvent('filechooser'),
       dialog.getByRole('button', { name: 'Choose a folder' }).click(),
@@ -179,7 +184,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
   })
 
   test('a check is paused, goes on and is canceled', async (t, { page }) => {
-    await page.getByRole('button', { name: 'Is it all here?' }).click()
+    await chooseNew(page, 'Is it all here?')
     const dialog = page.getByRole('dialog', { name: 'Is it all here?' })
     const choose = dialog.getByLabel('Choose files').last()
     const folder = t.testdir({ 'large.bin': '' })
@@ -240,7 +245,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     const button = page.getByRole('button', { name: 'Download' })
     const download = async () => (await Promise.all([page.waitForEvent('download'), button.click()]))[0]
     await row(page, 'trip').getByRole('link').click()
-    await row(page, 'alone.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'alone.txt').click({ position: aside })
     const one = await download()
     t.equal(one.suggestedFilename(), 'alone.txt')
     t.equal(await readFile(await one.path(), 'utf8'), 'alone')
@@ -268,24 +273,6 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await row(page, 'alone.txt').waitFor()
   })
 
-  test('a person decides about what is there already', async (t, { page, ada, chooser }) => {
-    const names = ['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt']
-    const folder = t.testdir(Object.fromEntries(names.map((name) => [name, 'new'])))
-    await Promise.all(names.map((name) => put(ada, `/${name}`, 'old')))
-    await chooser.setInputFiles(names.map((name) => join(folder, name)))
-    await page.getByText('5 of these names are taken already.').waitFor()
-    await page.getByRole('button', { name: 'Skip: a.txt' }).click()
-    await page.getByRole('button', { name: 'Replace: b.txt' }).click()
-    await page.getByText('(1/5)').waitFor()
-    await page.getByRole('button', { name: 'Keep all' }).click()
-    await page.getByText('(4/5)').waitFor()
-    await row(page, 'e (2).txt').waitFor()
-    const contents = await Promise.all(
-      ['/a.txt', '/b.txt', '/c.txt', '/c (2).txt'].map((path) => contentOf(ada, path)),
-    )
-    t.strictSame(contents, ['old', 'new', 'old', 'new'])
-  })
-
   test('keys select, rename, open and delete', async (t, { page, ada, grid }) => {
     for (const name of ['a.txt', 'b.txt', 'c.txt', 'd.txt']) await put(ada, `/${name}`, `content of ${name}`)
     await put(ada, '/folder/inside.txt', 'x')
@@ -306,7 +293,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await grid.press('Escape')
     t.equal(await selected(), '')
     await row(page, 'b.txt').click({ modifiers: ['Control'] })
-    await row(page, 'd.txt').click({ modifiers: ['Shift'], position: { x: 5, y: 5 } })
+    await row(page, 'd.txt').click({ modifiers: ['Shift'], position: aside })
     t.equal(await selected(), 'b.txt,c.txt,d.txt')
 
     await grid.press('c')
@@ -353,7 +340,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put(ada, '/trip/photo.jpg', 'photo')
     await row(page, 'trip').waitFor()
     const undo = page.getByRole('button', { name: 'Undo', exact: true })
-    await row(page, 'trip').click({ position: { x: 5, y: 5 } })
+    await row(page, 'trip').click({ position: aside })
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Deleted "trip".').waitFor()
     t.equal(await page.getByRole('dialog').count(), 0, 'nothing was asked')
@@ -373,7 +360,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await row(page, 'b.txt').waitFor()
     t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
 
-    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'a.txt').click({ position: aside })
     await grid.press('Delete')
     await page.getByText('Deleted "a.txt".').waitFor()
     await put(ada, '/a.txt', 'another')
@@ -389,24 +376,24 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put(ada, '/to/a.txt', 'replaced')
     await row(page, 'large.bin').waitFor()
     const undo = async (told: string) => {
-      const line = page.locator('.undo')
+      const line = page.locator('.notices')
       await line.getByText(told, { exact: true }).waitFor()
       await line.getByRole('button', { name: 'Undo' }).click()
       await line.getByText('Undone.').waitFor()
     }
-    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'a.txt').click({ position: aside })
     await row(page, 'b.txt').click({ modifiers: ['Control'] })
     await page.getByRole('button', { name: 'Move' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'to', exact: true }).click()
     await dialog.getByText('There are no folders here.').waitFor()
     await dialog.getByRole('button', { name: 'Move here' }).click()
-    await page.getByRole('button', { name: 'Replace: Move a.txt' }).click()
+    await decide(page, 'a.txt', 'Replace')
     await undo('Moved 2 entries.')
     const contents = await Promise.all(['/a.txt', '/b.txt', '/to/a.txt'].map((path) => contentOf(ada, path)))
     t.strictSame(contents, ['old a.txt', 'old b.txt', 'replaced'])
 
-    await row(page, 'b.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'b.txt').click({ position: aside })
     await grid.press('F2')
     await page.keyboard.type('c')
     await page.keyboard.press('Enter')
@@ -414,7 +401,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await row(page, 'b.txt').waitFor()
     t.equal((await ada.fetch('/stat?path=/c.txt')).status, 404)
 
-    await page.getByRole('button', { name: 'New folder' }).click()
+    await chooseNew(page, 'New folder')
     await page.getByLabel('Name of the folder').fill('made')
     await page.keyboard.press('Enter')
     await undo('Made the folder "made".')
@@ -425,7 +412,8 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       { name: 'new.txt', mimeType: 'text/plain', buffer: Buffer.from('new') },
       { name: 'large.bin', mimeType: 'any/type', buffer: large },
     ])
-    await page.getByRole('button', { name: 'Replace all' }).click()
+    await page.getByRole('checkbox', { name: 'Do the same for all others' }).check()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).click()
     await page.getByText('(3/3)').waitFor()
     t.equal((await statOf(ada, '/large.bin')).size, large.length)
     await undo('Uploaded 3 entries.')
@@ -438,13 +426,13 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     for (const content of ['first <img src=x onerror=window.__xss=1>', 'second', 'third'])
       await put(ada, '/a.txt', content)
     await put(ada, '/new.txt', 'new')
-    await row(page, 'new.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'new.txt').click({ position: aside })
     await page.getByRole('button', { name: 'Versions' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('There are no former contents of this file.').waitFor()
     await page.keyboard.press('Escape')
     await hasFocus(page)
-    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'a.txt').click({ position: aside })
     await page.getByRole('button', { name: 'Versions' }).click()
     await dialog.getByRole('heading', { name: 'Versions of "a.txt"' }).waitFor()
     const versions = dialog.getByRole('list', { name: 'Former contents' }).getByRole('listitem')
@@ -486,7 +474,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     for (const content of [old, [...lines.slice(0, 39), 'the end'], lines])
       await put(ada, '/a.txt', content.join('\n'))
     for (const content of ['a', Buffer.from([0, 255])]) await put(ada, '/b.bin', content)
-    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'a.txt').click({ position: aside })
     await page.getByRole('button', { name: 'Versions' }).click()
     const dialog = page.getByRole('dialog', { name: 'Versions of "a.txt"' })
     const versions = dialog.getByRole('list', { name: 'Former contents' }).getByRole('listitem')
@@ -517,7 +505,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       [[...lines.slice(0, 39), 'the end'].join('\n').length],
     )
     await page.keyboard.press('Escape')
-    await row(page, 'b.bin').click({ position: { x: 5, y: 5 } })
+    await row(page, 'b.bin').click({ position: aside })
     await page.getByRole('button', { name: 'Versions' }).click()
     await page.getByRole('button', { name: 'Compare' }).click()
     await page.getByText('Only texts can be compared.').waitFor()
@@ -618,7 +606,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await put(ada, '/a.txt', 'a')
     const { scene, faults } = await openFiles(t, node, browser, ada)
     const { page, grid } = scene
-    await row(page, 'a.txt').click({ position: { x: 5, y: 5 } })
+    await row(page, 'a.txt').click({ position: aside })
     await grid.press('Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete "a.txt"?' })
     await dialog.getByText('Deleted files are gone for good, except in backups.').waitFor()
@@ -631,7 +619,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
   test('what a person typed stays until it is done', async (t, { page, ada }) => {
     await page.route('**/mkdir', (route) => route.abort(), { times: 1 })
-    await page.getByRole('button', { name: 'New folder' }).click()
+    await chooseNew(page, 'New folder')
     await page.getByLabel('Name of the folder').fill('a/b')
     await page.keyboard.press('Enter')
     await page.getByText('A name cannot be empty').waitFor()
@@ -704,7 +692,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await shown.waitFor()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      dialog.getByRole('button', { name: 'Download' }).click(),
+      dialog.getByRole('button', { name: 'Download' }).first().click(),
     ])
     t.equal(await readFile(await download.path(), 'utf8'), script)
     await dialog.getByRole('button', { name: 'Close' }).click()
@@ -723,7 +711,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     ])
     t.equal(download.suggestedFilename(), 'to.zip')
     t.ok((await readFile(await download.path())).includes(`to/${long}`))
-    await row(page, long).click({ position: { x: 5, y: 5 } })
+    await row(page, long).click({ position: aside })
     await row(page, 'a.txt').click({ modifiers: ['Control'] })
     await page.getByRole('button', { name: 'Move' }).click()
     const dialog = page.getByRole('dialog')
@@ -732,7 +720,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await dialog.getByText('There are no folders here.').waitFor()
     await dialog.getByRole('button', { name: 'Move here' }).click()
     await row(page, 'a.txt').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: `Keep both: Move ${long}` }).click()
+    await decide(page, long, 'Keep both')
     await row(page, long).waitFor({ state: 'detached' })
     t.strictSame(
       await Promise.all(
@@ -740,7 +728,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       ),
       ['a', 'other', 'b'],
     )
-    await row(page, 'to').click({ position: { x: 5, y: 5 } })
+    await row(page, 'to').click({ position: aside })
     await page.getByRole('button', { name: 'Copy' }).click()
     await dialog.getByRole('button', { name: 'Copy here' }).click()
     await row(page, 'to (2)').waitFor()
@@ -786,7 +774,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       lines
         .filter({ has: page.getByText(what, { exact: true }) })
         .filter({ has: page.getByText(who, { exact: true }) })
-    await page.getByText('Recent changes').click()
+    await page.getByRole('button', { name: 'Details', exact: true }).click()
     await line('Made the folder from the script', 'token backup script').waitFor()
     const device = 'device <img src=x onerror=window.__xss=1>, with the token backup script'
     await line('Made the folder from the device', device).waitFor()
@@ -820,26 +808,26 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
   test(
     'the room that a folder takes is shown, with its largest folders to walk into',
     async (t, { page, ada, chooser }) => {
-      const usage = page.locator('.usage')
-      const summary = usage.locator('summary')
+      await page.getByRole('button', { name: 'Details', exact: true }).click()
+      const usage = page.getByRole('region', { name: 'Space used' })
       const largest = usage.getByRole('listitem')
-      await summary.getByText(/^3 kB in 6 entries, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
-      await summary.locator('.usage-bar .own').waitFor()
-      await summary.click()
+      await usage.getByText(/^3 kB in 6 entries, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
+      await usage.locator('> .usage-bar .own').waitFor()
       const shown = largest.filter({ has: page.getByRole('link', { name: 'films', exact: true }) })
       await shown.getByText('2 kB').waitFor()
       t.strictSame(await largest.getByRole('link').allTextContents(), ['films', 'notes'], 'largest first')
+      await row(page, 'films').locator('.size').getByText('2 kB').waitFor()
       await shown.getByRole('link').click()
-      await summary.getByText(/^2 kB in 3 entries/).waitFor()
+      await usage.getByText(/^2 kB in 3 entries/).waitFor()
       t.strictSame(await largest.getByRole('link').allTextContents(), ['<img src=x onerror=window.__xss=1>'])
       await chooser.setInputFiles({
         name: 'new.bin',
         mimeType: 'text/plain',
         buffer: Buffer.alloc(5000),
       })
-      await summary.getByText(/^7 kB in 4 entries/).waitFor()
+      await usage.getByText(/^7 kB in 4 entries/).waitFor()
       await largest.getByRole('link').click()
-      await summary.getByText(/^500 B in 1 entry/).waitFor()
+      await usage.getByText(/^500 B in 1 entry/).waitFor()
       await usage.getByText('There are no folders here.').waitFor()
 
       const answer = (await (await ada.fetch('/api/files/usage')).json()) as object
@@ -847,19 +835,19 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
         route.fulfill({ json: { ...answer, isComplete: false, space: null } }),
       )
       await page.goto(new URL('#/files', page.url()).href)
-      await summary.getByText('8 kB in 7 entries, still counting', { exact: true }).waitFor()
-      t.equal(await summary.locator('.usage-bar').count(), 0)
+      await usage.getByText('8 kB in 7 entries, still counting', { exact: true }).waitFor()
+      t.equal(await usage.locator('> .usage-bar').count(), 0)
       await page.unroute('**/api/files/usage?*')
-      await summary.getByText(/^8 kB in 7 entries, [\d.]+ [GT]B of/).waitFor()
+      await usage.getByText(/^8 kB in 7 entries, [\d.]+ [GT]B of/).waitFor()
       await page.route('**/api/files/usage?*', (route) =>
         route.fulfill({ json: { ...answer, quota: { bytes: 9000, taken: 8500 } } }),
       )
       await page.goto(new URL('#/files/films', page.url()).href)
-      const used = summary.getByText('8 kB in 7 entries, 8.5 kB of your 9 kB are used', { exact: true })
+      const used = usage.getByText('8 kB in 7 entries, 8.5 kB of your 9 kB are used', { exact: true })
       await used.waitFor()
       await page.goto(new URL('#/files', page.url()).href)
       await used.waitFor()
-      await summary.locator('.usage-bar .own').waitFor()
+      await usage.locator('> .usage-bar .own').waitFor()
       await page.unroute('**/api/files/usage?*')
       await put(ada, '/notes/a', 'replaced')
       await postJson(ada, '/delete', { path: '/films/b' })
@@ -937,7 +925,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.strictSame(offsets, [0, 2_000_000, 4_000_000])
 
     await chooser.setInputFiles(join(folder, 'old.bin'))
-    await page.getByRole('button', { name: 'Replace: old.bin' }).click()
+    await decide(page, 'old.bin', 'Replace')
     await page.getByText('(2/2)').waitFor()
     const replaced = await (await ada.fetch('/read?path=/old.bin')).arrayBuffer()
     t.ok(Buffer.from(replaced).equals(content.subarray(1, 2_500_000)))
@@ -973,7 +961,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       return route.continue()
     })
     await chooser.setInputFiles(join(folder, 'late.bin'))
-    await page.getByRole('button', { name: 'Replace: late.bin' }).click()
+    await decide(page, 'late.bin', 'Replace')
     await page.getByText('Something else is at').waitFor()
     t.equal(pieces, 1, 'nothing is sent again')
     await page.unrouteAll()
@@ -1035,24 +1023,20 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByText('1 of 1 selected').waitFor()
     t.equal(await top(), before, 'the list does not move when something is selected')
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
-    await page.getByText('Recent changes').click()
-    await page.locator('.recent li').getByText('Stored long').waitFor()
+    const bar = page.getByRole('group', { name: 'Selected entries' })
+    for (const button of await bar.getByRole('button').all()) {
+      if (!(await button.isVisible())) continue
+      const { width, height } = (await button.boundingBox()) ?? { width: 0, height: 0 }
+      t.ok(width >= 44 && height >= 44, `a finger hits ${await button.innerText()}: ${width} by ${height}`)
+    }
+    await bar.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: 'Details' }).click()
+    const details = page.getByRole('dialog', { name: 'Details' })
+    await details.getByText('Text').waitFor()
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
-    await page.getByText('Space used').click()
-    const boxes = page.locator('.folded[open]')
-    t.equal(await boxes.count(), 2)
-    for (const box of await boxes.all())
-      t.equal(
-        await box.evaluate((box) => {
-          box.scrollTop = 10
-          return box.scrollTop
-        }),
-        0,
-        'no box scrolls in the page',
-      )
-    const height = (await page.getByRole('grid').boundingBox())?.height ?? 0
-    t.ok(height >= 300, `the list keeps its height: ${height}`)
-    await page.getByRole('button', { name: 'Rename' }).click()
+    await details.getByRole('button', { name: 'Close' }).click()
+    await bar.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
     t.ok(
       await page.evaluate(
         "(({ left, right }) => left >= 0 && right <= innerWidth)(document.querySelector('dialog').getBoundingClientRect())",
@@ -1084,16 +1068,24 @@ async function openFiles(
   return { scene: { page, ada, grid: page.getByRole('grid'), chooser }, faults }
 }
 
+/** Answers the question about something that is there already. */
+async function decide(page: Page, name: string, how: 'Replace' | 'Keep both'): Promise<void> {
+  const dialog = page.getByRole('dialog', { name: `"${name}" is there already` })
+  await dialog.getByRole('button', { name: how }).click()
+}
+
 /** Waits until the list has the focus again. */
 function hasFocus(page: Page): Promise<void> {
   return page.locator('.rows:focus').waitFor()
 }
 
+/** The row of an entry whose name is a text with an extension, or begins with one without. */
 function row(page: Page, name: string): Locator {
+  const begins = new RegExp(`^${name.replace(/[^\w ]/g, '\\$&')}`)
   return page
     .locator('.body')
     .getByRole('row')
-    .filter({ has: page.getByText(name, { exact: name.includes('.') }) })
+    .filter({ has: page.getByRole('link', { name: name.includes('.') ? name : begins, exact: true }) })
 }
 
 async function put(user: TestUser, path: string, content: string | Buffer): Promise<void> {

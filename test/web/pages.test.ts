@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { startClaimableNode } from './claimable-node.ts'
-import { chooseInPersonMenu } from './fixtures/frame.ts'
+import { chooseInPersonMenu, chooseNew } from './fixtures/frame.ts'
 import { addWallet } from './wallet.ts'
 
 /** Long, since other tests may use both processors. */
@@ -97,14 +97,14 @@ t.test(
     await page.getByRole('button', { name: 'Replace: b.txt' }).click()
     await page.getByText('(4/4)').waitFor()
 
-    await page.getByRole('button', { name: 'New folder' }).click()
+    await chooseNew(page, 'New folder')
     await page.getByLabel('Name of the folder').fill('2026 100%')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('link', { name: '2026 100%' }).click()
     await page.getByText('This folder is empty').waitFor()
     await page.reload()
     await page.getByText('This folder is empty').waitFor()
-    await page.getByRole('heading').getByRole('link', { name: 'Files' }).click()
+    await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'Files' }).click()
 
     await row(page, 'c.txt').click()
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -160,7 +160,7 @@ t.test('a node that goes away and comes back loses nothing', { skip: needsChromi
   await signIn(page)
   await page.getByRole('button', { name: 'Not now' }).click()
   await page.getByText('This folder is empty').waitFor()
-  await page.getByRole('button', { name: 'New folder' }).click()
+  await chooseNew(page, 'New folder')
   await page.getByLabel('Name of the folder').fill('typed')
   await first.stop()
   await page.locator('input[type=file]').first().setInputFiles(join(folder, 'late.txt'))

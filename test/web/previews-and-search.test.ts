@@ -154,7 +154,7 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     const row = (name: string) => page.locator('.body').getByRole('row').filter({ hasText: name })
     const small = row('wide.jpg').getByRole('img', { name: 'Preview of wide.jpg' })
     await small.waitFor()
-    await untilTrue(page, "document.querySelector('.small-preview img').naturalWidth === 256")
+    await untilTrue(page, "document.querySelector('.picture img').naturalWidth === 256")
     await row('broken.jpg').getByRole('img').waitFor({ state: 'detached' })
     const lefts = await page
       .locator('.body .name a')
@@ -182,6 +182,7 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     for (const [path, date] of Object.entries(dates)) await put(ada, path, red, `${date}T12:00:00Z`)
     await put(ada, '/c/fake.jpg', 'no picture')
     await isRead(ada, 'previews')
+    // Each month comes in several pages.
     await page.route('**/api/previews/photos?*', (route) => {
       const url = new URL(route.request().url())
       url.searchParams.set('limit', '1')
@@ -190,7 +191,6 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     await open('photos')
     const pictures = page.locator('.photos').getByRole('img')
     await pictures.nth(2).waitFor()
-    await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' })
     t.strictSame(await page.getByRole('heading', { level: 2 }).allTextContents(), [
       'May 2026',
       'December 2025',
@@ -203,12 +203,13 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
     await untilTrue(page, "document.querySelector('.photos li img').naturalWidth === 256")
     await pictures.first().click()
     const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Details' }).click()
     await dialog.getByText('400 × 300 pixels').waitFor()
     await page.keyboard.press('ArrowRight')
     await dialog.getByRole('heading', { name: 'middle.jpg' }).waitFor()
     await page.keyboard.press('ArrowRight')
-    await page.keyboard.press('ArrowRight')
     await dialog.getByRole('heading', { name: 'old.jpg' }).waitFor()
+    await page.keyboard.press('ArrowRight')
     await page.keyboard.press('ArrowLeft')
     await dialog.getByRole('heading', { name: 'middle.jpg' }).waitFor()
     await page.setViewportSize({ width: 360, height: 740 })
@@ -220,7 +221,7 @@ t.test('pages of a node with previews and search', { skip: needsChromium, jobs: 
 
   test('a person without pictures is told where they come from', async (_, { page, open }) => {
     await open('photos')
-    await page.getByText('There are no pictures among your files yet.').waitFor()
+    await page.getByText('Your pictures appear here').waitFor()
   })
 
   test('the page of the node tells how far previews and search are', async (t, { page, ada, open }) => {

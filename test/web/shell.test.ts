@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
-import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
+import { chooseInPersonMenu, chooseNew, openPage } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { addWallet } from './wallet.ts'
 
@@ -70,7 +70,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByRole('link', { name: 'Our home' }).click()
     await page.getByRole('row').getByRole('link', { name: 'deep', exact: true }).waitFor()
 
-    await page.getByRole('button', { name: 'New folder' }).click()
+    await chooseNew(page, 'New folder')
     await page.evaluate("location.hash = '#/note/a'")
     await page.getByText('/a', { exact: true }).waitFor()
     await page.evaluate("location.hash = '#/notes/b'")
@@ -161,7 +161,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     const { address } = await addWallet(context)
     await page.reload()
     await page.getByText('This folder is empty').waitFor()
-    await page.getByRole('button', { name: 'New folder' }).click()
+    await chooseNew(page, 'New folder')
     await page.getByLabel('Name of the folder').fill('of ada')
     await context.clearCookies()
     await page.locator('button[type=submit]', { hasText: 'Create' }).dispatchEvent('click')
@@ -170,7 +170,7 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByRole('button', { name: `Menu of ${address.slice(0, 10).toLowerCase()}` }).waitFor()
     await page.getByText('This folder is empty').waitFor()
     await page.getByRole('dialog').first().waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'New folder' }).click()
+    await chooseNew(page, 'New folder')
     await page.getByLabel('Name of the folder').fill('of bob')
     await page.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('link', { name: 'of bob' }).waitFor()
@@ -273,7 +273,7 @@ t.test('a page whose plugin stops says so, and keeps what was typed', { skip: ne
 
   await open('Files')
   await page.getByText('This folder is empty').waitFor()
-  await page.getByRole('button', { name: 'New folder' }).click()
+  await chooseNew(page, 'New folder')
   await page.getByLabel('Name of the folder').fill('typed')
   await turn('files', 'disable')
   await page.getByRole('button', { name: 'Create' }).click()

@@ -68,7 +68,7 @@ async function showOnce(mount: MountPage, { user, emptyMs }: TrialOrder) {
     signIn: async () => false,
     nodeAnswers: async () => {},
     refresh: async () => {},
-    notice() {},
+    notice: () => () => {},
     signal: leaving.signal,
     signedOut: signedOut.signal,
   }

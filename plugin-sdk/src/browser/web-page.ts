@@ -52,8 +52,12 @@ export interface PageContext {
   nodeAnswers(): Promise<void>
   /** Updates the navigation and the name of the person. For pages that change either. */
   refresh(): Promise<void>
-  /** Shows a short text. An error stays until the person closes it. With an action, such as "Undo", the text stays for 30 seconds. */
-  notice(text: string, kind?: 'done' | 'error', action?: NoticeAction): void
+  /**
+   * Shows a short text. An error stays until the person closes it. With an action, such as "Undo", the text stays for 30 seconds.
+   *
+   * @returns a function that removes the text, such as when its action is no longer possible
+   */
+  notice(text: string, kind?: 'done' | 'error', action?: NoticeAction): () => void
   /** Aborted when the person leaves the page. */
   readonly signal: AbortSignal
   /**

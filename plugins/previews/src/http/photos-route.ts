@@ -57,6 +57,18 @@ const photo = Type.Object({
 
 type Photo = Static<typeof photo>
 
+const isComplete = Type.Boolean({ description: 'Whether the node has looked at all files of the user.' })
+
+const monthList = Type.Object({
+  months: Type.Array(
+    Type.Object({
+      month: Type.String({ description: 'Such as "2026-05".' }),
+      photos: Type.Integer({ description: 'Those whose files are gone since a moment ago count, too.' }),
+    }),
+  ),
+  isComplete,
+})
+
 interface PhotosRouteServices {
   readonly index: FileIndex
   readonly entries: EntryTable
@@ -64,7 +76,7 @@ interface PhotosRouteServices {
   readonly status: PreviewStatus
 }
 
-/** Registers `GET /api/previews/photos`. */
+/** Registers `GET /api/previews/photos` and `GET /api/previews/photos/months`. */
 export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void {
   const schema = {
     operationId: 'listPhotos',
@@ -76,7 +88,7 @@ export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void
         next: Type.Union([Type.String(), Type.Null()], {
           description: 'For `after` of the next page; null after the last one.',
         }),
-        isComplete: Type.Boolean({ description: 'Whether the node has looked at all files of the user.' }),
+        isComplete,
       }),
     },
   }
@@ -90,6 +102,17 @@ export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void
       limit,
     }
     return { ...(await pageOf(services, uuid, range)), isComplete: await services.status.isComplete(uuid) }
+  })
+  const monthsSchema = {
+    operationId: 'listPhotoMonths',
+    summary: 'List the months of the pictures of all folders, the newest first',
+    response: { 200: monthList },
+  }
+  const config = { scope: 'files:read' } as const
+  app.get('/api/previews/photos/months', { schema: monthsSchema, config }, async (request) => {
+    const { uuid } = userOf(request)
+    const months = services.entries.months(uuid)
+    return { months, isComplete: await services.status.isComplete(uuid) }
   })
 }
 

@@ -121,6 +121,17 @@ export class EntryTable {
       .map((row) => String(row.id))
   }
 
+  /** The number of photos of a user by the month of their date, such as `2026-05`, the newest first. */
+  months(userUuid: string): { readonly month: string; readonly photos: number }[] {
+    return this.#database
+      .prepare(
+        `SELECT strftime('%Y-%m', date / 1000.0, 'unixepoch') AS month, count(*) AS photos FROM entry
+         WHERE user = ? AND date IS NOT NULL GROUP BY month HAVING month IS NOT NULL ORDER BY month DESC`,
+      )
+      .all(userUuid)
+      .map(({ month, photos }) => ({ month: String(month), photos: Number(photos) }))
+  }
+
   /** The users of whom there is anything. */
   users(): string[] {
     return this.#database

@@ -79,6 +79,28 @@ test('a range of dates and pages', async (t) => {
     await t.rejects(photosOf(ada, query as never), /VALIDATION_ERROR/, JSON.stringify(query))
 })
 
+test('the months of the photos are counted', async (t) => {
+  const [ada, bob] = [await node.signIn(), await node.signIn()]
+  const monthsOf = async (user: typeof ada) =>
+    (await user.fetch('/api/previews/photos/months')).json() as Promise<object>
+  for (const date of ['2026-03-31', '2026-04-01', '2026-04-30', '1968-12-31'])
+    await put(ada, `/${date}.png`, varied(fixture('png.png')), day(date))
+  await put(ada, '/photo.jpg', fixture('photo.jpg'), day('2026-11-01'))
+  await put(ada, '/text.txt', Buffer.from('no photo'), day('2026-11-01'))
+  await untilComplete(ada)
+  t.strictSame(await monthsOf(ada), {
+    months: [
+      { month: '2026-05', photos: 1 },
+      { month: '2026-04', photos: 2 },
+      { month: '2026-03', photos: 1 },
+      { month: '1968-12', photos: 1 },
+    ],
+    isComplete: true,
+  })
+  t.match(await monthsOf(bob), { months: [] })
+  t.equal((await node.fetch('/api/previews/photos/months')).status, 401)
+})
+
 test('the list follows moves, deletions and new contents at once or soon', async (t) => {
   const ada = await node.signIn()
   await put(ada, '/in/a.png', varied(fixture('png.png')), day('2026-01-01'))

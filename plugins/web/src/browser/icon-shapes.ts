@@ -66,6 +66,12 @@ export const iconShapes = {
     ['path', { d: 'M12 5v14' }],
     ['path', { d: 'm19 12-7 7-7-7' }],
   ],
+  'arrow-down-up': [
+    ['path', { d: 'm3 16 4 4 4-4' }],
+    ['path', { d: 'M7 20V4' }],
+    ['path', { d: 'm21 8-4-4-4 4' }],
+    ['path', { d: 'M17 4v16' }],
+  ],
   'arrow-left': [
     ['path', { d: 'm12 19-7-7 7-7' }],
     ['path', { d: 'M19 12H5' }],

@@ -19,7 +19,7 @@ export type MenuItem = {
 } & ({ readonly run: () => void } | { readonly href: string; readonly isCurrent?: boolean })
 
 /** The place of a menu: at an element, or at a point of the window in pixels. */
-type MenuPlace = Element | { readonly x: number; readonly y: number }
+export type MenuPlace = Element | { readonly x: number; readonly y: number }
 
 interface MenuProps {
   readonly label: string
@@ -51,7 +51,14 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     move()
     addEventListener('resize', move)
     linesOf(menu)[0]?.focus({ preventScroll: true })
+    // A popover that the browser closes by itself would go when the press that opened it at a point ends.
+    const pressElsewhere = ({ target }: Event) => {
+      const isOwn = [menu, at].some((one) => one instanceof Element && one.contains(target as Node))
+      if (!isOwn) onClose()
+    }
+    addEventListener('pointerdown', pressElsewhere, { capture: true })
     return () => {
+      removeEventListener('pointerdown', pressElsewhere, { capture: true })
       removeEventListener('resize', move)
       const { activeElement } = document
       const isFree = activeElement === document.body || menu.contains(activeElement)
@@ -64,15 +71,12 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
     const lines = linesOf(menu)
     const from = lines.indexOf(document.activeElement as HTMLElement)
     const to = lineFor(event.key, lines, from, word.current)
-    if (event.key === 'Tab') onClose()
+    if (event.key === 'Tab' || event.key === 'Escape') onClose()
     else if (to !== undefined) to.focus()
     else return
     event.preventDefault()
   }
-  const toggle = (event: Event) => {
-    if ((event as ToggleEvent).newState === 'closed') onClose()
-  }
-  return html`<div class="menu" popover="auto" ref=${element} onKeyDown=${press} onToggle=${toggle}>
+  return html`<div class="menu" popover="manual" ref=${element} onKeyDown=${press}>
     ${children}
     <div role="menu" aria-label=${label}>
       ${items.map((item) => (item === null ? html`<hr />` : html`<${Line} item=${item} onClose=${onClose} />`))}
@@ -125,14 +129,8 @@ interface MenuButtonProps {
 export function MenuButton({ label, items, head, children, ...attributes }: MenuButtonProps): VNode {
   const element = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)
-  /** Whether the menu was open when the press began: the browser closes it before the click comes. */
-  const wasOpen = useRef(false)
-  const press = () => {
-    wasOpen.current = isOpen.value
-  }
-  const click = () => {
-    isOpen.value = !wasOpen.current
-    wasOpen.current = false
+  const toggle = () => {
+    isOpen.value = !isOpen.value
   }
   const close = () => {
     isOpen.value = false
@@ -144,8 +142,7 @@ export function MenuButton({ label, items, head, children, ...attributes }: Menu
       aria-label=${label}
       aria-haspopup="menu"
       aria-expanded=${isOpen.value}
-      onPointerDown=${press}
-      onClick=${click}
+      onClick=${toggle}
     >${children}</button>
     ${
       isOpen.value &&

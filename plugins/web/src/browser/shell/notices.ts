@@ -19,14 +19,15 @@ let count = 0
 const shownMs = 6000
 const offeredMs = 30_000
 
-/** Shows a text. Errors stay until the person closes them. */
-export function notice(text: string, kind: 'done' | 'error' = 'done', action?: NoticeAction): void {
+/** Shows a text, and returns a function that removes it. Errors stay until the person closes them. */
+export function notice(text: string, kind: 'done' | 'error' = 'done', action?: NoticeAction): () => void {
   count += 1
   const id = count
   // A newer action takes the place of the one before: only the last change can be taken back.
   const others = shown.value.filter((other) => other.text !== text && !(action && other.action))
   shown.value = [...others.slice(-3), { id, text, kind, action: action ?? null }]
   if (kind === 'done') setTimeout(() => expire(id), action === undefined ? shownMs : offeredMs)
+  return () => remove(id)
 }
 
 /** Shows the reason of a failure: the message of the node, or `otherwise`. An aborted request is no failure. */

@@ -1,7 +1,8 @@
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
-import { blocks, tokensOf } from './markdown.ts'
+import { blocks } from '../../markdown-blocks.ts'
+import { tokensOf } from '../../markdown-tokens.ts'
 
 /** A longer block is shown as it is until the reply is complete, because it is read anew with each piece. */
 const longestBlock = 20_000

@@ -13,6 +13,7 @@ export function carImport(page: PageContext, folder: string, file: File): Work {
     title: texts.files.importing(file.name),
     path: folder,
     ifExists: 'ask',
+    source: file,
     isQuiet: false,
     async attempt({ headers, signal, progress, answered }) {
       const query = new URLSearchParams({ path: folder, name: file.name.replace(/\.car$/i, '') || file.name })

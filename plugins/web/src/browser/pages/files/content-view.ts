@@ -2,11 +2,15 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
-import { mostText, textContent, type ViewedContent, viewedContent } from './viewed-content.ts'
+import { isPicture } from './previews.ts'
+import { TextView } from './text-view.ts'
+import { textContent, type ViewedContent, viewedContent } from './viewed-content.ts'
+import type { ViewedFile } from './viewed-file.ts'
+import { type Zoom, ZoomedPicture } from './zoomed-picture.ts'
 
 interface ContentProps {
   /** The address of the content. */
@@ -15,11 +19,18 @@ interface ContentProps {
   readonly preview?: string | undefined
   readonly page: PageContext
   readonly name: string
+  /** Gets the way to zoom a picture. */
+  readonly zoom?: { current: Zoom | null }
+  /** Set for the present content of a file, which can be changed. */
+  readonly file?: { readonly path: string; readonly viewed: ViewedFile }
+  readonly onDownload?: () => void
 }
 
 /** Shows a content, if the browser can. */
-export function ContentView({ address, preview, page, name }: ContentProps): VNode {
-  const content = useSignal<ViewedContent | null>(null)
+export function ContentView({ address, preview, page, name, zoom, file, onDownload }: ContentProps): VNode {
+  // Pictures need no question, so one that was loaded before is there at once.
+  const isKnown = file !== undefined && isPicture(file.path)
+  const content = useSignal<ViewedContent | null>(isKnown ? { kind: 'picture' } : null)
   const fault = useSignal('')
   const load = (loader: typeof viewedContent, signal: AbortSignal) =>
     loader(page, address, signal)
@@ -32,7 +43,7 @@ export function ContentView({ address, preview, page, name }: ContentProps): VNo
       })
   useEffect(() => {
     const leaving = new AbortController()
-    void load(viewedContent, leaving.signal)
+    if (!isKnown) void load(viewedContent, leaving.signal)
     return () => leaving.abort()
   }, [])
   // Names of some texts, such as .ts, are those of a video too.
@@ -42,7 +53,12 @@ export function ContentView({ address, preview, page, name }: ContentProps): VNo
   if (loaded === null) return html`<p class="hint" role="status">${texts.shell.loading}</p>`
   switch (loaded.kind) {
     case 'picture':
-      return html`<${Picture} addresses=${preview === undefined ? [address] : [preview, address]} name=${name} onFailed=${failed} />`
+      return html`<${ZoomedPicture}
+        addresses=${preview === undefined ? [address] : [preview, address]}
+        name=${name}
+        zoom=${zoom}
+        onFailed=${failed}
+      />`
     case 'sound':
       return html`<audio src=${address} controls aria-label=${name} onError=${failed}></audio>`
     case 'video':
@@ -50,30 +66,23 @@ export function ContentView({ address, preview, page, name }: ContentProps): VNo
     case 'document':
       return html`<${DocumentView} document=${loaded.document} name=${name} />`
     case 'text':
-      return html`
-        <pre tabindex="0" dir="auto" aria-label=${name}>${loaded.text}</pre>
-        <p class="hint">${loaded.text === '' ? texts.files.emptyFile : loaded.isCut && texts.files.cut(bytesText(mostText))}</p>
-      `
+      return html`<${TextView} text=${loaded} name=${name} file=${file} page=${page} />`
     case 'none':
-      return html`<p>${texts.files.noPreview}</p>`
+      return html`<${NoView} path=${file?.path ?? ''} onDownload=${onDownload} />`
   }
 }
 
-interface PictureProps {
-  /** The addresses of the picture, the best one first. */
-  readonly addresses: readonly string[]
-  readonly name: string
-  /** Called when none of them can be shown. */
-  readonly onFailed: () => void
-}
-
-function Picture({ addresses, name, onFailed }: PictureProps): VNode {
-  const at = useSignal(0)
-  const failed = () => {
-    if (at.value + 1 < addresses.length) at.value += 1
-    else onFailed()
-  }
-  return html`<img src=${addresses[at.value]} alt=${name} onError=${failed} />`
+/** Says what can be done with a file that browsers cannot show. */
+function NoView({ path, onDownload }: { path: string; onDownload?: () => void }): VNode {
+  const isModule = path.toLowerCase().endsWith('.wasm')
+  return html`<div class="empty">
+    ${icon('file')}
+    <p>${isModule ? texts.files.isModule : /\.hei[cf]$/i.test(path) ? texts.files.noHeic : texts.files.noPreview}</p>
+    <p class="choices">
+      ${isModule && html`<a class="button main" href=${`#/wasm${path.split('/').map(encodeURIComponent).join('/')}`}>${texts.files.openModule}</a>`}
+      ${onDownload && html`<button type="button" class=${isModule ? '' : 'main'} onClick=${onDownload}>${icon('download')}${texts.files.download}</button>`}
+    </p>
+  </div>`
 }
 
 /** Shows a document with the viewer of the browser. */

@@ -9,6 +9,7 @@ import { texts } from '../../texts.ts'
 import { downloadArchive } from './archive-download.ts'
 import { carImport } from './car-import.ts'
 import type { Dropped } from './dropped-files.ts'
+import { EntryClipboard } from './entry-clipboard.ts'
 import { copy, move, newFolder, removal, unreadable } from './entry-operations.ts'
 import { canBeRead, downloadFile, save } from './file-download.ts'
 import type { Folder } from './folder.ts'
@@ -16,42 +17,103 @@ import { chooseFolder } from './folder-choice.ts'
 import { undoHeader } from './last-change.ts'
 import type { Entry } from './listing.ts'
 import { nameFault, stemLength } from './names.ts'
-import { archiveAddress, nameOf, pathIn } from './paths.ts'
+import { archiveAddress, folderOf, nameOf, pathIn } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
 import type { PublishedEntries } from './published-entries.ts'
 import type { StoredCheck } from './stored-check.ts'
-import type { Tasks, Told } from './tasks.ts'
+import type { Tasks } from './tasks.ts'
+import { toldOf } from './told.ts'
 import { upload } from './upload.ts'
+import type { ViewSettings } from './view-settings.ts'
+import { ViewedFile } from './viewed-file.ts'
 
 /** The actions of a person in the folder that is shown. */
 export class EntryActions {
   /** The list of the entries. It gets the focus after an action. */
   readonly rows: { current: HTMLElement | null } = { current: null }
-  /** The path of the file whose content is shown, or `null`. */
-  readonly viewed = signal<string | null>(null)
+  /** The file whose content is shown. */
+  readonly viewed: ViewedFile
   /** The path of the file whose versions are shown, or `null`. */
   readonly versionsOf = signal<string | null>(null)
+  /** Whether the keys are explained. */
+  readonly explainsKeys = signal(false)
+  /** The fields by which a person chooses what to upload. */
+  readonly choosers: Readonly<Record<'files' | 'folder' | 'photo', { current: HTMLInputElement | null }>> = {
+    files: { current: null },
+    folder: { current: null },
+    photo: { current: null },
+  }
   readonly #page: PageContext
   readonly #folder: Folder
   readonly #tasks: Tasks
   readonly #published: PublishedEntries
+  readonly #settings: ViewSettings
+  readonly #clipboard: EntryClipboard
 
-  constructor(page: PageContext, folder: Folder, tasks: Tasks, published: PublishedEntries) {
+  constructor(
+    page: PageContext,
+    folder: Folder,
+    tasks: Tasks,
+    published: PublishedEntries,
+    settings: ViewSettings,
+  ) {
+    this.viewed = new ViewedFile(page, 'files')
     this.#page = page
     this.#folder = folder
     this.#tasks = tasks
     this.#published = published
+    this.#settings = settings
+    this.#clipboard = new EntryClipboard(page, {
+      selected: () => (this.rows.current === null ? [] : this.selectedPaths()),
+      pasteFiles: (files) => this.upload(files),
+      pasteEntries: (paths, how) => this.transfer(paths, this.#folder.path.value, how),
+    })
+  }
+
+  /** The paths of the selected entries. */
+  selectedPaths(): readonly string[] {
+    return this.#folder.selection.entries.value.map(({ name }) => this.#pathOf(name))
+  }
+
+  /** Whether an entry was cut, and waits to be pasted. */
+  isCut(path: string): boolean {
+    return this.#clipboard.cut.value.has(path)
   }
 
   open({ name, type }: Entry): void {
     if (type === 'directory') this.#page.navigate(`/files${this.#pathOf(name)}`)
-    else this.viewed.value = this.#pathOf(name)
+    else this.view(this.#pathOf(name))
   }
 
-  upload(files: readonly Dropped[]): void {
+  /** Shows the content of a file. */
+  view(path: string): void {
+    this.viewed.open(path)
+  }
+
+  /** Opens the folder above. */
+  openParent(): void {
+    this.#page.navigate(`/files${folderOf(this.#folder.path.value)}`)
+  }
+
+  /** Lets the person choose what to upload. */
+  choose(what: 'files' | 'folder' | 'photo'): void {
+    this.choosers[what].current?.click()
+  }
+
+  /** Shows the details of what is selected, or of the folder. */
+  showDetails(): void {
+    this.#settings.showsDetails.value = true
+  }
+
+  showKeys(): void {
+    this.explainsKeys.value = true
+  }
+
+  /** @param folder default: the folder that is shown */
+  upload(files: readonly Dropped[], folder = this.#folder.path.value): void {
     this.#tasks.add(
       files.map(({ path, content }) => {
-        const to = this.#pathOf(path)
+        const to = pathIn(folder, path)
         if (content === 'unreadable') return unreadable(path, to)
         if (content === 'folder') return newFolder(this.#page, to)
         return upload(this.#page, to, content, this.#folder.maxFileSize)
@@ -122,6 +184,23 @@ export class EntryActions {
     this.focusRows()
   }
 
+  /** Makes an empty text, and opens it. */
+  async makeText(): Promise<void> {
+    const name = await ask({
+      title: texts.files.newText,
+      field: {
+        label: texts.files.textName,
+        value: texts.files.textNamed,
+        selected: stemLength(texts.files.textNamed),
+      },
+      agree: texts.files.create,
+      check: (name) =>
+        nameFault(name) ?? this.#changed(texts.files.done.madeText, name, () => this.#folder.makeText(name)),
+    })
+    this.focusRows()
+    if (name !== null) this.view(this.#pathOf(name))
+  }
+
   async rename(entry: Entry): Promise<void> {
     await ask({
       title: texts.files.of(texts.files.rename, shownName(entry.name)),
@@ -170,26 +249,42 @@ export class EntryActions {
   /** Takes back the last change. */
   async undo(): Promise<void> {
     await this.#tasks.lastChange.takeBack()
-    this.#folder.refreshSoon()
-    this.focusRows()
   }
 
   async move(entries: readonly Entry[]): Promise<void> {
-    const here = this.#folder.path.value
-    const title = texts.files.moveTitle(entries.length)
-    const to = await chooseFolder({ title, agree: texts.files.moveHere, start: here, other: true })
-    const moves = (folder: string) => entries.map(({ name }) => move(this.#page, pathIn(here, name), folder))
-    if (to !== null) this.#tasks.add(moves(to), toldOf(texts.files.done.moved))
-    this.focusRows()
+    await this.#transferChosen(entries, 'move')
   }
 
   async copy(entries: readonly Entry[]): Promise<void> {
-    const here = this.#folder.path.value
-    const title = texts.files.copyTitle(entries.length)
-    const to = await chooseFolder({ title, agree: texts.files.copyHere, start: here, other: false })
-    const copies = (folder: string) => entries.map(({ name }) => copy(this.#page, pathIn(here, name), folder))
-    if (to !== null) this.#tasks.add(copies(to), toldOf(texts.files.done.copied))
+    await this.#transferChosen(entries, 'copy')
+  }
+
+  /** Moves or copies entries into a folder that the person chooses. */
+  async #transferChosen(entries: readonly Entry[], how: 'move' | 'copy'): Promise<void> {
+    const [first, ...others] = entries.map(({ name }) => name)
+    if (first === undefined) return
+    const isCopy = how === 'copy'
+    const paths = entries.map(({ name }) => this.#pathOf(name))
+    const to = await chooseFolder({
+      title: toldOf(isCopy ? texts.files.copyTitle : texts.files.moveTitle)([first, ...others]),
+      agree: isCopy ? texts.files.copyHere : texts.files.moveHere,
+      start: this.#folder.path.value,
+      other: !isCopy,
+    })
+    if (to !== null) this.transfer(paths, to, how)
     this.focusRows()
+  }
+
+  /** Moves or copies entries into a folder. Those that would be moved to where they are stay there. */
+  transfer(paths: readonly string[], folder: string, how: 'move' | 'copy'): void {
+    const isCopy = how === 'copy'
+    const [work, done] = isCopy ? [copy, texts.files.done.copied] : [move, texts.files.done.moved]
+    const others = paths.filter((path) => isCopy || folderOf(path) !== folder)
+    if (others.length === 0) return
+    this.#tasks.add(
+      others.map((path) => work(this.#page, path, folder)),
+      toldOf(done),
+    )
   }
 
   async publish({ name, type, size = 0 }: Entry): Promise<void> {
@@ -213,7 +308,11 @@ export class EntryActions {
   }
 
   showVersions({ name }: Entry): void {
-    this.versionsOf.value = this.#pathOf(name)
+    this.showVersionsOf(this.#pathOf(name))
+  }
+
+  showVersionsOf(path: string): void {
+    this.versionsOf.value = path
   }
 
   closeVersions(): void {
@@ -258,10 +357,4 @@ export class EntryActions {
   #pathOf(name: string): string {
     return pathIn(this.#folder.path.value, name)
   }
-}
-
-/** Says what was done to one entry, or to how many. */
-function toldOf(done: (entry: string) => string): Told {
-  return (names) =>
-    done(names.length === 1 ? texts.files.quoted(shownName(names[0])) : texts.files.count(names.length))
 }

@@ -11,6 +11,7 @@ export function move(page: PageContext, source: string, folder: string): Work {
   return {
     title: texts.files.moving(nameOf(source)),
     path: pathIn(folder, nameOf(source)),
+    source,
     ifExists: 'ask',
     isQuiet: true,
     attempt: (attempt) => transfer(page, '/move', source, attempt),
@@ -23,6 +24,7 @@ export function copy(page: PageContext, source: string, folder: string): Work {
   return {
     title: texts.files.copying(nameOf(source)),
     path: pathIn(folder, nameOf(source)),
+    source,
     ifExists: folderOf(source) === folder ? 'keepBoth' : 'ask',
     isQuiet: true,
     async attempt(attempt) {

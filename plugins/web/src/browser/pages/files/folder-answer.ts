@@ -7,27 +7,28 @@ import type { Folder } from './folder.ts'
 const pauseMs = 300
 
 interface FolderQuestion<T> {
-  /** The node is not asked until this is true. */
-  readonly isAsked: boolean
+  /** A file or folder. Default: the folder that is shown. `null`: the node is not asked. */
+  readonly path?: string | null | undefined
   ask(path: string, signal: AbortSignal): Promise<T>
   /** Milliseconds after which the node is asked again, although nothing has changed; `null` for never. */
   againMs?(answer: T): number | null
 }
 
-/**
- * Asks the node about the folder that is shown, and again after changes.
- *
- * @returns the answer, `null` until there is one, and the reason why the last one failed, empty if it did not
- */
-export function useFolderAnswer<T>(
-  folder: Folder,
-  { isAsked, ask, againMs }: FolderQuestion<T>,
-): { readonly answer: T | null; readonly fault: string } {
+/** An answer of the node about a file or folder. */
+export interface FolderAnswer<T> {
+  /** `null` until there is one. */
+  readonly answer: T | null
+  /** The reason why the last one failed; empty if it did not. */
+  readonly fault: string
+}
+
+/** Asks the node about the folder that is shown, or something in it, and again after changes. */
+export function useFolderAnswer<T>(folder: Folder, question: FolderQuestion<T>): FolderAnswer<T> {
+  const { ask, againMs, path = folder.path.value } = question
   const shown = useSignal<{ readonly path: string; readonly answer: T } | null>(null)
   const fault = useSignal('')
-  const path = folder.path.value
   useEffect(() => {
-    if (!isAsked) return
+    if (path === null) return
     const ended = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
     const load = async () => {
@@ -42,12 +43,13 @@ export function useFolderAnswer<T>(
         if (!ended.signal.aborted) fault.value = reasonOf(error)
       }
     }
-    timer = setTimeout(load, shown.value?.path === path ? pauseMs : 0)
+    // A person who walks through the entries with the keys asks about the last one only.
+    timer = setTimeout(load, shown.value === null ? 0 : pauseMs)
     return () => {
       clearTimeout(timer)
       ended.abort()
     }
-  }, [isAsked, path, folder.changes.value])
+  }, [path, folder.changes.value])
   const answer = shown.value?.path === path ? shown.value.answer : null
   return { answer, fault: fault.value }
 }

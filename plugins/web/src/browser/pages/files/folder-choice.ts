@@ -3,10 +3,14 @@ import { signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
-import { Dialog } from '../../questions.ts'
+import { icon } from '../../icon.ts'
+import { ask, Dialog } from '../../questions.ts'
+import { reasonOf, request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
+import { byName, sorted } from './entry-order.ts'
 import { type Entry, listFolder } from './listing.ts'
+import { nameFault } from './names.ts'
 import { folderOf, pathIn } from './paths.ts'
 
 interface FolderQuestion {
@@ -18,6 +22,9 @@ interface FolderQuestion {
   /** Whether the folder must be another than the first. */
   readonly other: boolean
 }
+
+/** The id of the reason why the folder cannot be chosen. */
+const reasonId = 'folder-choice-reason'
 
 const asked = signal<(FolderQuestion & { answer(path: string | null): void }) | null>(null)
 
@@ -59,7 +66,10 @@ function Choice({ question, page }: ChoiceProps): VNode {
     fault.value = ''
     listFolder(page, path.value, leaving.signal)
       .then(({ entries }) => {
-        folders.value = entries.filter(({ type }) => type === 'directory')
+        folders.value = sorted(
+          entries.filter(({ type }) => type === 'directory'),
+          byName,
+        )
       })
       .catch((error: Error) => {
         if (!leaving.signal.aborted) fault.value = error.message
@@ -71,31 +81,57 @@ function Choice({ question, page }: ChoiceProps): VNode {
     // The button that was pressed goes away.
     list.current?.focus()
   }
+  const makeFolder = async () => {
+    const parent = path.value
+    const name = await ask({
+      title: texts.files.newFolder,
+      field: { label: texts.files.folderName, value: '' },
+      agree: texts.files.create,
+      check: (name) => nameFault(name) ?? made(page, pathIn(parent, name)),
+    })
+    if (name !== null) open(pathIn(parent, name))
+  }
   const { title, agree, start, other, answer } = question
+  const isHere = other && path.value === start
   return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
-    <div class="choice">
-      <p><bdi>${path.value === '/' ? texts.files.home : shownName(path.value)}</bdi></p>
-      <button type="button" disabled=${path.value === '/'} onClick=${() => open(folderOf(path.value))}>${texts.files.up}</button>
+    <div class="folder-choice">
+      <p class="where">
+        <button type="button" class="quiet icon-only" aria-label=${texts.files.up} title=${texts.files.up} disabled=${path.value === '/'} onClick=${() => open(folderOf(path.value))}>${icon('arrow-left')}</button>
+        <bdi>${path.value === '/' ? texts.files.home : shownName(path.value)}</bdi>
+      </p>
       <ul ref=${list} tabindex="-1" aria-label=${texts.files.folders}>
         ${folders.value?.map(
           ({ name }) => html`<li key=${name}>
-            <button type="button" onClick=${() => open(pathIn(path.value, name))}><bdi>${shownName(name)}</bdi></button>
+            <button type="button" class="quiet" onClick=${() => open(pathIn(path.value, name))}>${icon('folder')}<bdi>${shownName(name)}</bdi></button>
           </li>`,
         )}
       </ul>
       <p class="hint">${folders.value?.length === 0 && texts.files.noFolders}</p>
+      <p class="hint" id=${reasonId}>${isHere && texts.files.isHere}</p>
       <p class="fault" role="alert">${fault.value}</p>
     </div>
     <p class="buttons">
+      <button type="button" class="quiet first" onClick=${makeFolder}>${icon('folder-plus')}${texts.files.newFolder}</button>
       <button type="button" onClick=${() => answer(null)}>${texts.cancel}</button>
       <button
         type="button"
         class="main"
-        disabled=${fault.value !== '' || (other && path.value === start)}
+        disabled=${fault.value !== '' || isHere}
+        aria-describedby=${reasonId}
         onClick=${() => answer(path.value)}
       >
         ${agree}
       </button>
     </p>
   <//>`
+}
+
+/** Makes a folder, and returns the reason why it failed, or `null`. */
+async function made(page: PageContext, path: string): Promise<string | null> {
+  try {
+    await request(page, 'POST /mkdir', { body: { path } })
+    return null
+  } catch (error) {
+    return reasonOf(error)
+  }
 }

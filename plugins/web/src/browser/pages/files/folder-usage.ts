@@ -1,6 +1,5 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
@@ -9,36 +8,39 @@ import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { UsageBar } from '../../usage-bar.ts'
 import type { Folder } from './folder.ts'
-import { useFolderAnswer } from './folder-answer.ts'
+import { type FolderAnswer, useFolderAnswer } from './folder-answer.ts'
 import { folderAddress, pathIn } from './paths.ts'
 
-type Usage = NodeAnswers['GET /api/files/usage']
+export type Usage = NodeAnswers['GET /api/files/usage']
 
 /** Milliseconds after which the node is asked again while it is still counting. */
 const countingMs = 2000
 
 const words = texts.usage
 
-/** How much room the folder that is shown takes, and its largest folders, to walk into. */
-export function FolderUsage({ folder, page }: { folder: Folder; page: PageContext }): VNode {
-  const isOpen = useSignal(false)
-  const { answer, fault } = useFolderAnswer<Usage>(folder, {
-    isAsked: true,
+/**
+ * Asks the node how much room a folder takes, and again after changes.
+ *
+ * @param path default: the folder that is shown; `null` asks for nothing
+ */
+export function useUsage(folder: Folder, page: PageContext, path?: string | null): FolderAnswer<Usage> {
+  return useFolderAnswer<Usage>(folder, {
+    path,
     ask: (path, signal) => request(page, 'GET /api/files/usage', { query: { path }, signal }),
     againMs: ({ isComplete }) => (isComplete ? null : countingMs),
   })
-  const toggle = ({ currentTarget }: Event) => {
-    isOpen.value = (currentTarget as HTMLDetailsElement).open
-  }
+}
+
+/** How much room the folder that is shown takes, and its largest folders, to walk into. */
+export function FolderUsage({ usage: { answer, fault } }: { usage: FolderAnswer<Usage> }): VNode {
   const room = answer && roomOf(answer)
-  return html`<details class="folded usage" onToggle=${toggle}>
-    <summary>
-      ${words.title}${answer && html`: <span class="state">${sentenceOf(answer)}</span>`}
-      ${room && answer && html`<${UsageBar} bytes=${answer.bytes} space=${room} />`}
-    </summary>
-    ${isOpen.value && fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
-    ${isOpen.value && answer && html`<${Largest} usage=${answer} /><p class="hint">${keptText(answer)}</p>`}
-  </details>`
+  return html`<section class="usage" aria-label=${words.title}>
+    <h3>${words.title}</h3>
+    <p class="state">${answer && sentenceOf(answer)}</p>
+    ${room && answer && html`<${UsageBar} bytes=${answer.bytes} space=${room} />`}
+    <p class="fault" role="alert">${fault}</p>
+    ${answer && html`<${Largest} usage=${answer} /><p class="hint">${keptText(answer)} <a href="#/trash">${words.openTrash}</a></p>`}
+  </section>`
 }
 
 /** The largest folders, each with its share of the folder that is shown. */
@@ -51,7 +53,6 @@ function Largest({ usage: { path, bytes, folders } }: { usage: Usage }): VNode {
       (one) => html`<li key=${one.path}>
         <a href=${folderAddress(one.path)}><bdi>${shownName(one.path.slice(start))}</bdi></a>
         <span class="size">${bytesText(one.bytes)}</span>
-        <span class="count">${texts.files.count(one.entries)}</span>
         <${UsageBar} bytes=${one.bytes} space=${{ free: bytes - one.bytes, total: bytes }} />
       </li>`,
     )}

@@ -1,57 +1,48 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
+import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
+import { useMedia } from '../../media.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
-import { chosenFiles, droppedFiles } from './dropped-files.ts'
-import type { EntryActions } from './entry-actions.ts'
-import { EntryGrid } from './entry-grid.ts'
+import type { CutUploads } from './cut-uploads.ts'
+import { CutUploadsLine } from './cut-uploads-line.ts'
+import { Details } from './details.ts'
+import { EntryList } from './entry-list.ts'
+import type { EntryParts } from './entry-parts.ts'
 import type { Folder } from './folder.ts'
-import { FolderUsage } from './folder-usage.ts'
-import type { Entry } from './listing.ts'
-import { folderAddress } from './paths.ts'
-import type { Previews } from './previews.ts'
-import type { PublishedEntries } from './published-entries.ts'
-import { RecentChanges } from './recent-changes.ts'
+import { FolderTools } from './folder-tools.ts'
+import { useUsage } from './folder-usage.ts'
+import { type ListMenu, OpenedMenu } from './list-menu.ts'
+import { folderAddress, folderOf, nameOf } from './paths.ts'
 import type { Search } from './search.ts'
 import { SearchResults } from './search-results.ts'
+import { SelectionBar } from './selection-bar.ts'
 import type { StoredCheck } from './stored-check.ts'
 import { TaskList } from './task-list.ts'
 import type { Tasks } from './tasks.ts'
-import { UndoLine } from './undo-line.ts'
 
 interface FolderViewProps {
-  readonly folder: Folder
+  readonly parts: EntryParts
+  readonly menu: ListMenu
   readonly tasks: Tasks
-  readonly actions: EntryActions
-  readonly published: PublishedEntries
   readonly search: Search
-  readonly previews: Previews
   readonly check: StoredCheck
+  readonly cuts: CutUploads
   readonly page: PageContext
 }
 
 /** The folder that is shown: where it is, what can be done, and its entries. */
-export function FolderView(props: FolderViewProps): VNode {
-  const { folder, search, tasks, actions, published, previews, check, page } = props
-  const isOver = useSignal(false)
+export function FolderView({ parts, menu, tasks, search, check, cuts, page }: FolderViewProps): VNode {
+  const { folder, actions, published, previews, folderSizes, dragged } = parts
+  const usage = useUsage(folder, page)
   useEffect(() => {
-    // A file that is dropped beside the list would replace the page.
-    const drag = (event: DragEvent) => {
-      const transfer = event.dataTransfer
-      if (!transfer?.types.includes('Files')) return
-      event.preventDefault()
-      isOver.value = event.type === 'dragover'
-      if (event.type !== 'drop') return
-      const isCheck = check.isOpen.value
-      void droppedFiles(transfer).then((files) => (isCheck ? check.start(files) : actions.upload(files)))
-    }
-    for (const type of ['dragover', 'dragleave', 'drop'] as const)
-      addEventListener(type, drag, { signal: page.signal })
-  }, [])
+    const known = usage.answer?.folders.map((one) => [one.path, one] as const)
+    folderSizes.value = new Map(known)
+  }, [usage.answer])
   useEffect(() => {
     if (folder.entries.value !== null) published.folderListed(folder.path.value)
   }, [folder.entries.value])
@@ -62,101 +53,76 @@ export function FolderView(props: FolderViewProps): VNode {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || !search.isOpen.value) return
-      if (document.querySelector('dialog[open], :popover-open') !== null) return
+      if (document.querySelector('dialog[open], :popover-open, .viewer') !== null) return
       event.preventDefault()
       closeSearch()
     }
     addEventListener('keydown', press, { signal: page.signal })
   }, [])
   return html`<section class="files">
-    <div class="top">
-      <h1 class="path">${crumbs(folder.path.value)}</h1>
+    <div class="page-head">
+      <${Path} parts=${parts} />
+      ${!search.isOpen.value && html`<${FolderTools} parts=${parts} check=${check} />`}
     </div>
     ${
       search.isOpen.value
         ? html`<${SearchResults} ...${{ search, folder, actions, previews }} onClose=${closeSearch} />`
-        : html`<${Tools} folder=${folder} actions=${actions} check=${check} canPublish=${published.canPublish.value} />
-          <p class="fault" role="alert">${folder.fault.value}</p>
-          <${EntryGrid} ...${{ folder, actions, published, previews }} />
-          <p class="hint" role="status">${statusText(folder)}</p>`
+        : html`<p class="fault" role="alert">${folder.fault.value}</p>
+          <div class="content">
+            <div class="entries">
+              <${EntryList} parts=${parts} menu=${menu} />
+              <${Nothing} parts=${parts} />
+            </div>
+            <${Details} parts=${parts} usage=${usage} page=${page} />
+          </div>
+          <p class="status-line"><span class="hint" role="status">${statusText(folder)}</span> <a href="#/trash">${texts.trash.title}</a></p>
+          <${SelectionBar} parts=${parts} menu=${menu} />
+          <${OpenedMenu} menu=${menu} />`
     }
-    <${UndoLine} change=${tasks.lastChange} onUndo=${() => actions.undo()} />
-    ${
-      !search.isOpen.value &&
-      html`<${FolderUsage} folder=${folder} page=${page} />
-        <${RecentChanges} folder=${folder} page=${page} />`
-    }
+    <${CutUploadsLine} cuts=${cuts} folder=${folder} page=${page} />
     <${TaskList} tasks=${tasks} />
-    ${isOver.value && html`<p class="drop">${texts.files.dropHere}</p>`}
+    ${dragged.value?.isOfDevice === true && html`<p class="drop">${dropText(dragged.value.folder)}</p>`}
   </section>`
 }
 
-interface ToolsProps extends Pick<FolderViewProps, 'folder' | 'actions' | 'check'> {
-  readonly canPublish: boolean
-}
-
-function Tools({ folder, actions, check, canPublish }: ToolsProps): VNode {
-  const files = useRef<HTMLInputElement>(null)
-  const folders = useRef<HTMLInputElement>(null)
-  const car = useRef<HTMLInputElement>(null)
-  const choose = ({ currentTarget }: Event) => {
-    const field = currentTarget as HTMLInputElement
-    actions.upload(chosenFiles(field.files ?? []))
-    field.value = ''
-  }
-  const chooseCar = ({ currentTarget }: Event) => {
-    const field = currentTarget as HTMLInputElement
-    const [file] = field.files ?? []
-    if (file !== undefined) actions.importCar(file)
-    field.value = ''
-  }
-  const selected = folder.selection.entries.value
-  const [first] = selected
-  return html`<div class="tools">
-    <button type="button" class="main" onClick=${() => files.current?.click()}>${texts.files.upload}</button>
-    <input type="file" multiple hidden ref=${files} onChange=${choose} aria-label=${texts.files.upload} />
-    <button type="button" onClick=${() => folders.current?.click()}>${texts.files.uploadFolder}</button>
-    <input type="file" webkitdirectory hidden ref=${folders} onChange=${choose} aria-label=${texts.files.uploadFolder} />
-    <button type="button" onClick=${() => actions.makeFolder()}>${texts.files.newFolder}</button>
-    <button type="button" onClick=${() => check.open()}>${texts.check.title}</button>
-    ${
-      canPublish &&
-      html`<button type="button" title=${texts.files.importCar} onClick=${() => car.current?.click()}>${texts.files.import}</button>
-        <input type="file" accept=".car" hidden ref=${car} onChange=${chooseCar} aria-label=${texts.files.importCar} />`
-    }
-    ${first !== undefined && html`<${SelectionTools} selected=${selected} actions=${actions} canPublish=${canPublish} />`}
+/** In the place of the entries while there are none. */
+function Nothing({ parts: { folder, actions } }: Pick<FolderViewProps, 'parts'>): VNode | null {
+  const isPointed = useMedia('(hover: hover)')
+  const entries = folder.entries.value
+  if (folder.fault.value !== '' || (entries !== null && entries.length > 0)) return null
+  if (entries === null)
+    return html`<div class="nothing loading">${[1, 2, 3, 4, 5].map((i) => html`<span key=${i} class="skeleton"></span>`)}</div>`
+  return html`<div class="nothing">
+    <${EmptyState} icon="folder-open" title=${texts.files.emptyTitle} text=${isPointed ? texts.files.emptyText : ''}>
+      <button type="button" onClick=${() => actions.choose('files')}>${icon('upload')}${texts.files.uploadFiles}</button>
+      <button type="button" onClick=${() => void actions.makeFolder()}>${icon('folder-plus')}${texts.files.newFolder}</button>
+    <//>
   </div>`
 }
 
-interface SelectionToolsProps extends Pick<ToolsProps, 'actions' | 'canPublish'> {
-  readonly selected: readonly [Entry, ...Entry[]]
-}
-
-/** The actions on the selected entries. */
-function SelectionTools({ selected, actions, canPublish }: SelectionToolsProps): VNode {
-  const [first] = selected
-  const isOne = selected.length === 1
-  const button = (text: string, isOn: boolean, act: () => void) =>
-    html`<button type="button" disabled=${!isOn} onClick=${act}>${text}</button>`
-  return html`<span class="selected" role="group" aria-label=${texts.files.selection}>
-    ${button(texts.files.download, true, () => actions.download(selected))}
-    ${button(texts.files.rename, isOne, () => actions.rename(first))}
-    ${button(texts.files.move, true, () => actions.move(selected))}
-    ${button(texts.files.copy, true, () => actions.copy(selected))}
-    ${button(texts.versions.title, isOne && first.type === 'file', () => actions.showVersions(first))}
-    ${canPublish && button(texts.publishing.publish, isOne, () => actions.publish(first))}
-    ${button(texts.files.delete, true, () => actions.delete(selected))}
-  </span>`
-}
-
-/** The names of the path, each with a link to its folder. */
-function crumbs(path: string): VNode[] {
+/** The names of the path, each with a link to its folder. Entries can be dropped on them. */
+function Path({ parts: { folder, dragged } }: Pick<FolderViewProps, 'parts'>): VNode {
+  const path = folder.path.value
   const names = path.split('/').filter(Boolean)
-  const links = names.map((name, i) => ({ name, path: `/${names.slice(0, i + 1).join('/')}` }))
-  return [{ name: texts.files.home, path: '/' }, ...links].map(
-    ({ name, path }, i) =>
-      html`${i > 0 && html`<span aria-hidden="true"> / </span>`}<a href=${folderAddress(path)} aria-current=${i === links.length && 'page'}><bdi>${shownName(name)}</bdi></a>`,
-  )
+  const folders = names.map((name, i) => ({ name, at: `/${names.slice(0, i + 1).join('/')}` }))
+  const over = dragged.value?.folder
+  const link = (name: string, at: string) =>
+    html`<a href=${folderAddress(at)} data-folder=${at} draggable=${false} class=${at === over ? 'over' : ''} aria-current=${at === path && 'page'}><bdi>${name}</bdi></a>`
+  return html`<nav class="breadcrumb" aria-label=${texts.files.path}>
+    ${path !== '/' && html`<a class="up button quiet icon-only" href=${folderAddress(folderOf(path))} aria-label=${texts.files.up} title=${texts.files.up}>${icon('arrow-left')}</a>`}
+    <ol>
+      ${[{ name: texts.files.home, at: '/' }, ...folders].map(({ name, at }) => {
+        const shown = link(at === '/' ? name : shownName(name), at)
+        return html`<li key=${at}>${at === path ? html`<h1>${shown}</h1>` : shown}</li>`
+      })}
+    </ol>
+  </nav>`
+}
+
+function dropText(folder: string | null): string {
+  return folder === null || folder === '/'
+    ? texts.files.dropHere
+    : texts.files.dropInto(shownName(nameOf(folder)))
 }
 
 function statusText(folder: Folder): string {

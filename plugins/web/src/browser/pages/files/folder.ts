@@ -1,11 +1,14 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { batch, signal } from '@preact/signals'
-import { accepted } from '../../refusal.ts'
+import { batch, signal, untracked } from '@preact/signals'
+import { accepted, Refusal } from '../../refusal.ts'
+import { texts } from '../../texts.ts'
 import { type Change, ChangesFeed } from './changes-feed.ts'
+import { sorted } from './entry-order.ts'
 import { undoHeader } from './last-change.ts'
 import { type Entry, type Keeps, listFolder } from './listing.ts'
-import { folderOf, pathIn } from './paths.ts'
+import { folderOf, isWithin, nameOf, pathIn } from './paths.ts'
 import { Selection } from './selection.ts'
+import type { ViewSettings } from './view-settings.ts'
 
 /** Milliseconds between a change and the next listing, at least. */
 const shortestPauseMs = 100
@@ -15,7 +18,7 @@ const keepsNothing: Keeps = { trash: false, versions: false }
 /** The folder that is shown, with its entries. It follows the changes of others. */
 export class Folder {
   readonly path = signal('/')
-  /** Folders first, each kind by name. `null` until the node has answered. */
+  /** In the order that the person has chosen. `null` until the node has answered. */
   readonly entries = signal<readonly Entry[] | null>(null)
   readonly selection = new Selection(this.entries)
   /** The reason why the entries cannot be shown; empty if nothing is wrong. */
@@ -27,7 +30,10 @@ export class Folder {
   /** Rises when files have changed anywhere. */
   readonly changes = signal(0)
   readonly #page: PageContext
+  readonly #settings: ViewSettings
   readonly #feed: ChangesFeed
+  /** The entry to go to when the folder is listed, by its path, and whether it is selected then. */
+  #goal: { readonly path: string; readonly isSelected: boolean } | null = null
   /** Ends the listing that runs. */
   #listing = new AbortController()
   /** The listing that began last. */
@@ -37,8 +43,10 @@ export class Folder {
   /** Milliseconds between a change and the next listing: many changes of a large folder are shown together. */
   #pauseMs = shortestPauseMs
 
-  constructor(page: PageContext) {
+  constructor(page: PageContext, settings: ViewSettings) {
     this.#page = page
+    this.#settings = settings
+    const stopSorting = settings.order.subscribe(() => untracked(() => this.#sort()))
     this.#feed = new ChangesFeed(page, (changes) => {
       this.changes.value += 1
       if (changes === 'unknown' || changes.some((change) => this.#shows(change))) this.refreshSoon()
@@ -46,10 +54,27 @@ export class Folder {
     page.signal.addEventListener('abort', () => {
       this.#listing.abort()
       clearTimeout(this.#due)
+      stopSorting()
     })
   }
 
+  /**
+   * Goes to an entry, now or as soon as its folder is listed.
+   *
+   * @param isSelected whether it is selected then, and nothing else
+   */
+  goTo(path: string, isSelected: boolean): void {
+    this.#goal = { path, isSelected }
+    if (this.entries.value !== null) this.#goOn()
+  }
+
   open(path: string): void {
+    const before = this.path.value
+    if (this.#goal === null || folderOf(this.#goal.path) !== path) {
+      // From a folder to one above it: the person goes on where they were.
+      const isAbove = path !== before && isWithin(before, path)
+      this.#goal = isAbove ? { path: childOn(before, path), isSelected: false } : null
+    }
     batch(() => {
       this.path.value = path
       this.entries.value = null
@@ -111,6 +136,23 @@ export class Folder {
   }
 
   /**
+   * Makes an empty file.
+   *
+   * @returns the group that takes it back; `null` if nothing does
+   * @throws Refusal with the status 412 if something has its name; TypeError if the node does not answer
+   */
+  async makeText(name: string): Promise<string | null> {
+    const headers = { 'if-none-match': '*', 'content-type': 'text/plain' }
+    const address = `/write?path=${encodeURIComponent(pathIn(this.path.value, name))}`
+    const answer = await this.#page.fetch(address, { method: 'PUT', headers, body: '' })
+    if (answer.status === 412) throw new Refusal(412, texts.files.state.exists)
+    await accepted(answer)
+    await this.refresh()
+    this.selection.onlyName(name)
+    return answer.headers.get(undoHeader)
+  }
+
+  /**
    * @returns the group that takes it back; `null` if nothing does
    * @throws Refusal with the status 412 if something has the new name; TypeError if the node does not answer
    */
@@ -124,10 +166,28 @@ export class Folder {
   #show(entries: readonly Entry[], fault: string): void {
     batch(() => {
       const before = this.entries.value ?? []
-      this.entries.value = entries
+      this.entries.value = sorted(entries, this.#settings.order.value)
       this.fault.value = fault
       this.selection.keepFocus(before)
+      this.#goOn()
     })
+  }
+
+  #sort(): void {
+    const before = this.entries.value
+    if (before === null) return
+    batch(() => {
+      this.entries.value = sorted(before, this.#settings.order.value)
+      this.selection.keepFocus(before)
+    })
+  }
+
+  #goOn(): void {
+    const goal = this.#goal
+    if (goal === null || folderOf(goal.path) !== this.path.value) return
+    this.#goal = null
+    if (goal.isSelected) this.selection.onlyName(nameOf(goal.path))
+    else this.selection.goToName(nameOf(goal.path))
   }
 
   #shows({ path, source }: Change): boolean {
@@ -159,4 +219,10 @@ export class Folder {
     await this.refresh()
     return answer.headers.get(undoHeader)
   }
+}
+
+/** Returns the entry of a folder that is, or holds, a path below it. */
+function childOn(path: string, folder: string): string {
+  const start = pathIn(folder, '')
+  return start + (path.slice(start.length).split('/')[0] ?? '')
 }

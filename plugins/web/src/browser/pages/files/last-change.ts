@@ -1,16 +1,8 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { signal } from '@preact/signals'
 import { Refusal } from '../../refusal.ts'
 import { reasonOf, request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
-
-/** A change as the person is told of it. */
-interface ToldChange {
-  readonly text: string
-  /** The group that takes it back; `null` if nothing does. */
-  readonly group: string | null
-}
 
 /** The header of an answer with the group that takes the change back. */
 export const undoHeader = 'x-nodekeep-undo'
@@ -18,39 +10,54 @@ export const undoHeader = 'x-nodekeep-undo'
 /** Statuses of an undo that is refused for good: something was changed since, or is not kept any more. */
 const lasting = new Set([404, 409])
 
-/** The change that the person made last, and can take back. It stays while another page is shown. */
+/** The change that the person made last, and can take back. A notice offers that, also while another page is shown. */
 export class LastChange {
-  readonly told = signal<ToldChange | null>(null)
+  /** Called after the change was taken back, or could not be. */
+  onTakenBack: () => void = () => {}
   readonly #page: PageContext
+  /** The group that takes the change back; `null` if nothing does. */
+  #group: string | null = null
+  /** Removes the notice of the change. */
+  #unsay: () => void = () => {}
   #isBusy = false
 
   constructor(page: PageContext) {
     this.#page = page
   }
 
-  /** Says what was changed. It takes the place of the change before. */
+  /**
+   * Says what was changed. It takes the place of the change before.
+   *
+   * @param group takes it back; `null` if nothing does
+   */
   tell(text: string, group: string | null): void {
-    this.told.value = { text, group }
+    this.clear()
+    this.#group = group
+    const undo = { label: texts.files.undo, run: () => void this.takeBack() }
+    this.#unsay = this.#page.notice(text, 'done', group === null ? undefined : undo)
   }
 
+  /** Offers nothing any more. */
   clear(): void {
-    this.told.value = null
+    this.#group = null
+    this.#unsay()
   }
 
   /** Takes the change back, and says so, or why it cannot be. */
   async takeBack(): Promise<void> {
-    const taken = this.told.value
-    if (taken === null || taken.group === null || this.#isBusy) return
-    const { group } = taken
+    const group = this.#group
+    if (group === null || this.#isBusy) return
     this.#isBusy = true
-    const outcome = await request(this.#page, 'POST /api/files/undo', { body: { group } })
-      .then(() => ({ text: texts.files.undone, group: null }))
-      .catch((error: unknown) => ({
-        text: shownName(reasonOf(error)),
-        group: error instanceof Refusal && lasting.has(error.status) ? null : group,
-      }))
-    this.#isBusy = false
-    // Another change may have been made meanwhile.
-    if (this.told.value === taken) this.told.value = outcome
+    try {
+      await request(this.#page, 'POST /api/files/undo', { body: { group } })
+      // Another change may have been made meanwhile.
+      if (this.#group === group) this.tell(texts.files.undone, null)
+    } catch (error) {
+      const isLasting = error instanceof Refusal && lasting.has(error.status)
+      if (this.#group === group) this.tell(shownName(reasonOf(error)), isLasting ? null : group)
+    } finally {
+      this.#isBusy = false
+      this.onTakenBack()
+    }
   }
 }

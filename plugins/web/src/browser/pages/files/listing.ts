@@ -9,15 +9,13 @@ export type Entry = NodeAnswers['GET /api/files/list']['entries'][number]
 export type Keeps = NodeAnswers['GET /api/files/list']['keeps']
 
 interface Listing {
-  /** Folders first, each kind by name. */
+  /** In no certain order. */
   readonly entries: readonly Entry[]
   /** Bytes of the largest file that the node takes. */
   readonly maxFileSize: number
   /** Whether the node keeps entries of the folder that are deleted or replaced. */
   readonly keeps: Keeps
 }
-
-const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
 
 /**
  * Lists a whole folder.
@@ -35,12 +33,7 @@ export async function listFolder(page: PageContext, path: string, signal: AbortS
       keeps,
     } = await request(page, 'GET /api/files/list', { query, signal })
     entries.push(...some)
-    if (cursor === null) return { entries: entries.sort(inOrder), maxFileSize, keeps }
+    if (cursor === null) return { entries, maxFileSize, keeps }
     query = { ...query, cursor }
   }
-}
-
-function inOrder(a: Entry, b: Entry): number {
-  if (a.type !== b.type) return a.type === 'directory' ? -1 : 1
-  return byName.compare(a.name, b.name)
 }

@@ -1,45 +1,63 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
+import { deleteFiles } from './deletion.ts'
 import type { EntryActions } from './entry-actions.ts'
 import { downloadFile } from './file-download.ts'
+import { FileFacts } from './file-facts.ts'
 import type { Folder } from './folder.ts'
-import { nameOf, pathIn } from './paths.ts'
+import { folderOf, pathIn } from './paths.ts'
 import type { Previews } from './previews.ts'
 import type { Search } from './search.ts'
+import type { Tasks } from './tasks.ts'
 import { Viewer } from './viewer.ts'
 
 interface OpenedFileProps {
   readonly folder: Folder
   readonly search: Search
+  readonly tasks: Tasks
   readonly actions: EntryActions
   readonly previews: Previews
   readonly page: PageContext
 }
 
 /** Shows the file that the person opened. Its neighbors are those of the folder, or what was found. */
-export function OpenedFile({ folder, search, actions, previews, page }: OpenedFileProps): VNode {
+export function OpenedFile({
+  folder,
+  search,
+  tasks,
+  actions,
+  previews,
+  page,
+}: OpenedFileProps): VNode | null {
   const { viewed } = actions
-  const step = (by: 1 | -1) => {
-    const paths = search.isOpen.value ? foundFiles(search) : filesIn(folder)
-    const from = paths.indexOf(viewed.value ?? '')
-    const path = paths[from + by]
-    if (from < 0 || path === undefined) return
-    viewed.value = path
-    if (!search.isOpen.value) folder.selection.onlyName(nameOf(path))
-  }
+  const path = viewed.path.value
+  useEffect(() => {
+    // Without a selection, as on a phone, none begins.
+    const isSelected = folder.selection.entries.peek().length > 0
+    if (path !== null && folderOf(path) === folder.path.value) folder.goTo(path, isSelected)
+  }, [path])
+  if (path === null) return null
+  const paths = search.isOpen.value ? foundFiles(search) : filesIn(folder)
+  const at = paths.indexOf(path)
   // The browser gives the focus back to a link, but not to a row.
   const closed = () => {
     if (!search.isOpen.value) actions.focusRows()
   }
   return html`<${Viewer}
     viewed=${viewed}
-    onStep=${step}
+    previous=${at < 0 ? null : (paths[at - 1] ?? null)}
+    next=${at < 0 ? null : (paths[at + 1] ?? null)}
     onDownload=${(path: string) => downloadFile(page, path)}
+    onDelete=${(path: string) => deleteFiles(page, tasks, [path])}
+    onVersions=${(path: string) => actions.showVersionsOf(path)}
     onClosed=${closed}
     previews=${previews}
     page=${page}
-  />`
+  >
+    <${FileFacts} path=${path} page=${page} />
+  <//>`
 }
 
 function filesIn({ entries, path }: Folder): string[] {

@@ -13,6 +13,11 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
+/** Whether a path is another one, or below it. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(pathIn(folder, ''))
+}
+
 /** Returns the address of a folder within the pages. */
 export function folderAddress(path: string): string {
   return path === '/' ? '#/files' : `#/files${path.split('/').map(encodeURIComponent).join('/')}`

@@ -5,6 +5,10 @@ import { previewAddress } from './paths.ts'
 
 /** The pictures, and the sounds that may have a cover. */
 const pictures = /\.(avif|gif|hei[cf]|jfif|jpe?g|png|webp)$/i
+
+/** Pictures that browsers show without a preview, too. */
+const others = /\.(bmp|ico|svg)$/i
+
 const sounds = /\.(flac|m4a|mp3|og[ag]|opus)$/i
 
 /** The previews that the node makes, if it has the plugin for them. */
@@ -37,6 +41,11 @@ export class Previews {
       this.areThere.value === true && pictures.test(path) && !path.toLowerCase().endsWith('.gif')
     return isShown ? previewAddress(path, 'large') : undefined
   }
+}
+
+/** Whether a file of this name is a picture that browsers may show. */
+export function isPicture(name: string): boolean {
+  return pictures.test(name) || others.test(name)
 }
 
 /** Whether a file of this name may have a preview. */

@@ -1,12 +1,11 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { makerText } from '../../maker-text.ts'
 import { request } from '../../request.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
-import { dateText } from '../../times.ts'
+import { dateText, shortDateText } from '../../times.ts'
 import type { Change } from './changes-feed.ts'
 import type { Folder } from './folder.ts'
 import { useFolderAnswer } from './folder-answer.ts'
@@ -20,22 +19,17 @@ const words = texts.files.recent
 
 /** The newest changes of the folder that is shown, and who made them. */
 export function RecentChanges({ folder, page }: { folder: Folder; page: PageContext }): VNode {
-  const isOpen = useSignal(false)
   const { answer: changes, fault } = useFolderAnswer<readonly Change[]>(folder, {
-    isAsked: isOpen.value,
     async ask(path, signal) {
       const query = { path, limit: String(mostChanges) }
       return (await request(page, 'GET /api/files/changes/newest', { query, signal })).changes
     },
   })
   const path = folder.path.value
-  const toggle = ({ currentTarget }: Event) => {
-    isOpen.value = (currentTarget as HTMLDetailsElement).open
-  }
-  return html`<details class="folded recent" onToggle=${toggle}>
-    <summary>${words.title}</summary>
+  return html`<section class="recent" aria-label=${words.title}>
+    <h3>${words.title}</h3>
     ${fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
-    ${isOpen.value && changes === null && fault === '' && html`<p class="hint">${texts.shell.loading}</p>`}
+    ${changes === null && fault === '' && html`<p class="hint">${texts.shell.loading}</p>`}
     ${changes?.length === 0 && html`<p class="hint">${words.none}</p>`}
     <ul>
       ${linesOf(changes ?? []).map((line) => {
@@ -43,11 +37,11 @@ export function RecentChanges({ folder, page }: { folder: Folder; page: PageCont
         return html`<li key=${`${line[0].at} ${line[0].path}`}>
           <span class="what" title=${what}><bdi>${what}</bdi></span>
           <span class="who"><bdi>${makerText(line[0])}</bdi></span>
-          <time dateTime=${line[0].at}>${dateText(line[0].at)}</time>
+          <time dateTime=${line[0].at} title=${dateText(line[0].at)}>${shortDateText(line[0].at)}</time>
         </li>`
       })}
     </ul>
-  </details>`
+  </section>`
 }
 
 /** The changes of a group by one maker, newest first. */

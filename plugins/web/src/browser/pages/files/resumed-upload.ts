@@ -2,7 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, isOfProxy, Refusal } from '../../refusal.ts'
 import { timeOf } from './file-time.ts'
 import { sendFile } from './send-file.ts'
-import type { Attempt } from './tasks.ts'
+import { type Attempt, type BegunUpload, paused } from './tasks.ts'
 
 /** The routes of the plugin `uploads`, which speak tus 1.0. */
 const uploads = '/api/files/uploads'
@@ -12,12 +12,17 @@ const version = { 'tus-resumable': '1.0.0' }
 export class ResumedUpload {
   readonly #page: PageContext
   readonly #file: File
-  /** The upload that was begun. */
-  #begun: (Pick<Attempt, 'path' | 'replaces'> & { readonly address: string }) | null = null
+  #begun: BegunUpload | null
 
-  constructor(page: PageContext, file: File) {
+  /** @param begun the upload of the same file that was begun before */
+  constructor(page: PageContext, file: File, begun: BegunUpload | null) {
     this.#page = page
     this.#file = file
+    this.#begun = begun
+  }
+
+  get begun(): BegunUpload | null {
+    return this.#begun
   }
 
   /**
@@ -28,16 +33,17 @@ export class ResumedUpload {
   async attempt(attempt: Attempt): Promise<Refusal | null | 'unavailable'> {
     try {
       const offset = await this.#begin(attempt)
+      attempt.wentOn(offset / this.#file.size)
       const refusal = await this.#sendFrom(offset, attempt)
       // Another path or condition needs another upload.
-      if (attempt.signal.aborted || refusal?.status === 412) await this.#forget()
+      if (isCancelled(attempt) || refusal?.status === 412) await this.#forget()
       if (refusal?.status === 507) throw refusal
       // The upload is gone: the next attempt begins another one.
       return refusal?.status === 404 ? new Refusal(0, '') : refusal
     } catch (error) {
       if (!(error instanceof Refusal)) {
-        if (attempt.signal.aborted) await this.#forget()
-        return attempt.signal.aborted ? null : new Refusal(0, '')
+        if (isCancelled(attempt)) await this.#forget()
+        return new Refusal(0, '')
       }
       // The plugin is not there, or has no room for unfinished uploads.
       if (![404, 503, 507].includes(error.status)) return error
@@ -84,7 +90,7 @@ export class ResumedUpload {
         'content-type': 'application/offset+octet-stream',
       },
       signal,
-      progress: (percent) => progress(Math.floor((100 * offset + percent * (size - offset)) / size)),
+      progress: (part) => progress((offset + part * (size - offset)) / size),
       answered,
     })
     return answer instanceof Refusal ? answer : null
@@ -109,8 +115,17 @@ export class ResumedUpload {
     const { address } = this.#begun
     this.#begun = null
     // Otherwise the node forgets it some days later.
-    await this.#page.fetch(address, { method: 'DELETE', headers: version }).catch(() => {})
+    await forgetUpload(this.#page, address)
   }
+}
+
+/** Lets the node forget the part of an upload that it has. */
+export async function forgetUpload(page: PageContext, address: string): Promise<void> {
+  await page.fetch(address, { method: 'DELETE', headers: version }).catch(() => {})
+}
+
+function isCancelled({ signal }: Attempt): boolean {
+  return signal.aborted && signal.reason !== paused
 }
 
 function base64(text: string): string {

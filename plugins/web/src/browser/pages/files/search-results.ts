@@ -5,11 +5,11 @@ import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
 import type { EntryActions } from './entry-actions.ts'
+import { EntryPicture } from './entry-picture.ts'
 import type { Folder } from './folder.ts'
 import { contentAddress, folderAddress, folderOf } from './paths.ts'
-import { mayHavePreview, type Previews } from './previews.ts'
+import type { Previews } from './previews.ts'
 import { type Found, type Kind, kinds, type Search } from './search.ts'
-import { SmallPreview } from './small-preview.ts'
 
 const words = texts.search
 
@@ -25,8 +25,6 @@ interface SearchResultsProps {
 export function SearchResults({ search, folder, actions, previews, onClose }: SearchResultsProps): VNode {
   const found = search.found.value
   const { value: unread } = search.unread
-  const mayHave = found?.some(({ type, name }) => type === 'file' && mayHavePreview(name)) === true
-  const shownPreviews = mayHave && previews.areThere.value === true ? previews : null
   return html`<section class="results" aria-label=${words.title}>
     <${Choices} search=${search} folder=${folder} onClose=${onClose} />
     <p class="fault" role="alert">${search.fault.value}</p>
@@ -34,8 +32,7 @@ export function SearchResults({ search, folder, actions, previews, onClose }: Se
     <p class="hint" role="status">${unread !== null && words.unread(unread)}</p>
     <ul aria-label=${words.title}>
       ${found?.map(
-        (entry) =>
-          html`<${Result} key=${entry.path} entry=${entry} actions=${actions} previews=${shownPreviews} />`,
+        (entry) => html`<${Result} key=${entry.path} entry=${entry} ...${{ folder, actions, previews }} />`,
       )}
     </ul>
     ${search.next.value !== null && html`<button type="button" onClick=${() => search.more()}>${words.more}</button>`}
@@ -68,29 +65,27 @@ function Choices({
   </p>`
 }
 
-interface ResultProps extends Pick<SearchResultsProps, 'actions'> {
+interface ResultProps extends Pick<SearchResultsProps, 'folder' | 'actions' | 'previews'> {
   readonly entry: Found
-  /** `null` if the results have none. */
-  readonly previews: Previews | null
 }
 
-function Result({ entry, actions, previews }: ResultProps): VNode {
+function Result({ entry, folder, actions, previews }: ResultProps): VNode {
   const { path, name, type, size, modified, snippet } = entry
   const isFolder = type === 'folder'
   const parent = folderOf(path)
   const openFile = (event: MouseEvent) => {
     event.preventDefault()
     if (event.shiftKey || event.ctrlKey || event.metaKey) return
-    actions.viewed.value = path
+    actions.viewed.open(path)
   }
   return html`<li>
-    ${previews && html`<${SmallPreview} path=${path} isFile=${!isFolder} previews=${previews} />`}
+    <${EntryPicture} entry=${{ name, type: isFolder ? 'directory' : 'file' }} path=${path} previews=${previews} />
     <div>
       <a class="name" href=${isFolder ? folderAddress(path) : contentAddress(path)} onClick=${isFolder ? undefined : openFile}>
         <bdi>${shownName(name)}</bdi>
       </a>
       <p class="facts hint">
-        <span>${words.folder} <a href=${folderAddress(parent)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
+        <span>${words.folder} <a href=${folderAddress(parent)} onClick=${() => folder.goTo(path, true)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
         ${isFolder ? html`<span>${words.isFolder}</span>` : html`<span>${bytesText(size)}</span>`}
         ${modified !== null && html`<time dateTime=${modified}>${dateText(modified)}</time>`}
       </p>

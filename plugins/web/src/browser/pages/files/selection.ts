@@ -62,8 +62,14 @@ export class Selection {
 
   /** Selects the entry with a name, if there is one. */
   onlyName(name: string): void {
-    const index = this.#list.value?.findIndex((entry) => entry.name === name) ?? -1
+    const index = this.#indexOf(name)
     if (index >= 0) this.only(index)
+  }
+
+  /** Moves the keyboard to the entry with a name, if there is one. */
+  goToName(name: string): void {
+    const index = this.#indexOf(name)
+    if (index >= 0) this.goTo(index)
   }
 
   /** Goes on after the list was loaded again: entries that are gone are no longer selected. */
@@ -86,6 +92,10 @@ export class Selection {
     this.none()
     this.#anchor = 0
     this.active.value = 0
+  }
+
+  #indexOf(name: string): number {
+    return this.#list.value?.findIndex((entry) => entry.name === name) ?? -1
   }
 
   #select(first: number, last: number): void {

@@ -20,7 +20,7 @@ export function sendFile(
   return new Promise((resolve) => {
     const request = new XMLHttpRequest()
     request.upload.addEventListener('progress', ({ loaded, total }) => {
-      progress(Math.floor((100 * loaded) / Math.max(total, 1)))
+      progress(loaded / Math.max(total, 1))
     })
     request.addEventListener('loadend', () => {
       const { status, responseText } = request

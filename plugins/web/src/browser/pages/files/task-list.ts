@@ -1,69 +1,124 @@
+import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
-import { hasEnded, type IfExists, type Task, type Tasks } from './tasks.ts'
+import { durationText } from '../../times.ts'
+import { hasEnded, type Task, type Tasks } from './tasks.ts'
+import { useTransferState } from './transfer-speed.ts'
 
 /** The most tasks that are shown. */
 const mostShown = 100
 
-/** The uploads and other long changes of this session, with their progress and what can be done. */
+const words = texts.files
+
+/** The uploads and other long changes of this session, in one line that unfolds. What failed unfolds by itself. */
 export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
   const list = tasks.list.value
+  const isUnfolded = useSignal<boolean | null>(null)
   // The version stands for the states: reading them all would draw the list again with each percent of a task.
   tasks.version.value
   if (list.length === 0) return null
-  const done = list.filter(({ state }) => state.peek().is === 'done')
-  const others = list.filter(({ state }) => state.peek().is !== 'done')
-  const asking = list.filter(({ state }) => state.peek().is === 'exists').length
-  const open = list.filter(({ state }) => !hasEnded(state.peek())).length
-  const isAllDone = open === 0 && list.every(({ state }) => state.peek().is !== 'failed')
-  const shown = [...others, ...done.reverse()]
-  const all = (text: string, ifExists: IfExists) =>
-    html`<button type="button" onClick=${() => tasks.answerAll(ifExists)}>${text}</button>`
-  return html`<details class="tasks" open>
-    <summary>${texts.files.tasks} (${done.length}/${list.length})</summary>
-    <p role="status" class="hint">${asking > 0 ? texts.files.thereAlready(asking) : isAllDone && texts.files.allDone}</p>
-    <p class="answers">
-      ${
-        asking > 0 &&
-        open > 1 &&
-        html`${all(texts.files.replaceAll, 'replace')}
-          ${all(texts.files.keepAll, 'keepBoth')}
-          ${all(texts.files.skipAll, 'skip')}`
-      }
-      <button type="button" onClick=${() => tasks.clear()}>${texts.files.clear}</button>
-      ${open > 0 && html`<button type="button" onClick=${() => tasks.cancelAll()}>${texts.files.cancelAll}</button>`}
-    </p>
-    <ul>
+  const states = list.map(({ state }) => state.peek())
+  const count = (is: (typeof states)[number]['is']) => states.filter((state) => state.is === is).length
+  const [done, failed, asking] = [count('done'), count('failed'), count('exists')]
+  const open = states.filter((state) => !hasEnded(state)).length
+  const isShown = isUnfolded.value ?? failed > 0
+  const isPaused = tasks.isPaused.value
+  const toggle = () => {
+    isUnfolded.value = !isShown
+  }
+  const decide = () => {
+    tasks.isAsking.value = true
+  }
+  const clear = () => {
+    isUnfolded.value = null
+    tasks.clear()
+  }
+  return html`<section class="tasks" aria-label=${words.tasks}>
+    <div class="line">
+      <button type="button" class="quiet fold" aria-expanded=${isShown} onClick=${toggle}>
+        ${icon(isShown ? 'chevron-down' : 'chevron-right')}${words.tasks} (${done}/${list.length})
+      </button>
+      ${open > 0 && html`<${Transfer} tasks=${tasks} isRunning=${open > asking && !isPaused} />`}
+      <p role="status" class="hint">${statusText({ open, failed, asking, isPaused })}</p>
+      <p class="answers">
+        ${asking > 0 && html`<button type="button" class="main" onClick=${decide}>${words.decide}</button>`}
+        ${
+          open > asking &&
+          html`<button type="button" onClick=${() => (isPaused ? tasks.goOn() : tasks.pause())}>
+            ${icon(isPaused ? 'play' : 'pause')}${isPaused ? words.goOn : words.pause}
+          </button>`
+        }
+        ${open > 0 && html`<button type="button" onClick=${() => tasks.cancelAll()}>${words.cancelAll}</button>`}
+        ${
+          open < list.length &&
+          html`<button type="button" class="quiet icon-only" aria-label=${words.clear} title=${words.clear} onClick=${clear}>${icon('x')}</button>`
+        }
+      </p>
+    </div>
+    ${isShown && html`<${Rows} list=${list} tasks=${tasks} />`}
+  </section>`
+}
+
+/** How much of the uploads is sent, how fast, and how long it takes. */
+function Transfer({ tasks, isRunning }: { tasks: Tasks; isRunning: boolean }): VNode | null {
+  const { sent, total, speed } = useTransferState(tasks, isRunning)
+  if (total === 0) return null
+  const isMoving = isRunning && speed !== null && speed > 0
+  return html`
+    <progress max=${total} value=${sent} aria-label=${words.progress}></progress>
+    <span class="hint facts">
+      <span>${words.sentOf(bytesText(sent), bytesText(total))}</span>
+      ${isMoving && html`<span>${words.speed(bytesText(speed))}</span>`}
+      ${isMoving && html`<span>${timeLeftText((total - sent) / speed)}</span>`}
+    </span>
+  `
+}
+
+/** The tasks: what failed and what goes on stand before what is done. */
+function Rows({ list, tasks }: { list: readonly Task[]; tasks: Tasks }): VNode {
+  const order = ['failed', 'exists', 'running', 'away', 'paused', 'waiting', 'cancelled', 'skipped', 'done']
+  const rank = ({ state }: Task) => order.indexOf(state.peek().is)
+  const shown = list.toSorted((a, b) => rank(a) - rank(b))
+  return html`
+    <ul tabindex="0" aria-label=${words.tasks}>
       ${shown.slice(0, mostShown).map((task) => html`<${TaskRow} key=${task} task=${task} tasks=${tasks} />`)}
     </ul>
-    <p class="hint">${shown.length > mostShown && texts.files.moreTasks(shown.length - mostShown)}</p>
-  </details>`
+    <p class="hint">${shown.length > mostShown && words.moreTasks(shown.length - mostShown)}</p>
+  `
 }
 
 function TaskRow({ task, tasks }: { task: Task; tasks: Tasks }): VNode {
   const state = task.state.value
   const name = shownName(task.work.title)
   const button = (text: string, onClick: () => void) =>
-    html`<button type="button" aria-label=${texts.files.of(text, name)} onClick=${onClick}>${text}</button>`
-  const answers: readonly (readonly [string, IfExists])[] = [
-    [texts.files.replace, 'replace'],
-    [texts.files.keepBoth, 'keepBoth'],
-    [texts.files.skip, 'skip'],
-  ]
+    html`<button type="button" aria-label=${words.of(text, name)} onClick=${onClick}>${text}</button>`
   return html`<li>
     <span class="name" title=${name}><bdi>${name}</bdi></span>
     ${state.is === 'running' && html`<progress max="100" value=${state.percent ?? undefined} aria-label=${name}></progress>`}
     <span class=${state.is === 'failed' ? 'fault' : 'state'}>${stateText(state)}</span>
-    ${state.is === 'exists' && answers.map(([text, how]) => button(text, () => tasks.answer(task, how)))}
-    ${state.is === 'failed' && state.canRetry && button(texts.files.retry, () => tasks.retry(task))}
+    ${state.is === 'failed' && state.canRetry && button(words.retry, () => tasks.retry(task))}
     ${!hasEnded(state) && state.is !== 'exists' && button(texts.cancel, () => tasks.cancel(task))}
   </li>`
 }
 
+function statusText(now: { open: number; failed: number; asking: number; isPaused: boolean }): string {
+  if (now.asking > 0) return words.thereAlready(now.asking)
+  if (now.open > 0) return now.isPaused ? words.state.paused : ''
+  return now.failed > 0 ? words.someFailed(now.failed) : words.allDone
+}
+
 function stateText(state: Task['state']['value']): string {
-  if (state.is === 'failed') return state.reason || texts.files.failed
-  if (state.is !== 'running') return texts.files.state[state.is]
-  return state.percent === null ? '' : texts.files.state.running(state.percent)
+  if (state.is === 'failed') return state.reason || words.failed
+  if (state.is !== 'running') return words.state[state.is]
+  return state.percent === null ? '' : words.state.running(state.percent)
+}
+
+/** Longer times are told in minutes: the seconds would change with each look. */
+function timeLeftText(seconds: number): string {
+  if (seconds < 60) return words.secondsLeft
+  return words.timeLeft(durationText(60 * Math.round(seconds / 60)))
 }

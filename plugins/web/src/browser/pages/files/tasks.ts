@@ -19,8 +19,10 @@ export interface Attempt {
   /** Headers that tell the node which works were begun together. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
-  /** Tells how far it is. */
-  progress(percent: number): void
+  /** Tells which part of it is done, from 0 to 1. */
+  progress(part: number): void
+  /** Tells which part of it was done before this attempt, from 0 to 1. */
+  wentOn(part: number): void
   /** Tells which group takes it back, by the answer of the node; `null` if nothing does. */
   answered(undo: string | null): void
 }
@@ -32,7 +34,9 @@ export interface Work {
   /** The destination. */
   readonly path: string
   readonly ifExists: IfExists
-  /** Whether it is shown only if it takes a while, or fails. Such works do not wait for uploads. */
+  /** Comes to the destination: a file of the device, or the path of an entry on the node. */
+  readonly source?: File | string
+  /** Whether it is shown only if it takes a while, or fails. Such works do not wait for uploads, and cannot pause. */
   readonly isQuiet: boolean
   /**
    * Resolves to `null` when it is done; to a refusal with the status 412 if something is at the destination, and with the status
@@ -41,11 +45,19 @@ export interface Work {
   attempt(attempt: Attempt): Promise<Refusal | null>
   /** Whether an attempt whose answer was lost has succeeded. */
   isDone(path: string): Promise<boolean>
+  /** The part of an upload that the node has, if it can go on from there later. */
+  begun?(): BegunUpload | null
 }
 
-/** The state of a task. `away` waits for the node; `exists` waits for the person. */
+/** An upload of which the node has a part, or nothing yet. */
+export interface BegunUpload extends Pick<Attempt, 'path' | 'replaces'> {
+  /** Its address at the node. */
+  readonly address: string
+}
+
+/** The state of a task. `away` waits for the node; `exists` and `paused` wait for the person. */
 type TaskState =
-  | { readonly is: 'waiting' | 'away' | 'done' | 'cancelled' | 'skipped' | 'exists' }
+  | { readonly is: 'waiting' | 'away' | 'paused' | 'done' | 'cancelled' | 'skipped' | 'exists' }
   | { readonly is: 'running'; readonly percent: number | null }
   | { readonly is: 'failed'; readonly reason: string; readonly canRetry: boolean }
 
@@ -57,8 +69,17 @@ export interface Task {
   readonly group: TaskGroup
   readonly state: Signal<TaskState>
   ifExists: IfExists
+  /** The part of it that is done, from 0 to 1. */
+  part: number
   /** Ends the attempt that runs. */
   running: AbortController | null
+}
+
+/** Bytes of the uploads that were begun and have not all ended. */
+interface Transfer {
+  /** Bytes that the node has. */
+  readonly sent: number
+  readonly total: number
 }
 
 /** Says what was done, by the names of what it was done to. */
@@ -84,6 +105,9 @@ const mostAttempts = 5
 /** Milliseconds after which a quiet task is shown. */
 const quietMs = 400
 
+/** The reason of the signal of an attempt that pauses. Any other reason is a cancellation. */
+export const paused = Symbol('paused')
+
 interface Queue {
   readonly waiting: Task[]
   running: number
@@ -95,12 +119,22 @@ export class Tasks {
   readonly list = signal<readonly Task[]>([])
   /** Changes when a task begins, waits or ends, but not with its progress. */
   readonly version = signal(0)
+  /** Whether uploads wait until the person goes on. */
+  readonly isPaused = signal(false)
+  /** Whether the person is asked about what is there already. */
+  readonly isAsking = signal(false)
+  /** Bytes that have been sent since the page began, to know how fast it is. */
+  sentBytes = 0
   /** The change that can be taken back. */
   readonly lastChange: LastChange
   /** Called when a task is done. */
   onDone: () => void = () => {}
   readonly #page: PageContext
   readonly #queues = { loud: newQueue(), quiet: newQueue() }
+  /** Ends the attempts that run when the person pauses. */
+  #pause = new AbortController()
+  /** Resolves when the person goes on. */
+  #goesOn = Promise.withResolvers<void>()
 
   constructor(page: PageContext) {
     this.#page = page
@@ -117,6 +151,7 @@ export class Tasks {
    * @param told says what was done when all of them have ended, with the offer to take it back
    */
   add(works: readonly Work[], told?: Told): void {
+    if (this.isPaused.value && this.list.value.every(({ state }) => hasEnded(state.value))) this.goOn()
     const id = bytesToHex(randomBytes(16))
     const headers = { 'x-nodekeep-group': id }
     const group: TaskGroup = { id, tasks: [], open: works.length, told, isUndoable: null }
@@ -126,6 +161,7 @@ export class Tasks {
       group,
       state: signal<TaskState>({ is: 'waiting' }),
       ifExists: work.ifExists,
+      part: 0,
       running: null,
     }))
     group.tasks.push(...tasks)
@@ -166,6 +202,34 @@ export class Tasks {
     for (const task of [...this.#queues.quiet.waiting, ...this.list.value]) this.cancel(task)
   }
 
+  /** Stops the uploads that run. What the node has of them stays, where it can. */
+  pause(): void {
+    this.isPaused.value = true
+    this.#pause.abort(paused)
+  }
+
+  /** Goes on with uploads after a pause. */
+  goOn(): void {
+    this.isPaused.value = false
+    this.#pause = new AbortController()
+    this.#goesOn.resolve()
+    this.#goesOn = Promise.withResolvers()
+    this.#start()
+  }
+
+  /** Tells how far the uploads are that have not ended, with those that were begun together with them. */
+  get transfer(): Transfer {
+    let [sent, total] = [0, 0]
+    for (const { work, group, state, part } of this.list.peek()) {
+      const { is } = state.peek()
+      if (group.open === 0 || !(work.source instanceof File) || (is !== 'done' && hasEnded(state.peek())))
+        continue
+      total += work.source.size
+      sent += is === 'done' ? work.source.size : part * work.source.size
+    }
+    return { sent, total }
+  }
+
   /** Removes the tasks that have ended from the list. */
   clear(): void {
     this.list.value = this.list.value.filter(({ state }) => !hasEnded(state.value))
@@ -200,7 +264,7 @@ export class Tasks {
 
   #start(): void {
     for (const queue of [this.#queues.loud, this.#queues.quiet]) {
-      while (queue.running < atOnce) {
+      while (queue.running < atOnce && !(queue === this.#queues.loud && this.isPaused.value)) {
         const task = queue.waiting.shift()
         if (task === undefined) break
         if (task.state.value.is === 'waiting') void this.#run(task, queue)
@@ -242,26 +306,40 @@ export class Tasks {
     let furthest = 0
     for (let losses = 0; losses < mostAttempts; ) {
       this.#set(task, { is: 'running', percent: null })
+      const attempt = work.isQuiet ? signal : AbortSignal.any([signal, this.#pause.signal])
       const refusal = await work.attempt({
         path,
         replaces: task.ifExists === 'replace',
         headers,
-        signal,
-        progress: (percent) => {
-          if (percent > furthest) losses = 0
-          furthest = Math.max(furthest, percent)
-          if (state.value.is === 'running') state.value = { is: 'running', percent }
+        signal: attempt,
+        progress: (part) => {
+          if (part > furthest) losses = 0
+          furthest = Math.max(furthest, part)
+          if (work.source instanceof File) this.sentBytes += Math.max(0, part - task.part) * work.source.size
+          task.part = part
+          const percent = Math.floor(100 * part)
+          const { value } = state
+          if (value.is === 'running' && value.percent !== percent) state.value = { is: 'running', percent }
+        },
+        wentOn: (part) => {
+          task.part = part
         },
         answered: (undo) => {
           group.isUndoable = undo === group.id && group.isUndoable !== false
         },
       })
       if (refusal === null || signal.aborted) return { is: 'done' }
-      if (refusal.status === 412 && task.ifExists === 'keepBoth') {
+      if (attempt.aborted) {
+        this.#set(task, { is: 'paused' })
+        await this.#untilGoingOn(signal)
+        if (signal.aborted || (await work.isDone(path))) return { is: 'done' }
+      } else if (refusal.status === 412) {
+        // Nothing of what was sent is kept.
+        task.part = 0
+        if (task.ifExists !== 'keepBoth') return { is: task.ifExists === 'skip' ? 'skipped' : 'exists' }
         number += 1
         path = pathIn(folderOf(work.path), numberedName(nameOf(work.path), number))
-      } else if (refusal.status === 412) return { is: task.ifExists === 'skip' ? 'skipped' : 'exists' }
-      else if (refusal.status === 0) {
+      } else if (refusal.status === 0) {
         losses += 1
         this.#set(task, { is: 'away' })
         await this.#page.nodeAnswers()
@@ -269,6 +347,13 @@ export class Tasks {
       } else if (refusal.status !== 401 || !(await this.#page.signIn())) return failed(refusal)
     }
     return { is: 'failed', reason: texts.files.broken, canRetry: true }
+  }
+
+  /** Resolves when the person goes on, or cancels. */
+  async #untilGoingOn(signal: AbortSignal): Promise<void> {
+    if (!this.isPaused.value || signal.aborted) return
+    const cancelled = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    await Promise.race([this.#goesOn.promise, cancelled])
   }
 }
 

@@ -7,19 +7,36 @@ import { timeOf } from './file-time.ts'
 import { nameOf } from './paths.ts'
 import { ResumedUpload } from './resumed-upload.ts'
 import { sendFile } from './send-file.ts'
-import type { Attempt, Work } from './tasks.ts'
+import type { Attempt, BegunUpload, IfExists, Work } from './tasks.ts'
+
+interface UploadBefore {
+  readonly ifExists: IfExists
+  readonly begun: BegunUpload | null
+}
 
 /** Bytes from which on an upload goes on where it broke off. A smaller file is sent with one request. */
 const largeBytes = 1_000_000
 
-/** The upload of a file to a path. The time of the file is kept, where the storage can. */
-export function upload(page: PageContext, path: string, file: File, maxFileSize: number): Work {
-  let resumed = file.size < largeBytes ? null : new ResumedUpload(page, file)
+/**
+ * The upload of a file to a path. The time of the file is kept, where the storage can.
+ *
+ * @param before what was decided about the same upload, and the part of it that the node has
+ */
+export function upload(
+  page: PageContext,
+  path: string,
+  file: File,
+  maxFileSize: number,
+  { ifExists, begun }: UploadBefore = { ifExists: 'ask', begun: null },
+): Work {
+  let resumed = file.size < largeBytes ? null : new ResumedUpload(page, file, begun)
   return {
     title: nameOf(path),
     path,
-    ifExists: 'ask',
+    ifExists,
+    source: file,
     isQuiet: false,
+    begun: () => resumed?.begun ?? null,
     async attempt(attempt) {
       if (file.size > maxFileSize) {
         return new Refusal(413, texts.files.tooLarge(bytesText(file.size), bytesText(maxFileSize)))
@@ -32,7 +49,7 @@ export function upload(page: PageContext, path: string, file: File, maxFileSize:
         const isThere = !attempt.replaces && (await statOf(page, attempt.path)) !== null
         if (isThere) return new Refusal(412, '')
       }
-      if (attempt.signal.aborted) return null
+      if (attempt.signal.aborted) return new Refusal(0, '')
       const refusal = await send(file, attempt)
       // If the plugin of the files is not running, this says so.
       if (refusal?.status === 404) await statOf(page, attempt.path)

@@ -100,13 +100,13 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
     ${
       shown.value !== null
         ? html`<${Facts} version=${shown.value.version} />
-          <div class="viewer"><div class="content">
+          <div class="file-content">
             ${
               shown.value.how === 'alone'
                 ? html`<${ContentView} address=${versionAddress(path, shown.value.version.id)} page=${page} name=${name} />`
                 : html`<${VersionComparison} path=${path} versions=${versions.value} version=${shown.value.version} page=${page} />`
             }
-          </div></div>
+          </div>
           <p class="buttons">
             <button type="button" onClick=${() => show(null)}>${words.back}</button>
             ${choices(shown.value.version)}

@@ -1,21 +1,29 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import type { Signal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
-import { Dialog } from '../../questions.ts'
+import { type IconName, icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { ContentView } from './content-view.ts'
+import { takeWindow } from './full-window.ts'
 import { contentAddress, nameOf } from './paths.ts'
-import type { Previews } from './previews.ts'
+import { isPicture, type Previews } from './previews.ts'
+import { useSwipe } from './swipe.ts'
+import type { ViewedFile } from './viewed-file.ts'
+import type { Zoom } from './zoomed-picture.ts'
 
 interface ViewerProps {
-  /** The path of the file that is shown; `null` while none is. */
-  readonly viewed: Signal<string | null>
-  /** Shows the file before or after it, if there is one. */
-  readonly onStep: (by: 1 | -1) => void
+  readonly viewed: ViewedFile
+  /** The files before and after it; `null` if there is none. */
+  readonly previous: string | null
+  readonly next: string | null
   readonly onDownload: (path: string) => void
+  /** Deletes the file. Resolves to whether it goes away: the person may have been asked. */
+  readonly onDelete: (path: string) => Promise<boolean>
+  /** Shows the versions of the file. */
+  readonly onVersions?: (path: string) => void
   /** Called after it was closed. */
   readonly onClosed?: () => void
   readonly previews: Previews
@@ -24,49 +32,141 @@ interface ViewerProps {
   readonly children?: ComponentChildren
 }
 
-/** Shows the content of a file, over the page. */
+const words = texts.files
+
+/** Shows the content of a file in the full window. */
 export function Viewer(props: ViewerProps): VNode | null {
-  const { viewed, onStep, onDownload, onClosed, previews, page, children } = props
-  const path = viewed.value
-  const isOpen = path !== null
-  const isClosing = useRef(false)
-  useEffect(() => {
-    if (!isOpen) return
-    const close = () => {
-      isClosing.current = false
-      viewed.value = null
-      onClosed?.()
+  const path = props.viewed.path.value
+  return path === null ? null : html`<${OpenViewer} ...${props} path=${path} />`
+}
+
+function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
+  const { viewed, path, previous, next, previews, page, children } = props
+  const element = useRef<HTMLDivElement>(null)
+  const zoom = useRef<Zoom | null>(null)
+  const showsFacts = useSignal(false)
+  useLayoutEffect(() => {
+    if (element.current === null) return
+    const giveBack = takeWindow(element.current)
+    return () => {
+      giveBack()
+      props.onClosed?.()
     }
-    // "Back" of a browser or a phone closes the file, and the page stays.
-    history.pushState(null, '')
-    addEventListener('popstate', close)
-    return () => removeEventListener('popstate', close)
-  }, [isOpen])
-  if (path === null) return null
-  const close = () => {
-    // The browser goes back later, and only once.
-    if (!isClosing.current) history.back()
-    isClosing.current = true
+  }, [])
+  usePreloaded([next, previous], previews)
+  const step = (by: 1 | -1) => void viewed.step(by === 1 ? next : previous)
+  const close = () => void viewed.close()
+  const remove = async () => {
+    const other = next ?? previous
+    if (!(await props.onDelete(path))) return
+    if (other === null) await viewed.close()
+    else await viewed.step(other)
+    element.current?.focus()
+  }
+  const toggleFacts = () => {
+    showsFacts.value = !showsFacts.value
   }
   const key = (event: KeyboardEvent) => {
-    // The arrows of a player or of a text belong to it.
-    if ((event.target as Element).matches('audio, video, pre, iframe')) return
-    if (event.key === 'ArrowLeft') onStep(-1)
-    else if (event.key === 'ArrowRight') onStep(1)
+    const target = event.target as Element
+    // A dialog above has its own keys.
+    if (target.closest('dialog') !== null) return
+    if (event.key === 'Escape') close()
+    // The keys of a player, of a text or of a field belong to it.
+    else if (isCommand(event) || target.matches('audio, video, pre, iframe, textarea, input, .scroll')) return
+    else if (event.key === 'ArrowLeft') step(-1)
+    else if (event.key === 'ArrowRight') step(1)
+    else if (event.key === 'Delete') void remove()
+    else if (event.key === 'i') toggleFacts()
+    else if (event.key === '+' || event.key === '=') zoom.current?.zoomIn()
+    else if (event.key === '-') zoom.current?.zoomOut()
+    else if (event.key === '0') zoom.current?.reset()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
   }
+  useKeys(key)
+  const swipe = useSwipe({
+    isOn: () => zoom.current?.isZoomed() !== true,
+    onSwipe: step,
+    onSwipeDown: close,
+  })
   const name = shownName(nameOf(path))
-  return html`<${Dialog} title=${name} onClose=${close}>
-    <div class="viewer" onKeyDown=${key}>
-      <div class="content">
-        <${ContentView} key=${path} address=${contentAddress(path)} preview=${previews.ofPicture(path)} page=${page} name=${name} />
+  const button = (label: string, shown: IconName, run: () => void, more: object = {}) =>
+    html`<button type="button" class="quiet icon-only" aria-label=${label} title=${label} onClick=${run} ...${more}>${icon(shown)}</button>`
+  const stepButton = (label: string, shown: IconName, to: string | null, by: 1 | -1) =>
+    button(label, shown, () => step(by), {
+      class: `quiet icon-only step ${shown}`,
+      'aria-disabled': to === null,
+    })
+  const { onVersions } = props
+  return html`<div class="viewer" role="dialog" aria-modal="true" aria-label=${name} tabindex="-1" ref=${element}>
+    <header>
+      <h2><bdi>${name}</bdi></h2>
+      ${
+        isPicture(path) &&
+        html`<span class="zoom">
+          ${button(words.zoomOut, 'zoom-out', () => zoom.current?.zoomOut())}
+          ${button(words.zoomIn, 'zoom-in', () => zoom.current?.zoomIn())}
+        </span>`
+      }
+      ${button(words.details, 'info', toggleFacts, { 'aria-pressed': showsFacts.value })}
+      ${onVersions && button(texts.versions.title, 'history', () => onVersions(path))}
+      ${button(words.download, 'download', () => props.onDownload(path))}
+      ${button(words.delete, 'trash-2', () => void remove())}
+      ${button(texts.close, 'x', close)}
+    </header>
+    <div class="middle">
+      <div class="file-content" ...${swipe}>
+        ${
+          // Otherwise the whole picture would be loaded before its preview.
+          isPicture(path) && previews.areThere.value === null
+            ? html`<p class="hint" role="status">${texts.shell.loading}</p>`
+            : html`<${ContentView}
+                key=${path}
+                address=${contentAddress(path)}
+                preview=${previews.ofPicture(path)}
+                page=${page}
+                name=${name}
+                zoom=${zoom}
+                file=${{ path, viewed }}
+                onDownload=${() => props.onDownload(path)}
+              />`
+        }
       </div>
-      ${children}
-      <p class="buttons">
-        <button type="button" onClick=${() => onStep(-1)}>${texts.files.previous}</button>
-        <button type="button" onClick=${() => onStep(1)}>${texts.files.next}</button>
-        <button type="button" onClick=${() => onDownload(path)}>${texts.files.download}</button>
-        <button type="button" class="main" onClick=${close}>${texts.close}</button>
-      </p>
+      ${stepButton(words.previous, 'chevron-left', previous, -1)}
+      ${stepButton(words.next, 'chevron-right', next, 1)}
+      ${showsFacts.value && html`<section class="panel" aria-label=${words.details}>${children}</section>`}
     </div>
-  <//>`
+  </div>`
+}
+
+/** Gets all keys: a part that had the focus may be gone with the file before. */
+function useKeys(press: (event: KeyboardEvent) => void): void {
+  const latest = useRef(press)
+  latest.current = press
+  useEffect(() => {
+    const listener = (event: KeyboardEvent) => latest.current(event)
+    document.addEventListener('keydown', listener)
+    return () => document.removeEventListener('keydown', listener)
+  }, [])
+}
+
+/** Loads the pictures that the person sees next. */
+function usePreloaded(paths: readonly (string | null)[], previews: Previews): void {
+  // A picture that is not kept may be loaded twice.
+  const kept = useRef<readonly HTMLImageElement[]>([])
+  const addresses = paths.flatMap((path) =>
+    path !== null && isPicture(path) && previews.areThere.value !== null
+      ? [previews.ofPicture(path) ?? contentAddress(path)]
+      : [],
+  )
+  useEffect(() => {
+    kept.current = addresses.map((address) =>
+      Object.assign(new Image(), { fetchPriority: 'low', src: address }),
+    )
+  }, [addresses.join(' ')])
+}
+
+function isCommand({ ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
+  return ctrlKey || metaKey || altKey
 }

@@ -1,54 +1,69 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 
-/** The height of a row in CSS pixels, as in `page.css`. */
-export const rowHeight = 48
+/** The sizes of rows in CSS pixels, as in `page.css`. */
+export interface RowSizes {
+  readonly height: number
+  /** The height of the headings, which stay at the top; 0 without them. */
+  readonly head: number
+  /** The smallest width of an entry of a row that has several; `null` if a row has one. */
+  readonly entryWidth: number | null
+  /** The rows above and below the visible part that exist too, so that scrolling shows no gaps. */
+  readonly margin: number
+}
 
-/** The height of the row of headings in CSS pixels, as in `page.css`. */
-const headHeight = 40
-
-/** The rows above and below the visible part that exist too, so that scrolling shows no gaps. */
-const margin = 10
+/** The most entries of a row. With it, no window is so large that the document has many hundred entries. */
+const mostInRow = 10
 
 interface VisibleRows {
   /** The index of the first row that exists. */
   readonly first: number
   /** The number of rows that exist. */
   readonly count: number
+  /** The number of entries of a row. */
+  readonly inRow: number
   /** Measures again after scrolling. */
   measure(): void
-  /** Scrolls until a row can be seen. */
+  /** Scrolls until an entry can be seen. */
   show(index: number): void
   /** The number of whole rows that can be seen. */
   page(): number
 }
 
 /** The rows of a list that can be seen. Only they exist, so that a long list stays smooth. */
-export function useVisibleRows(list: { current: HTMLElement | null }): VisibleRows {
-  const view = useSignal({ first: 0, count: 40 })
+export function useVisibleRows(list: { current: HTMLElement | null }, sizes: RowSizes): VisibleRows {
+  const { height, head, entryWidth, margin } = sizes
+  const view = useSignal({ first: 0, count: 0, inRow: 1 })
   const measure = () => {
-    const { scrollTop, clientHeight } = list.current ?? { scrollTop: 0, clientHeight: 0 }
-    const first = Math.max(0, Math.floor(scrollTop / rowHeight) - margin)
-    const count = Math.ceil(clientHeight / rowHeight) + 2 * margin
-    if (first !== view.value.first || count !== view.value.count) view.value = { first, count }
+    const { scrollTop, clientHeight, clientWidth } = list.current ?? noSize
+    const first = Math.max(0, Math.floor(scrollTop / height) - margin)
+    const count = Math.ceil(clientHeight / height) + 2 * margin
+    const inRow =
+      entryWidth === null ? 1 : Math.min(Math.max(Math.floor(clientWidth / entryWidth), 1), mostInRow)
+    const before = view.value
+    if (first !== before.first || count !== before.count || inRow !== before.inRow)
+      view.value = { first, count, inRow }
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
+    measure()
     const observer = new ResizeObserver(measure)
     if (list.current !== null) observer.observe(list.current)
     return () => observer.disconnect()
-  }, [])
+  }, [sizes])
   return {
     ...view.value,
     measure,
     show(index) {
       const element = list.current
       if (element === null) return
-      const top = index * rowHeight
-      const bottom = top + rowHeight + headHeight - element.clientHeight
+      const top = Math.floor(index / view.value.inRow) * height
+      const bottom = top + height + head - element.clientHeight
       if (element.scrollTop > top) element.scrollTop = top
       else if (element.scrollTop < bottom) element.scrollTop = bottom
       measure()
     },
-    page: () => Math.max(1, Math.floor(((list.current?.clientHeight ?? 0) - headHeight) / rowHeight) - 1),
+    page: () => Math.max(1, Math.floor(((list.current?.clientHeight ?? 0) - head) / height) - 1),
   }
 }
+
+const noSize = { scrollTop: 0, clientHeight: 0, clientWidth: 0 }

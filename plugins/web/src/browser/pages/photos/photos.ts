@@ -2,102 +2,175 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal } from '@preact/signals'
 import { reasonOf, request } from '../../request.ts'
+import { ChangesFeed } from '../files/changes-feed.ts'
 
-type PhotosPage = NodeAnswers['GET /api/previews/photos']
 /** A picture among the files of the person. */
-export type Photo = PhotosPage['photos'][number]
+export type Photo = NodeAnswers['GET /api/previews/photos']['photos'][number]
+/** A month, such as `2026-05`, and how many photos it has. */
+export type Month = NodeAnswers['GET /api/previews/photos/months']['months'][number]
 
-/** Photos of a page. */
-const pageSize = 100
+/** Photos that the node sends at once. */
+const pageSize = 500
 
 /** Milliseconds after which the node is asked again while it has not read all pictures. */
 const readingMs = 3000
 
-/** The pictures of all folders, newest first, in pages. */
+/** Milliseconds between a change of the files and the next question. */
+const pauseMs = 500
+
+/** The pictures of all folders by month, the newest first. A month is loaded when somebody looks at it. */
 export class Photos {
-  /** The photos of the pages that were loaded; `null` until the node has answered. */
-  readonly list = signal<readonly Photo[] | null>(null)
-  /** For the next page; `null` after the last one. */
-  readonly next = signal<string | null>(null)
+  /** `null` until the node has answered. */
+  readonly months = signal<readonly Month[] | null>(null)
+  /** The photos that were loaded, by their months. */
+  readonly loaded = signal<ReadonlyMap<string, readonly Photo[]>>(new Map())
   /** Whether the node has read all pictures. */
   readonly isComplete = signal(true)
   /** The reason why there are no photos; empty if nothing is wrong. */
   readonly fault = signal('')
-  /** The path of the photo that is shown alone, or `null`. */
-  readonly viewed = signal<string | null>(null)
   readonly #page: PageContext
-  /** The page that began to load last. */
-  #latest: Promise<void> = Promise.resolve()
+  readonly #feed: ChangesFeed
+  /** The months that load now, or were loaded since the last question. */
+  #asked = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(page: PageContext) {
     this.#page = page
+    let isFirst = true
+    this.#feed = new ChangesFeed(page, () => {
+      if (!isFirst) this.refreshSoon()
+      isFirst = false
+    })
     page.signal.addEventListener('abort', () => clearTimeout(this.#timer))
   }
 
-  /** Loads the first page, and again while the node reads pictures and no other page was loaded. */
-  open(): Promise<void> {
-    return this.#inTurn(async () => {
-      if ((this.list.value?.length ?? 0) > pageSize) return
-      await this.#load(null)
-      if (this.isComplete.value || this.#page.signal.aborted) return
-      this.#timer = setTimeout(() => void this.open(), readingMs)
-    })
-  }
-
-  /** Loads the next page. */
-  more(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.next.value !== null) await this.#load(this.next.value)
-    })
-  }
-
-  /** Shows the photo before or after the one that is shown. */
-  async step(by: 1 | -1): Promise<void> {
-    const path = this.viewed.value
-    const from = this.#indexOf(path)
-    if (from + by === this.list.value?.length) await this.more()
-    const photo = this.list.value?.[from + by]
-    if (from >= 0 && photo !== undefined && this.viewed.value === path) this.viewed.value = photo.path
-  }
-
-  /** The photo that is shown alone, if it is among those that were loaded. */
-  get shown(): Photo | undefined {
-    return this.list.value?.[this.#indexOf(this.viewed.value)]
-  }
-
-  #indexOf(path: string | null): number {
-    return this.list.value?.findIndex((photo) => photo.path === path) ?? -1
-  }
-
-  /** Loads one page at a time, so that none is lost or loaded twice. */
-  #inTurn(load: () => Promise<void>): Promise<void> {
-    this.#latest = this.#latest.then(load)
-    return this.#latest
-  }
-
-  async #load(after: string | null): Promise<void> {
-    const query = { limit: String(pageSize), ...(after !== null && { after }) }
+  /** Asks for the months, and again while the node reads pictures. */
+  async refresh(): Promise<void> {
     const { signal } = this.#page
+    clearTimeout(this.#timer)
     try {
-      const { photos, next, isComplete } = await request(this.#page, 'GET /api/previews/photos', {
-        query,
-        signal,
-      })
+      const { months, isComplete } = await request(this.#page, 'GET /api/previews/photos/months', { signal })
+      this.#asked = new Set()
       batch(() => {
-        this.list.value = after === null ? photos : joined(this.list.value ?? [], photos)
-        this.next.value = next
+        this.months.value = months
         this.isComplete.value = isComplete
         this.fault.value = ''
       })
+      this.#feed.follow()
+      if (!isComplete) this.refreshSoon(readingMs)
     } catch (error) {
       if (!signal.aborted) this.fault.value = reasonOf(error)
     }
   }
+
+  refreshSoon(afterMs = pauseMs): void {
+    if (this.#page.signal.aborted) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.refresh(), afterMs)
+  }
+
+  /** Loads the photos of a month, unless they are loaded. */
+  want(month: string): void {
+    if (this.#asked.has(month)) return
+    this.#asked.add(month)
+    void this.#load(month)
+  }
+
+  /** Forgets photos that were deleted, before the node tells it. */
+  forget(paths: ReadonlySet<string>): void {
+    const loaded = new Map(this.loaded.value)
+    const counts = new Map(this.months.value?.map(({ month, photos }) => [month, photos]))
+    for (const [month, photos] of loaded) {
+      const left = photos.filter(({ path }) => !paths.has(path))
+      loaded.set(month, left)
+      counts.set(month, (counts.get(month) ?? 0) - photos.length + left.length)
+    }
+    batch(() => {
+      this.loaded.value = loaded
+      this.#count(counts)
+    })
+  }
+
+  /** All photos that were loaded, the newest first. */
+  get all(): Photo[] {
+    return [...this.loaded.value].sort(([a], [b]) => b.localeCompare(a)).flatMap(([, photos]) => photos)
+  }
+
+  /** Returns a photo, if it was loaded. */
+  get(path: string): Photo | undefined {
+    for (const photos of this.loaded.value.values()) {
+      const photo = photos.find((one) => one.path === path)
+      if (photo !== undefined) return photo
+    }
+    return undefined
+  }
+
+  /**
+   * Returns the path before or after a photo, also across months; `null` if there is none, or none that was loaded: then it is loaded.
+   */
+  beside(path: string, by: 1 | -1): string | null {
+    const photo = this.get(path)
+    if (photo === undefined) return null
+    const month = monthOf(photo)
+    const photos = this.loaded.value.get(month) ?? []
+    const there = photos[photos.indexOf(photo) + by]
+    if (there !== undefined) return there.path
+    const months = this.months.value ?? []
+    const other = months[months.findIndex((one) => one.month === month) + by]
+    if (other === undefined) return null
+    this.want(other.month)
+    return this.loaded.value.get(other.month)?.at(by === 1 ? 0 : -1)?.path ?? null
+  }
+
+  async #load(month: string): Promise<void> {
+    const { signal } = this.#page
+    const asked = this.#asked
+    const found: Photo[] = []
+    try {
+      for (let after: string | null = ''; after !== null; ) {
+        const query = { ...rangeOf(month), limit: String(pageSize), ...(after !== '' && { after }) }
+        const page: NodeAnswers['GET /api/previews/photos'] = await request(
+          this.#page,
+          'GET /api/previews/photos',
+          { query, signal },
+        )
+        found.push(...page.photos)
+        after = page.next
+        // The photos on the screen stay there until all of them have come again.
+        const before = this.loaded.value.get(month)?.length ?? 0
+        if (after === null || found.length > before) this.#show(month, found)
+        if (after === null) this.#count(new Map([[month, found.length]]))
+      }
+    } catch (error) {
+      asked.delete(month)
+      if (!signal.aborted) this.fault.value = reasonOf(error)
+    }
+  }
+
+  /** Takes over how many photos months have. One that has none goes away. */
+  #count(counts: ReadonlyMap<string, number>): void {
+    const { value: months } = this.months
+    if (months === null || months.every(({ month, photos }) => (counts.get(month) ?? photos) === photos))
+      return
+    this.months.value = months
+      .map((one) => ({ ...one, photos: counts.get(one.month) ?? one.photos }))
+      .filter(({ photos }) => photos > 0)
+  }
+
+  #show(month: string, photos: readonly Photo[]): void {
+    this.loaded.value = new Map([...this.loaded.value, [month, [...photos]]])
+  }
 }
 
-/** Returns the photos of two pages. A photo that moved meanwhile stands once. */
-function joined(before: readonly Photo[], photos: readonly Photo[]): Photo[] {
-  const paths = new Set(before.map(({ path }) => path))
-  return [...before, ...photos.filter(({ path }) => !paths.has(path))]
+/** Returns the month of a photo. A time of a camera has no zone, and all others are in UTC, as the node counts them. */
+function monthOf({ date }: Photo): string {
+  return date.slice(0, 7)
+}
+
+/** The times of a month, as the node takes them. */
+function rangeOf(month: string): { readonly from: string; readonly to: string } {
+  const from = new Date(`${month}-01T00:00:00Z`)
+  const to = new Date(from)
+  to.setUTCMonth(to.getUTCMonth() + 1)
+  return { from: from.toISOString(), to: to.toISOString() }
 }

@@ -12,7 +12,6 @@ import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
 import { chooseFolder } from '../files/folder-choice.ts'
 import { folderOf, nameOf, pathIn } from '../files/paths.ts'
-import { UndoLine } from '../files/undo-line.ts'
 import type { Trash, TrashItem } from './trash.ts'
 
 const words = texts.trash
@@ -38,7 +37,6 @@ export function TrashView({ page, trash }: TrashViewProps): VNode {
       <h1 id=${headingId} tabindex="-1">${words.title}</h1>
       ${items !== null && !isEmpty && html`<${Action} page=${page} run=${empty}>${icon('trash-2')} ${words.empty}<//>`}
     </div>
-    <${UndoLine} change=${trash.lastChange} onUndo=${() => trash.undo()} />
     <p class="fault" role="alert">${trash.fault.value}</p>
     <div role="status">
       ${items === null && trash.fault.value === '' && html`<p class="hint">${texts.shell.loading}</p>`}

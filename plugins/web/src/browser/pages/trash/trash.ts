@@ -32,6 +32,7 @@ export class Trash {
   constructor(page: PageContext) {
     this.#page = page
     this.lastChange = new LastChange(page)
+    this.lastChange.onTakenBack = () => void this.open()
   }
 
   /** Loads the first page. */
@@ -79,12 +80,6 @@ export class Trash {
     const answer = await this.#take(item, '/api/files/trash/restore', destination)
     const { path } = (await answer.json()) as NodeAnswers['POST /api/files/trash/restore']
     this.lastChange.tell(texts.trash.restored(shownName(path)), answer.headers.get(undoHeader))
-  }
-
-  /** Takes the last restore back. */
-  async undo(): Promise<void> {
-    await this.lastChange.takeBack()
-    await this.open()
   }
 
   /** Deletes an item for good. */

@@ -1,0 +1,17 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+
+/** Whether a media query holds. A component with it is drawn again when that changes. */
+export function useMedia(query: string): boolean {
+  const holds = useSignal(matchMedia(query).matches)
+  useEffect(() => {
+    const list = matchMedia(query)
+    const look = () => {
+      holds.value = list.matches
+    }
+    look()
+    list.addEventListener('change', look)
+    return () => list.removeEventListener('change', look)
+  }, [query])
+  return holds.value
+}

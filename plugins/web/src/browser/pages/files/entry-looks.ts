@@ -1,0 +1,20 @@
+import { bytesText } from '../../bytes-text.ts'
+import type { EntryParts, FolderSize } from './entry-parts.ts'
+import type { Entry } from './listing.ts'
+
+/** The size of a file, or of a folder if it is known; otherwise an empty text. */
+export function sizeText({ size }: Entry, ofFolder: FolderSize | undefined): string {
+  const bytes = size ?? ofFolder?.bytes
+  return bytes === undefined ? '' : bytesText(bytes)
+}
+
+/** The classes of an entry, by its state. */
+export function entryClass(base: 'row' | 'tile', index: number, path: string, parts: EntryParts): string {
+  const { folder, actions, dragged } = parts
+  const states = {
+    active: folder.selection.active.value === index,
+    cut: actions.isCut(path),
+    over: dragged.value?.folder === path,
+  }
+  return [base, ...Object.entries(states).flatMap(([name, holds]) => (holds ? [name] : []))].join(' ')
+}

@@ -1,0 +1,78 @@
+import type { MenuItem } from '../../menu.ts'
+import { texts } from '../../texts.ts'
+import type { EntryActions } from './entry-actions.ts'
+import type { Folder } from './folder.ts'
+import type { Entry } from './listing.ts'
+import { hasCamera } from './taken-photo.ts'
+
+type Items = readonly (MenuItem | null)[]
+
+/** The actions on the selected entries, none if nothing is selected. */
+export function selectionItems(
+  selected: readonly Entry[],
+  actions: EntryActions,
+  canPublish: boolean,
+): Items {
+  const [first] = selected
+  if (first === undefined) return []
+  const isOne = selected.length === 1
+  const isFile = isOne && first.type === 'file'
+  const items: readonly (MenuItem | null | false)[] = [
+    isOne && {
+      label: texts.files.open,
+      icon: isFile ? 'eye' : 'folder-open',
+      keys: 'Enter',
+      run: () => actions.open(first),
+    },
+    { label: texts.files.download, icon: 'download', run: () => void actions.download(selected) },
+    canPublish &&
+      isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
+    null,
+    isOne && { label: texts.files.rename, icon: 'pencil', keys: 'F2', run: () => void actions.rename(first) },
+    { label: texts.files.move, icon: 'folder-input', run: () => void actions.move(selected) },
+    { label: texts.files.copy, icon: 'copy', run: () => void actions.copy(selected) },
+    isFile && { label: texts.versions.title, icon: 'history', run: () => actions.showVersions(first) },
+    { label: texts.details.title, icon: 'info', run: () => actions.showDetails() },
+    null,
+    {
+      label: texts.files.delete,
+      icon: 'trash-2',
+      keys: 'Del',
+      isDanger: true,
+      run: () => void actions.delete(selected),
+    },
+  ]
+  return items.filter((item) => item !== false)
+}
+
+/** The actions on the folder that is shown. */
+export function folderItems(folder: Folder, actions: EntryActions): Items {
+  const count = folder.entries.value?.length ?? 0
+  return [
+    ...newItems(actions),
+    null,
+    {
+      label: texts.files.selectAll,
+      icon: 'check',
+      keys: 'Ctrl+A',
+      ...(count === 0 && { refused: texts.files.emptyTitle }),
+      run: () => folder.selection.all(),
+    },
+    { label: texts.details.title, icon: 'info', run: () => actions.showDetails() },
+    { label: texts.keys.title, icon: 'keyboard', keys: '?', run: () => actions.showKeys() },
+  ]
+}
+
+/** Everything that makes something new in the folder that is shown. */
+export function newItems(actions: EntryActions): Items {
+  return [
+    { label: texts.files.newFolder, icon: 'folder-plus', run: () => void actions.makeFolder() },
+    { label: texts.files.newText, icon: 'square-pen', run: () => void actions.makeText() },
+    null,
+    { label: texts.files.uploadFiles, icon: 'upload', run: () => actions.choose('files') },
+    { label: texts.files.uploadFolder, icon: 'folder-up', run: () => actions.choose('folder') },
+    ...(hasCamera()
+      ? [{ label: texts.files.takePhoto, icon: 'camera', run: () => actions.choose('photo') } as const]
+      : []),
+  ]
+}

@@ -1,0 +1,43 @@
+import type { VNode } from 'preact'
+import { bytesText } from '../../bytes-text.ts'
+import { html } from '../../html.ts'
+import { type IconName, icon } from '../../icon.ts'
+import { texts } from '../../texts.ts'
+import type { EntryParts } from './entry-parts.ts'
+import type { ListMenu } from './list-menu.ts'
+
+interface SelectionBarProps {
+  readonly parts: EntryParts
+  readonly menu: ListMenu
+}
+
+/** The actions on the selected entries, at the bottom of the window. Nothing else moves when it appears. */
+export function SelectionBar({
+  parts: { folder, actions, published },
+  menu,
+}: SelectionBarProps): VNode | null {
+  const selected = folder.selection.entries.value
+  const [first] = selected
+  if (first === undefined) return null
+  const isOne = selected.length === 1
+  const bytes = selected.reduce((sum, { size = 0 }) => sum + size, 0)
+  const button = (text: string, name: IconName, act: () => void, kind = '') =>
+    html`<button type="button" class=${`quiet ${kind}`} onClick=${act}>${icon(name)}<span>${text}</span></button>`
+  const more = ({ currentTarget }: Event) => menu.ofSelection(currentTarget as Element)
+  const none = () => {
+    folder.selection.none()
+    actions.focusRows()
+  }
+  return html`<div class="bottom-bar selected" role="group" aria-label=${texts.files.selection}>
+    <button type="button" class="quiet icon-only" aria-label=${texts.files.selectNone} title=${texts.files.selectNone} onClick=${none}>${icon('x')}</button>
+    <span class="count"><strong>${selected.length.toLocaleString()}</strong><span class="note">${bytes > 0 && bytesText(bytes)}</span></span>
+    ${button(texts.files.download, 'download', () => void actions.download(selected))}
+    ${isOne && button(texts.files.rename, 'pencil', () => void actions.rename(first), 'spare')}
+    ${button(texts.files.move, 'folder-input', () => void actions.move(selected))}
+    ${button(texts.files.copy, 'copy', () => void actions.copy(selected), 'spare')}
+    ${isOne && first.type === 'file' && button(texts.versions.title, 'history', () => actions.showVersions(first), 'spare')}
+    ${published.canPublish.value && isOne && button(texts.publishing.publish, 'globe', () => void actions.publish(first), 'spare')}
+    ${button(texts.files.delete, 'trash-2', () => void actions.delete(selected))}
+    <button type="button" class="quiet" aria-haspopup="menu" onClick=${more}>${icon('ellipsis')}<span>${texts.files.more}</span></button>
+  </div>`
+}
