@@ -127,6 +127,20 @@ export interface NodeAnswers {
       estimated: number
     }[]
   }
+  'GET /api/attention-webhook': {
+    /**
+     * The host that gets the messages. Null if the configuration names none.
+     */
+    receiver: string | null
+    /**
+     * When it took the last message about the node.
+     */
+    toldAt: string | null
+    /**
+     * Why the newest message has not arrived. It is sent again.
+     */
+    problem: string | null
+  }
   'GET /api/backup/list': {
     backups: {
       filename: string
@@ -784,6 +798,76 @@ export interface NodeAnswers {
       problem: string | null
     } | null
   }
+  'GET /api/node-history/days': {
+    /**
+     * The oldest one first. Those without a running node are missing.
+     */
+    periods: {
+      /**
+       * In UTC.
+       */
+      begins: string
+      /**
+       * Bytes that were free on the disk with the data folder, at the end of the period.
+       */
+      free: number | null
+      /**
+       * Bytes of that disk.
+       */
+      total: number | null
+      /**
+       * Bytes of the files of all users, at the end of the period.
+       */
+      files: number | null
+      /**
+       * The share of the processor time of the machine that was used, from 0 to 1.
+       */
+      load: number | null
+      /**
+       * Requests to the node.
+       */
+      requests: number
+    }[]
+    /**
+     * In how many days the disk is full if it goes on filling as in the last 30 days. Null if it does not, or if too little is known.
+     */
+    fullInDays: number | null
+  }
+  'GET /api/node-history/hours': {
+    /**
+     * The oldest one first. Those without a running node are missing.
+     */
+    periods: {
+      /**
+       * In UTC.
+       */
+      begins: string
+      /**
+       * Bytes that were free on the disk with the data folder, at the end of the period.
+       */
+      free: number | null
+      /**
+       * Bytes of that disk.
+       */
+      total: number | null
+      /**
+       * Bytes of the files of all users, at the end of the period.
+       */
+      files: number | null
+      /**
+       * The share of the processor time of the machine that was used, from 0 to 1.
+       */
+      load: number | null
+      /**
+       * Requests to the node.
+       */
+      requests: number
+    }[]
+    /**
+     * In how many days the disk is full if it goes on filling as in the last 30 days. Null if it does not, or if too little is known.
+     */
+    fullInDays: number | null
+  }
   'GET /api/overlay/status': {
     /**
      * Base58 of the node's Ed25519 public key.
@@ -805,6 +889,14 @@ export interface NodeAnswers {
      * The port that the gateway allocated for the node; 0 without one.
      */
     allocatedPort: number
+    /**
+     * The https addresses by which people reach the node from outside, through the network or as the configuration says.
+     */
+    addresses: string[]
+    /**
+     * Whether TLS ends on the node. Then a gateway cannot read what it passes on.
+     */
+    endsTls: boolean
   }
   'GET /api/previews/photos': {
     photos: {
@@ -1052,6 +1144,24 @@ export interface NodeAnswers {
         message?: string
       }
     }
+    /**
+     * All that needs the owner: failures, then warnings.
+     */
+    attention: {
+      /**
+       * The name of the check.
+       */
+      name: string
+      /**
+       * Whether it is only a warning.
+       */
+      ok: boolean
+      state: string
+      /**
+       * Sentences for the owner: what is wrong, and what to do.
+       */
+      message: string
+    }[]
   }
   'GET /api/system/plugins': {
     plugins: {
@@ -1218,6 +1328,10 @@ export interface NodeAnswers {
        * When the data of the deleted user is removed.
        */
       deletionDue: string | null
+      /**
+       * The last sign-in, or the last use of a session or API token that has not ended, to the minute. Null for a user who never came.
+       */
+      lastSeen: string | null
     }[]
   }
   'GET /api/users/{uuid}': {
@@ -1476,6 +1590,9 @@ export interface NodeAnswers {
       inputTokens: number
       outputTokens: number
     } | null
+  }
+  'POST /api/attention-webhook/test': {
+    receiver: string
   }
   'POST /api/backup/create': {
     success: boolean

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { type BuildOptions, build } from 'esbuild-wasm'
@@ -10,8 +11,18 @@ export const sources = join(web, 'src/browser')
 /** The folder that the plugin `web` serves. */
 export const pagesFolder = join(web, 'bundle')
 
-/** Files that are served as they are. */
-const copied = { 'shell/index.html': 'shell/index.html', 'shell/icon.svg': 'shell/icon.svg' }
+/** Files that are served as they are. `npm run app-icons` makes the pictures. */
+const copied = [
+  'shell/index.html',
+  'shell/icon.svg',
+  'shell/icon-192.png',
+  'shell/icon-512.png',
+  'shell/maskable-icon.png',
+  'shell/touch-icon.png',
+]
+
+/** The files of the first page that it needs to be shown. The service worker keeps them. */
+const keptByWorker = /^shell\/(?:index\.html|icon\.svg|[^/]+\.(?:js|css))$/
 
 /** The names of the pages. */
 export const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
@@ -36,10 +47,23 @@ export async function bundlePages(): Promise<Map<string, Uint8Array>> {
     ...split.map((name) => bundled(entriesOf(name), { splitting: true, chunkNames: `${name}/[name]` })),
     bundled(workers),
   ])
-  const plain = Object.entries(copied).map(
-    async ([path, source]) => [path, await readFile(join(sources, source))] as const,
-  )
-  return new Map([...made.flat(), ...(await Promise.all(plain))])
+  const plain = copied.map(async (path) => [path, await readFile(join(sources, path))] as const)
+  const files = [...made.flat(), ...(await Promise.all(plain))]
+  return new Map([...files, ...(await serviceWorker(files))])
+}
+
+type MadeFile = readonly [path: string, content: Uint8Array]
+
+/** Bundles the service worker, which names the first page of its release by the SHA-256 of each file. */
+function serviceWorker(files: readonly MadeFile[]): Promise<MadeFile[]> {
+  const kept = files
+    .filter(([path]) => keptByWorker.test(path))
+    .map(([path, content]) => [
+      path === 'shell/index.html' ? '/' : path.replace('shell', '/web'),
+      createHash('sha256').update(content).digest('base64url'),
+    ])
+  const define = { shellFiles: JSON.stringify(Object.fromEntries(kept.sort())) }
+  return bundled({ 'shell/service-worker': 'shell/service-worker.ts' }, { define })
 }
 
 /** Returns the sources of a page, by their names in the bundle. */
@@ -55,7 +79,7 @@ function entriesOf(name: string): Readonly<Record<string, string>> {
 export async function bundled(
   entries: Readonly<Record<string, string>>,
   further: BuildOptions = {},
-): Promise<(readonly [path: string, content: Uint8Array])[]> {
+): Promise<MadeFile[]> {
   const { outputFiles = [] } = await build({
     absWorkingDir: root,
     entryPoints: Object.fromEntries(

@@ -29,6 +29,8 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
     'GET /api/web/sign-in': pages,
     'GET /ipfs/{wildcard}':
       'Everybody may read what users publish, by the address that proves it. Answers at a time are limited for each address.',
+    'GET /service-worker.js': pages,
+    'GET /web/manifest.webmanifest': pages,
     'GET /web/{file}': pages,
     'POST /auth/access-requests':
       'A person who asks for admission has no session. A login provider verifies their wallet. Requests are limited for each address.',

@@ -35,7 +35,7 @@ test('a node with every plugin that can fail serves the others', async (t) => {
   }
 
   t.test('the failed plugins leave nothing', async (t) => {
-    t.same(await json<Probe>(owner, '/probe'), { checks: ['database', 'clock'], heard: [], greeting: null })
+    t.same(await json<Probe>(owner, '/probe'), { checks: ['database', 'clock', 'plugins'], heard: [], greeting: null })
     t.equal(Reflect.get(globalThis, 'nodekeepImported'), undefined, 'a wrong SDK range prevents the import')
   })
 

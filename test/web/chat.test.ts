@@ -3,7 +3,7 @@ import type { Page, Response } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
-import { chooseInPersonMenu } from './fixtures/frame.ts'
+import { chooseInPersonMenu, openPage } from './fixtures/frame.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { startTalkingModel, type Talk } from './fixtures/talking-model.ts'
 
@@ -16,6 +16,7 @@ async function startChatNode(t: Test, baseURL?: string): Promise<TestNode> {
     ai: true,
     'ai-openai': baseURL !== undefined,
     files: true,
+    search: true,
     'storage-local': true,
     web: true,
   }
@@ -65,7 +66,8 @@ async function answer(nextTalk: () => Promise<Talk>, ...pieces: string[]): Promi
 async function storedChats(user: TestUser): Promise<{ name: string }[]> {
   const answer = await user.fetch('/api/files/list?path=/chats')
   if (answer.status === 404) return []
-  return ((await answer.json()) as { entries: { name: string }[] }).entries
+  const { entries } = (await answer.json()) as { entries: { name: string; type: string }[] }
+  return entries.filter(({ type }) => type === 'file')
 }
 
 async function storedChat(user: TestUser, name: string): Promise<{ messages: object[] }> {
@@ -77,11 +79,25 @@ t.test(
   { skip: needsChromium },
   async (t) => {
     const { page, context, user, faults, nextTalk } = await openChat()
-    t.equal(await page.locator('header nav a[aria-current=page]').textContent(), 'Chat')
+    t.equal(await page.locator('nav a[aria-current=page]').innerText(), 'Chat')
     const foreign: string[] = []
     context.on('request', (request) => {
       if (new URL(request.url()).hostname === 'tracker.test') foreign.push(request.url())
     })
+    t.equal(await page.getByLabel('Model').inputValue(), 'openai/gpt-small', 'the first one that talks')
+    t.strictSame(
+      await page
+        .locator('optgroup')
+        .evaluateAll((groups) =>
+          groups.map((group) =>
+            [...group.children].map(({ textContent }) => textContent).concat(group.getAttribute('label')),
+          ),
+        ),
+      [
+        ['gpt-small', 'org/gpt-large', 'OpenAI'],
+        ['embedding-small', 'For sound, pictures and search'],
+      ],
+    )
     await page.getByLabel('Model').selectOption('org/gpt-large')
     await field(page).fill('kept over a reload')
     await page.reload()
@@ -92,7 +108,7 @@ t.test(
     const talk = await nextTalk()
     t.strictSame(talk.messages, [{ role: 'user', content: [{ type: 'text', text: 'What is <b>2/3</b>?' }] }])
     talk.say('**Two')
-    const reply = page.getByRole('article').last()
+    const reply = page.getByRole('article', { name: 'org/gpt-large', exact: true })
     await reply.getByText('**Two').waitFor()
     await button(page, 'Stop').waitFor()
     await field(page).fill('typed meanwhile')
@@ -123,9 +139,11 @@ t.test(
     t.equal(await reply.locator('td.to-right').textContent(), '2')
     t.equal(await reply.locator('pre').textContent(), 'const a = "<b>"')
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await button(page, 'Copy').click()
+    await button(page, 'Copy the reply').click()
     await reply.getByText('Copied.').waitFor()
-    t.equal(await page.evaluate('navigator.clipboard.readText()'), 'const a = "<b>"')
+    t.match(await page.evaluate('navigator.clipboard.readText()'), /^\*\*Two thirds\*\*/)
+    await button(page, 'Copy').click()
+    await untilTrue(page, `navigator.clipboard.readText().then((text) => text === 'const a = "<b>"')`)
     // The whole reply is announced.
     await page.locator('[aria-live=polite]', { hasText: 'The end.' }).waitFor({ state: 'attached' })
     t.equal(await page.evaluate('window.__xss'), undefined)
@@ -161,13 +179,18 @@ t.test(
     const stored = await storedChat(user, (await storedChats(user))[0]?.name ?? '')
     t.strictSame(stored.messages[3], { role: 'assistant', content: 'Sure.', model: 'openai/org/gpt-large' })
 
+    t.match(await page.title(), /^Thirds & more · /)
+
     await button(page, 'Delete').click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('You have no conversations yet.').waitFor()
     await page.getByRole('heading', { name: 'New conversation' }).waitFor()
     // The focus is in the field.
     await untilTrue(page, "document.activeElement.tagName === 'TEXTAREA'")
     t.strictSame(await storedChats(user), [])
+    await button(page, 'Undo').click()
+    await page.getByRole('article').last().getByText('Sure.').waitFor()
+    await page.getByRole('link', { name: 'Thirds & more' }).waitFor()
+    t.equal((await storedChats(user)).length, 1)
     t.strictSame(faults, [])
   },
 )
@@ -243,6 +266,206 @@ t.test('a reply can be stopped, fail and be asked for again', { skip: needsChrom
   await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
   await last.closed
   await page.getByText('You are signed out.').waitFor()
+  t.strictSame(faults, [])
+})
+
+/** A picture of one pixel. */
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+/** Gives a picture to the field, as a person does who pastes or drops one. */
+const givePicture = (event: string) => `(() => {
+  const data = new DataTransfer()
+  const bytes = Uint8Array.from(atob('${png.toString('base64')}'), (character) => character.charCodeAt(0))
+  data.items.add(new File([bytes], 'image.png', { type: 'image/png' }))
+  const event = ${event}
+  document.querySelector('form.message textarea').dispatchEvent(event)
+})()`
+const pasted = givePicture(
+  "new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })",
+)
+const dropped = givePicture("new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })")
+
+t.test('pictures and texts go with a question', { skip: needsChromium }, async (t) => {
+  const { page, user, faults, nextTalk } = await openChat()
+  const put = await user.fetch('/write?path=/lists/plums.md', { method: 'PUT', body: '2 plums' })
+  t.ok(put.ok)
+  const input = page.locator('form.message input[type=file]')
+  const files = (...names: string[]) =>
+    names.map((name) => ({ name, mimeType: name.endsWith('png') ? 'image/png' : '', buffer: png }))
+  await input.setInputFiles(files('tree.png'))
+  const attached = page.getByRole('list', { name: 'Attached files' })
+  await attached.getByRole('link', { name: 'tree.png' }).waitFor()
+  for (const given of [pasted, dropped]) {
+    await page.evaluate(given)
+    await attached.getByRole('link', { name: 'image.png' }).waitFor()
+    await button(page, 'Remove image.png').click()
+    await attached.getByText('image.png').waitFor({ state: 'detached' })
+  }
+  await button(page, 'Attach files').click()
+  await page.getByRole('menuitem', { name: 'From my files' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'lists' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'plums.md' }).click()
+  await attached.getByRole('link', { name: 'plums.md' }).waitFor()
+
+  // A file that no model reads is refused, and nothing of it is stored.
+  await input.setInputFiles(files('program.bin'))
+  await page.getByRole('alert').getByText('"program.bin" cannot be attached.').waitFor()
+  await input.setInputFiles([
+    { name: 'long.txt', mimeType: 'text/plain', buffer: Buffer.alloc(200_001, 'x') },
+  ])
+  await page.getByRole('alert').getByText('"long.txt" is too large to attach.').waitFor()
+  await input.setInputFiles([{ name: 'bad.jpg', mimeType: 'image/jpeg', buffer: Buffer.from('no picture') }])
+  await page.getByRole('alert').getByText('cannot read the picture "bad.jpg"').waitFor()
+  t.equal(await attached.getByRole('listitem').count(), 2)
+
+  // A reload loses nothing.
+  await page.reload()
+  await attached.getByRole('link', { name: 'plums.md' }).waitFor()
+  await say(page, 'How many?')
+  const talk = await nextTalk()
+  t.match(talk.messages, [
+    {
+      role: 'user',
+      content: [
+        { type: 'image', url: /^data:image\/jpeg;base64,/ },
+        { type: 'text', text: 'The file "plums.md":\n\n2 plums' },
+        { type: 'text', text: 'How many?' },
+      ],
+    },
+  ])
+  talk.say('Two.')
+  talk.end()
+  await page.getByRole('article').last().getByText('Two.').waitFor()
+  await button(page, 'Send').waitFor()
+  await page.getByRole('article', { name: 'You' }).getByRole('link', { name: 'plums.md' }).waitFor()
+  t.equal(await page.locator('form.message').getByRole('listitem').count(), 0)
+
+  // The next question has the files of the one before, as far as they are there.
+  const gone = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"path":"/lists/plums.md"}',
+  }
+  t.ok((await user.fetch('/delete', gone)).ok)
+  await page.reload()
+  await page.getByRole('article').last().getByText('Two.').waitFor()
+  await say(page, 'Sure?')
+  const next = await nextTalk()
+  t.match(next.messages, [
+    { content: [{ type: 'image' }, { text: /plums.md.*not there any more/ }, {}] },
+    {},
+    {},
+  ])
+  const kept = page.waitForResponse((answer) => answer.request().postData()?.includes('Yes.') ?? false)
+  next.say('Yes.')
+  next.end()
+  await kept
+  const [stored] = await storedChats(user)
+  const [question] = (await storedChat(user, stored?.name ?? '')).messages as {
+    content: string
+    files: string[]
+  }[]
+  t.equal(question?.content, 'How many?', 'other programs find a plain text')
+  t.match(question?.files, [/^\/chats\/files\/\S+ tree.png$/, '/lists/plums.md'])
+  const own = await user.fetch('/api/files/list?path=/chats/files')
+  t.match(await own.json(), { entries: [{ name: / tree.png$/ }] })
+  t.strictSame(faults, [])
+})
+
+t.test('a message takes a limited number of files', { skip: needsChromium }, async (t) => {
+  const { page, user, faults } = await openChat()
+  const files = Array.from({ length: 11 }, (_, i) => ({
+    name: `${i}.txt`,
+    mimeType: 'text/plain',
+    buffer: Buffer.from('x'),
+  }))
+  await page.locator('form.message input[type=file]').setInputFiles(files)
+  await page.getByRole('alert').getByText('A message takes at most 10 files.').waitFor()
+  const attached = page.getByRole('list', { name: 'Attached files' })
+  t.equal(await attached.getByRole('link').count(), 10)
+  const stored = await user.fetch('/api/files/list?path=/chats/files')
+  t.equal(((await stored.json()) as { entries: object[] }).entries.length, 10)
+  t.strictSame(faults, [])
+})
+
+t.test('a reply can be made anew, and a question changed', { skip: needsChromium }, async (t) => {
+  const { page, user, faults, nextTalk } = await openChat()
+  const stored = (text: string) =>
+    page.waitForResponse((answer) => answer.request().postData()?.includes(text) ?? false)
+  await say(page, 'What is one?')
+  await answer(nextTalk, 'A number.')
+  await page.getByRole('article').last().getByText('A number.').waitFor()
+  await button(page, 'Send').waitFor()
+  await say(page, 'And two?')
+  await answer(nextTalk, 'Another.')
+  await page.getByRole('article').last().getByText('Another.').waitFor()
+  await button(page, 'Regenerate').click()
+  await answer(nextTalk, 'Twice one.')
+  await page.getByRole('article').last().getByText('Twice one.').waitFor()
+  t.equal(await page.getByRole('article').count(), 4)
+
+  const first = page.getByRole('article', { name: 'You' }).first()
+  await first.getByRole('button', { name: 'Edit the question' }).click()
+  const question = first.getByLabel('Question')
+  await question.fill('never mind')
+  await question.press('Escape')
+  await first.getByText('What is one?').waitFor()
+  await first.getByRole('button', { name: 'Edit the question' }).click()
+  await question.fill('What is ten?')
+  await first.getByRole('button', { name: 'Ask again' }).click()
+  const talk = await nextTalk()
+  t.match(talk.messages, [{ content: [{ text: 'What is ten?' }] }])
+  t.equal(talk.messages.length, 1)
+  talk.say('Also a')
+  await page.getByRole('article').last().getByText('Also a').waitFor()
+  t.equal(await page.getByRole('article').count(), 2)
+  // It can be taken back, also while the model writes.
+  const back = stored('Twice one.')
+  await button(page, 'Undo').click()
+  await page.getByRole('article').last().getByText('Twice one.').waitFor()
+  await talk.closed
+  await back
+  t.equal(await page.getByRole('article').count(), 4)
+  const [chat] = await storedChats(user)
+  t.match((await storedChat(user, chat?.name ?? '')).messages, [
+    { content: 'What is one?' },
+    {},
+    { content: 'And two?' },
+    { content: 'Twice one.' },
+  ])
+  t.strictSame(faults, [])
+})
+
+t.test('conversations are found, and stand by their dates', { skip: needsChromium }, async (t) => {
+  const { page, user, faults } = await openChat()
+  const write = async (title: string, content: string, time?: string) => {
+    const body = JSON.stringify({ messages: [{ role: 'user', content }] })
+    const headers = time === undefined ? {} : { 'x-oc-mtime': String(Date.parse(time) / 1000) }
+    const path = encodeURIComponent(`/chats/${title}.json`)
+    t.ok((await user.fetch(`/write?path=${path}`, { method: 'PUT', headers, body })).ok)
+  }
+  await write('2026-01-02 The tides', 'The moon', '2020-03-04T12:00:00Z')
+  await write('2026-01-03 Plum cake', 'Flour')
+  await page.reload()
+  const group = (name: string) => page.getByRole('list', { name, exact: true }).getByRole('link')
+  await group('Today').getByText('Plum cake').waitFor()
+  t.strictSame(await group('March 2020').allTextContents(), ['The tides'])
+  const search = page.getByRole('searchbox', { name: 'Search conversations' })
+  await search.fill('CAKE plum')
+  await group('March 2020').waitFor({ state: 'detached' })
+  t.strictSame(await group('Today').allTextContents(), ['Plum cake'])
+  await search.fill('unheard of')
+  await page.getByText('No conversation has these words.').waitFor()
+  await untilTrue(
+    page,
+    "fetch('/api/search/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)",
+  )
+  await search.fill('moon')
+  await group('March 2020').getByText('The tides').waitFor()
+  t.equal(await group('Today').count(), 0)
   t.strictSame(faults, [])
 })
 
@@ -356,10 +579,16 @@ t.test('a hostile reply does not hold up the page', { skip: needsChromium }, asy
 t.test('without a model, the page says how to add one', { skip: needsChromium }, async (t) => {
   if (browser === null) return
   const node = await startChatNode(t)
+  const owner = await openSignedInTab(browser, node, await node.signIn('owner'))
+  await openPage(owner.page, 'Chat')
+  await owner.page.getByText('With a key of OpenAI or Anthropic').click()
+  await owner.page.getByText('OPENAI_API_KEY=').waitFor()
+  await owner.context.close()
   const { page, faults } = await openSignedInTab(browser, node, await node.signIn())
   await page.clock.install()
   await page.getByRole('link', { name: 'Chat' }).click()
   await page.getByRole('heading', { name: 'No model answers' }).waitFor()
+  await page.getByText('The owner of this node has to connect a model first.').waitFor()
   const isModels = (answer: Response) => answer.url().endsWith('/api/ai/models')
   await Promise.all([page.waitForResponse(isModels), button(page, 'Look again').click()])
   await Promise.all([page.waitForResponse(isModels), page.clock.fastForward(15_000)])

@@ -135,7 +135,10 @@ t.test(
       await page.goto(new URL(`/#/${place}`, node.url).href)
       await page.reload()
       await page.locator('main .page > *').first().waitFor()
-      await untilTrue(page, "!document.querySelector('.page').innerText.includes('Loading')")
+      await untilTrue(
+        page,
+        "!document.querySelector('.page').innerText.includes('Loading') && !document.querySelector('.page .skeleton')",
+      )
     }
     for (const name of names) {
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
@@ -233,7 +236,8 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
     await inspect('publish-done', ...phone)
-    for (const part of ['plugins', 'users', 'backups', 'update', 'overlay', 'devices', 'contents']) {
+    const nodeParts = 'users backups storage update overlay devices contents messages plugins'.split(' ')
+    for (const part of nodeParts) {
       await open(`node/${part}`)
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
       await inspect(`node-${part}`)

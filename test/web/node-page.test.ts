@@ -1,14 +1,18 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { createTestNode, needsPrograms, type TestNode, type TestUser } from '@nodekeep/kernel/testing'
 import { definePlugin, Type, UpdateSource, userOf, WebPages } from '@nodekeep/plugin-sdk'
 import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
-import { hasFocus, untilTrue } from '../browser/until-true.ts'
+import { untilTrue } from '../browser/until-true.ts'
+import { openPage } from './fixtures/frame.ts'
 
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
@@ -55,7 +59,7 @@ async function openNodePage(t: Test, node: TestNode, user: TestUser): Promise<Sc
         .getByRole('navigation', { name: 'Parts of the node' })
         .getByText(title, { exact: true })
         .click()
-      await page.getByRole('heading', { name: title, level: 2 }).waitFor()
+      await page.getByRole('heading', { name: headingOf(title), level: 1 }).waitFor()
     },
     agree: (text) => page.getByRole('dialog').getByRole('button', { name: text, exact: true }).click(),
     async check() {
@@ -68,10 +72,40 @@ async function openNodePage(t: Test, node: TestNode, user: TestUser): Promise<Sc
   }
 }
 
+/** The overview has what it finds in its heading. */
+const headingOf = (title: string) => (title === 'Overview' ? /^Your node / : title)
+
+/** Chooses a line in the menu of a user. */
+async function choose(page: Page, username: string, line: string): Promise<void> {
+  await page.getByRole('button', { name: `Actions: ${username}` }).click()
+  await page.getByRole('menuitem', { name: line, exact: true }).click()
+}
+
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
-/** @param recipients public keys to which backups are encrypted */
-async function startNode(t: Test, recipients: readonly string[] = []): Promise<TestNode> {
+/** A program that takes messages of the node. */
+async function startReceiver(t: Test) {
+  const types: string[] = []
+  const server = createServer(async (request, response) => {
+    types.push(JSON.parse(await text(request)).type)
+    response.writeHead(204, { connection: 'close' }).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => new Promise((resolve) => server.close(resolve)))
+  const { port } = server.address() as AddressInfo
+  const secret = `whsec_${Buffer.alloc(32).toString('base64')}`
+  return { types, host: `127.0.0.1:${port}`, section: { url: `http://127.0.0.1:${port}/`, secret } }
+}
+
+/**
+ * @param recipients public keys to which backups are encrypted
+ * @param webhook the section of `attention-webhook`
+ */
+async function startNode(
+  t: Test,
+  recipients: readonly string[] = [],
+  webhook: object = {},
+): Promise<TestNode> {
   const optional = { required: false }
   const node = await createTestNode({
     plugins: [
@@ -100,6 +134,8 @@ async function startNode(t: Test, recipients: readonly string[] = []): Promise<T
         'storage-local': optional,
         files: optional,
         'file-sync': optional,
+        'node-history': optional,
+        'attention-webhook': optional,
         backup: optional,
         update: optional,
         overlay: optional,
@@ -107,6 +143,7 @@ async function startNode(t: Test, recipients: readonly string[] = []): Promise<T
         web: optional,
       },
       backup: { drill: false, keep: { last: 1 }, recipients },
+      'attention-webhook': webhook,
     },
     folder,
   })
@@ -115,22 +152,53 @@ async function startNode(t: Test, recipients: readonly string[] = []): Promise<T
 }
 
 t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
-  const node = await startNode(t)
+  const receiver = await startReceiver(t)
+  const node = await startNode(t, [], receiver.section)
   const owner = await node.signIn('owner')
   const { page, faults, open, agree, check } = await openNodePage(t, node, owner)
 
-  await t.test('health', async (t) => {
-    await page.getByRole('heading', { name: 'Health', level: 2 }).waitFor()
+  await t.test('the overview tells what needs the owner, and leads to it', async (t) => {
+    await page.getByRole('heading', { name: 'Your node works', level: 1 }).waitFor()
     await page.getByText('There is no backup yet: what is lost now is lost for good.').waitFor()
-    t.equal(await page.getByText('Everything works.').count(), 0)
+    t.equal(await page.getByText('Everything works').count(), 0)
+    const card = (title: string) => page.getByRole('region', { name: title, exact: true })
+    await card('Backup').getByText('No backup yet').waitFor()
+    await card('From outside').getByText('Only from your network').waitFor()
+    await card('Room')
+      .getByText(/^[\d.,]+ [GT]B free$/)
+      .waitFor()
+    await card('People')
+      .getByRole('listitem')
+      .filter({ hasText: owner.user.username })
+      .getByText(/here now/)
+      .waitFor()
+    await card('Version')
+      .getByText(/^Version 9\.0\.0 is ready$|^Version \d/)
+      .waitFor()
+    await card('Files, 30 days').waitFor()
+    await card('Requests, 2 days')
+      .getByText(/requests?\./)
+      .waitFor()
+    await card('Messages to you').getByText(receiver.host).waitFor()
     await page.getByText('All checks').click()
-    await page.getByRole('row').filter({ hasText: 'database' }).getByText('Works (connected)').waitFor()
+    await page.getByRole('row').filter({ hasText: 'Database' }).getByText('Works').waitFor()
     await check()
+    await page.getByRole('list', { name: 'What needs you' }).getByRole('link', { name: 'Backups' }).click()
+    await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor()
+  })
+
+  await t.test('a badge on every page tells how much needs the owner', async (t) => {
+    const badge = page.getByRole('link', { name: /^\d+ things? needs? you$/ })
+    await openPage(page, 'Files')
+    await badge.click()
+    await page.getByRole('heading', { name: /^Your node /, level: 1 }).waitFor()
+    t.equal(new URL(page.url()).hash, '#/node')
   })
 
   await t.test('a plugin is disabled and enabled', async (t) => {
     await open('Plugins')
     await page.getByText(markup).waitFor()
+    await page.getByText('Keeps the files of everybody, with a trash and former versions.').waitFor()
     await button(page, 'Disable: files').click()
     await page
       .getByRole('dialog')
@@ -140,15 +208,15 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await page.getByRole('link', { name: 'Devices' }).waitFor({ state: 'detached' })
     const navigation = page.getByRole('navigation', { name: 'Pages' })
     await navigation.getByText('Files').waitFor({ state: 'detached' })
-    t.strictSame(await navigation.getByRole('link').allTextContents(), ['Nodekeep', 'Node'])
-    t.equal((await owner.fetch('/readdir?path=/')).status, 404)
     const enable = button(page, 'Enable: files')
     await enable.waitFor()
     // The focus stays.
     await untilTrue(page, "document.activeElement.ariaLabel === 'Enable: files'")
+    t.strictSame(await navigation.getByRole('link').allTextContents(), ['Nodekeep', 'Node'])
     await button(page, 'More').click()
     t.strictSame(await page.getByRole('menuitem').allTextContents(), [pageTitle])
     await page.keyboard.press('Escape')
+    t.equal((await owner.fetch('/readdir?path=/')).status, 404)
     await enable.click()
     await page.getByRole('link', { name: 'Devices' }).waitFor()
     await navigation.getByText('Files').waitFor()
@@ -173,7 +241,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await name.fill('Grace')
     await button(page, 'Add a user').click()
     await page.getByRole('alert').getByText('"nonsense" is not a wallet address').waitFor()
-    await open('Health')
+    await open('Overview')
     await open('Users')
     t.equal(await wallet.inputValue(), 'nonsense', 'nothing typed is lost')
     await page.context().setOffline(true)
@@ -186,20 +254,19 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await button(page, 'Add a user').click()
     const row = page.getByRole('listitem').filter({ hasText: 'grace' })
     await row.getByText('Let in by the owner').waitFor()
-    await row.getByText(/^0 B in 0 entries/).waitFor()
-    const storage = page.getByRole('list', { name: 'Storage of the files' })
-    await storage.getByText(/^0 B in 0 entries, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
+    await row.getByText(/never here yet · 0 B in 0 entries/).waitFor()
     await owner.fetch('/write?path=/film', { method: 'PUT', body: Buffer.alloc(4000) })
-    await open('Health')
+    await open('Storage')
+    const storage = page.getByRole('list', { name: 'Storage of the files' })
+    await storage.getByText(/^4 kB in 1 entry, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
     await open('Users')
     await page
       .getByRole('list', { name: 'All users' })
-      .getByText('4 kB in 1 entry', { exact: true })
+      .getByText(/here now · 4 kB in 1 entry/)
       .waitFor()
-    await storage.getByText(/^4 kB in 1 entry, /).waitFor()
     t.equal(await wallet.inputValue(), '')
 
-    await button(page, 'Quota: grace').click()
+    await choose(page, 'grace', 'Quota')
     const quota = page.getByRole('dialog', { name: 'How much may grace store?' }).getByLabel('Quota')
     t.equal(await quota.inputValue(), 'default')
     await quota.fill('lots')
@@ -207,24 +274,30 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await page.getByRole('alert').getByText('must be a size such as "50 GB"').waitFor()
     await quota.fill('50 GB')
     await agree('Set')
-    await row.getByText(/^0 B in 0 entries.*, may store 50 GB$/).waitFor()
-    await button(page, 'Quota: grace').click()
+    await row.getByText(/0 B in 0 entries.*, may store 50 GB$/).waitFor()
+    await choose(page, 'grace', 'Quota')
     t.equal(await quota.inputValue(), '50 GB')
     await quota.fill('none')
     await agree('Set')
-    await row.getByText(/^0 B in 0 entries(, still counting)?$/).waitFor()
+    await row.getByText(/0 B in 0 entries(, still counting)?$/).waitFor()
 
-    await button(page, 'Disable: grace').click()
+    await choose(page, 'grace', 'Rename')
+    await page.getByRole('dialog', { name: 'Rename grace' }).getByLabel('Name').fill('Grace Hopper')
+    await agree('Rename')
+    await page.getByRole('button', { name: 'Actions: grace-hopper' }).waitFor()
+    await button(page, 'Undo').click()
+    await page.getByRole('button', { name: 'Actions: grace', exact: true }).waitFor()
+
+    await choose(page, 'grace', 'Disable')
     await agree('Disable')
     await row.getByText('Disabled since').waitFor()
-    await button(page, 'Enable: grace').click()
-    await button(page, 'Delete: grace').click()
+    await choose(page, 'grace', 'Enable')
+    await row.getByText('Disabled since').waitFor({ state: 'detached' })
+    await choose(page, 'grace', 'Delete')
     await agree('Delete')
     await row.getByText('All data is removed on').waitFor()
-    // The focus goes to the heading.
-    await hasFocus(page, 'Users')
-    await button(page, 'Undo the deletion: grace').click()
-    await button(page, 'Delete: grace').waitFor()
+    await choose(page, 'grace', 'Undo the deletion')
+    await row.getByText('Let in by the owner').waitFor()
     const { users } = (await (await owner.fetch('/api/users')).json()) as { users: object[] }
     t.match(users.at(-1), { username: 'grace', added: /^20/, disabled: null, deletionDue: null })
     await check()
@@ -288,8 +361,17 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
 
   await t.test('without a gateway, the overlay says how to have one', async () => {
     await open('Outside access')
-    await page.getByText('The node cannot be reached from outside').waitFor()
+    await page.getByText('The node cannot be reached from outside').first().waitFor()
     await page.getByText('"overlay-tunnel": {').waitFor()
+    await check()
+  })
+
+  await t.test('a test message goes to the receiver', async (t) => {
+    await open('Messages')
+    await page.getByText(`Messages go to ${receiver.host}.`).waitFor()
+    await button(page, 'Send a test').click()
+    await page.getByText(`${receiver.host} has taken the test.`).waitFor()
+    t.ok(receiver.types.includes('node.test'))
     await check()
   })
 
@@ -371,28 +453,35 @@ t.test(
   },
 )
 
-t.test('an encrypted backup asks for a recovery key', { skip: needsChromium }, async (t) => {
-  const recipient = 'age1h0nkuygruw4gz5fp0d03kelfagq5p956x8k79eq9pqdk2r7vzuvszrmwn5'
-  const identity = 'AGE-SECRET-KEY-1UPRKEXCP6RYVSHMCGXULUQ6Q8MD3MK60E524MDZF9AK9JFN9TY5SNURGGV'
-  const node = await startNode(t, [recipient])
-  const owner = await node.signIn('owner')
-  await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
-  const { page, open, agree } = await openNodePage(t, node, owner)
-  await open('Backups')
-  await button(page, 'Back up now').click()
-  const find = page.getByRole('button', { name: /^Find a file: / })
-  await find.click()
-  await page.getByLabel('Name, or a part of it').fill('letter')
-  await page.getByLabel('Recovery key').fill(identity)
-  await agree('Find')
-  await page.getByText('One was found.').waitFor()
-  await agree('Close')
-  await page.getByRole('button', { name: /^Restore: / }).click()
-  await page.getByLabel('Recovery key').fill(identity)
-  await agree('Compare')
-  await page.getByText('Everybody has to sign in again').waitFor()
-  await agree('Cancel')
-})
+t.test(
+  'an encrypted backup asks for a recovery key, and the page says how to have messages',
+  { skip: needsChromium },
+  async (t) => {
+    const recipient = 'age1h0nkuygruw4gz5fp0d03kelfagq5p956x8k79eq9pqdk2r7vzuvszrmwn5'
+    const identity = 'AGE-SECRET-KEY-1UPRKEXCP6RYVSHMCGXULUQ6Q8MD3MK60E524MDZF9AK9JFN9TY5SNURGGV'
+    const node = await startNode(t, [recipient])
+    const owner = await node.signIn('owner')
+    await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
+    const { page, open, agree } = await openNodePage(t, node, owner)
+    await open('Messages')
+    await page.getByText('nodekeep attention-webhook secret').waitFor()
+    await page.getByText('"attention-webhook": {').waitFor()
+    await open('Backups')
+    await button(page, 'Back up now').click()
+    const find = page.getByRole('button', { name: /^Find a file: / })
+    await find.click()
+    await page.getByLabel('Name, or a part of it').fill('letter')
+    await page.getByLabel('Recovery key').fill(identity)
+    await agree('Find')
+    await page.getByText('One was found.').waitFor()
+    await agree('Close')
+    await page.getByRole('button', { name: /^Restore: / }).click()
+    await page.getByLabel('Recovery key').fill(identity)
+    await agree('Compare')
+    await page.getByText('Everybody has to sign in again').waitFor()
+    await agree('Cancel')
+  },
+)
 
 t.test('a user sees own devices, and nothing of the owner', { skip: needsChromium }, async (t) => {
   const node = await startNode(t)

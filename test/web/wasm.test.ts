@@ -50,7 +50,7 @@ t.test('a person calls functions and runs a program', { skip: needsChromium }, a
 
   await openPage(page, 'WebAssembly')
   await button('Choose a module').click()
-  await button('code/').click()
+  await button('code').click()
   await button('copy.wasm').waitFor()
   t.equal(await button('notes.txt').count(), 0)
   await untilTrue(page, "document.activeElement.closest('.chooser') !== null")
@@ -96,7 +96,7 @@ t.test('a person calls functions and runs a program', { skip: needsChromium }, a
   await page.getByRole('heading', { level: 1, name: 'copy.wasm' }).waitFor()
 
   await button('Choose another module').click()
-  await button('code/').click()
+  await button('code').click()
   await button('panic.wasm').click()
   await button('Run').click()
   await page.getByRole('alert').filter({ hasText: 'The program trapped: unreachable.' }).waitFor()

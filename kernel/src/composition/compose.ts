@@ -8,6 +8,7 @@ import {
   type LoginProvider,
   LoginProviders,
   NodeAddress,
+  NodeHealth,
   NodeIdentity,
   NodeInfo,
   NodeRestart,
@@ -36,6 +37,7 @@ import { guardRegistry } from '../faults/guarded-registry.ts'
 import { createPluginLog } from '../faults/plugin-log.ts'
 import { Health } from '../health/health-report.ts'
 import { NodeClock } from '../health/node-clock.ts'
+import { pluginsHealth } from '../health/plugins-health.ts'
 import { type App, createApp } from '../http/create-app.ts'
 import { KernelConnections } from '../http/kernel-connections.ts'
 import { createNotFound } from '../http/not-found.ts'
@@ -186,6 +188,9 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
   }),
   [tokenKey(Trials)]: ({ trials }) => trials,
   [tokenKey(NodeAddress)]: ({ nodeOrigins }) => nodeOrigins,
+  [tokenKey(NodeHealth)]: (cradle): NodeHealth => ({
+    attention: async () => (await cradle.health.status()).attention,
+  }),
   [tokenKey(Connections)]: ({ connections }) => connections,
   [tokenKey(NodeRestart)]: ({ nodeRestart }) => nodeRestart,
   [tokenKey(NodeInfo)]: ({ info, records, database, ownership }): NodeInfo => ({
@@ -208,11 +213,13 @@ function createServices(cradle: KernelCradle): Map<string, unknown> {
   return new Map(Object.entries(kernelServiceParts).map(([key, make]) => [key, make(cradle)]))
 }
 
-function createRegistries({ database, clock, configuration, databaseSnapshots }: KernelCradle): Registries {
+function createRegistries(cradle: KernelCradle): Registries {
+  const { database, clock, configuration, databaseSnapshots, records } = cradle
   const registries = new Registries()
   registries.entries(tokenKey(LoginProviders)).reserve('logout')
   registries.entries(tokenKey(HealthChecks)).add('database', databaseHealth(database), 'kernel')
   registries.entries(tokenKey(HealthChecks)).add('clock', clock, 'kernel')
+  registries.entries(tokenKey(HealthChecks)).add('plugins', pluginsHealth(records), 'kernel')
   const participants = registries.entries(tokenKey(BackupParticipants))
   for (const [name, participant] of Object.entries(kernelParticipants(configuration, databaseSnapshots)))
     participants.add(name, participant, 'kernel')
@@ -287,13 +294,12 @@ function createAppFactory({
     })
 }
 
-function createHealth({ configuration, registries, records }: KernelCradle): Health {
+function createHealth({ configuration, registries }: KernelCradle): Health {
   const { required, timeoutMs } = configuration.kernel.health
   return new Health({
     checks: guardRegistry<HealthCheck>(registries.entries(tokenKey(HealthChecks))),
     required,
     timeoutMs,
-    pluginsImpaired: () => records.impaired.length > 0,
   })
 }
 

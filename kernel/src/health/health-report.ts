@@ -1,5 +1,12 @@
 import { performance } from 'node:perf_hooks'
-import { type HealthCheck, type HealthFinding, type Static, Type, withTimeLimit } from '@nodekeep/plugin-sdk'
+import {
+  type Attention,
+  type HealthCheck,
+  type HealthFinding,
+  type Static,
+  Type,
+  withTimeLimit,
+} from '@nodekeep/plugin-sdk'
 import type { FaultContext } from '../faults/fault-context.ts'
 import { callWithSignal, type GuardedRegistry } from '../faults/guarded-registry.ts'
 
@@ -15,6 +22,8 @@ export const healthReport = Type.Object({
 interface HealthStatus {
   readonly report: Static<typeof healthReport>
   readonly findings: Readonly<Record<string, HealthFinding>>
+  /** All that needs the owner, failures first. */
+  readonly attention: readonly Attention[]
   /** Whether all required checks pass. */
   readonly serving: boolean
 }
@@ -24,8 +33,6 @@ interface HealthOptions {
   /** Names of the checks that must pass. */
   readonly required: readonly string[]
   readonly timeoutMs: number
-  /** Tells whether a plugin that should be up is not, or is degraded. */
-  readonly pluginsImpaired: () => boolean
 }
 
 /** The report is public, so its result is held: clients cannot make the node run checks all the time. */
@@ -59,7 +66,7 @@ export class Health {
   }
 
   async #runChecks(): Promise<HealthStatus> {
-    const { checks, required, timeoutMs, pluginsImpaired } = this.#options
+    const { checks, required, timeoutMs } = this.#options
     const results = [...checks].map(
       async ([name, check]) => [name, await runCheck(check, checks.contextOf(name), timeoutMs)] as const,
     )
@@ -70,15 +77,28 @@ export class Health {
     const serving = required.every((name) => findings[name]?.ok === true)
     return {
       report: {
-        status: allPass && serving && !pluginsImpaired() ? 'ok' : 'degraded',
+        status: allPass && serving ? 'ok' : 'degraded',
         database: findings.database?.state ?? 'disabled',
         ipfs: findings.ipfs?.state ?? 'disabled',
         uptime: Math.floor((performance.now() - this.#startedAt) / 1000),
       },
       findings,
+      attention: attentionOf(findings),
       serving,
     }
   }
+}
+
+/** Everything that failed or has a warning. A failure without a message gets one, so that people always read a sentence. */
+function attentionOf(findings: Readonly<Record<string, HealthFinding>>): Attention[] {
+  return Object.entries(findings)
+    .filter(([, { ok, message }]) => !ok || message !== undefined)
+    .map(([name, { ok, state, message }]) => ({ name, ok, state, message: message ?? failing(name, state) }))
+    .sort((one, other) => Number(one.ok) - Number(other.ok))
+}
+
+function failing(name: string, state: string): string {
+  return `The check "${name}" fails (${state}). Look at the log of the node.`
 }
 
 async function runCheck(

@@ -13,6 +13,15 @@ const findings = Type.Object({
       ),
     }),
   ),
+  attention: Type.Array(
+    Type.Object({
+      name: Type.String({ description: 'The name of the check.' }),
+      ok: Type.Boolean({ description: 'Whether it is only a warning.' }),
+      state: Type.String(),
+      message: Type.String({ description: 'Sentences for the owner: what is wrong, and what to do.' }),
+    }),
+    { description: 'All that needs the owner: failures, then warnings.' },
+  ),
 })
 
 /** `GET /health` for everybody, and `GET /api/system/health` with every check for the owner. */
@@ -50,7 +59,7 @@ export function healthRoutes(app: RoutesApp, health: Health): void {
     },
     async () => {
       const status = await health.status()
-      return { ...status.report, checks: { ...status.findings } }
+      return { ...status.report, checks: { ...status.findings }, attention: [...status.attention] }
     },
   )
 }

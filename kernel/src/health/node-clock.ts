@@ -89,7 +89,7 @@ export class NodeClock {
   /** The health check `clock`. */
   check(): HealthFinding {
     const state = this.#stateNow()
-    return { ok: state === 'steady', state }
+    return state === 'steady' ? { ok: true, state } : { ok: false, state, message: lines[state] }
   }
 
   /** Reads the clock. The watch does it every minute. */

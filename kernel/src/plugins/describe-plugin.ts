@@ -41,7 +41,8 @@ export function describePlugin(record: PluginRecord, table: RouteTable): PluginD
     Object.values(tokens).map(tokenKey)
   return {
     id: record.id,
-    description: plugin?.description ?? '',
+    // A plugin that is off is not imported. Then its package describes it.
+    description: plugin?.description ?? manifest?.description ?? '',
     package: manifest?.packageName ?? null,
     version: manifest?.version ?? null,
     sdk: manifest?.sdk ?? null,

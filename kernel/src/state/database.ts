@@ -170,8 +170,9 @@ export class StateDatabase {
 export function databaseHealth(database: StateDatabase): HealthCheck {
   return {
     async check() {
-      const ok = await database.isConnected()
-      return { ok, state: ok ? 'connected' : 'unreachable' }
+      if (await database.isConnected()) return { ok: true, state: 'connected' }
+      const message = 'The database of the node cannot be read. Look at the log of the node, and at its disk.'
+      return { ok: false, state: 'unreachable', message }
     },
   }
 }

@@ -51,6 +51,16 @@ export class UserAccounts implements UserDirectory {
     } while (page.length === pageSize)
   }
 
+  /** The last sign-in of each user, or the last use of a session or API token that has not ended, by uuid. */
+  async lastSeen(): Promise<ReadonlyMap<string, Date>> {
+    const statement = `
+      SELECT user_uuid, max(seen_at) AS seen_at FROM (
+        SELECT user_uuid, last_at AS seen_at FROM logins UNION ALL SELECT user_uuid, last_used_at FROM sessions
+      ) GROUP BY user_uuid`
+    const rows = await this.#database.use((sql) => sql.all(statement))
+    return new Map(rows.map((row) => [String(row.user_uuid), new Date(Number(row.seen_at))]))
+  }
+
   /** Finds the user of a wallet, or makes one, as {@link ensureUser} does. */
   ensure(wallet: string, owner = false): Promise<UserAccount> {
     return this.#database.transaction((sql) => ensureUser(sql, wallet, owner))

@@ -25,6 +25,14 @@ const account = Type.Object({
   }),
 })
 
+const listedAccount = Type.Object({
+  ...account.properties,
+  lastSeen: Type.Union([timestamp, Type.Null()], {
+    description:
+      'The last sign-in, or the last use of a session or API token that has not ended, to the minute. Null for a user who never came.',
+  }),
+})
+
 const addition = Type.Object(
   {
     wallet: Type.String({ description: '`0x` and 40 hexadecimal digits.' }),
@@ -60,12 +68,14 @@ export function userRoutes(
         operationId: 'listUsers',
         summary: 'All users',
         tags,
-        response: { 200: Type.Object({ users: Type.Array(account) }) },
+        response: { 200: Type.Object({ users: Type.Array(listedAccount) }) },
       },
     },
     async () => {
-      const users: Static<typeof account>[] = []
-      for await (const user of accounts.list()) users.push(viewAccount(user))
+      const lastSeen = await accounts.lastSeen()
+      const users: Static<typeof listedAccount>[] = []
+      for await (const user of accounts.list())
+        users.push({ ...viewAccount(user), lastSeen: lastSeen.get(user.uuid)?.toISOString() ?? null })
       return { users }
     },
   )

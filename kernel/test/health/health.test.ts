@@ -120,6 +120,28 @@ test('a failed plugin degrades the node', async (t) => {
   const node = await createTestNode({ plugins: [broken], config })
   t.teardown(() => node.stop())
   t.match(await (await node.fetch('/health')).json(), { status: 'degraded', database: 'connected' })
+  const owner = await node.signIn('owner')
+  t.match(await (await owner.fetch('/api/system/health')).json(), {
+    attention: [{ name: 'plugins', ok: false, message: /^The plugin "broken" does not work/ }],
+  })
+})
+
+test('failures come before warnings, and each has a sentence', async (t) => {
+  const late = createChecked('late', () => ({ ok: true, state: 'soon', message: 'It ends soon.' }))
+  const broken = createChecked('broken', () => ({ ok: false, state: 'lost' }))
+  const node = await createTestNode({ plugins: [late, broken] })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  const { attention } = (await (await owner.fetch('/api/system/health')).json()) as { attention: unknown }
+  t.strictSame(attention, [
+    {
+      name: 'broken',
+      ok: false,
+      state: 'lost',
+      message: 'The check "broken" fails (lost). Look at the log of the node.',
+    },
+    { name: 'late', ok: true, state: 'soon', message: 'It ends soon.' },
+  ])
 })
 
 test('only the owner can read the result of every check', async (t) => {
@@ -130,12 +152,14 @@ test('only the owner can read the result of every check', async (t) => {
   t.notMatch(await (await node.fetch('/health')).text(), /Delete/)
   const owner = await node.signIn('owner')
   const answer = await owner.fetch('/api/system/health')
-  const { checks } = (await answer.json()) as { checks: unknown }
+  const { checks, attention } = (await answer.json()) as { checks: unknown; attention: unknown }
   t.same(checks, {
     database: { ok: true, state: 'connected' },
     clock: { ok: true, state: 'steady' },
+    plugins: { ok: true, state: 'running' },
     disk: full,
   })
+  t.strictSame(attention, [{ name: 'disk', ...full }])
   const user = await node.signIn()
   await checkErrorResponse(t, await user.fetch('/api/system/health'), 'FORBIDDEN')
   await checkErrorResponse(t, await node.fetch('/api/system/health'), 'UNAUTHORIZED')
@@ -156,10 +180,9 @@ test('a clock that jumped degrades a node that serves, until it is right again',
   t.strictSame(await health(), [200, 'ok', { ok: true, state: 'steady' }])
   for (const moment of [Date.now() + 30 * 86_400_000, Date.now() - 86_400_000, 0]) {
     setClock(new Date(moment))
-    const jumped = [200, 'degraded', { ok: false, state: 'jumped' }]
-    while (JSON.stringify(await health()) !== JSON.stringify(jumped))
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    t.strictSame(await health(), jumped)
+    const jumped = { ok: false, state: 'jumped', message: /^The clock jumped while the node was running\./ }
+    while ((await health())[1] !== 'degraded') await new Promise((resolve) => setTimeout(resolve, 50))
+    t.match(await health(), [200, 'degraded', jumped])
     setClock(null)
   }
   while ((await health())[1] !== 'ok') await new Promise((resolve) => setTimeout(resolve, 50))

@@ -70,7 +70,7 @@ test('the work of a setup after its time limit has no effect and is cleaned up a
   await ask('/ring', { method: 'POST' })
   await setImmediate()
   t.same(calls, ['stop hook'])
-  t.same(await namesOfChecks(ask), ['database', 'clock'])
+  t.same(await namesOfChecks(ask), ['database', 'clock', 'plugins'])
   t.equal((await ask('/late')).status, 404)
   t.match(state('late'), { state: 'failed', phase: 'setup' })
 })
@@ -95,13 +95,13 @@ test('a stopped plugin cannot add anything', async (t) => {
   await ask('/ring', { method: 'POST' })
   await setImmediate()
   t.same(calls, ['stop hook'])
-  t.same(await namesOfChecks(ask), ['database', 'clock'])
+  t.same(await namesOfChecks(ask), ['database', 'clock', 'plugins'])
 
   await switchPlugin('sticky', 'enable')
   first.checks.add('late', healthy)
   t.same(
     await namesOfChecks(ask),
-    ['database', 'clock'],
+    ['database', 'clock', 'plugins'],
     'the old context has no effect after a restart of the plugin',
   )
 })

@@ -71,7 +71,7 @@ test('a plugin that starts and stops many times leaks neither listeners nor memo
   t.equal(heard, 1, 'one listener gets the event')
   t.equal(changes, 2, 'one listener gets the addition and the removal of an entry')
   const health = (await (await ask('/api/system/health')).json()) as { checks: object }
-  t.same(Object.keys(health.checks).sort(), ['clock', 'database', 'guest'])
+  t.same(Object.keys(health.checks).sort(), ['clock', 'database', 'guest', 'plugins'])
 
   const alive = () => lives.filter((life) => life.deref() !== undefined).length
   for (let attempt = 0; attempt < 50 && alive() > 3; attempt += 1) {

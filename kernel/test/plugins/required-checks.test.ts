@@ -25,6 +25,6 @@ test('the node logs a required health check that does not exist once', async (t)
   t.match(told[0], {
     level: 'error',
     msg: '"health.required" names the check "databse", which does not exist, so /health answers 503. Did you mean "database"?',
-    known: ['database', 'clock', 'disk'],
+    known: ['database', 'clock', 'plugins', 'disk'],
   })
 })

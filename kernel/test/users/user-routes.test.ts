@@ -278,3 +278,21 @@ test('the routes refuse invalid changes and unknown users', async (t) => {
     await expectError(t, await asOwner('PATCH', unknown, { disabled: false }), 404, 'NOT_FOUND')
   }
 })
+
+test('the owner sees when each user came last, also after a sign-out', async (t) => {
+  const node = await startOwnedNode(t)
+  const before = Date.now()
+  const { sessionToken } = await node.openSession(ada)
+  await node.asOwner('POST', '/api/users', { wallet: bob })
+  const seen = async () => {
+    const { users } = (await (await node.asOwner('GET', '/api/users')).json()) as {
+      users: { wallet: string; lastSeen: string | null }[]
+    }
+    return new Map(users.map(({ wallet, lastSeen }) => [wallet, lastSeen]))
+  }
+  const signedIn = (await seen()).get(ada) ?? ''
+  t.ok(Date.parse(signedIn) >= before && Date.parse(signedIn) <= Date.now(), signedIn)
+  t.equal((await seen()).get(bob), null, 'a user who never came')
+  t.equal((await node.as(sessionToken, '/auth/logout', { method: 'POST' })).status, 200)
+  t.ok(Date.parse((await seen()).get(ada) ?? '') >= before)
+})

@@ -1,4 +1,4 @@
-import { defineRegistry, lackingMethod } from '../service.ts'
+import { defineRegistry, defineService, lackingMethod } from '../service.ts'
 
 /** The result of a check. */
 export interface HealthFinding {
@@ -26,3 +26,24 @@ export interface HealthCheck {
 export const HealthChecks = defineRegistry<HealthCheck>('health-checks', 1, (check) =>
   lackingMethod(check, 'check'),
 )
+
+/** Something that needs the owner of the node. */
+export interface Attention {
+  /** The name of the health check that found it. */
+  readonly name: string
+  /** Whether the check is well, and this is a warning. */
+  readonly ok: boolean
+  /** The state of the check, in one word. */
+  readonly state: string
+  /** Sentences for the owner: what is wrong, and what to do. */
+  readonly message: string
+}
+
+/** The health of the node, as all checks find it together. */
+export interface NodeHealth {
+  /** Tells what needs the owner now: failures, then warnings. The result is at most one second old. */
+  attention(): Promise<readonly Attention[]>
+}
+
+/** The kernel's service that tells what needs the owner. */
+export const NodeHealth = defineService<NodeHealth>('node-health', 1)

@@ -65,7 +65,7 @@ export const WebPages = defineRegistry<WebPage>(
 )
 
 /**
- * The Content-Security-Policy of the node's pages: scripts, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
+ * The Content-Security-Policy of the node's pages: scripts, workers, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
  * blobs, for previews, and pictures data, for the icons of wallets. A form in a hidden frame downloads an archive.
  */
 export const webPagePolicy: string = [
@@ -77,6 +77,8 @@ export const webPagePolicy: string = [
   "media-src 'self' blob:",
   "font-src 'self'",
   "frame-src 'self' blob:",
+  "manifest-src 'self'",
+  "worker-src 'self'",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",

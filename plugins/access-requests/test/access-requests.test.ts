@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   createTestNode,
   runCommand,
@@ -135,6 +136,31 @@ t.test('only a proven wallet asks, once, and the answer tells nothing about user
     const answer = await ask(node, wallet, 'grace')
     t.strictSame([answer.status, await answer.json()], [200, { success: true }])
   }
+})
+
+t.test('people who wait are among what needs the owner', async (t) => {
+  const { node, owner } = await startNode(t)
+  const waiting = async () => {
+    const report = (await (await owner.fetch('/api/system/health')).json()) as {
+      status: string
+      attention: { name: string; message: string }[]
+    }
+    t.equal(report.status, 'ok')
+    return report.attention.filter(({ name }) => name === 'access-requests').map(({ message }) => message)
+  }
+  const [papa, anna] = [newWallet(), newWallet()]
+  // A report is held for a second.
+  const until = async (expected: string[]) => {
+    while (JSON.stringify(await waiting()) !== JSON.stringify(expected)) await delay(100)
+    t.strictSame(await waiting(), expected)
+  }
+  await until([])
+  await ask(node, papa, 'papa')
+  await until(['A person asks to be let in. Decide under "Users".'])
+  await ask(node, anna, 'anna')
+  await until(['2 people ask to be let in. Decide under "Users".'])
+  for (const wallet of [papa, anna]) await owner.fetch(`/api/access-requests/${wallet}`, { method: 'DELETE' })
+  await until([])
 })
 
 t.test('only the owner sees and removes requests', async (t) => {

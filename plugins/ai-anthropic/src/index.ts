@@ -5,7 +5,7 @@ import { anthropicBaseURL, configuration } from './configuration.ts'
 /** Contributes the AI provider `anthropic`, or one of the instance's name: models behind Anthropic's API. */
 export default definePlugin({
   id: 'ai-anthropic',
-  description: 'Models of Anthropic.',
+  description: 'The models of Anthropic (Claude), with your key.',
   config: configuration,
   contributes: { providers: AiProviders },
   setup({ id, config: { apiKey = '', baseURL }, providers }) {

@@ -5,7 +5,7 @@ import { OllamaProvider } from './ollama-provider.ts'
 /** Contributes the AI provider `ollama`, or one of the instance's name: models of an Ollama server. */
 export default definePlugin({
   id: 'ai-ollama',
-  description: 'Models of an Ollama server.',
+  description: 'Models that run on your own machine, with Ollama.',
   config: configuration,
   contributes: { providers: AiProviders },
   setup({ id, config, providers }) {

@@ -7,7 +7,7 @@ import { modelRoutes } from './routes/models.ts'
 /** The plugin `ai-openai-api`: an API with OpenAI's protocol for all models of the node. */
 export default definePlugin({
   id: 'ai-openai-api',
-  description: "Serves OpenAI's API, so that existing clients can chat with every model of the node.",
+  description: 'Programs that are made for OpenAI can use the models of your node.',
   config: configuration,
   requires: { chats: AiChats },
   setup({ config, chats, routes }) {

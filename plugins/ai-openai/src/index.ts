@@ -5,7 +5,7 @@ import { OpenAIProvider } from './openai-provider.ts'
 /** Contributes the AI provider `openai`, or one of the instance's name: servers that speak OpenAI's protocol. */
 export default definePlugin({
   id: 'ai-openai',
-  description: 'Models of OpenAI, and of servers that speak its protocol.',
+  description: 'The models of OpenAI (GPT) and of servers like it, with your key.',
   config: configuration,
   contributes: { providers: AiProviders },
   setup({ id, config, providers }) {

@@ -20,7 +20,7 @@ import { UsageLedger } from './usage/usage-ledger.ts'
 /** The plugin `ai`: chats with the models of every provider, over HTTP and for other plugins. */
 export default definePlugin({
   id: 'ai',
-  description: 'Chats with the models of every AI provider, with streaming, limits and accounting.',
+  description: 'Chats with language models, on your own machine or elsewhere.',
   config: configuration,
   requires: { providers: AiProviders },
   contributes: { userData: UserData },

@@ -37,7 +37,7 @@ import { Targets } from './targets/targets.ts'
 /** The plugin `backup`: one moment of the whole node in one archive, and a restore that is proven. */
 export default definePlugin({
   id: 'backup',
-  description: 'Makes backups of the whole node, tries them out, and restores them.',
+  description: 'Makes backups of everything, tries them out, and brings everything back.',
   config: configuration,
   requires: {
     participants: BackupParticipants,

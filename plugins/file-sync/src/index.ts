@@ -38,7 +38,7 @@ const lostContent = 'Large files are cut into blocks again, and clients repeat u
 /** The plugin `file-sync`: every device of a user has the same files. */
 export default definePlugin({
   id: 'file-sync',
-  description: 'Keeps the files of all devices of a user the same.',
+  description: 'Keeps a folder of your computer the same as your files here.',
   config: configuration,
   requires: { files: Files, changes: Changes, index: FileIndex, address: NodeAddress },
   contributes: { userData: UserData },

@@ -16,7 +16,7 @@ import { UsedProofs } from './registration/used-proofs.ts'
 /** The plugin `gateway`: the public side of tunnels. */
 export default definePlugin({
   id: 'gateway',
-  description: 'Forwards clients to nodes that connect to it.',
+  description: 'Leads people from the internet to nodes at home.',
   config: configuration,
   requires: { identity: NodeIdentity, connections: Connections, address: NodeAddress },
   contributes: { origins: PublicOrigins },

@@ -30,7 +30,7 @@ import { Verification, verificationRoutes } from './verification.ts'
  */
 export default definePlugin({
   id: 'ipfs',
-  description: 'Publishes files under addresses that prove their content, and stores files as IPFS blocks.',
+  description: 'Publishes files for everybody, at addresses that prove what is in them.',
   config: configuration,
   requires: { address: NodeAddress, info: NodeInfo, users: UserDirectory },
   optional: { files: Files, changes: Changes },

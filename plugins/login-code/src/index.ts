@@ -6,7 +6,7 @@ import { SignInCodes } from './sign-in-codes.ts'
 /** Contributes the login provider `code`: users make one-time codes, and sign in with them at another device. */
 export default definePlugin({
   id: 'login-code',
-  description: 'Sign-in with a one-time code from a device that is signed in (POST /auth/code).',
+  description: 'You sign in at another device with a short code.',
   config: Type.Object({
     codeTtlSeconds: Type.Integer({
       default: 300,

@@ -6,7 +6,7 @@ import { ParticleLogin } from './particle-login.ts'
 /** Contributes the login provider `particle`: wallets that Particle Network keeps for its users. */
 export default definePlugin({
   id: 'login-particle',
-  description: 'Sign in with a wallet of Particle Network (POST /auth/particle).',
+  description: 'People sign in with a wallet of Particle Network.',
   config: configuration,
   contributes: { logins: LoginProviders },
   setup({ id, config, log, logins, onStop }) {

@@ -7,7 +7,7 @@ import { SiweProvider } from './siwe-provider.ts'
 /** Contributes the login provider `siwe` (Sign-In with Ethereum) and the route for its nonces. */
 export default definePlugin({
   id: 'login-siwe',
-  description: 'Sign-in with an Ethereum wallet (EIP-4361).',
+  description: 'People sign in with a wallet, or with a key that the browser keeps.',
   config: configuration,
   requires: { address: NodeAddress },
   contributes: { providers: LoginProviders },

@@ -10,7 +10,7 @@ import { TunnelNetwork } from './tunnel-network.ts'
 /** The plugin `overlay-tunnel`: the client of a gateway. */
 export default definePlugin({
   id: 'overlay-tunnel',
-  description: 'Connects the node to a gateway, which forwards clients to it.',
+  description: 'Reaches out to a gateway, so that your router needs no open port.',
   config: configuration,
   requires: { identity: NodeIdentity },
   provides: { network: Overlay },

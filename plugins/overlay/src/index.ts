@@ -4,6 +4,7 @@ import {
   definePlugin,
   HealthChecks,
   type Log,
+  NodeAddress,
   NodeIdentity,
   Overlay,
   type OverlayConnection,
@@ -18,33 +19,36 @@ import { addressProofRoute, statusRoute } from './routes.ts'
 /** The plugin `overlay`: the node within a network through which clients reach it from outside. */
 export default definePlugin({
   id: 'overlay',
-  description: 'Makes the node reachable from outside.',
+  description: 'Makes the node reachable from outside, under a name of its own.',
   config: configuration,
-  requires: { identity: NodeIdentity, connections: Connections },
+  requires: { identity: NodeIdentity, address: NodeAddress, connections: Connections },
   optional: { network: Overlay },
   contributes: { origins: PublicOrigins, health: HealthChecks },
-  async setup({ config, identity, connections, network, origins, health, state, log, signal, ...context }) {
-    const { routes, onServing, onStop } = context
+  async setup({ config, identity, address, connections, network, origins, health, ...context }) {
+    const { state, log, signal, routes, onServing, onStop } = context
     const status = () => network?.status() ?? unconnected
     const overlayOrigins = new OverlayOrigins(origins)
+    let endsTls = false
     if (network?.isConfigured === true) {
       // Loaded only here: most nodes have no network, and idle memory counts.
       const { createCertificates } = await import('./certificates/certificates.ts')
       const certificates = await createCertificates({ ...config, state, log })
       onStop(() => certificates.close())
+      endsTls = certificates.endsTls
       health.add('overlay', {
         check() {
           const { ok, state, message } = certificates.health()
           const { connected, problem } = status()
           if (!ok) return { ok, state, ...(message !== null && { message }) }
-          if (problem !== null) return { ok: false, state: problem }
-          return { ok: connected, state: connected ? 'connected' : 'unconnected' }
+          if (problem !== null) return { ok: false, state: problem, message: nameless }
+          if (connected) return { ok: true, state: 'connected' }
+          return { ok: false, state: 'unconnected', message: unreachable }
         },
       })
       let joined: Promise<void> = Promise.resolve()
       onServing(() => {
         const node = {
-          endsTls: certificates.endsTls,
+          endsTls,
           serve: serveClient(connections, certificates, log),
           statusChanged: () => {
             overlayOrigins.set(status().origins)
@@ -59,13 +63,19 @@ export default definePlugin({
     }
     routes(
       (app) => {
-        statusRoute(app, identity, status)
+        statusRoute(app, { identity, address, status, endsTls })
         if (network?.isConfigured === true) addressProofRoute(app, identity)
       },
       { prefix: '/api/overlay' },
     )
   },
 })
+
+const nameless =
+  'The node does not get its name at the gateway, so nobody reaches it from outside. The log of the node has the reason.'
+
+const unreachable =
+  'The node is not reachable from outside: no connection through its gateway has succeeded yet. It keeps trying. If it stays so, look at the log of the node.'
 
 const unconnected: OverlayNetworkStatus = {
   connected: false,

@@ -1,4 +1,10 @@
-import { type NodeIdentity, type OverlayNetworkStatus, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import {
+  type NodeAddress,
+  type NodeIdentity,
+  type OverlayNetworkStatus,
+  type RoutesApp,
+  Type,
+} from '@nodekeep/plugin-sdk'
 import { addressStatement } from '@nodekeep/plugin-sdk/tunnel'
 
 const Status = Type.Object({
@@ -12,7 +18,21 @@ const Status = Type.Object({
   allocatedPort: Type.Integer({
     description: 'The port that the gateway allocated for the node; 0 without one.',
   }),
+  addresses: Type.Array(Type.String(), {
+    description:
+      'The https addresses by which people reach the node from outside, through the network or as the configuration says.',
+  }),
+  endsTls: Type.Boolean({
+    description: 'Whether TLS ends on the node. Then a gateway cannot read what it passes on.',
+  }),
 })
+
+interface StatusServices {
+  readonly identity: NodeIdentity
+  readonly address: Pick<NodeAddress, 'publicOrigins'>
+  readonly status: () => OverlayNetworkStatus
+  readonly endsTls: boolean
+}
 
 const AddressProof = Type.Object({
   nodeId: Type.String({ description: "Base58 of the node's Ed25519 public key." }),
@@ -26,11 +46,7 @@ const AddressProof = Type.Object({
 const proofsPerMinute = 120
 
 /** The route that tells how the node can be reached. */
-export function statusRoute(
-  app: RoutesApp,
-  identity: NodeIdentity,
-  status: () => OverlayNetworkStatus,
-): void {
+export function statusRoute(app: RoutesApp, { identity, address, status, endsTls }: StatusServices): void {
   app.get(
     '/status',
     {
@@ -43,7 +59,9 @@ export function statusRoute(
     },
     async () => {
       const { connected, proxyEnabled, allocatedPort } = status()
-      return { nodeId: identity.nodeId, did: identity.did, connected, proxyEnabled, allocatedPort }
+      const addresses = address.publicOrigins().filter((origin) => origin.startsWith('https:'))
+      const { nodeId, did } = identity
+      return { nodeId, did, connected, proxyEnabled, allocatedPort, addresses, endsTls }
     },
   )
 }

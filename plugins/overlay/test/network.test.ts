@@ -40,8 +40,17 @@ test('the status is that of the network', async (t) => {
   network.change({ connected: true, allocatedPort: 20_017, origins: ['https://me.example.org'] })
   const ada = await node.signIn()
   const status = (await (await ada.fetch('/api/overlay/status')).json()) as Record<string, unknown>
-  t.same(Object.keys(status), ['nodeId', 'did', 'connected', 'proxyEnabled', 'allocatedPort'])
-  t.match(status, { connected: true, proxyEnabled: true, allocatedPort: 20_017 })
+  t.same(Object.keys(status), [
+    'nodeId',
+    'did',
+    'connected',
+    'proxyEnabled',
+    'allocatedPort',
+    'addresses',
+    'endsTls',
+  ])
+  const addresses = ['https://me.example.org']
+  t.match(status, { connected: true, proxyEnabled: true, allocatedPort: 20_017, addresses, endsTls: false })
 })
 
 test('https addresses are origins of the node while the network forwards to it', async (t) => {
@@ -60,11 +69,11 @@ test('https addresses are origins of the node while the network forwards to it',
 test('the health report tells whether the node is connected', async (t) => {
   const { network, health } = await start(t)
   const check = () => health.get('overlay')?.check(new AbortController().signal)
-  t.same(check(), { ok: false, state: 'unconnected' })
+  t.match(check(), { ok: false, state: 'unconnected', message: /not reachable from outside/ })
   network.change({ connected: true })
   t.same(check(), { ok: true, state: 'connected' })
   network.change({ problem: 'name-taken' })
-  t.same(check(), { ok: false, state: 'name-taken' })
+  t.match(check(), { ok: false, state: 'name-taken', message: /does not get its name/ })
 })
 
 test('a client that the network brings is served, with its own address', async (t) => {

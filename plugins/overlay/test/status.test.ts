@@ -21,6 +21,8 @@ test('without a network, a node knows itself and is not connected', async (t) =>
     connected: false,
     proxyEnabled: false,
     allocatedPort: 0,
+    addresses: [],
+    endsTls: false,
   })
   t.same(lines, [], 'nothing to warn of')
 })

@@ -4,7 +4,7 @@ import { HeicDecoder } from './heic-decoder.ts'
 /** Contributes the decoder `heic` to the previews. */
 export default definePlugin({
   id: 'previews-heic',
-  description: 'Decodes HEIC pictures for previews.',
+  description: 'Shows the photos of iPhones (HEIC).',
   contributes: { decoders: PreviewDecoders },
   setup({ log, decoders, onStop }) {
     const decoder = new HeicDecoder(log)

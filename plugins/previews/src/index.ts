@@ -30,7 +30,7 @@ import { openDatabase } from './tables/open-database.ts'
 /** The plugin `previews`: small pictures of files, and a list of photos by date. */
 export default definePlugin({
   id: 'previews',
-  description: 'Makes small pictures of files, and lists photos by date.',
+  description: 'Makes small pictures of your photos, and sorts them by date.',
   config: configuration,
   requires: { files: Files, index: FileIndex, users: UserDirectory, decoders: PreviewDecoders },
   contributes: { health: HealthChecks, userData: UserData },

@@ -2,10 +2,13 @@ import { join } from 'node:path'
 import { definePlugin, FilePath, HealthChecks, StorageBackends, Type } from '@nodekeep/plugin-sdk'
 import { openLocalBackend } from './open-local-backend.ts'
 
+const unreachable =
+  'The disk with the files cannot be read or written. Look whether it is there, and at the log of the node.'
+
 /** Contributes the storage backend `local`: plain files on a local disk. */
 export default definePlugin({
   id: 'storage-local',
-  description: 'Stores files on a local disk, as plain files.',
+  description: 'Keeps the files on the disk of this machine.',
   config: Type.Object({
     root: Type.Optional(
       FilePath({ description: "The folder of the files. By default `files` in the node's data folder." }),
@@ -31,8 +34,12 @@ export default definePlugin({
     backends.add(id === 'storage-local' ? 'local' : id, backend)
     checks.add(id, {
       async check(signal) {
-        await backend.probe(signal)
-        return { ok: true, state: 'available' }
+        try {
+          await backend.probe(signal)
+          return { ok: true, state: 'available' }
+        } catch {
+          return { ok: false, state: 'unreachable', message: unreachable }
+        }
       },
     })
   },

@@ -9,7 +9,7 @@ const defaultLimit = 256 * 1024 * 1024
  */
 export default definePlugin({
   id: 'storage-memory',
-  description: 'Stores files in memory, as the storage backend "memory". They are lost when the node stops.',
+  description: 'Keeps files in memory only: they are lost when the node stops.',
   config: Type.Object({
     maxBytes: ByteSize({
       default: defaultLimit,

@@ -21,7 +21,7 @@ const timeLimitMs = 5 * 60_000
 /** Contributes the storage backend `s3`: files in a bucket of an S3 server. Under another id, the backend has that id as its name. */
 export default definePlugin({
   id: 'storage-s3',
-  description: 'Stores files in a bucket of an S3 server, as the storage backend "s3".',
+  description: 'Keeps files on a server of the kind S3, such as that of a hosting company.',
   config: configuration,
   contributes: { backends: StorageBackends, checks: HealthChecks },
   setup({ id, config, log, backends, checks, onServing, onStop }) {

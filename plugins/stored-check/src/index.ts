@@ -5,7 +5,7 @@ import { StoredCheck } from './stored-check.ts'
 /** The plugin `stored-check`: tells whether files of a device are stored here, by their contents. */
 export default definePlugin({
   id: 'stored-check',
-  description: 'Tells whether files of a device are stored on the node and in a backup, by their contents.',
+  description: 'Tells whether a memory card or a folder is all here, and in a backup.',
   config: Type.Object({}),
   requires: { index: FileIndex },
   optional: { backups: TriedBackups },

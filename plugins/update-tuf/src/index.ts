@@ -6,7 +6,7 @@ import { configuration, repositoryUrl } from './configuration.ts'
 /** The plugin `update-tuf`: releases from a repository of The Update Framework. */
 export default definePlugin({
   id: 'update-tuf',
-  description: 'Finds releases in a repository of The Update Framework, and verifies them.',
+  description: 'Gets new versions from their publisher, and makes sure that nobody has changed them.',
   config: configuration,
   requires: { info: NodeInfo },
   provides: { source: UpdateSource },

@@ -24,7 +24,7 @@ import { Updates } from './updates.ts'
 /** The plugin `update`: finds and installs new versions, watches them, and goes back. */
 export default definePlugin({
   id: 'update',
-  description: 'Finds and installs new versions of Nodekeep, and goes back if they do not work.',
+  description: 'Finds and installs new versions, and goes back if they do not work.',
   config: configuration,
   requires: {
     info: NodeInfo,

@@ -12,7 +12,7 @@ const sweepMs = 60 * 60 * 1000
 /** The plugin `uploads`: uploads of files go on after they broke off. */
 export default definePlugin({
   id: 'uploads',
-  description: 'Uploads of files go on after they broke off, by the protocol tus.',
+  description: 'Large uploads go on where they broke off.',
   config: configuration,
   requires: { files: Files },
   contributes: { userData: UserData },

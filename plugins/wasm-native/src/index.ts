@@ -5,7 +5,7 @@ import { NativeRuntime } from './runtime.ts'
 /** Contributes the wasm runtime `native`: exported functions, run by V8 in processes of their own. */
 export default definePlugin({
   id: 'wasm-native',
-  description: 'Calls exported WebAssembly functions in sandbox processes.',
+  description: 'Calls single functions of WebAssembly programs.',
   config: configuration,
   contributes: { runtimes: WasmRuntimes },
   setup({ config, log, runtimes, onStop }) {

@@ -5,7 +5,7 @@ import { WasmerRuntime } from './runtime.ts'
 /** Contributes the wasm runtime `wasmer`: WASI programs, run by the Wasmer SDK in processes of their own. */
 export default definePlugin({
   id: 'wasm-wasmer',
-  description: 'Runs WASI programs in sandbox processes.',
+  description: 'Runs whole WebAssembly programs.',
   config: configuration,
   contributes: { runtimes: WasmRuntimes },
   setup({ config, log, runtimes, onStop }) {

@@ -17,7 +17,7 @@ import { Runtimes } from './runtimes.ts'
 /** The plugin `wasm`: functions and programs in WebAssembly, on the runtimes that are loaded. */
 export default definePlugin({
   id: 'wasm',
-  description: 'Calls functions of WebAssembly modules and runs WASI programs, for each user in turn.',
+  description: 'Runs small programs (WebAssembly) in a sandbox.',
   config: configuration,
   requires: { files: Files, registry: WasmRuntimes },
   contributes: { health: HealthChecks },
@@ -31,7 +31,9 @@ export default definePlugin({
     signal.addEventListener('abort', () => runtimes.close(stopping()), { once: true })
     health.add('wasm', {
       check: () =>
-        runtimes.isEmpty ? { ok: false, state: 'unavailable' } : { ok: true, state: 'available' },
+        runtimes.isEmpty
+          ? { ok: false, state: 'unavailable', message: noRuntime }
+          : { ok: true, state: 'available' },
     })
     routes(
       (app) => {
@@ -43,6 +45,9 @@ export default definePlugin({
     )
   },
 })
+
+const noRuntime =
+  'No program of WebAssembly can run: enable "wasm-native" or "wasm-wasmer" under "Plugins", or disable "wasm".'
 
 function stopping(): NodekeepError {
   return new NodekeepError('SERVICE_UNAVAILABLE', 'The node is stopping. Try again later.', {

@@ -10,7 +10,7 @@ const bundle = join(import.meta.dirname, '../bundle')
 /** The plugin `web`: pages for people. */
 export default definePlugin({
   id: 'web',
-  description: 'Shows pages for people at the address of the node.',
+  description: 'The pages that you see here.',
   config: Type.Object({
     name: Type.String({
       minLength: 1,

@@ -9,6 +9,7 @@ import {
   userOf,
   type WebPage,
 } from '@nodekeep/plugin-sdk'
+import { manifestAddress, manifestOf } from './manifest.ts'
 import type { PageFiles } from './page-files.ts'
 
 const nameOfNode = Type.String({ description: 'The name that the owner gave the node.' })
@@ -52,7 +53,7 @@ interface PageRouteServices {
   readonly files: PageFiles
 }
 
-/** The routes of the pages: the first page, its files, the ways to sign in, the list of pages, and the files of each. */
+/** The routes of the pages: the first page, its files and its service worker, the ways to sign in, the list of pages, and the files of each. */
 export function pageRoutes(
   app: RoutesApp,
   { name: nodeName, shell, pages, info, logins, files }: PageRouteServices,
@@ -69,6 +70,21 @@ export function pageRoutes(
   })
   app.get('/', { config: opened, schema: sent('Show the pages', 'showPages') }, (request, reply) =>
     files.send(request, reply, shell, 'index.html'),
+  )
+  app.get(
+    // A service worker answers only for addresses at its own folder and below.
+    '/service-worker.js',
+    { config: opened, schema: sent('Get the service worker of the pages', 'getServiceWorker') },
+    (request, reply) => files.send(request, reply, shell, 'service-worker.js'),
+  )
+  app.get(
+    manifestAddress,
+    { config: opened, schema: sent('Get the manifest of the installed app', 'getManifest') },
+    (_request, reply) =>
+      reply
+        .headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
+        .type('application/manifest+json')
+        .send(JSON.stringify(manifestOf(nodeName))),
   )
   app.get(
     '/web/:file',

@@ -34,6 +34,7 @@ t.test('the first page allows only files of the node', async (t) => {
   t.match(await answer.text(), /<script type="module" src="\/web\/shell.js">/)
   const policy = answer.headers.get('content-security-policy') ?? ''
   t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
+  t.match(policy, /manifest-src 'self'; worker-src 'self';/)
   t.match(policy, /frame-ancestors 'none'/)
   t.notMatch(policy, /unsafe|http|\*/)
   t.equal(answer.headers.get('referrer-policy'), 'no-referrer')
@@ -43,6 +44,32 @@ t.test('the first page allows only files of the node', async (t) => {
     t.equal(headers.get('content-security-policy'), policy)
   }
   t.equal((await node.fetch('/', { method: 'HEAD' })).status, 200)
+})
+
+t.test('the pages can be installed as an app', async (t) => {
+  const node = await startNode(t, { plugins: [web], config: { web: { name: 'Our home' } } })
+  const document = await (await node.fetch('/')).text()
+  const answer = await node.fetch('/web/manifest.webmanifest')
+  t.match(answer.headers.get('content-type'), /^application\/manifest\+json/)
+  const { name, icons, start_url, share_target } = (await answer.json()) as {
+    name: string
+    icons: { src: string; type: string; purpose?: string }[]
+    start_url: string
+    share_target: object
+  }
+  t.strictSame([name, start_url], ['Our home', '/'])
+  t.match(share_target, { action: '/share', method: 'POST' })
+  t.ok(icons.some(({ purpose }) => purpose === 'maskable'))
+  const linked = /rel="apple-touch-icon" href="([^"]+)"/.exec(document)?.[1] ?? ''
+  for (const { src, type } of [...icons, { src: linked, type: 'image/png' }]) {
+    const { status, headers } = await node.fetch(src)
+    t.strictSame([src, status, headers.get('content-type')], [src, 200, type])
+  }
+  const worker = await node.fetch('/service-worker.js')
+  t.strictSame(
+    [worker.status, worker.headers.get('content-type'), worker.headers.get('cache-control')],
+    [200, 'text/javascript; charset=utf-8', 'no-cache'],
+  )
 })
 
 t.test('a file is compressed for those who accept it, and has an entity tag', async (t) => {

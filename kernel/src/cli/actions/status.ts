@@ -86,10 +86,10 @@ async function reportOf(
     const ask = async (path: string) =>
       (await node?.fetch(path, { signal: AbortSignal.timeout(5000) }))?.json()
     const { plugins } = (await ask('/api/system/plugins')) as NodeAnswers['GET /api/system/plugins']
-    const { checks } = (await ask('/api/system/health')) as NodeAnswers['GET /api/system/health']
+    const { attention } = (await ask('/api/system/health')) as NodeAnswers['GET /api/system/health']
     return {
       plugins: Object.fromEntries(plugins.map(({ id, state }) => [id, state])),
-      attention: Object.values(checks).flatMap(({ message }) => message ?? []),
+      attention: attention.map(({ message }) => message),
     }
   } catch {
     return null

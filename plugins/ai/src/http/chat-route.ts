@@ -1,9 +1,11 @@
 import {
   type AiChatService,
+  type ChatMessage,
   type ChatReply,
   clientSignal,
   EventStream,
   GatheredText,
+  invalid,
   type RoutesApp,
   type Static,
   Type,
@@ -13,12 +15,32 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 const roles = ['system', 'user', 'assistant'] as const
 
+const closed = { additionalProperties: false }
+
+const part = Type.Union([
+  Type.Object({ type: Type.Literal('text'), text: Type.String() }, closed),
+  Type.Object(
+    {
+      type: Type.Literal('image'),
+      url: Type.String({ description: 'The image itself, as a `data:` URL.' }),
+    },
+    closed,
+  ),
+])
+
 const message = Type.Object(
   {
     role: Type.Unsafe<(typeof roles)[number]>({ type: 'string', enum: [...roles] }),
-    content: Type.String(),
+    content: Type.Union([
+      Type.String(),
+      Type.Array(part, {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Texts and images, for a message that is not of the model.',
+      }),
+    ]),
   },
-  { additionalProperties: false },
+  closed,
 )
 
 const stopText = Type.String({ minLength: 1, maxLength: 1000 })
@@ -92,11 +114,24 @@ export function chatRoute(app: RoutesApp, { chats, maxBodyBytes, heartbeatMs }: 
       },
     },
     async (request, reply) => {
-      const { stream = false, ...query } = request.body
+      const { stream = false, messages, ...options } = request.body
+      const query = { ...options, messages: messages.map(readMessage) }
       const signal = clientSignal(reply)
       const begin = () => chats.start(userOf(request).uuid, query, signal)
       return stream ? streamed(begin, { request, reply, signal, heartbeatMs }) : wholeReply(await begin())
     },
+  )
+}
+
+/**
+ * @param index its index in the request, for the error
+ * @throws NodekeepError VALIDATION_ERROR for parts in a message of the model
+ */
+function readMessage({ role, content }: Static<typeof message>, index: number): ChatMessage {
+  if (role !== 'assistant') return { role, content }
+  if (typeof content === 'string') return { role, content }
+  throw invalid(
+    `"messages.${index}.content" in the body must be a string, because the message is of the model.`,
   )
 }
 

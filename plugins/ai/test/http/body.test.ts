@@ -27,8 +27,22 @@ t.test('An invalid chat request is refused and reaches no provider', async (t) =
     [{ messages: [{ ...hello, content: null }] }, '"messages.0.content" in the body must be a string'],
     [{ messages: [{ ...hello, content: 7 }] }, '"messages.0.content" in the body must be a string'],
     [
-      { messages: [{ ...hello, content: [{ type: 'text', text: 'x' }] }] },
-      '"messages.0.content" in the body',
+      { messages: [{ role: 'assistant', content: [{ type: 'text', text: 'x' }] }] },
+      '"messages.0.content" in the body must be a string, because the message is of the model.',
+    ],
+    [{ messages: [{ ...hello, content: [] }] }, '"messages.0.content" in the body must not be empty'],
+    [
+      { messages: [{ ...hello, content: Array(101).fill({ type: 'text', text: 'x' }) }] },
+      '"messages.0.content" in the body must have at most 100 items',
+    ],
+    [{ messages: [{ ...hello, content: [{ type: 'sound', url: 'data:,' }] }] }, '"messages.0.content'],
+    [
+      { messages: [{ ...hello, content: [{ type: 'image', url: 'http://10.0.0.1/x.png' }] }] },
+      'Send images as "data:" URLs',
+    ],
+    [
+      { messages: [{ ...hello, content: [{ type: 'image', url: 'data:image/png;base64,AAAA' }] }] },
+      'does not support images',
     ],
     [{ messages: [{ ...hello, content: { toString: 'x' } }] }, '"messages.0.content" in the body'],
     [{ messages: [{ ...hello, name: 'Ada' }] }, '"messages.0.name" in the body is not a known key'],

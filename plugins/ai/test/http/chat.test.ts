@@ -55,6 +55,25 @@ t.test('A conversation reaches the provider unchanged', async (t) => {
   t.strictSame(acme.last.request, { model: 'large', messages })
 })
 
+t.test('Texts and images of a message reach a provider that supports them', async (t) => {
+  const acme = scripted(() => [text('ok'), stop], { supports: { images: true } })
+  const node = await createAiNode({ providers: { acme } })
+  t.teardown(() => node.stop())
+  const messages = [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image', url: 'data:image/png;base64,AAAA' },
+      ],
+    },
+    { role: 'assistant', content: 'A plum.' },
+    { role: 'user', content: 'Sure?' },
+  ]
+  t.equal((await chat(await node.signIn(), { messages })).status, 200)
+  t.strictSame(acme.last.request, { model: 'large', messages })
+})
+
 t.test('The error of an unknown provider or model lists the known ones', async (t) => {
   const refuse = () => {
     throw new NodekeepError('NOT_FOUND', 'No such model.', { permanent: true })

@@ -4,8 +4,10 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
+import { icon } from './icon.ts'
 import { Dialog } from './questions.ts'
 import { request } from './request.ts'
+import { shownName } from './shown-name.ts'
 import { texts } from './texts.ts'
 
 type Entry = NodeAnswers['GET /readdir'][number]
@@ -23,8 +25,8 @@ export class FileChooser {
   readonly #fault = signal('')
   readonly #asked = signal<((path: string | null) => void) | null>(null)
 
-  /** @param ending the end of the names that can be chosen, such as `.wasm` */
-  constructor(page: PageContext, title: string, ending: string) {
+  /** @param ending the end of the names that can be chosen, such as `.wasm`; by default all can be */
+  constructor(page: PageContext, title: string, ending = '') {
     this.#page = page
     this.#title = title
     this.#ending = ending
@@ -62,10 +64,12 @@ export class FileChooser {
       <p>${texts.chooser.folder(folder)}</p>
       <p class="fault" role="alert">${this.#fault.value}</p>
       <ul class="chooser" ref=${list}>
-        ${folder !== '/' && html`<li><button type="button" onClick=${up}>${texts.chooser.up}</button></li>`}
+        ${folder !== '/' && html`<li><button type="button" class="quiet" onClick=${up}>${icon('folder-up')}${texts.chooser.up}</button></li>`}
         ${entries?.map(
           (entry) => html`<li key=${entry.name}>
-            <button type="button" onClick=${() => choose(entry)}>${entry.name}${entry.type === 'directory' && '/'}</button>
+            <button type="button" class="quiet" onClick=${() => choose(entry)}>
+              ${icon(entry.type === 'directory' ? 'folder' : 'file')}<bdi>${shownName(entry.name)}</bdi>
+            </button>
           </li>`,
         )}
       </ul>

@@ -5,6 +5,12 @@ import { isOfProxy } from '../refusal.ts'
 export const isAway = signal(false)
 
 let waiting: Promise<void> | null = null
+let wasEverAway = false
+
+/** Whether the node has not answered, at any time since the page was opened. */
+export function wasAway(): boolean {
+  return wasEverAway
+}
 
 /** Like `fetch`. It rejects with a TypeError also if a proxy answers, because the node is away. */
 export async function askNode(path: string, init: RequestInit): Promise<Response> {
@@ -13,7 +19,7 @@ export async function askNode(path: string, init: RequestInit): Promise<Response
   return answer
 }
 
-/** Resolves when the node answers. It asks after pauses that grow from half a second to ten, and at once if the network returns. */
+/** Resolves when the node answers. It asks after pauses that grow from half a second to ten, and at once if the network returns or the person comes back. */
 export function nodeAnswers(): Promise<void> {
   waiting ??= untilAnswer().finally(() => {
     waiting = null
@@ -25,6 +31,7 @@ export function nodeAnswers(): Promise<void> {
 async function untilAnswer(): Promise<void> {
   for (let pauseMs = 500; !(await answers()); pauseMs = Math.min(pauseMs * 1.5, 10_000)) {
     isAway.value = true
+    wasEverAway = true
     await pause(pauseMs)
   }
 }
@@ -43,9 +50,11 @@ function pause(ms: number): Promise<void> {
     const end = () => {
       clearTimeout(timer)
       removeEventListener('online', end)
+      removeEventListener('focus', end)
       resolve()
     }
     const timer = setTimeout(end, ms)
     addEventListener('online', end)
+    addEventListener('focus', end)
   })
 }

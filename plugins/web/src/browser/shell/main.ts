@@ -1,12 +1,16 @@
 import { render, type VNode } from 'preact'
+import { EmptyState } from '../empty-state.ts'
 import { html } from '../html.ts'
 import { Dialog, Questions } from '../questions.ts'
 import { texts } from '../texts.ts'
-import { isAway } from './connection.ts'
+import { isAway, wasAway } from './connection.ts'
+import { AttentionBadge } from './frame/attention-badge.ts'
 import { PersonMenu } from './frame/person-menu.ts'
 import { Product } from './frame/product.ts'
 import { SearchField } from './frame/search-field.ts'
 import { SideBar } from './frame/side-bar.ts'
+import { hasServiceWorker } from './kept-shell.ts'
+import { nodeName } from './node-name.ts'
 import { Notices, noticeFailure } from './notices.ts'
 import { PageHost, shownPage } from './page-host.ts'
 import { loadSession, session, signInAgain } from './session.ts'
@@ -46,13 +50,28 @@ function Top(): VNode {
   return html`<header class="top">
     <${Product} />
     ${current?.search && html`<${SearchField} />`}
-    ${current && html`<div class="end"><${PersonMenu} user=${current.user} pages=${current.pages} /></div>`}
+    ${
+      current &&
+      html`<div class="end">
+        ${current.user.owner && html`<${AttentionBadge} />`}
+        <${PersonMenu} user=${current.user} pages=${current.pages} />
+      </div>`
+    }
   </header>`
 }
 
 function Content(): VNode {
   const current = session.value
-  if (current === undefined) return html`<main id="content"><p class="hint">${texts.shell.loading}</p></main>`
+  if (current === undefined) {
+    const { loading, awayTitle, awayText } = texts.shell
+    return html`<main id="content">
+      ${
+        isAway.value
+          ? html`<h1 class="unseen">${nodeName.value}</h1><${EmptyState} icon="wifi-off" title=${awayTitle} text=${awayText} />`
+          : html`<p class="hint">${loading}</p>`
+      }
+    </main>`
+  }
   if (current === null) {
     setTitle(texts.signIn.title)
     return html`<main id="content" tabindex="-1" class="narrow"><${SignIn} /></main>`
@@ -63,5 +82,11 @@ function Content(): VNode {
   return html`<main id="content" tabindex="-1" class="narrow"><p>${text}</p></main>`
 }
 
+/** Begins. A page that the browser has kept while the node was away gives way to that of the node. */
+async function begin(): Promise<void> {
+  await loadSession()
+  if (wasAway() && hasServiceWorker()) location.reload()
+}
+
 render(html`<${Shell} />`, document.body)
-loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed))
+begin().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed))

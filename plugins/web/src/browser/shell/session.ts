@@ -4,8 +4,9 @@ import { signal } from '@preact/signals'
 import { accepted } from '../refusal.ts'
 import { texts } from '../texts.ts'
 import { askNode, nodeAnswers } from './connection.ts'
+import { forgetShell, keepShell } from './kept-shell.ts'
 import { nodeName } from './node-name.ts'
-import { clearNotices } from './notices.ts'
+import { clearNotices, notice } from './notices.ts'
 
 type PageList = NodeAnswers['GET /api/web/pages']
 /** A page in the navigation. */
@@ -54,7 +55,10 @@ export async function loadSession(): Promise<void> {
   if (!user.authenticated) {
     // The text that the person typed stays while they sign in again.
     if (session.value) void askToSignIn()
-    else session.value = null
+    else {
+      session.value = null
+      if (await forgetShell()) notice(texts.shell.sharedWithoutSession, 'error')
+    }
     return
   }
   const answer = await get('/api/web/pages')
@@ -66,6 +70,7 @@ export async function loadSession(): Promise<void> {
   nodeName.value = name
   session.value = { user: { uuid, username, wallet, owner }, pages, search }
   signInAgain.value?.end(true)
+  void keepShell()
 }
 
 /** Asks the node, until it answers. */
@@ -113,6 +118,7 @@ export async function signOut(): Promise<void> {
 function showSignedOut(): void {
   session.value = null
   endPresence()
+  void forgetShell()
   signInAgain.value?.end(false)
 }
 

@@ -2,11 +2,14 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
+import { undoHeader } from '../files/last-change.ts'
 
 /** One message of a conversation, as it is stored. */
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant'
   readonly content: string
+  /** The paths of the files that the person attached. They stay files of the person, and are read when the model is asked. */
+  readonly files?: readonly string[]
   /** The model that replied, as `provider/model`. */
   readonly model?: string
   /** Whether the reply was stopped or failed before its end. */
@@ -24,6 +27,8 @@ type Listing = NodeAnswers['GET /api/files/list']
 /** A conversation in the list. */
 export type ChatFile = Pick<Listing['entries'][number], 'name' | 'modified'>
 
+const folder = '/chats'
+
 /** Characters of a title in a name, so that the name has at most 255 bytes in UTF-8. */
 const titleLength = 48
 
@@ -35,6 +40,9 @@ const datePattern = /^\d{4}-\d\d-\d\d /
  */
 export class ChatFiles {
   readonly #fetch: PageContext['fetch']
+  #hasTrash = false
+  /** Whether the folder was seen. */
+  #isThere = false
 
   constructor(fetch: PageContext['fetch']) {
     this.#fetch = fetch
@@ -42,16 +50,32 @@ export class ChatFiles {
 
   /** Lists the conversations, the last changed first. */
   async list(): Promise<ChatFile[]> {
+    if (!(await this.#hasFolder())) return []
     const chats: ChatFile[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const query = new URLSearchParams({ path: '/chats', limit: '10000', ...(cursor !== '' && { cursor }) })
+      const query = new URLSearchParams({ path: folder, limit: '10000', ...(cursor !== '' && { cursor }) })
       const answer = await this.#fetch(`/api/files/list?${query}`)
       if (answer.status === 404) return []
       const page = (await (await accepted(answer)).json()) as Listing
+      this.#hasTrash = page.keeps.trash
       chats.push(...page.entries.filter(({ type, name }) => type === 'file' && name.endsWith('.json')))
       cursor = page.cursor
     }
     return chats.sort((a, b) => b.modified.localeCompare(a.modified))
+  }
+
+  /** Tells whether the folder is there, without an answer 404, which browsers log as an error. */
+  async #hasFolder(): Promise<boolean> {
+    if (this.#isThere) return true
+    const answer = await accepted(await this.#fetch('/readdir?path=/'))
+    const entries = (await answer.json()) as NodeAnswers['GET /readdir']
+    this.#isThere = entries.some(({ name }) => `/${name}` === folder)
+    return this.#isThere
+  }
+
+  /** Whether a deletion can be taken back, as of the last list. */
+  get hasTrash(): boolean {
+    return this.#hasTrash
   }
 
   /** @throws Error if the file is no conversation */
@@ -90,8 +114,40 @@ export class ChatFiles {
     return { name: newName, etag: answer.headers.get('etag') ?? '' }
   }
 
-  async delete(name: string): Promise<void> {
-    await this.#post('/delete', { path: pathOf(name) })
+  /** Deletes a conversation. Returns the group that takes it back, or `null` if it is gone for good. */
+  async delete(name: string): Promise<string | null> {
+    return (await this.#post('/delete', { path: pathOf(name) })).headers.get(undoHeader)
+  }
+
+  /** Takes a deletion back. */
+  async undo(group: string): Promise<void> {
+    await this.#post('/api/files/undo', { group })
+  }
+
+  /**
+   * Stores a file of the device beside the conversations.
+   *
+   * @returns its path
+   */
+  async storeAttached(file: File): Promise<string> {
+    const dot = file.name.lastIndexOf('.')
+    const [stem, ending] = dot > 0 ? [file.name.slice(0, dot), file.name.slice(dot)] : [file.name, '']
+    for (let count = 1; ; count += 1) {
+      const name = `${today()} ${titleFrom(stem)}${count > 1 ? ` ${count}` : ''}${titleFrom(ending)}`
+      const path = `${folder}/files/${name}`
+      const answer = await this.#fetch(`/write?path=${encodeURIComponent(path)}`, {
+        method: 'PUT',
+        headers: { 'if-none-match': '*' },
+        body: file,
+      })
+      if (answer.status === 412) continue
+      await accepted(answer)
+      return path
+    }
+  }
+
+  async deleteAttached(path: string): Promise<void> {
+    await this.#post('/delete', { path })
   }
 
   async #write(name: string, chat: StoredChat, condition: Record<string, string>): Promise<string | null> {
@@ -124,13 +180,18 @@ export function titleFrom(text: string): string {
   return title.replace(/[\s\u200c\u200d]+$/v, '')
 }
 
+/** Returns the name of the conversation at a path; `null` if none is stored there. */
+export function chatNameAt(path: string): string | null {
+  return /^\/chats\/([^/]+\.json)$/.exec(path)?.[1] ?? null
+}
+
 /** Returns the title in the name of a file. */
 export function titleOf(name: string): string {
   return name.replace(/\.json$/, '').replace(datePattern, '')
 }
 
 function pathOf(name: string): string {
-  return `/chats/${name}`
+  return `${folder}/${name}`
 }
 
 function chatIn(text: string): StoredChat {
@@ -143,9 +204,10 @@ function chatIn(text: string): StoredChat {
   throw new Error(texts.chat.notChat)
 }
 
-function isMessage({ role, content, model = '' }: Message): boolean {
+function isMessage({ role, content, model = '', files = [] }: Message): boolean {
   const isRole = ['system', 'user', 'assistant'].includes(role)
-  return isRole && typeof content === 'string' && typeof model === 'string'
+  const hasPaths = Array.isArray(files) && files.every((path) => typeof path === 'string')
+  return isRole && typeof content === 'string' && typeof model === 'string' && hasPaths
 }
 
 function today(): string {

@@ -1,7 +1,9 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { CodeBlock } from '../../code-block.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { texts } from '../../texts.ts'
 import { ChatList } from './chat-list.ts'
 import type { Chats } from './chats.ts'
@@ -16,8 +18,9 @@ export function ChatView({ chats, page }: { chats: Chats; page: PageContext }): 
     <${ChatList} chats=${chats} page=${page} />
     <div class="shown">
       <p class="fault" role="alert">${chats.fault.value}</p>
-      ${chats.models.value?.length === 0 && html`<${NoModels} chats=${chats} />`}
-      <${ConversationView} key=${conversation} chats=${chats} conversation=${conversation} page=${page} hasChanged=${hasChanged} />
+      <${ConversationView} key=${conversation} chats=${chats} conversation=${conversation} page=${page} hasChanged=${hasChanged}>
+        ${chats.models.value?.length === 0 && html`<${NoModels} chats=${chats} isOwner=${page.user.owner} />`}
+      <//>
     </div>
   </section>`
 }
@@ -25,14 +28,25 @@ export function ChatView({ chats, page }: { chats: Chats; page: PageContext }): 
 /** Milliseconds after which the page asks for models again, if there are none. */
 const pauseMs = 10_000
 
-function NoModels({ chats }: { chats: Chats }): VNode {
+/** Says how a model gets there. Only the owner can connect one. */
+function NoModels({ chats, isOwner }: { chats: Chats; isOwner: boolean }): VNode {
   useEffect(() => {
     const timer = setTimeout(() => void chats.loadModels(), pauseMs)
     return () => clearTimeout(timer)
   }, [chats.models.value])
-  return html`<section class="no-models">
-    <h2>${texts.chat.noModels}</h2>
-    <ul>${texts.chat.howToAdd.map((way) => html`<li>${way}</li>`)}</ul>
-    <button type="button" onClick=${() => chats.loadModels()}>${texts.chat.lookAgain}</button>
+  return html`<section class="no-models card">
+    <h2>${icon('sparkles')} ${texts.chat.noModels}</h2>
+    <p>${isOwner ? texts.chat.howToAdd : texts.chat.askOwner}</p>
+    ${
+      isOwner &&
+      texts.chat.ways.map(
+        ({ title, text, code }) => html`<details name="way">
+          <summary>${title}</summary>
+          <p>${text}</p>
+          <${CodeBlock} text=${code} />
+        </details>`,
+      )
+    }
+    <button type="button" onClick=${() => chats.loadModels()}>${icon('refresh-cw')} ${texts.chat.lookAgain}</button>
   </section>`
 }

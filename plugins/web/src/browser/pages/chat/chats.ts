@@ -2,7 +2,9 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { type Signal, signal } from '@preact/signals'
 import { request } from '../../request.ts'
 import { type ChatFile, ChatFiles } from './chat-files.ts'
+import { ChatSearch } from './chat-search.ts'
 import { Conversation } from './conversation.ts'
+import { firstModel } from './model-name.ts'
 
 /** The conversations of the person, the one that is shown, and the models. */
 export class Chats {
@@ -15,6 +17,7 @@ export class Chats {
   readonly model = signal('')
   /** The reason why the list or the models cannot be shown. */
   readonly fault = signal('')
+  readonly search: ChatSearch
   readonly #page: PageContext
   readonly #files: ChatFiles
   /** Conversations that go on in the background, and the one that is shown. */
@@ -23,6 +26,7 @@ export class Chats {
   constructor(page: PageContext) {
     this.#page = page
     this.#files = new ChatFiles(page.fetch)
+    this.search = new ChatSearch(page)
     this.current = signal(this.#conversation(null))
     this.#kept.push(this.current.value)
     const stay = (event: Event) => {
@@ -52,6 +56,18 @@ export class Chats {
     })
   }
 
+  /** Whether a deletion can be taken back. */
+  get hasTrash(): boolean {
+    return this.#files.hasTrash
+  }
+
+  /** Takes the deletion of a conversation back, and shows it. */
+  async takeBack(name: string, group: string): Promise<void> {
+    await this.#attempt(() => this.#files.undo(group))
+    await this.refresh()
+    this.#page.navigate(`/chat/${name}`)
+  }
+
   async loadModels(): Promise<void> {
     await this.#attempt(async () => {
       const { providers } = await request(this.#page, 'GET /api/ai/models')
@@ -61,7 +77,7 @@ export class Chats {
       this.models.value = models
       if (this.model.value !== '') return
       const last = localStorage.getItem(this.#modelKey) ?? ''
-      this.model.value = models.includes(last) ? last : (models[0] ?? '')
+      this.model.value = models.includes(last) ? last : firstModel(models)
     })
   }
 

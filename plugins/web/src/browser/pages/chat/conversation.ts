@@ -1,8 +1,10 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal } from '@preact/signals'
 import { texts } from '../../texts.ts'
+import { AttachedContents } from './attached-content.ts'
+import { Attachments } from './attachments.ts'
 import { type ChatFiles, type Message, type StoredChat, titleFrom, titleOf } from './chat-files.ts'
-import { keepDraft, keptDraft } from './drafts.ts'
+import { keepDraft, keepFiles, keptDraft, keptFiles } from './drafts.ts'
 import { replyPieces } from './reply-stream.ts'
 
 /** One conversation: its messages, the reply that comes in, and its file. */
@@ -19,6 +21,9 @@ export class Conversation {
   readonly isLoading = signal(false)
   /** The message that is typed and not sent yet. */
   readonly draft = signal('')
+  /** The files that go with it. */
+  readonly attachments: Attachments
+  readonly #contents: AttachedContents
   readonly #page: PageContext
   readonly #files: ChatFiles
   /** The fields of the file beside the messages. */
@@ -27,6 +32,8 @@ export class Conversation {
   #stopping = new AbortController()
   #isUnsaved = false
   #isEnded = false
+  /** The reply that was asked for last, until it is stored. */
+  #asked: Promise<unknown> = Promise.resolve()
   /** The work on the file, one after the other. */
   #work: Promise<unknown> = Promise.resolve()
 
@@ -35,6 +42,9 @@ export class Conversation {
     this.#files = files
     this.name.value = name
     this.draft.value = keptDraft(this.#draftKey)
+    this.#contents = new AttachedContents(page.fetch)
+    this.attachments = new Attachments(files, this.#contents, () => this.#keepFiles())
+    this.attachments.restore(keptFiles(this.#draftKey))
   }
 
   /** Whether it would be lost, or be cut short, without this object. */
@@ -66,14 +76,25 @@ export class Conversation {
     keepDraft(this.#draftKey, text)
   }
 
-  /** Sends what is typed. */
+  /** Whether there is something to send. */
+  get canSend(): boolean {
+    const isEmpty = this.draft.value.trim() === '' && this.attachments.list.value.length === 0
+    return !isEmpty && !this.attachments.isStoring && this.reply.value === null && !this.isLoading.value
+  }
+
+  /** Sends what is typed, and the files. */
   async send(model: string): Promise<void> {
     const content = this.draft.value
-    this.draft.value = ''
-    this.messages.value = [...this.messages.value, { role: 'user', content }]
-    const saved = this.save()
-    await this.#ask(model)
-    await saved
+    const files = this.attachments.paths
+    batch(() => {
+      this.draft.value = ''
+      this.attachments.clear()
+      this.messages.value = [
+        ...this.messages.value,
+        { role: 'user', content, ...(files.length > 0 && { files }) },
+      ]
+    })
+    await this.#saveAndAsk(model)
   }
 
   /** Asks for the last reply again. */
@@ -82,6 +103,33 @@ export class Conversation {
     if (last?.role !== 'assistant') return this.#ask(model)
     this.messages.value = this.messages.value.slice(0, -1)
     await this.#ask(model, last)
+  }
+
+  /** Changes a question and asks it again. What followed it goes, until the person takes that back. */
+  async edit(index: number, content: string, model: string): Promise<void> {
+    const before = this.messages.value
+    const question = before[index]
+    if (question === undefined || this.reply.value !== null) return
+    this.messages.value = [...before.slice(0, index), { ...question, content }]
+    const run = () => void this.#takeBack(before)
+    this.#page.notice(texts.chat.edited, 'done', { label: texts.files.undo, run })
+    await this.#saveAndAsk(model)
+  }
+
+  async #takeBack(before: readonly Message[]): Promise<void> {
+    this.stop()
+    await this.#asked
+    batch(() => {
+      this.messages.value = before
+      this.replyFault.value = ''
+    })
+    await this.save()
+  }
+
+  async #saveAndAsk(model: string): Promise<void> {
+    const saved = this.save()
+    await this.#ask(model)
+    await saved
   }
 
   /** Stops the reply. What came of it stays. */
@@ -103,12 +151,14 @@ export class Conversation {
     })
   }
 
-  delete(): Promise<void> {
+  /** Deletes the conversation. Resolves to the group that takes it back; to `null` if it is gone for good. */
+  delete(): Promise<string | null> {
     this.end()
     return this.#afterOthers(async () => {
       try {
-        await this.#files.delete(this.name.value ?? '')
+        const group = await this.#files.delete(this.name.value ?? '')
         keepDraft(this.#draftKey, '')
+        return group
       } catch (error) {
         this.#isEnded = false
         throw error
@@ -123,7 +173,13 @@ export class Conversation {
   }
 
   /** @param replaced the former reply, which comes back if there is no new one */
-  async #ask(model: string, replaced?: Message): Promise<void> {
+  #ask(model: string, replaced?: Message): Promise<void> {
+    const asked = this.#askOnce(model, replaced)
+    this.#asked = asked
+    return asked
+  }
+
+  async #askOnce(model: string, replaced?: Message): Promise<void> {
     this.#stopping = new AbortController()
     const { signal } = this.#stopping
     const messages = this.messages.value
@@ -133,7 +189,8 @@ export class Conversation {
     let frame = 0
     let fault = ''
     try {
-      for await (const piece of replyPieces(this.#page.fetch, { model, messages, signal })) {
+      const sent = await this.#contents.sent(messages, signal)
+      for await (const piece of replyPieces(this.#page.fetch, { model, messages: sent, signal })) {
         content += piece
         // Pieces may come faster than the screen shows them.
         frame ||= requestAnimationFrame(() => {
@@ -192,8 +249,7 @@ export class Conversation {
       }
       this.#page.notice(texts.chat.changedElsewhere)
     }
-    const first = chat.messages.find(({ role }) => role === 'user')?.content ?? ''
-    const title = name === null ? titleFrom(first) || texts.chat.untitled : titleOf(name)
+    const title = name === null ? titleOfNew(chat.messages) : titleOf(name)
     const created = await this.#files.create(title, chat)
     this.#etag = created.etag
     this.#setName(created.name)
@@ -201,17 +257,29 @@ export class Conversation {
 
   #setName(name: string): void {
     keepDraft(this.#draftKey, '')
+    keepFiles(this.#draftKey, [])
     this.name.value = name
     keepDraft(this.#draftKey, this.draft.value)
+    this.#keepFiles()
+  }
+
+  #keepFiles(): void {
+    keepFiles(this.#draftKey, this.attachments.paths)
   }
 
   get #draftKey(): string {
     return `chat ${this.#page.user.uuid} ${this.name.peek() ?? ''}`
   }
 
-  #afterOthers(work: () => Promise<void>): Promise<void> {
+  #afterOthers<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#work.then(work)
     this.#work = done.catch(() => {})
     return done
   }
+}
+
+/** Returns the title of a new conversation: the beginning of the first question, or the name of its first file. */
+function titleOfNew(messages: readonly Message[]): string {
+  const { content = '', files: [path = ''] = [] } = messages.find(({ role }) => role === 'user') ?? {}
+  return titleFrom(content) || titleFrom(path.slice(path.lastIndexOf('/') + 1)) || texts.chat.untitled
 }

@@ -1,5 +1,5 @@
 /*
- * Texts that are typed and not sent yet. They are kept for the tab, so that they survive a reload and other pages.
+ * Texts that are typed and not sent yet, and the files that go with them. They are kept for the tab, so that they survive a reload and other pages.
  */
 
 /** Returns the text that is kept for a conversation; empty if there is none. */
@@ -19,4 +19,23 @@ export function keepDraft(key: string, text: string): void {
   } catch {
     // Some browsers refuse storage. The text is still in its field.
   }
+}
+
+/** Returns the paths of the files that are kept for a conversation. */
+export function keptFiles(key: string): string[] {
+  try {
+    const paths: unknown = JSON.parse(keptDraft(filesKey(key)))
+    return Array.isArray(paths) ? paths.filter((path) => typeof path === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+/** Keeps the paths of files for a conversation. */
+export function keepFiles(key: string, paths: readonly string[]): void {
+  keepDraft(filesKey(key), paths.length === 0 ? '' : JSON.stringify(paths))
+}
+
+function filesKey(key: string): string {
+  return `${key} files`
 }

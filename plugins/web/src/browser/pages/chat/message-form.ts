@@ -1,18 +1,25 @@
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
+import { FileChooser } from '../../file-chooser.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
+import { MenuButton } from '../../menu.ts'
 import { texts } from '../../texts.ts'
+import { AttachmentList } from './attachment-list.ts'
 import type { Chats } from './chats.ts'
 import type { Conversation } from './conversation.ts'
+import { modelGroups, modelName } from './model-name.ts'
 
 interface MessageFormProps {
   readonly chats: Chats
   readonly conversation: Conversation
+  readonly page: PageContext
   readonly onSend: () => void
 }
 
-/** The field for the next message, the choice of the model, and the button that sends or stops. */
-export function MessageForm({ chats, conversation, onSend }: MessageFormProps): VNode {
+/** The field for the next message and its files, the choice of the model, and the button that sends or stops. */
+export function MessageForm({ chats, conversation, page, onSend }: MessageFormProps): VNode {
   const field = useRef<HTMLTextAreaElement>(null)
   const isReplying = conversation.reply.value !== null
   const model = chats.model.value
@@ -23,43 +30,80 @@ export function MessageForm({ chats, conversation, onSend }: MessageFormProps): 
     else send()
   }
   const send = () => {
-    if (isReplying || model === '' || conversation.isLoading.value || conversation.draft.value.trim() === '')
-      return
+    if (model === '' || !conversation.canSend) return
     onSend()
     void conversation.send(model).then(() => {
       if (!conversation.isBusy) void chats.refresh()
     })
   }
   const press = (event: KeyboardEvent) => {
-    // On a screen keyboard there is no Shift+Enter, and an input method ends a word with Enter.
-    if (
-      event.key !== 'Enter' ||
-      event.shiftKey ||
-      event.isComposing ||
-      matchMedia('(pointer: coarse)').matches
-    )
-      return
+    if (!isSendKey(event)) return
     event.preventDefault()
     send()
   }
+  const paste = (event: ClipboardEvent) => {
+    const { files, types } = event.clipboardData ?? {}
+    // Programs for texts and tables copy a picture of the text, too.
+    if (files === undefined || files.length === 0 || types?.includes('text/plain')) return
+    event.preventDefault()
+    void conversation.attachments.add([...files])
+  }
   return html`<form class="message" onSubmit=${submit}>
+    <${AttachmentList} attachments=${conversation.attachments} />
     <label>
-      <span>${texts.chat.message}</span>
+      <span class="unseen">${texts.chat.message}</span>
       <textarea
         ref=${field}
         rows="2"
         value=${conversation.draft.value}
+        placeholder=${texts.chat.placeholder}
         aria-describedby="chat-keys"
         onInput=${({ target }: InputEvent) => conversation.type((target as HTMLTextAreaElement).value)}
         onKeyDown=${press}
+        onPaste=${paste}
       ></textarea>
     </label>
     <div class="tools">
+      <${AttachButton} conversation=${conversation} page=${page} />
       <${ModelChoice} chats=${chats} />
       <p id="chat-keys" class="hint keys">${texts.chat.keys}</p>
-      <button type="submit" class="main">${isReplying ? texts.chat.stop : texts.chat.send}</button>
+      <button type="submit" class="main">
+        ${icon(isReplying ? 'square' : 'send')} ${isReplying ? texts.chat.stop : texts.chat.send}
+      </button>
     </div>
   </form>`
+}
+
+/** Whether a key sends. On a screen keyboard there is no Shift+Enter, and an input method ends a word with Enter. */
+export function isSendKey({ key, shiftKey, isComposing }: KeyboardEvent): boolean {
+  return key === 'Enter' && !shiftKey && !isComposing && !matchMedia('(pointer: coarse)').matches
+}
+
+/** Attaches files of the device or of the node. */
+function AttachButton({ conversation, page }: Pick<MessageFormProps, 'conversation' | 'page'>): VNode {
+  const input = useRef<HTMLInputElement>(null)
+  const chooser = useMemo(() => new FileChooser(page, texts.chat.chooseFile), [])
+  const { attachments } = conversation
+  const add = () => {
+    const { current } = input
+    if (current === null) return
+    void attachments.add([...(current.files ?? [])])
+    // A file can be chosen again.
+    current.value = ''
+  }
+  const choose = async () => {
+    const path = await chooser.choose()
+    if (path !== null) await attachments.choose(path)
+  }
+  const items = [
+    { label: texts.chat.ofDevice, icon: 'laptop', run: () => input.current?.click() },
+    { label: texts.chat.ofNode, icon: 'folder', run: () => void choose() },
+  ]
+  return html`
+    <${MenuButton} class="quiet icon-only" label=${texts.chat.attach} items=${items}>${icon('paperclip')}<//>
+    <input type="file" multiple hidden ref=${input} onChange=${add} />
+    <${chooser.View} />
+  `
 }
 
 function ModelChoice({ chats }: { chats: Chats }): VNode | null {
@@ -68,16 +112,15 @@ function ModelChoice({ chats }: { chats: Chats }): VNode | null {
   if (model === '') return null
   // The model of an old conversation may be gone.
   const all = models.includes(model) ? models : [model, ...models]
-  const providers = Map.groupBy(all, (name) => name.split('/', 1)[0] ?? '')
   const choose = ({ target }: Event) => chats.chooseModel((target as HTMLSelectElement).value)
   return html`<label class="model">
-    <span>${texts.chat.model}</span>
+    <span class="unseen">${texts.chat.model}</span>
     <select onChange=${choose}>
-      ${[...providers].map(
-        ([provider, names]) => html`<optgroup key=${provider} label=${provider}>
-          ${names.map(
+      ${modelGroups(all).map(
+        (group) => html`<optgroup key=${group.title} label=${group.title}>
+          ${group.models.map(
             (name) =>
-              html`<option key=${name} value=${name} selected=${name === model}>${name.slice(provider.length + 1)}</option>`,
+              html`<option key=${name} value=${name} selected=${name === model}>${modelName(name, all)}</option>`,
           )}
         </optgroup>`,
       )}

@@ -2,12 +2,12 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { accepted, Refusal } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
-import type { Message } from './chat-files.ts'
+import type { SentMessage } from './attached-content.ts'
 
 interface ReplyRequest {
   /** As `provider/model`. The name of a provider has no slash. */
   readonly model: string
-  readonly messages: readonly Message[]
+  readonly messages: readonly SentMessage[]
   /** Stops the reply. */
   readonly signal: AbortSignal
 }
@@ -28,7 +28,7 @@ export async function* replyPieces(
     body: JSON.stringify({
       provider,
       model: model.slice(provider.length + 1),
-      messages: messages.map(({ role, content }) => ({ role, content })),
+      messages,
       stream: true,
     }),
     signal,

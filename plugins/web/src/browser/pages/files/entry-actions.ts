@@ -3,6 +3,7 @@ import { signal } from '@preact/signals'
 import { ask } from '../../questions.ts'
 import { accepted } from '../../refusal.ts'
 import { reasonOf } from '../../request.ts'
+import { forgetShared, keptShared } from '../../shared-files.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { downloadArchive } from './archive-download.ts'
@@ -140,6 +141,26 @@ export class EntryActions {
       ),
       toldOf(texts.files.done.uploaded),
     )
+  }
+
+  /** Uploads what another program of the device has shared, into a folder that the person chooses. */
+  async uploadShared(): Promise<void> {
+    const { files, leftOut } = await keptShared()
+    if (leftOut > 0) this.#page.notice(texts.shared.leftOut(leftOut), 'error')
+    if (files.length > 0) {
+      const folder = await chooseFolder({
+        title: texts.shared.title(files.length),
+        agree: texts.check.uploadHere,
+        start: this.#folder.path.value,
+        other: false,
+      })
+      if (folder !== null)
+        this.#tasks.add(
+          files.map((file) => upload(this.#page, pathIn(folder, file.name), file, this.#folder.maxFileSize)),
+          toldOf(texts.files.done.uploaded),
+        )
+    }
+    await forgetShared()
   }
 
   /** Imports what a CAR file contains into the folder that is shown. */

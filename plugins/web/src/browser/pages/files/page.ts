@@ -70,6 +70,7 @@ const mount: MountPage = (element, page) => {
     page.setTitle(path === '/' ? null : shownName(nameOf(path)))
   })
   void published.refresh()
+  void actions.uploadShared()
   const previews = new Previews(page)
   void previews.find()
   const check = new StoredCheck(page)

@@ -1,6 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { Signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
@@ -15,16 +16,22 @@ interface NodeViewProps {
 /** The parts of the node, one at a time. */
 export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   const list = parts.list.value
-  if (list === null) return html`<p class="hint">${texts.shell.loading}</p>`
   const name = place.value.split('/')[1] ?? ''
-  const shown = name === '' ? list[0] : list.find((part) => part.name === name)
+  const shown = name === '' ? list?.[0] : list?.find((part) => part.name === name)
+  const title = shown?.title ?? null
+  useEffect(() => page.setTitle(title), [title])
+  const tabs = useRef<HTMLElement>(null)
+  // On a phone, they are wider than the window.
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [title])
+  if (list === null) return html`<p class="hint">${texts.shell.loading}</p>`
   const onPluginsChanged = () => {
     void parts.find()
     void page.refresh()
   }
   return html`<section class="node">
-    <h1>${texts.node.title}</h1>
-    <nav class="parts" aria-label=${texts.node.parts}>
+    <nav class="tabs" ref=${tabs} aria-label=${texts.node.parts}>
       ${list.map(
         (part) =>
           html`<a key=${part.name} href=${`#/node/${part.name}`} aria-current=${part === shown ? 'page' : undefined}>${part.title}</a>`,
@@ -32,9 +39,10 @@ export function NodeView({ page, parts, place }: NodeViewProps): VNode {
     </nav>
     ${
       shown
-        ? html`<h2 id=${headingId} tabindex="-1">${shown.title}</h2>
+        ? html`${!shown.hasHead && html`<h1 id=${headingId} tabindex="-1">${shown.title}</h1>`}
           <${shown.view} key=${shown.name} page=${page} onPluginsChanged=${onPluginsChanged} />`
-        : html`<p>${list.length === 0 ? texts.node.noParts : texts.node.noPart}</p>`
+        : html`<h1>${texts.node.title}</h1>
+          <p>${list.length === 0 ? texts.node.noParts : texts.node.noPart}</p>`
     }
   </section>`
 }

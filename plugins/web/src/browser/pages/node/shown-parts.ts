@@ -2,12 +2,14 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { texts } from '../../texts.ts'
+import { OverviewPart } from './overview/overview-part.ts'
 import { BackupPart } from './parts/backups.ts'
 import { ContentsPart } from './parts/contents.ts'
 import { DevicesPart } from './parts/devices.ts'
-import { HealthPart } from './parts/health.ts'
+import { MessagesPart } from './parts/messages.ts'
 import { OverlayPart } from './parts/overlay.ts'
 import { PluginsPart } from './parts/plugins.ts'
+import { StoragePart } from './parts/storage.ts'
 import { UpdatePart } from './parts/update.ts'
 import { UsersPart } from './parts/users.ts'
 
@@ -26,19 +28,22 @@ interface NodePart {
   readonly access: 'user' | 'owner'
   /** Routes. One of them is there while the part can be used. */
   readonly routes: readonly string[]
+  /** Whether the view has a heading of its own. */
+  readonly hasHead?: boolean
   readonly view: FunctionComponent<PartProps>
 }
 
-const { health, plugins, users, backups, update, overlay, devices, contents } = texts.node
+const { overview, plugins, users, messages, storage, backups, update, overlay, devices, contents } =
+  texts.node
 
 const parts: readonly NodePart[] = [
-  { name: 'health', title: health.title, access: 'owner', routes: ['/api/system/health'], view: HealthPart },
   {
-    name: 'plugins',
-    title: plugins.title,
+    name: 'overview',
+    title: overview.title,
     access: 'owner',
-    routes: ['/api/system/plugins'],
-    view: PluginsPart,
+    routes: ['/api/system/health'],
+    hasHead: true,
+    view: OverviewPart,
   },
   { name: 'users', title: users.title, access: 'owner', routes: ['/api/users'], view: UsersPart },
   {
@@ -47,6 +52,13 @@ const parts: readonly NodePart[] = [
     access: 'owner',
     routes: ['/api/backup/status'],
     view: BackupPart,
+  },
+  {
+    name: 'storage',
+    title: storage.title,
+    access: 'owner',
+    routes: ['/api/files/usage/all'],
+    view: StoragePart,
   },
   { name: 'update', title: update.title, access: 'owner', routes: ['/api/update/status'], view: UpdatePart },
   {
@@ -63,6 +75,20 @@ const parts: readonly NodePart[] = [
     access: 'user',
     routes: ['/api/previews/status', '/api/search/status'],
     view: ContentsPart,
+  },
+  {
+    name: 'messages',
+    title: messages.title,
+    access: 'owner',
+    routes: ['/api/attention-webhook'],
+    view: MessagesPart,
+  },
+  {
+    name: 'plugins',
+    title: plugins.title,
+    access: 'owner',
+    routes: ['/api/system/plugins'],
+    view: PluginsPart,
   },
 ]
 

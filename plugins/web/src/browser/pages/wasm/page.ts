@@ -1,8 +1,13 @@
 import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { render, type VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { EmptyState } from '../../empty-state.ts'
 import { FileChooser } from '../../file-chooser.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
+import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
+import { folderAddress, folderOf, nameOf } from '../files/paths.ts'
 import { FunctionForm } from './function-form.ts'
 import { WasmModule } from './module.ts'
 import { ProgramForm } from './program-form.ts'
@@ -31,13 +36,20 @@ function WasmView({ module, chooser, page }: WasmViewProps): VNode {
     const chosen = await chooser.choose()
     if (chosen !== null) page.navigate(`/wasm${chosen}`)
   }
+  useEffect(() => page.setTitle(path === null ? null : nameOf(path)), [path])
   const isLoading = path !== null && functions === null && module.fault.value === ''
   return html`<section class="wasm">
-    <h1>${path === null ? texts.wasm.title : path.slice(path.lastIndexOf('/') + 1)}</h1>
-    ${path === null ? html`<p>${texts.wasm.hint}</p>` : html`<p class="hint">${path}</p>`}
-    <button type="button" class=${path === null && 'main'} onClick=${choose}>
-      ${path === null ? texts.wasm.choose : texts.wasm.chooseOther}
-    </button>
+    <div class="page-head">
+      <h1>${path === null ? texts.wasm.title : shownName(nameOf(path))}</h1>
+      ${path !== null && html`<button type="button" onClick=${choose}>${icon('file-code')} ${texts.wasm.chooseOther}</button>`}
+    </div>
+    ${
+      path === null
+        ? html`<${EmptyState} icon="terminal" title=${texts.wasm.begin} text=${texts.wasm.hint}>
+            <button type="button" class="main" onClick=${choose}>${texts.wasm.choose}</button>
+          <//>`
+        : html`<p class="hint">${texts.wasm.in} <a href=${folderAddress(folderOf(path))}>${shownName(folderOf(path))}</a></p>`
+    }
     <p class="fault" role="alert">${module.fault.value}</p>
     <p class="hint" role="status">${isLoading && texts.shell.loading}</p>
     ${module.isProgram.value && html`<${ProgramForm} key=${path} module=${module} />`}

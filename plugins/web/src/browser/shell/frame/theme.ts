@@ -14,6 +14,12 @@ effect(() => {
   const { dataset } = document.documentElement
   if (theme.value === 'system') delete dataset.theme
   else dataset.theme = theme.value
+  // The color of the window around an installed app.
+  for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[data-scheme]')) {
+    const { scheme } = meta.dataset
+    if (theme.value === 'system') meta.media = `(prefers-color-scheme: ${scheme})`
+    else meta.media = scheme === theme.value ? 'all' : 'not all'
+  }
 })
 
 addEventListener('storage', () => {

@@ -4,6 +4,7 @@ import { signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { Action } from '../../../action.ts'
 import { bytesText } from '../../../bytes-text.ts'
+import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
@@ -78,19 +79,23 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
         <${Action} page=${page} run=${takeBack}>${words.takeBack}<//>
       </p>`
     }
-    <p class="actions"><${Action} page=${page} main run=${create}>${words.create}<//></p>
-    <p role="status">${progressOf(status)}</p>
-    ${(running || isCreating.value) && html`<progress aria-label=${words.progress} value=${running?.share ?? undefined}></progress>`}
-    ${linesOf(status).map(({ text, isFault }) => html`<p key=${text} class=${isFault ? 'fault' : 'hint'}>${text}</p>`)}
-    <ul class="rows" aria-label=${words.list}>
+    <section class="card box" aria-label=${words.title}>
+      ${linesOf(status).map(({ text, isFault }) => html`<p key=${text} class=${isFault ? 'fault' : ''}>${text}</p>`)}
+      <p role="status">${progressOf(status)}</p>
+      ${(running || isCreating.value) && html`<progress aria-label=${words.progress} value=${running?.share ?? undefined}></progress>`}
+      <p class="choices"><${Action} page=${page} main run=${create}>${words.create}<//></p>
+    </section>
+    ${status.next === null && html`<${HowToSchedule} />`}
+    ${list.length > 0 && html`<h2>${words.list}</h2>`}
+    <ul class=${list.length > 0 ? 'items card backups' : 'items'} aria-label=${words.list}>
       ${list.map(
         ({ filename, size, created }) => html`<li key=${filename}>
-          <div>
-            <strong>${dateText(created)}</strong> <span class="state">${bytesText(size)}</span>
-            <p class="hint">${filename}</p>
-            ${status.stored.deletedNext?.includes(filename) && html`<p class="hint">${words.goes}</p>`}
+          <div class="grow">
+            <strong>${dateText(created)}</strong> <span class="note">${bytesText(size)}</span>
+            ${status.stored.deletedNext?.includes(filename) && html` <span class="badge">${words.goes}</span>`}
+            <p class="note">${filename}</p>
           </div>
-          <span class="actions">
+          <span class="toolbar">
             <a
               class="button"
               href=${`/api/backup/download/${encodeURIComponent(filename)}`}
@@ -141,6 +146,21 @@ export function BackupPart({ page }: { page: PageContext }): VNode {
       />`
     }
   `
+}
+
+const schedule = `"backup": {
+  "schedule": "30 3 * * *",
+  "keep": { "daily": 7, "weekly": 4, "monthly": 6 }
+}`
+
+/** How the node makes backups by itself. */
+function HowToSchedule(): VNode {
+  const words = texts.node.backups
+  return html`<details>
+    <summary>${words.how}</summary>
+    <p>${words.howText}</p>
+    <${CodeBlock} text=${schedule} />
+  </details>`
 }
 
 function progressOf({ running, isDrilling }: Status): string {

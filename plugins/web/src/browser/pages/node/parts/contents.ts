@@ -59,8 +59,8 @@ interface BoxProps {
 
 function Box({ title, work: { waiting, isComplete, failed }, children }: BoxProps): VNode {
   const failures = Object.entries(failed).filter(([, files]) => files > 0)
-  return html`<section class="box" aria-label=${title}>
-    <h3>${title}</h3>
+  return html`<section class="card box" aria-label=${title}>
+    <h2>${title}</h2>
     <p role="status">${isComplete ? words.complete : waiting > 0 ? words.waiting(waiting) : words.counting}</p>
     ${children}
     ${

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { Action } from '../../../action.ts'
 import { html } from '../../../html.ts'
+import { icon } from '../../../icon.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
@@ -36,12 +37,13 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
   return html`
     <${PolledState} of=${devices} />
     ${list && html`<p class="hint">${list.length === 0 ? words.none : words.text}</p>`}
-    <ul class="rows" aria-label=${words.title}>
+    <ul class=${list?.length ? 'items card' : 'items'} aria-label=${words.title}>
       ${list?.map(
         (device) => html`<li key=${device.id}>
-          <div>
+          ${icon('laptop')}
+          <div class="grow">
             <strong>${device.name}</strong>
-            <p class="hint">${device.connected ? words.connected : words.seen(dateText(device.seenAt))}</p>
+            <p class="note">${device.connected ? words.connected : words.seen(dateText(device.seenAt))}</p>
           </div>
           <${Action} page=${page} label=${texts.node.of(words.remove, device.name)} run=${() => remove(device)}>${words.remove}<//>
         </li>`,

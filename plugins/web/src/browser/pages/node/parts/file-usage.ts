@@ -1,23 +1,20 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
-import { html } from '../../../html.ts'
 import { usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
-import { shownName } from '../../../shown-name.ts'
 import { texts } from '../../../texts.ts'
-import { UsageBar } from '../../../usage-bar.ts'
 
-type All = NodeAnswers['GET /api/files/usage/all']
+/** The room that the files of all users take. */
+export type FileUsage = NodeAnswers['GET /api/files/usage/all']
 
 const words = texts.usage
 
 /** Asks for the usage of all users; `null` while the node has no files. */
-export function useFileUsage(page: PageContext): { all: All | null; refresh: () => Promise<void> } {
-  const usage = usePolled<All | null>(page, {
+export function useFileUsage(page: PageContext): { all: FileUsage | null; refresh: () => Promise<void> } {
+  const usage = usePolled<FileUsage | null>(page, {
     load: (get) => ifRunning(get('GET /api/files/usage/all')),
     pauseMs: (all) => (all?.users.some(({ isComplete }) => !isComplete) ? 2000 : 15_000),
   })
@@ -27,7 +24,7 @@ export function useFileUsage(page: PageContext): { all: All | null; refresh: () 
 /** Asks the owner how much a user may store, and sets it. */
 export async function askQuota(
   page: PageContext,
-  { uuid, username, quota, hasOwnQuota }: All['users'][number],
+  { uuid, username, quota, hasOwnQuota }: FileUsage['users'][number],
 ): Promise<void> {
   const { users: forms } = texts.node
   const own = quota === null ? forms.quotaNone : bytesText(quota)
@@ -46,7 +43,7 @@ export async function askQuota(
 }
 
 /** How much the files of a user take, and how much they may. */
-export function usageText({ bytes, entries, kept, isComplete, quota }: All['users'][number]): string {
+export function usageText({ bytes, entries, kept, isComplete, quota }: FileUsage['users'][number]): string {
   return [
     words.taken(bytesText(bytes), texts.files.count(entries)),
     ...(isComplete ? [] : [words.counting]),
@@ -55,20 +52,4 @@ export function usageText({ bytes, entries, kept, isComplete, quota }: All['user
       : [words.keptOfUser(bytesText(kept.trash), bytesText(kept.versions))]),
     ...(quota === null ? [] : [words.mayStore(bytesText(quota))]),
   ].join(', ')
-}
-
-/** The storages of the files, with their room. */
-export function Storages({ all }: { all: All }): VNode {
-  return html`<h3>${words.storages}</h3>
-    <ul class="rows" aria-label=${words.storages}>
-      ${all.mounts.map(
-        ({ mount, storage, bytes, entries, space }) => html`<li key=${mount}>
-          <div>
-            <strong><bdi>${mount === '/' ? words.everything : shownName(mount)}</bdi></strong> <span class="state">${storage}</span>
-            <p class="hint">${words.taken(bytesText(bytes), texts.files.count(entries))}${space && `, ${words.free(bytesText(space.free), bytesText(space.total))}`}</p>
-            ${space && html`<${UsageBar} bytes=${bytes} space=${space} />`}
-          </div>
-        </li>`,
-      )}
-    </ul>`
 }

@@ -88,12 +88,12 @@ export function FindDialog({ page, filename, isEncrypted, onClose }: FindProps):
       ${
         answer.value !== null &&
         answer.value.found.length > 0 &&
-        html`<ul class="rows" aria-label=${words.list}>
+        html`<ul class="items" aria-label=${words.list}>
         ${answer.value.found.map(
           (found) => html`<li key=${found.userUuid + found.path}>
-            <div>
+            <div class="grow">
               <strong>${shownName(found.path)}</strong>
-              <p class="hint">${describe(found)}</p>
+              <p class="note">${describe(found)}</p>
             </div>
             <button
               type="button"

@@ -46,26 +46,33 @@ export function PluginsPart({ page, onPluginsChanged }: PluginsProps): VNode {
   }
   return html`
     <${PolledState} of=${plugins} />
-    <ul class="rows" aria-label=${words.title}>
+    <p>${words.text}</p>
+    <ul class="items card" aria-label=${words.title}>
       ${all.map((plugin) => {
         const { id, description, version, state, reason, required } = plugin
         const up = isUp(plugin)
         const switchText = up ? words.disable : words.enable
         return html`<li key=${id}>
-          <div>
-            <strong>${id}</strong> <span class=${up || state === 'disabled' ? 'state' : 'state fault'}>${words.states[state] ?? state}</span>
-            <p class="hint">${description} ${version && words.version(version)}</p>
-            <p class=${up || state === 'disabled' ? 'hint' : 'fault'}>${reason}</p>
+          <div class="grow">
+            <strong>${description === '' ? id : description}</strong> <span class=${`badge ${badgeOf(state)}`}>${words.states[state] ?? state}</span>
+            <p class="note">${[description !== '' && id, version && words.version(version), required && up && words.required].filter(Boolean).join(' · ')}</p>
+            <p class=${state === 'disabled' ? 'note' : 'fault'}>${reason && (state === 'disabled' ? words.off(reason) : reason)}</p>
           </div>
           ${
-            required && up
-              ? html`<span class="hint">${words.required}</span>`
-              : html`<${Action} page=${page} label=${texts.node.of(switchText, id)} run=${() => (up ? disable(plugin) : change(id, 'enable'))}>${switchText}<//>`
+            !(required && up) &&
+            html`<${Action} page=${page} label=${texts.node.of(switchText, id)} run=${() => (up ? disable(plugin) : change(id, 'enable'))}>${switchText}<//>`
           }
         </li>`
       })}
     </ul>
   `
+}
+
+/** The color of a state, beside its word. */
+function badgeOf(state: string): string {
+  if (state === 'active') return 'good'
+  if (state === 'disabled') return ''
+  return state === 'degraded' ? 'warning' : 'fault'
 }
 
 function isUp({ state }: NodePlugin): boolean {

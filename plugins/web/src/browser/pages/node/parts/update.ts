@@ -108,27 +108,29 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
         <button type="button" onClick=${() => location.reload()}>${words.reload}</button>
       </p>`
     }
-    <p>${words.version(currentVersion)} ${words.built(dateText(version.buildDate))}</p>
-    <p>${status.updateAvailable ? words.available(latestVersion) : words.current} ${details.automatic && words.automatic}</p>
-    <p class="hint">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))}</p>
-    <p class="fault">${details.checkProblem && words.problem(details.checkProblem)}</p>
-    ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
-    <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
-    ${details.probationUntil && html`<p>${words.watched(dateText(details.probationUntil))}</p>`}
-    ${status.updateAvailable && details.installProblem && html`<p class="told">${details.installProblem}</p>`}
-    <p class="actions">
-      ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
-      ${
-        !isUpdating &&
-        status.updateAvailable &&
-        details.installProblem === null &&
-        html`<${Action} key="install" page=${page} main run=${() => install(latestVersion, details.withoutWayBack !== latestVersion)}>${words.install(latestVersion)}<//>`
-      }
-    </p>
+    <section class="card box" aria-label=${words.title}>
+      <p class="fact">${status.updateAvailable ? words.available(latestVersion) : words.version(currentVersion)}</p>
+      <p class="note">${status.updateAvailable ? words.version(currentVersion) : words.current} ${words.built(dateText(version.buildDate))}</p>
+      <p class="note">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))} ${details.automatic && words.automatic}</p>
+      <p class="fault">${details.checkProblem && words.problem(details.checkProblem)}</p>
+      ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
+      <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
+      ${details.probationUntil && html`<p>${words.watched(dateText(details.probationUntil))}</p>`}
+      ${status.updateAvailable && details.installProblem && html`<p class="told">${details.installProblem}</p>`}
+      <p class="choices">
+        ${!isUpdating && html`<${Action} key="check" page=${page} run=${check}>${words.check}<//>`}
+        ${
+          !isUpdating &&
+          status.updateAvailable &&
+          details.installProblem === null &&
+          html`<${Action} key="install" page=${page} main run=${() => install(latestVersion, details.withoutWayBack !== latestVersion)}>${words.install(latestVersion)}<//>`
+        }
+      </p>
+    </section>
     ${
       status.updateAvailable &&
       status.releaseNotes !== '' &&
-      html`<h3>${words.notes(latestVersion)}</h3>
+      html`<h2>${words.notes(latestVersion)}</h2>
         <pre class="notes" tabindex="0">${status.releaseNotes}</pre>`
     }
     ${
@@ -142,14 +144,14 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
             : html`<${Action} page=${page} run=${() => back(wayBack.version)}>${words.back(wayBack.version)}<//>`
         }`
     }
-    <h3>${words.history}</h3>
+    <h2>${words.history}</h2>
     ${attempts.length === 0 && html`<p class="hint">${words.noHistory}</p>`}
-    <ul class="rows" aria-label=${words.history}>
+    <ul class=${attempts.length > 0 ? 'items card' : 'items'} aria-label=${words.history}>
       ${attempts.map(
         ({ from, to, startedAt, result, reason }) => html`<li key=${startedAt}>
-          <div>
-            <strong>${words.attempt(from, to)}</strong> <span class="state">${words.results[result] ?? result}</span>
-            <p class="hint">${dateText(startedAt)} ${reason}</p>
+          <div class="grow">
+            <strong>${words.attempt(from, to)}</strong> <span class="badge">${words.results[result] ?? result}</span>
+            <p class="note">${dateText(startedAt)} ${reason}</p>
           </div>
         </li>`,
       )}

@@ -4,20 +4,26 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { Action } from '../../../action.ts'
+import { AddressText } from '../../../address-text.ts'
+import { Avatar } from '../../../avatar.ts'
 import { Field } from '../../../field.ts'
 import { html } from '../../../html.ts'
+import { type IconName, icon } from '../../../icon.ts'
+import { MenuButton, type MenuItem } from '../../../menu.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
-import { Refusal } from '../../../refusal.ts'
+import { ifRunning, Refusal } from '../../../refusal.ts'
 import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
-import { dateText } from '../../../times.ts'
+import { dateText, shortDateText } from '../../../times.ts'
+import { UsageBar } from '../../../usage-bar.ts'
 import { userNameOf } from '../../../user-name.ts'
-import { askQuota, Storages, usageText, useFileUsage } from './file-usage.ts'
+import { askQuota, type FileUsage, usageText, useFileUsage } from './file-usage.ts'
 
 type Account = NodeAnswers['GET /api/users']['users'][number]
+type UsageOfUser = FileUsage['users'][number]
 
-/** The users of the node: add, disable and delete them. */
+/** The users of the node: let in, add, rename, disable and delete them. */
 export function UsersPart({ page }: { page: PageContext }): VNode {
   const users = usePolled<readonly Account[]>(page, {
     load: async (get) => (await get('GET /api/users')).users,
@@ -25,56 +31,107 @@ export function UsersPart({ page }: { page: PageContext }): VNode {
   })
   const usage = useFileUsage(page)
   const words = texts.node.users
-  const change = async ({ uuid }: Account, disabled: boolean) => {
-    await request(page, 'PATCH /api/users/{uuid}', { names: { uuid }, body: { disabled } })
-    await users.refresh()
+  return html`
+    <${AccessRequests} page=${page} onAdmitted=${() => users.refresh()} />
+    <h2>${words.list}</h2>
+    <${PolledState} of=${users} />
+    <ul class="items card" aria-label=${words.list}>
+      ${(users.value.value ?? []).map((user) => {
+        const taken = usage.all?.users.find(({ uuid }) => uuid === user.uuid)
+        const onChanged = () => Promise.all([users.refresh(), usage.refresh()])
+        return html`<${UserLine} key=${user.uuid} page=${page} user=${user} taken=${taken} onChanged=${onChanged} />`
+      })}
+    </ul>
+    <${Invitation} page=${page} />
+    <${AddUser} page=${page} onAdded=${() => users.refresh()} />
+  `
+}
+
+interface UserLineProps {
+  readonly page: PageContext
+  readonly user: Account
+  /** `undefined` while the node has no files. */
+  readonly taken: UsageOfUser | undefined
+  readonly onChanged: () => Promise<unknown>
+}
+
+function UserLine({ page, user, taken, onChanged }: UserLineProps): VNode {
+  const { uuid, username, wallet, owner, disabled, deletionDue, lastSeen } = user
+  const words = texts.node.users
+  const change = async (body: { readonly disabled?: boolean; readonly username?: string }) => {
+    await request(page, 'PATCH /api/users/{uuid}', { names: { uuid }, body })
+    await onChanged()
   }
-  const disable = async (user: Account) => {
-    const { username } = user
+  const disable = async () => {
     const title = words.disableTitle(username)
     const answer = await ask({ title, text: words.disableText, agree: words.disable })
-    if (answer !== null) await change(user, true)
+    if (answer !== null) await change({ disabled: true })
   }
-  const remove = async ({ uuid, username }: Account) => {
+  const remove = async () => {
     const title = words.deleteTitle(username)
     const answer = await ask({ title, text: words.deleteText, agree: words.delete })
     if (answer === null) return
     await request(page, 'DELETE /api/users/{uuid}', { names: { uuid } })
-    await users.refresh()
+    await onChanged()
   }
-  return html`
-    <${AccessRequests} page=${page} onAdmitted=${() => users.refresh()} />
-    <${AddUser} page=${page} onAdded=${() => users.refresh()} />
-    <h3>${words.list}</h3>
-    <${PolledState} of=${users} />
-    <ul class="rows" aria-label=${words.list}>
-      ${(users.value.value ?? []).map((user) => {
-        const { uuid, username, wallet, owner, disabled, deletionDue } = user
-        const taken = usage.all?.users.find((one) => one.uuid === uuid)
-        const setQuota = async () => {
-          if (taken === undefined) return
-          await askQuota(page, taken)
-          await usage.refresh()
-        }
-        const button = (text: string, run: () => Promise<void>) =>
-          html`<${Action} key=${text} page=${page} label=${texts.node.of(text, username)} run=${run}>${text}<//>`
-        return html`<li key=${uuid}>
-          <div>
-            <strong>${username}</strong> <span class="state">${stateOf(user)}</span>
-            <p class="hint">${wallet}</p>
-            <p class="hint">${taken && usageText(taken)}</p>
-          </div>
-          <span class="actions">
-            ${taken && button(words.quota, setQuota)}
-            ${!owner && disabled === null && button(words.disable, () => disable(user))}
-            ${!owner && disabled !== null && button(deletionDue === null ? words.enable : words.undo, () => change(user, false))}
-            ${!owner && deletionDue === null && button(words.delete, () => remove(user))}
-          </span>
-        </li>`
-      })}
-    </ul>
-    ${usage.all && html`<${Storages} all=${usage.all} />`}
-  `
+  const rename = async () => {
+    let chosen = username
+    const check = async (typed: string) => {
+      const name = userNameOf(typed)
+      if (name === null) return texts.account.nameHint
+      chosen = name
+      return change({ username: name }).then(() => null, reasonOf)
+    }
+    const field = { label: texts.account.name, value: username }
+    const answer = await ask({ title: words.renameTitle(username), field, agree: words.rename, check })
+    if (answer === null || chosen === username) return
+    const undo = { label: words.undoRename, run: () => void attempt(() => change({ username })) }
+    page.notice(words.renamed(username, chosen), 'done', undo)
+    if (uuid === page.user.uuid) await page.refresh()
+  }
+  const setQuota = async () => {
+    if (taken === undefined) return
+    await askQuota(page, taken)
+    await onChanged()
+  }
+  const attempt = (work: () => Promise<void>) =>
+    work().catch((error: unknown) => page.notice(reasonOf(error), 'error'))
+  const item = (label: string, icon: IconName, work: () => Promise<void>): MenuItem => ({
+    label,
+    icon,
+    run: () => void attempt(work),
+  })
+  const items: MenuItem[] = [
+    item(words.rename, 'pencil', rename),
+    ...(taken ? [item(words.quota, 'hard-drive', setQuota)] : []),
+    ...(!owner && disabled === null ? [item(words.disable, 'lock', disable)] : []),
+    ...(!owner && disabled !== null
+      ? [item(deletionDue === null ? words.enable : words.undo, 'undo-2', () => change({ disabled: false }))]
+      : []),
+    ...(!owner && deletionDue === null ? [{ ...item(words.delete, 'trash-2', remove), isDanger: true }] : []),
+  ]
+  const state = stateOf(user)
+  return html`<li>
+    <${Avatar} name=${username} />
+    <div class="grow">
+      <strong>${username}</strong> ${state !== '' && html`<span class=${`badge ${disabled === null ? '' : 'warning'}`}>${state}</span>`}
+      <p class="note">${[seenText(lastSeen), taken && usageText(taken)].filter(Boolean).join(' · ')}</p>
+      ${taken?.quota != null && html`<${UsageBar} bytes=${taken.bytes} space=${{ free: Math.max(0, taken.quota - taken.bytes), total: taken.quota }} />`}
+      <p class="note">${wallet}</p>
+    </div>
+    <${MenuButton} class="icon-only quiet" label=${texts.node.of(words.actions, username)} items=${items}>${icon('ellipsis')}<//>
+  </li>`
+}
+
+/** Milliseconds since their last request for which a person counts as being here. The node notes the time once a minute. */
+const hereMs = 3 * 60_000
+
+/** When a user came last. */
+export function seenText(lastSeen: string | null): string {
+  const words = texts.node.users
+  if (lastSeen === null) return words.neverSeen
+  const sinceMs = Date.now() - Date.parse(lastSeen)
+  return sinceMs < hereMs ? words.here : words.seen(shortDateText(lastSeen))
 }
 
 function stateOf({ owner, added, disabled, deletionDue }: Account): string {
@@ -122,19 +179,20 @@ function AccessRequests({ page, onAdmitted }: { page: PageContext; onAdmitted: (
   }
   const open = requests.value.value ?? []
   if (open.length === 0) return null
-  return html`<section class="requests">
-    <h3>${words.requests}</h3>
-    <p class="hint">${words.requestsText}</p>
-    <ul class="rows" aria-label=${words.requests}>
+  return html`<section class="card warning requests">
+    <h2>${words.requests}</h2>
+    <p class="note">${words.requestsText}</p>
+    <ul class="items" aria-label=${words.requests}>
       ${open.map((asked) => {
         const { wallet, username, requested } = asked
         const label = (text: string) => texts.node.of(text, username)
         return html`<li key=${wallet}>
-          <div>
-            <strong>${username}</strong> <span class="state">${words.requested(dateText(requested))}</span>
-            <p class="hint">${wallet}</p>
+          <${Avatar} name=${username} />
+          <div class="grow">
+            <strong>${username}</strong> <span class="note">${words.requested(shortDateText(requested))}</span>
+            <p class="note">${wallet}</p>
           </div>
-          <span class="actions">
+          <span class="toolbar">
             <${Action} page=${page} main label=${label(words.admit)} run=${() => admit(asked)}>${words.admit}<//>
             <${Action} page=${page} label=${label(words.refuse)} run=${() => close(wallet)}>${words.refuse}<//>
           </span>
@@ -148,6 +206,22 @@ function AccessRequests({ page, onAdmitted }: { page: PageContext; onAdmitted: (
 function toConflict(error: unknown): string {
   if (error instanceof Refusal && error.status === 409) return error.message
   throw error
+}
+
+/** How somebody comes to the node: by its address, and by asking the owner. */
+function Invitation({ page }: { page: PageContext }): VNode {
+  const words = texts.node.users
+  const reach = usePolled<{ readonly address: string | undefined }>(page, {
+    load: async (get) => ({ address: (await ifRunning(get('GET /api/overlay/status')))?.addresses[0] }),
+    pauseMs: () => 60_000,
+  })
+  const isLoopback = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
+  const address = reach.value.value?.address ?? (isLoopback ? null : location.origin)
+  return html`<section class="card box">
+    <h2>${words.invite}</h2>
+    <p class="note">${address === null ? words.inviteHere : words.inviteText}</p>
+    ${address !== null && html`<${AddressText} value=${address} />`}
+  </section>`
 }
 
 /** The typed values stay while another part or page is shown. */
@@ -184,9 +258,9 @@ function AddUser({ page, onAdded }: { page: PageContext; onAdded: () => Promise<
       typed[name].value = (target as HTMLInputElement).value
     },
   })
-  return html`<form class="add" ref=${form} onSubmit=${submit}>
-    <h3>${words.add}</h3>
-    <p class="hint">${words.addText}</p>
+  return html`<form class="card add" ref=${form} onSubmit=${submit}>
+    <h2>${words.addTitle}</h2>
+    <p class="note">${words.addText}</p>
     <${Field} label=${words.wallet} required autocomplete="off" spellcheck=${false} ...${fieldOf('wallet')} />
     <${Field} label=${words.username} autocomplete="off" spellcheck=${false} ...${fieldOf('username')} />
     <p class="fault" role="alert">${faults.value.form}</p>

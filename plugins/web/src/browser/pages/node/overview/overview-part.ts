@@ -1,0 +1,143 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import type { VNode } from 'preact'
+import { headingId } from '../../../action.ts'
+import { html } from '../../../html.ts'
+import { icon } from '../../../icon.ts'
+import { PolledState, usePolled } from '../../../polled.ts'
+import { ifRunning } from '../../../refusal.ts'
+import { texts } from '../../../texts.ts'
+import { durationText } from '../../../times.ts'
+import { LoadCard, StorageCard } from '../cards/history-cards.ts'
+import { useFileUsage } from '../parts/file-usage.ts'
+import { BackupCard } from './backup-card.ts'
+import { MessagesCard } from './messages-card.ts'
+import { OutsideCard } from './outside-card.ts'
+import { PeopleCard } from './people-card.ts'
+import { RoomCard } from './room-card.ts'
+import { type Version, VersionCard } from './version-card.ts'
+
+type Report = NodeAnswers['GET /api/system/health']
+
+interface History {
+  readonly days: NodeAnswers['GET /api/node-history/days'] | null
+  readonly hours: NodeAnswers['GET /api/node-history/hours'] | null
+}
+
+const words = texts.node.overview
+
+/** Tells the owner in a few seconds whether the node is well, and what needs them. Each card leads to its details. */
+export function OverviewPart({ page }: { page: PageContext }): VNode {
+  const health = usePolled<Report>(page, {
+    load: (get) => get('GET /api/system/health'),
+    pauseMs: () => 10_000,
+  })
+  const history = usePolled<History>(page, {
+    async load(get) {
+      const [days, hours] = await Promise.all([
+        ifRunning(get('GET /api/node-history/days')),
+        ifRunning(get('GET /api/node-history/hours')),
+      ])
+      return { days, hours }
+    },
+    pauseMs: () => 300_000,
+  })
+  const version = usePolled<{ readonly version: Version | null }>(page, {
+    async load(get) {
+      const [status, details] = await Promise.all([
+        ifRunning(get('GET /api/update/status')),
+        ifRunning(get('GET /api/update/details')),
+      ])
+      return { version: status && details && { status, details } }
+    },
+    pauseMs: () => 60_000,
+  })
+  const { all: usage } = useFileUsage(page)
+  const { days = null, hours = null } = history.value.value ?? {}
+  const { version: known = null } = version.value.value ?? {}
+  // Until all is known, nothing is shown: later facts would move the earlier ones.
+  const isKnown = [health, history, version].every(
+    ({ value, fault }) => value.value !== null || fault.value !== '',
+  )
+  const report = isKnown ? health.value.value : null
+  return html`
+    <${Head} report=${report} version=${report && (known?.status.currentVersion ?? null)} />
+    <${PolledState} of=${health} />
+    ${report && report.attention.length > 0 && html`<${AttentionList} attention=${report.attention} />`}
+    <div class="cards" hidden=${!isKnown}>
+      <${BackupCard} page=${page} />
+      <${OutsideCard} page=${page} />
+      <${RoomCard} usage=${usage} fullInDays=${days?.fullInDays ?? null} />
+      ${days && html`<${StorageCard} days=${days.periods} />`}
+      ${hours && html`<${LoadCard} hours=${hours.periods} />`}
+      <${PeopleCard} page=${page} usage=${usage} />
+      ${known && html`<${VersionCard} version=${known} />`}
+      <${MessagesCard} page=${page} />
+    </div>
+    ${report && html`<${Checks} report=${report} />`}
+  `
+}
+
+function Head({ report, version }: { report: Report | null; version: string | null }): VNode {
+  const attention = report?.attention ?? []
+  const [title, badge, kind] =
+    report === null
+      ? ([texts.node.title, '', ''] as const)
+      : attention.length === 0
+        ? ([words.well, words.allWorks, 'good'] as const)
+        : attention.every(({ ok }) => ok)
+          ? ([words.works, texts.shell.attention(attention.length), 'warning'] as const)
+          : ([words.needsYou, texts.shell.attention(attention.length), 'fault'] as const)
+  const about = [
+    version !== null && words.product(texts.product, version),
+    report && words.up(durationText(report.uptime)),
+  ]
+  return html`<div class="page-head overview-head">
+    <h1 id=${headingId} tabindex="-1">${title}</h1>
+    <span role="status">${badge !== '' && html`<span class=${`badge ${kind}`}>${icon(kind === 'good' ? 'circle-check' : 'bell')} ${badge}</span>`}</span>
+    <p class="note end">${about.filter(Boolean).join(' · ')}</p>
+  </div>`
+}
+
+/** The parts of the page that mend what a check found. Others have none. */
+const partsOfChecks: Readonly<Record<string, keyof typeof words.parts>> = {
+  'access-requests': 'users',
+  backup: 'backups',
+  'disk-space': 'storage',
+  overlay: 'overlay',
+  plugins: 'plugins',
+  previews: 'contents',
+  search: 'contents',
+  update: 'update',
+}
+
+function AttentionList({ attention }: { attention: Report['attention'] }): VNode {
+  return html`<ul class="items card attention" aria-label=${words.attention}>
+    ${attention.map(({ name, ok, message }) => {
+      const part = partsOfChecks[name]
+      return html`<li key=${name} class=${ok ? 'warned' : 'failed'}>
+        ${icon(ok ? 'triangle-alert' : 'circle-alert')}
+        <span class="grow">${message}</span>
+        ${part && html`<a class="button" href=${`#/node/${part}`}>${words.parts[part]}</a>`}
+      </li>`
+    })}
+  </ul>`
+}
+
+function Checks({ report }: { report: Report }): VNode {
+  return html`<details class="checks">
+    <summary>${words.checks}</summary>
+    <table aria-label=${words.checks}>
+      <thead><tr><th scope="col">${words.check}</th><th scope="col">${words.result}</th></tr></thead>
+      <tbody>
+        ${Object.entries(report.checks).map(([name, { ok, message }]) => {
+          const result = ok ? (message === undefined ? words.passes : words.warns) : words.fails
+          return html`<tr key=${name}>
+            <th scope="row">${words.checkNames[name] ?? name}</th>
+            <td class=${ok ? '' : 'fault'}>${result}</td>
+          </tr>`
+        })}
+      </tbody>
+    </table>
+  </details>`
+}
