@@ -127,20 +127,6 @@ export interface NodeAnswers {
       estimated: number
     }[]
   }
-  'GET /api/attention-webhook': {
-    /**
-     * The host that gets the messages. Null if the configuration names none.
-     */
-    receiver: string | null
-    /**
-     * When it took the last message about the node.
-     */
-    toldAt: string | null
-    /**
-     * Why the newest message has not arrived. It is sent again.
-     */
-    problem: string | null
-  }
   'GET /api/backup/list': {
     backups: {
       filename: string
@@ -797,76 +783,6 @@ export interface NodeAnswers {
        */
       problem: string | null
     } | null
-  }
-  'GET /api/node-history/days': {
-    /**
-     * The oldest one first. Those without a running node are missing.
-     */
-    periods: {
-      /**
-       * In UTC.
-       */
-      begins: string
-      /**
-       * Bytes that were free on the disk with the data folder, at the end of the period.
-       */
-      free: number | null
-      /**
-       * Bytes of that disk.
-       */
-      total: number | null
-      /**
-       * Bytes of the files of all users, at the end of the period.
-       */
-      files: number | null
-      /**
-       * The share of the processor time of the machine that was used, from 0 to 1.
-       */
-      load: number | null
-      /**
-       * Requests to the node.
-       */
-      requests: number
-    }[]
-    /**
-     * In how many days the disk is full if it goes on filling as in the last 30 days. Null if it does not, or if too little is known.
-     */
-    fullInDays: number | null
-  }
-  'GET /api/node-history/hours': {
-    /**
-     * The oldest one first. Those without a running node are missing.
-     */
-    periods: {
-      /**
-       * In UTC.
-       */
-      begins: string
-      /**
-       * Bytes that were free on the disk with the data folder, at the end of the period.
-       */
-      free: number | null
-      /**
-       * Bytes of that disk.
-       */
-      total: number | null
-      /**
-       * Bytes of the files of all users, at the end of the period.
-       */
-      files: number | null
-      /**
-       * The share of the processor time of the machine that was used, from 0 to 1.
-       */
-      load: number | null
-      /**
-       * Requests to the node.
-       */
-      requests: number
-    }[]
-    /**
-     * In how many days the disk is full if it goes on filling as in the last 30 days. Null if it does not, or if too little is known.
-     */
-    fullInDays: number | null
   }
   'GET /api/overlay/status': {
     /**
@@ -1590,9 +1506,6 @@ export interface NodeAnswers {
       inputTokens: number
       outputTokens: number
     } | null
-  }
-  'POST /api/attention-webhook/test': {
-    receiver: string
   }
   'POST /api/backup/create': {
     success: boolean

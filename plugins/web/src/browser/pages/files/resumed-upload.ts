@@ -2,17 +2,11 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { accepted, isOfProxy, Refusal } from '../../refusal.ts'
 import { timeOf } from './file-time.ts'
 import { sendFile } from './send-file.ts'
-import { type Attempt, paused } from './tasks.ts'
+import { type Attempt, type BegunUpload, paused } from './tasks.ts'
 
 /** The routes of the plugin `uploads`, which speak tus 1.0. */
 const uploads = '/api/files/uploads'
 const version = { 'tus-resumable': '1.0.0' }
-
-/** An upload of which the node has a part, or nothing yet. */
-export interface BegunUpload extends Pick<Attempt, 'path' | 'replaces'> {
-  /** Its address at the node. */
-  readonly address: string
-}
 
 /** An upload that goes on from where it broke off, as the plugin `uploads` takes it. */
 export class ResumedUpload {

@@ -6,7 +6,6 @@ import { texts } from '../../texts.ts'
 import { LastChange } from './last-change.ts'
 import { numberedName } from './names.ts'
 import { folderOf, nameOf, pathIn } from './paths.ts'
-import type { BegunUpload } from './resumed-upload.ts'
 
 /** The way to go on if something is at the destination already. */
 export type IfExists = 'ask' | 'replace' | 'keepBoth' | 'skip'
@@ -48,6 +47,12 @@ export interface Work {
   isDone(path: string): Promise<boolean>
   /** The part of an upload that the node has, if it can go on from there later. */
   begun?(): BegunUpload | null
+}
+
+/** An upload of which the node has a part, or nothing yet. */
+export interface BegunUpload extends Pick<Attempt, 'path' | 'replaces'> {
+  /** Its address at the node. */
+  readonly address: string
 }
 
 /** The state of a task. `away` waits for the node; `exists` and `paused` wait for the person. */

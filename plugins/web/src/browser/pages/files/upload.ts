@@ -5,9 +5,9 @@ import { texts } from '../../texts.ts'
 import { statOf } from './entry-operations.ts'
 import { timeOf } from './file-time.ts'
 import { nameOf } from './paths.ts'
-import { type BegunUpload, ResumedUpload } from './resumed-upload.ts'
+import { ResumedUpload } from './resumed-upload.ts'
 import { sendFile } from './send-file.ts'
-import type { Attempt, IfExists, Work } from './tasks.ts'
+import type { Attempt, BegunUpload, IfExists, Work } from './tasks.ts'
 
 interface UploadBefore {
   readonly ifExists: IfExists

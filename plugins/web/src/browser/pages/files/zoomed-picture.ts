@@ -43,9 +43,7 @@ export function ZoomedPicture({ addresses, name, zoom, onFailed }: ZoomedPicture
   useEffect(() => {
     const element = image.current
     if (element === null) return
-    const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
     const made = Panzoom(element, {
-      animate: !isCalm,
       contain: 'outside',
       cursor: '',
       // The default would keep the event from the swipes.
@@ -56,13 +54,14 @@ export function ZoomedPicture({ addresses, name, zoom, onFailed }: ZoomedPicture
       pinchAndPan: true,
     })
     panzoom.current = made
-    const animate = { animate: !isCalm }
+    // The library takes the size in the middle of a movement for the size at its end.
+    const still = { animate: false }
     if (zoom !== undefined)
       zoom.current = {
         isZoomed,
-        zoomIn: () => made.zoomIn(animate),
-        zoomOut: () => made.zoomOut(animate),
-        reset: () => made.reset(animate),
+        zoomIn: () => made.zoomIn(still),
+        zoomOut: () => made.zoomOut(still),
+        reset: () => made.reset(still),
       }
     const onZoom = () => {
       if (made.getScale() >= originalFrom) void showOriginal()
@@ -100,7 +99,7 @@ export function ZoomedPicture({ addresses, name, zoom, onFailed }: ZoomedPicture
     const isSecond = isTap && timeStamp - tapped.current.at < tapMs && isNear(tapped.current, { x, y })
     tapped.current = { at: isTap && !isSecond ? timeStamp : Number.NEGATIVE_INFINITY, x, y }
     if (!isSecond) return
-    if (isZoomed()) panzoom.current?.reset()
+    if (isZoomed()) panzoom.current?.reset({ animate: false })
     else panzoom.current?.zoomToPoint(tapScale, { clientX: x, clientY: y })
   }
   return html`<div
