@@ -94,7 +94,7 @@ t.test(
 
     await writeFile(join(folder, 'b.txt'), 'changed')
     await chooser.setInputFiles(join(folder, 'b.txt'))
-    await page.getByRole('button', { name: 'Replace: b.txt' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace' }).click()
     await page.getByText('(4/4)').waitFor()
 
     await chooseNew(page, 'New folder')

@@ -61,8 +61,11 @@ export function FolderView({ parts, menu, tasks, search, check, cuts, page }: Fo
   }, [])
   return html`<section class="files">
     <div class="page-head">
-      <${Path} parts=${parts} />
-      ${!search.isOpen.value && html`<${FolderTools} parts=${parts} check=${check} />`}
+      ${
+        search.isOpen.value
+          ? html`<h1>${texts.search.title}</h1>`
+          : html`<${Path} parts=${parts} /><${FolderTools} parts=${parts} check=${check} />`
+      }
     </div>
     ${
       search.isOpen.value

@@ -1,9 +1,10 @@
 import type { VNode } from 'preact'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
+import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
-import { dateText } from '../../times.ts'
+import { dateText, shortDateText } from '../../times.ts'
 import type { EntryActions } from './entry-actions.ts'
 import { EntryPicture } from './entry-picture.ts'
 import type { Folder } from './folder.ts'
@@ -61,7 +62,7 @@ function Choices({
         <input type="checkbox" checked=${search.isOnlyHere.value} onChange=${chooseOnlyHere} /> ${words.onlyHere}
       </label>`
     }
-    <button type="button" aria-label=${words.close} onClick=${onClose}>${texts.close}</button>
+    <button type="button" class="quiet icon-only" aria-label=${words.close} title=${words.close} onClick=${onClose}>${icon('x')}</button>
   </p>`
 }
 
@@ -87,7 +88,7 @@ function Result({ entry, folder, actions, previews }: ResultProps): VNode {
       <p class="facts hint">
         <span>${words.folder} <a href=${folderAddress(parent)} onClick=${() => folder.goTo(path, true)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
         ${isFolder ? html`<span>${words.isFolder}</span>` : html`<span>${bytesText(size)}</span>`}
-        ${modified !== null && html`<time dateTime=${modified}>${dateText(modified)}</time>`}
+        ${modified !== null && html`<time dateTime=${modified} title=${dateText(modified)}>${shortDateText(modified)}</time>`}
       </p>
       ${snippet !== null && html`<p class="snippet" dir="auto">${snippet.map(pieceOf)}</p>`}
     </div>

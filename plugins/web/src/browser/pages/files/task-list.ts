@@ -23,7 +23,7 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
   if (list.length === 0) return null
   const states = list.map(({ state }) => state.peek())
   const count = (is: (typeof states)[number]['is']) => states.filter((state) => state.is === is).length
-  const [done, failed, asking] = [count('done'), count('failed'), count('exists')]
+  const [done, failed, asking, away] = [count('done'), count('failed'), count('exists'), count('away')]
   const open = states.filter((state) => !hasEnded(state)).length
   const isShown = isUnfolded.value ?? failed > 0
   const isPaused = tasks.isPaused.value
@@ -43,7 +43,7 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
         ${icon(isShown ? 'chevron-down' : 'chevron-right')}${words.tasks} (${done}/${list.length})
       </button>
       ${open > 0 && html`<${Transfer} tasks=${tasks} isRunning=${open > asking && !isPaused} />`}
-      <p role="status" class="hint">${statusText({ open, failed, asking, isPaused })}</p>
+      <p role="status" class="hint">${statusText({ open, failed, asking, away, isPaused })}</p>
       <p class="answers">
         ${asking > 0 && html`<button type="button" class="main" onClick=${decide}>${words.decide}</button>`}
         ${
@@ -105,8 +105,17 @@ function TaskRow({ task, tasks }: { task: Task; tasks: Tasks }): VNode {
   </li>`
 }
 
-function statusText(now: { open: number; failed: number; asking: number; isPaused: boolean }): string {
+interface Counted {
+  readonly open: number
+  readonly failed: number
+  readonly asking: number
+  readonly away: number
+  readonly isPaused: boolean
+}
+
+function statusText(now: Counted): string {
   if (now.asking > 0) return words.thereAlready(now.asking)
+  if (now.away > 0) return words.state.away
   if (now.open > 0) return now.isPaused ? words.state.paused : ''
   return now.failed > 0 ? words.someFailed(now.failed) : words.allDone
 }
