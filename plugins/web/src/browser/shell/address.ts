@@ -9,9 +9,11 @@ import { computed, signal } from '@preact/signals'
 type Query = Readonly<Record<string, string>>
 
 const fragment = signal(location.hash.slice(1))
-addEventListener('hashchange', () => {
+addEventListener('hashchange', readFragment)
+
+function readFragment(): void {
   fragment.value = location.hash.slice(1)
-})
+}
 
 /** The claim code in the address, or an empty text. */
 export const claimInAddress = computed(() => /^claim=(.*)$/.exec(fragment.value)?.[1] ?? '')
@@ -57,8 +59,8 @@ export function navigate(path: string, { query = {}, replace = false }: Navigate
   const address = addressOf(path, query)
   if (replace) location.replace(address)
   else location.hash = address
-  // The event comes later.
-  fragment.value = location.hash.slice(1)
+  // The event comes later than the next letter that a person types. The page that calls is not called back within this call.
+  queueMicrotask(readFragment)
 }
 
 /** Returns the address of a page. */
