@@ -233,7 +233,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByText('Forget the key', { exact: true }).click()
     await press(page, 'Forget it now')
     await page.getByRole('button', { name: 'I am new here' }).waitFor()
-    // What stays is how the person wants to see lists of files.
+    // Only the settings of the lists of files stay: they tell nothing about the person.
     t.strictSame(await page.evaluate('Object.keys(localStorage)'), ['files-view'])
     await untilTrue(page, "document.activeElement.id === 'content'")
     await end()
