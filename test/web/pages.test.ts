@@ -111,7 +111,10 @@ t.test(
     await row(page, 'c.txt').waitFor({ state: 'detached' })
 
     await page.getByRole('link', { name: 'Node', exact: true }).click()
-    await page.getByRole('link', { name: 'Backups' }).click()
+    await page
+      .getByRole('navigation', { name: 'Parts of the node' })
+      .getByRole('link', { name: 'Backups' })
+      .click()
     await page.getByRole('button', { name: 'Back up now', exact: true }).click()
     await page.getByText(/The backup backup-\S+ is complete\./).waitFor()
     t.equal(

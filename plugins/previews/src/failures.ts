@@ -8,7 +8,7 @@ const sentences: Readonly<Record<Failure, string>> = {
   broken: 'The file is damaged, or not whole.',
   'no-cover': 'The file has no cover picture.',
   pixels: 'The picture has too many pixels (previews.maxPixels).',
-  unknown: 'Only JPEG, PNG, WebP, GIF and AVIF have one, and audio with a cover picture.',
+  unknown: 'No decoder of this node knows its format.',
   time: 'To decode the file took too long.',
   memory: 'To decode the file took too much memory.',
   crash: 'The decoder failed at the file.',

@@ -2,7 +2,7 @@
  * Texts that are typed and not sent yet, and the files that go with them. They are kept for the tab, so that they survive a reload and other pages.
  */
 
-/** Returns the text that is kept for a conversation; empty if there is none. */
+/** Returns the text that is kept under a key; empty if there is none. */
 export function keptDraft(key: string): string {
   try {
     return sessionStorage.getItem(key) ?? ''
@@ -11,7 +11,7 @@ export function keptDraft(key: string): string {
   }
 }
 
-/** Keeps a text for a conversation. An empty text removes it. */
+/** Keeps a text under a key. An empty text removes it. */
 export function keepDraft(key: string, text: string): void {
   try {
     if (text === '') sessionStorage.removeItem(key)
@@ -21,7 +21,7 @@ export function keepDraft(key: string, text: string): void {
   }
 }
 
-/** Returns the paths of the files that are kept for a conversation. */
+/** Returns the paths of the files that are kept under a key. */
 export function keptFiles(key: string): string[] {
   try {
     const paths: unknown = JSON.parse(keptDraft(filesKey(key)))
@@ -31,7 +31,7 @@ export function keptFiles(key: string): string[] {
   }
 }
 
-/** Keeps the paths of files for a conversation. */
+/** Keeps the paths of files under a key. */
 export function keepFiles(key: string, paths: readonly string[]): void {
   keepDraft(filesKey(key), paths.length === 0 ? '' : JSON.stringify(paths))
 }

@@ -1,6 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
+/** A window as narrow as that of a phone. The stylesheets have the same limit. */
+export const narrow = '(max-width: 40rem)'
+
 /** Whether a media query holds. A component with it is drawn again when that changes. */
 export function useMedia(query: string): boolean {
   const holds = useSignal(matchMedia(query).matches)

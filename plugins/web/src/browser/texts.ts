@@ -219,7 +219,7 @@ export const texts = {
       add: 'Add a user',
       invite: 'Invite somebody',
       inviteText:
-        'Send them this address. They open it, press "Create my account", and ask to be let in. Their request appears here, and you press "Let in".',
+        'Send them this address. They open it, press "I am new here", create an account, and ask to be let in. Their request appears here, and you press "Let in".',
       inviteHere:
         'Only this computer reaches the node at the address that you use now. Open the node to your network, or from outside, and send them that address.',
       requests: 'People who ask to be let in',
@@ -791,7 +791,6 @@ export const texts = {
         `${files === 1 ? 'One of these files is' : `${files.toLocaleString()} of these files are`} none of those that were cut short. The name, the size and the time have to be the same.`,
     },
     takePhoto: 'Take a photo',
-    import: 'Import',
     importCar: 'Import a CAR file',
     importing: (name: string) => `Import ${name}`,
     imported: (came: { files: number; bytes: string; path: string; symlinks: number }) =>

@@ -8,8 +8,8 @@ import { html } from '../../html.ts'
 import { type IconName, icon } from '../../icon.ts'
 import { ask } from '../../questions.ts'
 import { request } from '../../request.ts'
-import { shortDate } from '../../short-date.ts'
 import { texts } from '../../texts.ts'
+import { shortDateText } from '../../times.ts'
 import { attempt } from './attempt.ts'
 import { type Group, groupsOf } from './groups.ts'
 
@@ -46,7 +46,8 @@ export function Sessions({ page }: { page: PageContext }): VNode {
       for (const { id } of sessions)
         await request(page, 'DELETE /api/account/sessions/{id}', { names: { id } })
     })
-  const facts = ({ created, lastUsed }: Session) => text.times(shortDate(created), shortDate(lastUsed))
+  const facts = ({ created, lastUsed }: Session) =>
+    text.times(shortDateText(created), shortDateText(lastUsed))
   const endButton = (name: string, session: Session) =>
     !session.current &&
     html`<button type="button" aria-label=${`${text.end}: ${name}`} onClick=${() => endAll([session])}>${text.end}</button>`

@@ -8,8 +8,8 @@ import { icon } from '../../icon.ts'
 import { ask } from '../../questions.ts'
 import { request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
-import { shortDate } from '../../short-date.ts'
 import { texts } from '../../texts.ts'
+import { shortDateText } from '../../times.ts'
 import { attempt } from './attempt.ts'
 import { type Group, groupsOf } from './groups.ts'
 
@@ -125,5 +125,9 @@ function scopeText(scope: string): string {
 }
 
 function timesOf({ created, lastUsed, expires }: Token): string {
-  return text.times(shortDate(created), lastUsed && shortDate(lastUsed), expires && shortDate(expires))
+  return text.times(
+    shortDateText(created),
+    lastUsed && shortDateText(lastUsed),
+    expires && shortDateText(expires),
+  )
 }

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
+import { isForPage } from '../../page-keys.ts'
 import type { Dropped } from './dropped-files.ts'
-import { isForPage } from './page-keys.ts'
 
 /** The type of entries in the clipboard. Browsers keep it for themselves, so other programs get the paths as text. */
 const ownType = 'application/x-nodekeep-entries'

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
-import { useMedia } from '../../media.ts'
+import { narrow, useMedia } from '../../media.ts'
 import { texts } from '../../texts.ts'
 import { startEntryDrag } from './entry-drag.ts'
 import { type Column, columns, orderAfter } from './entry-order.ts'
@@ -21,9 +21,6 @@ interface EntryListProps {
 
 /** Milliseconds between two letters of a name that is searched by typing. */
 const typingMs = 700
-
-/** A window as narrow as that of a phone, as in `page.css`. */
-const narrow = '(max-width: 40rem)'
 
 /** The sizes of rows, as in `page.css`. */
 const sizes = {

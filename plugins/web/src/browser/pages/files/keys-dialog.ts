@@ -2,10 +2,10 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
+import { isForPage } from '../../page-keys.ts'
 import { Dialog } from '../../questions.ts'
 import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
-import { isForPage } from './page-keys.ts'
 
 interface KeysProps {
   readonly actions: EntryActions

@@ -34,6 +34,9 @@ async function ask(): Promise<void> {
   } catch {
     // The node may be away, or the person has gone.
   }
+  // Otherwise, each answer would leave a listener.
+  ended.removeEventListener('abort', forget)
+  if (ended.aborted) forget()
 }
 
 /** How much room the files of the person take, of what they may use. It is asked for again when the person goes to another place. */

@@ -2,12 +2,10 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
+import { isForPage } from '../../page-keys.ts'
 import { texts } from '../../texts.ts'
 import { navigate, place, query } from '../address.ts'
 import { shownPage } from '../page-host.ts'
-
-/** Fields that take the key `/` themselves. */
-const fieldsForText = 'input:not([type="checkbox"]), textarea, select'
 
 /** Characters of the longest text that the node searches for. */
 const mostCharacters = 200
@@ -26,9 +24,8 @@ export function SearchField(): VNode {
   }, [searched])
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const { key, ctrlKey, metaKey, altKey, target } = event
-      if (key !== '/' || ctrlKey || metaKey || altKey || document.querySelector('dialog[open]')) return
-      if (target instanceof Element && target.matches(fieldsForText)) return
+      const { key, ctrlKey, metaKey, altKey } = event
+      if (key !== '/' || ctrlKey || metaKey || altKey || !isForPage(event)) return
       event.preventDefault()
       field.current?.focus()
       field.current?.select()

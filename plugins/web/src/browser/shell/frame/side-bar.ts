@@ -1,12 +1,12 @@
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { icon, iconNamed } from '../../icon.ts'
+import { narrow, useMedia } from '../../media.ts'
 import { MenuButton, type MenuItem } from '../../menu.ts'
 import { texts } from '../../texts.ts'
 import { addressOf } from '../address.ts'
 import { shownPage } from '../page-host.ts'
 import type { ShownPage } from '../session.ts'
-import { isNarrow } from './narrow.ts'
 import { Product } from './product.ts'
 import { Room } from './room.ts'
 
@@ -15,8 +15,9 @@ const mostTabs = 4
 
 /** The navigation: beside the page, and on a phone below it. Pages without room there stand under "More". */
 export function SideBar({ pages }: { pages: readonly ShownPage[] }): VNode {
+  const isNarrow = useMedia(narrow)
   const tabs = pages.filter(({ place }) => place === 'tab').slice(0, mostTabs)
-  const own = isNarrow.value ? tabs : pages.filter(({ place }) => place === 'tab' || place === 'side')
+  const own = isNarrow ? tabs : pages.filter(({ place }) => place === 'tab' || place === 'side')
   const more = pages.filter((page) => page.place !== 'user' && !own.includes(page))
   const shown = shownPage.value?.name
   const isInMore = more.some(({ name }) => name === shown)
@@ -39,7 +40,7 @@ export function SideBar({ pages }: { pages: readonly ShownPage[] }): VNode {
         </li>`
       }
     </ul>
-    ${!isNarrow.value && pages.some(({ name }) => name === 'files') && html`<${Room} />`}
+    ${!isNarrow && pages.some(({ name }) => name === 'files') && html`<${Room} />`}
   </nav>`
 }
 

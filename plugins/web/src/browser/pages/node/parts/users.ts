@@ -9,6 +9,7 @@ import { Avatar } from '../../../avatar.ts'
 import { Field } from '../../../field.ts'
 import { html } from '../../../html.ts'
 import { type IconName, icon } from '../../../icon.ts'
+import { isLoopback } from '../../../loopback.ts'
 import { MenuButton, type MenuItem } from '../../../menu.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
@@ -215,8 +216,7 @@ function Invitation({ page }: { page: PageContext }): VNode {
     load: async (get) => ({ address: (await ifRunning(get('GET /api/overlay/status')))?.addresses[0] }),
     pauseMs: () => 60_000,
   })
-  const isLoopback = /^(localhost|127\..*|\[::1\])$/.test(location.hostname)
-  const address = reach.value.value?.address ?? (isLoopback ? null : location.origin)
+  const address = reach.value.value?.address ?? (isLoopback() ? null : location.origin)
   return html`<section class="card box">
     <h2>${words.invite}</h2>
     <p class="note">${address === null ? words.inviteHere : words.inviteText}</p>
