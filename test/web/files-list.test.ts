@@ -394,6 +394,8 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
       const bar = page.getByRole('group', { name: 'Selected entries' })
       await bar.getByRole('button', { name: 'Delete' }).tap()
       await page.getByText('Deleted 2 entries.').waitFor()
+      // The list follows the notice.
+      await row(page, 'b.txt').waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Undo', exact: true }).tap()
       await row(page, 'b.txt').waitFor()
       await row(page, 'b.txt').getByRole('checkbox').tap()
