@@ -37,7 +37,7 @@ export function EntryPicture({ entry, path, isLarge = false, previews, speed }: 
     !isMissing.value &&
     (wasShown.current || speed?.isFast.value !== true)
   wasShown.current ||= isShown
-  return html`<span class=${`picture ${kind}`}>
+  return html`<span class=${kind === 'folder' ? 'picture folder' : 'picture'}>
     ${
       isShown
         ? html`<img

@@ -17,7 +17,7 @@ export function StorageCard({ days, isLinked = true }: { days: Periods; isLinked
   const [first, last] = [points[0], points.at(-1)]
   return html`<${Card} icon="database" title=${words.storage} more=${isLinked && ['storage', words.storageMore]}>
     <${PlotOrNote} points=${points} fromZero=${false} color="accent" />
-    ${first && last && html`<p class="note">${changeText(first, last)}</p>`}
+    ${first && last && first !== last && html`<p class="note">${changeText(first, last)}</p>`}
   <//>`
 }
 
