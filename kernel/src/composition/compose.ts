@@ -31,7 +31,7 @@ import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
 import { SessionCookies } from '../access/session-cookies.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
-import type { KernelRestores, LastRestore } from '../backup/restores.ts'
+import { isRestorePlanned, type KernelRestores, type LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import { guardRegistry } from '../faults/guarded-registry.ts'
 import { createPluginLog } from '../faults/plugin-log.ts'
@@ -258,6 +258,7 @@ function createSignIn(cradle: KernelCradle): SignIn {
     ownership,
     admission,
     userSessions,
+    isRestorePlanned: () => isRestorePlanned(configuration.kernel.data),
     timeoutMs: auth.signInTimeoutMs,
     expiryDays: session.expiryDays,
   })

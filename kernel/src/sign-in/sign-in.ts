@@ -41,6 +41,8 @@ interface SignInServices {
   readonly ownership: Ownership
   readonly admission: Admission
   readonly userSessions: UserSessions
+  /** Whether the next start restores a backup. */
+  readonly isRestorePlanned: () => boolean
   /** Longest time for the login provider, in milliseconds. */
   readonly timeoutMs: number
   readonly expiryDays: number
@@ -136,7 +138,7 @@ export class SignIn {
 
   /** Checks whether the wallet is admitted and whether it is the owner's. It only reads. */
   #check(sql: Sql, wallet: string, claim: string | null): { known: UserAccount | null; owner: boolean } {
-    const { admission, ownership } = this.#services
+    const { admission, ownership, isRestorePlanned } = this.#services
     const known = findUser(sql, 'wallet', wallet)
     if (!ownership.isClaimed(sql)) {
       if (claim === null) {
@@ -146,6 +148,11 @@ export class SignIn {
         )
       }
       if (!ownership.mayClaim(claim)) throw new NodekeepError('FORBIDDEN', 'The claim code is wrong.')
+      if (isRestorePlanned())
+        throw new NodekeepError(
+          'CONFLICT',
+          'The next start of this node restores a backup, and its owner. Restart the node, or take the restore back: nodekeep backup restore --cancel',
+        )
       return { known, owner: true }
     }
     const owner = known?.owner === true || ownership.isConfiguredOwner(wallet)

@@ -49,6 +49,7 @@ async function createParts(t: Test, meanwhile: (administration: UserAdministrati
     ownership,
     admission,
     userSessions,
+    isRestorePlanned: () => false,
     timeoutMs: 1000,
     expiryDays: 1,
   })

@@ -136,7 +136,8 @@ export default definePlugin({
     const files = createFilesService(scopeOf, rooms, maxFileSize)
     const kept = createKeptFiles(scopeOf)
     const keptDays = { trash: daysOf(config.trash), versions: daysOf(config.versions) }
-    const purge = new Purge({ journal, scopeOf, state, log, signal: context.signal }, keptDays)
+    const identify = (mount: UserPath) => external.identifyAt(mount)
+    const purge = new Purge({ journal, scopeOf, identify, state, log, signal: context.signal }, keptDays)
     context.onStop(() => purge.stop())
     participants.add('files', filesInBackups(mounts, journal, crossMountMoves))
     const { signal } = context

@@ -177,6 +177,8 @@ export function unclaimedRoutes(app: RoutesApp, services: UnclaimedRouteServices
       await services.finished
       const filename = await uploaded.alone(async () => {
         using _lock = folders.lock()
+        // The body may have come long after the headers, and the node may have got an owner meanwhile.
+        await requireClaim(request)
         const folder = await folders.ready(request.body.prepared)
         if (folder === null)
           throw new NodekeepError(

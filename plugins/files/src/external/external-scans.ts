@@ -108,6 +108,11 @@ export class ExternalScans {
     await Promise.allSettled(asked.map(({ point }) => withStorageLimit(this.#identify(point, signal))))
   }
 
+  /** Asks the storage of one mount whose files it has. */
+  async identifyAt(mount: UserPath): Promise<void> {
+    await withStorageLimit(this.#identify(mount, this.#services.signal))
+  }
+
   /** Continues with the users that were followed before, and looks after the others. All in the background. */
   async start(): Promise<void> {
     this.#isServing = true

@@ -3,6 +3,7 @@ import { isNodekeepError, type Log } from '@nodekeep/plugin-sdk'
 import type { Journal } from '../journal/journal.ts'
 import { entryIn, isMissing, type Location } from '../mounts/mounts.ts'
 import type { Scope, ScopeOf } from '../operations/scope.ts'
+import type { UserPath } from '../paths/user-path.ts'
 import { forget, lockOf, placeOf } from './kept-entries.ts'
 
 /** Entries of the index that are read at a time. Reading is synchronous. */
@@ -11,6 +12,8 @@ const pageSize = 300
 interface GoneEntriesServices {
   readonly journal: Journal
   readonly scopeOf: ScopeOf
+  /** Asks the storage of a mount whose files it has now, so that the index follows it. */
+  readonly identify: (mount: UserPath) => Promise<void>
   readonly log: Pick<Log, 'debug'>
   readonly signal: AbortSignal
 }
@@ -19,17 +22,29 @@ interface GoneEntriesServices {
  * Forgets what the index keeps and the storages do not have any more: a crash came after the deletion of the files, and before that of the
  * entry, which would count as room until somebody deletes it again.
  */
-export async function forgetGone({ journal, scopeOf, log, signal }: GoneEntriesServices): Promise<void> {
+export async function forgetGone({
+  journal,
+  scopeOf,
+  identify,
+  log,
+  signal,
+}: GoneEntriesServices): Promise<void> {
   const reader = await journal.keptOf('')
+  const identified = new Set<string>()
   for (const user of reader.users()) {
     const scope = scopeOf(user, {})
-    for (const { storage, keptRoot, keptEntries } of reader.sums(user)) {
+    for (const { storage, keptEntries } of reader.sums(user)) {
       signal.throwIfAborted()
       const point = keptEntries === 0 ? null : scope.mounts.pointOfStorage(storage)
       if (point === null) continue
       try {
         const folder = scope.mounts.locateKept(user, point, '')
-        for (const name of await goneNames(scope, folder, keptRoot)) await forgetIfGone(scope, name)
+        // Files that another disk or bucket keeps are not gone.
+        if (!identified.has(storage)) await identify(point)
+        identified.add(storage)
+        const present = (await journal.keptOf(user)).sums(user).find((sums) => sums.storage === storage)
+        if (present === undefined || present.keptEntries === 0) continue
+        for (const name of await goneNames(scope, folder, present.keptRoot)) await forgetIfGone(scope, name)
       } catch (error) {
         // The next start tries again.
         if (!isNodekeepError(error)) throw error

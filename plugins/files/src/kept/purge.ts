@@ -3,6 +3,7 @@ import { concurrently, isNodekeepError, type Log, type StateStore } from '@nodek
 import type { KeptEntry, VersionOfFile } from '../entries/kept-reader.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { ScopeOf } from '../operations/scope.ts'
+import type { UserPath } from '../paths/user-path.ts'
 import { forgetGone } from './gone-entries.ts'
 import { removeKeptIfFree } from './kept-entries.ts'
 import { clockAfter, type PurgeClock } from './purge-clock.ts'
@@ -30,6 +31,8 @@ const clockKey = 'purge-clock'
 interface PurgeServices {
   readonly journal: Journal
   readonly scopeOf: ScopeOf
+  /** Asks the storage of a mount whose files it has now, so that the index follows it. */
+  readonly identify: (mount: UserPath) => Promise<void>
   readonly state: Pick<StateStore, 'get' | 'set'>
   readonly log: Pick<Log, 'info' | 'warn' | 'debug'>
   readonly signal: AbortSignal

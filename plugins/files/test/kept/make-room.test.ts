@@ -61,7 +61,7 @@ async function purgedUser(t: Test) {
   }
   const { signal } = new AbortController()
   const days = { trash: 30, versions: 30 }
-  const purge = new Purge({ journal, scopeOf, state, log, signal }, days, clock)
+  const purge = new Purge({ journal, scopeOf, identify: async () => {}, state, log, signal }, days, clock)
   const userUuid = randomUUID()
   const scope = scopeOf(userUuid, {})
   return {

@@ -26,15 +26,22 @@ export async function keepShared(files: readonly File[]): Promise<void> {
     return bytes <= mostBytes
   })
   const cache = await caches.open(cacheName)
+  let kept = 0
   for (const [i, file] of fitting.entries()) {
     const headers = {
       'content-type': file.type,
       'x-name': encodeURIComponent(file.name.toWellFormed()),
       'x-modified': String(file.lastModified),
     }
-    await cache.put(`/shared/${i}`, new Response(file, { headers }))
+    try {
+      await cache.put(`/shared/${i}`, new Response(file, { headers }))
+    } catch {
+      // The browser has no more room. The person is told of the rest.
+      break
+    }
+    kept += 1
   }
-  await cache.put(leftOutAddress, new Response(String(files.length - fitting.length)))
+  await cache.put(leftOutAddress, new Response(String(files.length - kept)))
 }
 
 /** Returns the files that are kept. They stay there. */

@@ -1,6 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageUser } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
+import { keepDraft, keptDraft } from '../drafts.ts'
 import { accepted } from '../refusal.ts'
 import { texts } from '../texts.ts'
 import { askNode, nodeAnswers } from './connection.ts'
@@ -49,6 +50,9 @@ function endPresence(): void {
   }
 }
 
+/** Where the tab remembers whose texts and names it keeps. */
+const personKey = 'person'
+
 /** Asks the node who is signed in. */
 export async function loadSession(): Promise<void> {
   const { user } = (await (await get('/whoami')).json()) as NodeAnswers['GET /whoami']
@@ -66,7 +70,10 @@ export async function loadSession(): Promise<void> {
   if (answer.status === 401) return loadSession()
   const { name, owner, search, pages } = (await (await accepted(answer)).json()) as PageList
   const { uuid, username, wallet } = user
-  if (session.value && session.value.user.uuid !== uuid) endPresence()
+  // A reload may have come between: what the tab keeps is that of the person before.
+  const before = session.value?.user.uuid ?? keptDraft(personKey)
+  if (before !== '' && before !== uuid) endPresence()
+  keepDraft(personKey, uuid)
   nodeName.value = name
   session.value = { user: { uuid, username, wallet, owner }, pages, search }
   signInAgain.value?.end(true)
