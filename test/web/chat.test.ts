@@ -557,6 +557,9 @@ t.test('a hostile reply does not hold up the page', { skip: needsChromium }, asy
   const talk = await nextTalk()
   const start = await cpuMs()
   for (const piece of ['a_', '_a_']) talk.say(`${piece.repeat(16_000)}\n\n`)
+  // Each mark is compared with all others, and each row of a table is filled up to the first one.
+  talk.say(`${'*a_'.repeat(3000)}\n\n`)
+  talk.say(`|${'a|'.repeat(1000)}\n|${'-|'.repeat(1000)}\n${'|b\n'.repeat(2000)}\n`)
   talk.say(`\`\`\`${'language'.repeat(100)}\ncode\n\`\`\`\n\nthe last`)
   talk.end()
   await page.getByRole('article').last().getByText('the last').waitFor()
