@@ -124,10 +124,12 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     }
     await touch([900, 360], [700, 362], [500, 365])
     await viewer.getByRole('img', { name: 'b.jpg' }).waitFor()
+    await nextFrame(page)
     await touch([300, 360], [500, 362], [700, 365])
     await image.waitFor()
-    // A finger moves a picture that is not in its place yet.
+    // A finger moves a picture that is not in its place yet, and scrolls a frame without it.
     await isWidth('times === 1')
+    await nextFrame(page)
     await touch([600, 200], [602, 300], [604, 450])
     await viewer.waitFor({ state: 'detached' })
   })
@@ -331,6 +333,11 @@ async function put(user: TestUser, path: string, content: string | Buffer, modif
 
 async function contentOf(user: TestUser, path: string): Promise<string> {
   return (await user.fetch(`/read?path=${encodeURIComponent(path)}`)).text()
+}
+
+/** Waits until a frame is drawn: a finger meets what was drawn last. */
+async function nextFrame(page: Page): Promise<void> {
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
 }
 
 /** Waits until the node has looked at all pictures. */

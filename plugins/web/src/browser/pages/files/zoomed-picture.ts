@@ -1,7 +1,7 @@
 import Panzoom, { type PanzoomObject } from '@panzoom/panzoom'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 
 /** How many times as large as the window a picture can be. */
@@ -40,7 +40,8 @@ export function ZoomedPicture({ addresses, name, zoom, onFailed }: ZoomedPicture
   const tapped = useRef({ at: Number.NEGATIVE_INFINITY, x: 0, y: 0 })
   const pressed = useRef({ x: 0, y: 0 })
   const isZoomed = () => (panzoom.current?.getScale() ?? 1) > 1
-  useEffect(() => {
+  // Before the first frame: the browser itself would take a finger on a picture without it.
+  useLayoutEffect(() => {
     const element = image.current
     if (element === null) return
     const made = Panzoom(element, {
