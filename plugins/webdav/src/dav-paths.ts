@@ -71,11 +71,6 @@ export function isBelow(path: string, folder: string): boolean {
   return folder === '/' ? path !== '/' : path.startsWith(`${folder}/`)
 }
 
-/** The path of an entry in a folder. */
-export function childOf(folder: string, name: string): string {
-  return folder === '/' ? `/${name}` : `${folder}/${name}`
-}
-
 function isBelowRoot(encoded: string): boolean {
   return encoded === davRoot || encoded.startsWith(`${davRoot}/`)
 }

@@ -16,7 +16,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pathOnNode, type Target, targetOf } from './dav-paths.ts'
 import { type IfCondition, parseIf, tokensIn } from './locks/if-header.ts'
 import { coveringLocks, type LockedChange, type Locks } from './locks/locks.ts'
-import type { DeadProperties } from './properties/dead-properties.ts'
+import type { DeadProperties } from './dead-properties.ts'
 
 export interface DavServices {
   readonly files: FilesService

@@ -5,7 +5,7 @@ import { openDavDatabase } from './dav-database.ts'
 import { davRoot } from './dav-paths.ts'
 import { errorXml } from './errors.ts'
 import { Locks } from './locks/locks.ts'
-import { DeadProperties } from './properties/dead-properties.ts'
+import { DeadProperties } from './dead-properties.ts'
 import { davRoutes, rootRoutes } from './routes.ts'
 
 /** Milliseconds between two looks for entries that are gone. */

@@ -18,7 +18,7 @@ const statusTexts = {
 export type PartStatus = keyof typeof statusTexts
 
 /** Properties with the same status (RFC 4918, section 14.22). */
-export interface PropertyGroup {
+interface PropertyGroup {
   readonly status: PartStatus
   /** XML elements. */
   readonly properties: readonly string[]

@@ -36,7 +36,9 @@ const ownMethods = ['PROPFIND', 'PROPPATCH', 'MKCOL', 'COPY', 'MOVE', 'LOCK', 'U
 const noBody = new Uint8Array()
 
 /** A large folder takes longer to copy, to move or to delete than an answer may take otherwise. */
-const config = { scope: 'webdav', answersLate: true }
+const late: readonly string[] = ['COPY', 'MOVE', 'DELETE']
+
+const config = { scope: 'webdav' }
 
 /** Registers the routes of `/dav`, below that prefix. */
 export function davRoutes(app: RoutesApp, services: DavServices, tokens: Tokens): void {
@@ -46,6 +48,7 @@ export function davRoutes(app: RoutesApp, services: DavServices, tokens: Tokens)
     for (const [method, answer] of Object.entries(methods))
       app.route({
         ...shared,
+        config: { ...config, answersLate: late.includes(method) },
         method,
         url,
         ...(method === 'GET' && { exposeHeadRoute: false }),

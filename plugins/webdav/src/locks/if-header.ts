@@ -9,7 +9,7 @@ export interface IfCondition {
 }
 
 /** A list of the header `if`: all of its conditions must hold. */
-export interface IfList {
+interface IfList {
   /** The address of the resource that the list is about; null for that of the request. */
   readonly resource: string | null
   readonly conditions: readonly IfCondition[]

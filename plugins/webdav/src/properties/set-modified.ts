@@ -25,10 +25,13 @@ export async function setModified({ files, path }: Pick<DavRequest, 'files' | 'p
   const entry = await files.stat(path)
   const differs = Math.abs(entry.modified.getTime() - time.getTime()) >= stepMs
   if (entry.type === 'directory' || entry.size > largestFile || !differs) return
+  const { entry: read, content } = await files.read(path)
   try {
-    const { entry: read, content } = await files.read(path)
     await files.write(path, content, { modified: time, ifRevision: read.revision, size: read.size })
   } catch (error) {
     if (!isNodekeepError(error) || error.code !== 'PRECONDITION_FAILED') throw error
+  } finally {
+    // The loop closes the file, also if the write did not begin to read it.
+    for await (const _chunk of content) break
   }
 }
