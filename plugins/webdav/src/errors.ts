@@ -34,7 +34,7 @@ export class Locked extends Error {
   }
 
   get body(): string {
-    const hrefs = this.paths.map((path) => `<D:href>${escaped(hrefOf(path, false))}</D:href>`)
+    const hrefs = this.paths.map((path) => `<D:href>${hrefOf(path, false)}</D:href>`)
     return errorDocument(`<D:${this.#condition}>${hrefs.join('')}</D:${this.#condition}>`, this.message, 'LOCKED')
   }
 }

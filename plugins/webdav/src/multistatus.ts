@@ -28,7 +28,7 @@ interface PropertyGroup {
   readonly description?: string
 }
 
-/** The answer about the properties of one file or folder. */
+/** The answer about the properties of one file or folder. Its address is percent-encoded, so it has no character that XML would need escaped. */
 export function propertyResponse(href: string, groups: readonly PropertyGroup[]): string {
   const parts = groups.map(({ status, properties, condition, description }) => {
     const error = condition === undefined ? '' : `<D:error><D:${condition}/></D:error>`
@@ -36,12 +36,12 @@ export function propertyResponse(href: string, groups: readonly PropertyGroup[])
       description === undefined ? '' : `<D:responsedescription>${escaped(description)}</D:responsedescription>`
     return `<D:propstat><D:prop>${properties.join('')}</D:prop>${statusOf(status)}${error}${text}</D:propstat>`
   })
-  return `<D:response><D:href>${escaped(href)}</D:href>${parts.join('')}</D:response>\n`
+  return `<D:response><D:href>${href}</D:href>${parts.join('')}</D:response>\n`
 }
 
 /** The answer that one of several files or folders has a status. */
 export function statusResponse(href: string, status: PartStatus): string {
-  return `<D:response><D:href>${escaped(href)}</D:href>${statusOf(status)}</D:response>\n`
+  return `<D:response><D:href>${href}</D:href>${statusOf(status)}</D:response>\n`
 }
 
 function statusOf(status: PartStatus): string {

@@ -61,17 +61,17 @@ export function nameIn(namespace: string, name: string): string {
 
 /** An empty element with a name such as `{DAV:}getetag`. */
 export function emptyElement(name: string): string {
-  return elementOf(name, '')
+  return elementWriter(name)('')
 }
 
-/** An element with a name such as `{DAV:}getetag`, and XML in it. */
-export function elementOf(name: string, content: string): string {
+/** Returns a function that writes elements with a name such as `{DAV:}getetag`, and XML in them. */
+export function elementWriter(name: string): (content: string) => string {
   const end = name.lastIndexOf('}')
   const namespace = name.slice(1, end)
   const local = name.slice(end + 1)
   const tag = namespace === davNamespace ? `D:${local}` : local
-  const declaration = namespace === davNamespace || namespace === '' ? '' : ` xmlns="${escaped(namespace)}"`
-  return content === '' ? `<${tag}${declaration}/>` : `<${tag}${declaration}>${content}</${tag}>`
+  const begin = namespace === davNamespace || namespace === '' ? tag : `${tag} xmlns="${escaped(namespace)}"`
+  return (content) => (content === '' ? `<${begin}/>` : `<${begin}>${content}</${tag}>`)
 }
 
 /** Text for XML. Characters that XML 1.0 cannot have (section 2.2) become U+FFFD. */

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { elementOf, elementsIn, escaped, nameOf, parseXml, standaloneXml } from '../src/xml.ts'
+import { elementsIn, elementWriter, escaped, nameOf, parseXml, standaloneXml } from '../src/xml.ts'
 
 const parse = (text: string, encoding: BufferEncoding = 'utf8') => parseXml(Buffer.from(text, encoding))
 
@@ -45,7 +45,7 @@ test('an element stands alone with its prefixes and its language', async (t) => 
 
 test('text of files cannot break the XML of answers', async (t) => {
   t.equal(escaped('<a href="x">&\r\0\u0007\ud800</a>'), '&lt;a href=&quot;x&quot;&gt;&amp;&#13;\ufffd\ufffd\ufffd&lt;/a&gt;')
-  t.equal(elementOf('{urn:"<>}a', 'b'), '<a xmlns="urn:&quot;&lt;&gt;">b</a>')
-  t.equal(elementOf('{}a', ''), '<a/>')
-  t.equal(elementOf('{DAV:}a', ''), '<D:a/>')
+  t.equal(elementWriter('{urn:"<>}a')('b'), '<a xmlns="urn:&quot;&lt;&gt;">b</a>')
+  t.equal(elementWriter('{}a')(''), '<a/>')
+  t.equal(elementWriter('{DAV:}a')(''), '<D:a/>')
 })

@@ -1,5 +1,4 @@
 import { hrefOf } from '../dav-paths.ts'
-import { escaped } from '../xml.ts'
 import type { Lock } from './locks.ts'
 
 /** The value of the property `supportedlock` (RFC 4918, section 15.10). */
@@ -24,7 +23,7 @@ function activeLock({ token, path, isDeep, isShared, owner, expires }: Lock): st
     owner,
     `<D:timeout>Second-${left}</D:timeout>`,
     `<D:locktoken><D:href>${token}</D:href></D:locktoken>`,
-    `<D:lockroot><D:href>${escaped(hrefOf(path, false))}</D:href></D:lockroot>`,
+    `<D:lockroot><D:href>${hrefOf(path, false)}</D:href></D:lockroot>`,
   ]
   return `<D:activelock>${parts.join('')}</D:activelock>`
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { davRoot } from '../dav-paths.ts'
 import type { DescribedEntry } from '../properties/described-entries.ts'
 import { parsePropfind } from '../properties/property-request.ts'
-import { depthOf, responseOf, sendMultistatus } from './propfind.ts'
+import { depthOf, responseWriter, sendMultistatus } from './propfind.ts'
 
 /** Answers OPTIONS: the classes of RFC 4918, section 18, and the header by which Windows knows a server of WebDAV. */
 export function options(reply: FastifyReply): FastifyReply {
@@ -26,8 +26,9 @@ export async function rootPropfind(request: FastifyRequest, reply: FastifyReply)
     const entry: FileListEntry = { name, path, type: 'directory', size: 0, modified: new Date() }
     return { entry, locks: [], room: null, sha256: null, dead: new Map() }
   }
-  const own = responseOf(query, folder('/', '/'), '/')
-  const child = responseOf(query, folder(davRoot.slice(1), davRoot), `${davRoot}/`)
+  const write = responseWriter(query)
+  const own = write('/', folder('/', '/'))
+  const child = write(`${davRoot}/`, folder(davRoot.slice(1), davRoot))
   await sendMultistatus(reply, depth === 0 ? [own] : [own, child])
   return reply
 }

@@ -8,10 +8,10 @@ import { multistatusBegin, multistatusEnd, propertyResponse } from '../multistat
 import { type DescribedEntry, EntryDescriber } from '../properties/described-entries.ts'
 import { liveProperties, usualNames } from '../properties/live-properties.ts'
 import { type PropertyQuery, parsePropfind } from '../properties/property-request.ts'
-import { elementOf, emptyElement, xmlType } from '../xml.ts'
+import { elementWriter, emptyElement, xmlType } from '../xml.ts'
 
-/** Entries of which the answer is written at once, which takes about a millisecond. */
-const pageSize = 250
+/** Entries of which the answer is written at once: some 80 KB, so that a client that reads slowly holds little memory. */
+const pageSize = 100
 
 /** Answers PROPFIND (RFC 4918, section 9.1): the properties of a file or folder, and with depth 1 of the entries in it. */
 export async function propfind(dav: DavRequest, body: Uint8Array): Promise<FastifyReply> {
@@ -59,39 +59,61 @@ async function* responses(
   listed: AsyncIterable<FileListEntry> | null,
 ): AsyncGenerator<string, void, undefined> {
   const describer = new EntryDescriber(dav, query)
-  const write = async (folder: string, entries: readonly FileListEntry[]) => {
-    const described = await describer.describe(folder, entries)
-    return described.map((one) => responseOf(query, one)).join('')
+  const write = responseWriter(query)
+  const own = hrefOf(dav.path, entry.type === 'directory')
+  let page = (await describer.describe(parentOf(dav.path), [entry])).map((one) => write(own, one)).join('')
+  const writePage = async (entries: readonly FileListEntry[]) => {
+    const described = await describer.describe(dav.path, entries)
+    return page + described.map((one) => write(own + nameInHref(one.entry), one)).join('')
   }
-  let page = await write(parentOf(dav.path), [entry])
   let entries: FileListEntry[] = []
   for await (const one of listed ?? []) {
     entries.push(one)
     if (entries.length < pageSize) continue
-    yield page + (await write(dav.path, entries))
+    yield await writePage(entries)
     page = ''
     entries = []
   }
-  yield page + (await write(dav.path, entries))
+  yield await writePage(entries)
 }
 
-/** The answer about one entry. */
-export function responseOf(query: PropertyQuery, described: DescribedEntry, href?: string): string {
-  const { entry, dead } = described
-  const found: string[] = []
-  const missing: string[] = []
-  const all = query.kind === 'some' ? query.names : [...usualNames, ...(query.kind === 'all' ? query.names : liveProperties.keys())]
-  const names = query.kind === 'some' ? all : new Set([...all, ...dead.keys()])
-  for (const name of names) {
-    const value = liveProperties.get(name)?.(described)
-    if (value !== undefined) found.push(query.kind === 'names' ? emptyElement(name) : elementOf(name, value))
-    else if (dead.has(name)) found.push(query.kind === 'names' ? emptyElement(name) : (dead.get(name) ?? ''))
-    else if (query.kind === 'some') missing.push(emptyElement(name))
+function nameInHref({ name, type }: FileListEntry): string {
+  return type === 'directory' ? `${encodeURIComponent(name)}/` : encodeURIComponent(name)
+}
+
+/** Returns a function that writes the answer about an entry at an address. */
+export function responseWriter(query: PropertyQuery): (href: string, described: DescribedEntry) => string {
+  const { kind } = query
+  const names = {
+    some: () => (kind === 'some' ? query.names : []),
+    all: () => new Set([...usualNames, ...(kind === 'all' ? query.names : [])]),
+    names: () => liveProperties.keys(),
+  }[kind]()
+  const properties = Array.from(names, (name) => ({
+    name,
+    valueOf: liveProperties.get(name),
+    write: elementWriter(name),
+  }))
+  const known = new Set(properties.map(({ name }) => name))
+  return (href, described) => {
+    const { dead } = described
+    const found: string[] = []
+    const missing: string[] = []
+    for (const { name, valueOf, write } of properties) {
+      const value = valueOf?.(described)
+      const element = value === undefined ? dead.get(name) : write(value)
+      if (element === undefined) {
+        if (kind === 'some') missing.push(write(''))
+      } else found.push(kind === 'names' ? write('') : element)
+    }
+    if (kind !== 'some')
+      for (const [name, element] of dead)
+        if (!known.has(name)) found.push(kind === 'names' ? emptyElement(name) : element)
+    return propertyResponse(href, [
+      ...(found.length > 0 || missing.length === 0 ? [{ status: 200, properties: found } as const] : []),
+      ...(missing.length > 0 ? [{ status: 404, properties: missing } as const] : []),
+    ])
   }
-  return propertyResponse(href ?? hrefOf(entry.path, entry.type === 'directory'), [
-    ...(found.length > 0 || missing.length === 0 ? [{ status: 200, properties: found } as const] : []),
-    ...(missing.length > 0 ? [{ status: 404, properties: missing } as const] : []),
-  ])
 }
 
 async function* bytesOf(
