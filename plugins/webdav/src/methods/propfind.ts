@@ -6,7 +6,7 @@ import type { DavRequest } from '../dav-request.ts'
 import { forbidden } from '../errors.ts'
 import { multistatusBegin, multistatusEnd, propertyResponse } from '../multistatus.ts'
 import { type DescribedEntry, EntryDescriber } from '../properties/described-entries.ts'
-import { liveProperties, usualNames } from '../properties/live-properties.ts'
+import { liveProperties, namesAskedBy } from '../properties/live-properties.ts'
 import { type PropertyQuery, parsePropfind } from '../properties/property-request.ts'
 import { elementWriter, emptyElement, xmlType } from '../xml.ts'
 
@@ -84,17 +84,12 @@ function nameInHref({ name, type }: FileListEntry): string {
 /** Returns a function that writes the answer about an entry at an address. */
 export function responseWriter(query: PropertyQuery): (href: string, described: DescribedEntry) => string {
   const { kind } = query
-  const names = {
-    some: () => (kind === 'some' ? query.names : []),
-    all: () => new Set([...usualNames, ...(kind === 'all' ? query.names : [])]),
-    names: () => liveProperties.keys(),
-  }[kind]()
+  const names = namesAskedBy(query)
   const properties = Array.from(names, (name) => ({
     name,
     valueOf: liveProperties.get(name),
     write: elementWriter(name),
   }))
-  const known = new Set(properties.map(({ name }) => name))
   return (href, described) => {
     const { dead } = described
     const found: string[] = []
@@ -108,7 +103,7 @@ export function responseWriter(query: PropertyQuery): (href: string, described: 
     }
     if (kind !== 'some')
       for (const [name, element] of dead)
-        if (!known.has(name)) found.push(kind === 'names' ? emptyElement(name) : element)
+        if (!names.has(name)) found.push(kind === 'names' ? emptyElement(name) : element)
     return propertyResponse(href, [
       ...(found.length > 0 || missing.length === 0 ? [{ status: 200, properties: found } as const] : []),
       ...(missing.length > 0 ? [{ status: 404, properties: missing } as const] : []),

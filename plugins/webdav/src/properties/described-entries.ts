@@ -8,9 +8,9 @@ import {
   entityTagProperty,
   liveProperties,
   lockDiscoveryProperty,
+  namesAskedBy,
   quotaAvailable,
   quotaUsed,
-  usualNames,
 } from './live-properties.ts'
 import type { PropertyQuery } from './property-request.ts'
 
@@ -88,13 +88,13 @@ export class EntryDescriber {
 const none: ReadonlyMap<string, string> = new Map()
 
 function needsOf(query: PropertyQuery, hasDead: boolean) {
-  const names = query.kind === 'names' ? [] : query.kind === 'all' ? [...usualNames, ...query.names] : query.names
-  const asks = (...wanted: string[]) => wanted.some((name) => names.includes(name))
+  const names = namesAskedBy(query)
+  const asks = (...wanted: string[]) => wanted.some((name) => names.has(name))
   return {
-    details: asks(entityTagProperty, created, checksums) || query.kind === 'names',
+    details: asks(entityTagProperty, created, checksums),
     locks: asks(lockDiscoveryProperty),
     room: asks(quotaUsed, quotaAvailable),
     checksum: asks(checksums),
-    dead: hasDead && (query.kind !== 'some' || names.some((name) => !liveProperties.has(name))),
+    dead: hasDead && (query.kind !== 'some' || [...names].some((name) => !liveProperties.has(name))),
   }
 }

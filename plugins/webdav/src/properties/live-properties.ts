@@ -3,6 +3,7 @@ import { mediaTypeOf } from '@nodekeep/plugin-sdk/stored-content'
 import { lockDiscovery, supportedLocks } from '../locks/lock-xml.ts'
 import type { Lock } from '../locks/locks.ts'
 import { davNamespace, escaped, nameIn } from '../xml.ts'
+import type { PropertyQuery } from './property-request.ts'
 
 /** A file or folder, with what its properties need. */
 export interface Described {
@@ -66,5 +67,8 @@ const special: Readonly<Record<string, ValueOf>> = {
 /** The properties that the node computes ("live properties", RFC 4918, section 4.2), by their names. */
 export const liveProperties: ReadonlyMap<string, ValueOf> = new Map(Object.entries({ ...usual, ...special }))
 
-/** The names of those that `allprop` means. */
-export const usualNames: readonly string[] = Object.keys(usual)
+/** The names of the properties that a query is about, without those that clients have set. */
+export function namesAskedBy(query: PropertyQuery): ReadonlySet<string> {
+  if (query.kind === 'names') return new Set(liveProperties.keys())
+  return new Set(query.kind === 'some' ? query.names : [...Object.keys(usual), ...query.names])
+}
