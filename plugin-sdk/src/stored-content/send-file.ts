@@ -35,7 +35,11 @@ export async function sendFile(
 }
 
 /** RFC 9110, section 14.2: ranges are for GET only. */
-async function head(readable: ReadableFile, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function head(
+  readable: ReadableFile,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const file = await fileOf(readable)
   if (isNotModified(request, file)) return notModified(reply, file)
   const added = readable.headersOf(file)
@@ -43,7 +47,11 @@ async function head(readable: ReadableFile, request: FastifyRequest, reply: Fast
   return reply.headers({ ...fileHeaders(file), 'content-length': file.size }).send()
 }
 
-async function get(readable: ReadableFile, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function get(
+  readable: ReadableFile,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   refuseAsCode(request)
   if (!isConditional(request)) return answer(await readable.read({ reuseBuffers: true }), null)
   for (let attempt = 0; attempt < attempts; attempt += 1) {
