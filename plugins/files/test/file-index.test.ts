@@ -4,7 +4,10 @@ import { createFilesNode, post, put } from './fixtures/files-node.ts'
 
 const services = captureServices()
 // Users are apart, so one node is enough for all tests.
-const node = await createFilesNode({ mounts: { '/': 'local', '/m': 'memory' } }, { plugins: [services.plugin] })
+const node = await createFilesNode(
+  { mounts: { '/': 'local', '/m': 'memory' } },
+  { plugins: [services.plugin] },
+)
 t.teardown(() => node.stop())
 // Other tests may use both processors.
 t.setTimeout(120_000)

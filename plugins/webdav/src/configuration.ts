@@ -22,6 +22,7 @@ export const configuration = Type.Object({
   propertyBytesPerUser: ByteSize({
     default: 8 * 1024 ** 2,
     minimum: 1024,
-    description: 'Maximum size of the properties that programs set on all files and folders of a user, in bytes.',
+    description:
+      'Maximum size of the properties that programs set on all files and folders of a user, in bytes.',
   }),
 })

@@ -14,9 +14,9 @@ import {
 import { entityTag } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pathOnNode, type Target, targetOf } from './dav-paths.ts'
+import type { DeadProperties } from './dead-properties.ts'
 import { type IfCondition, parseIf, tokensIn } from './locks/if-header.ts'
 import { coveringLocks, type LockedChange, type Locks } from './locks/locks.ts'
-import type { DeadProperties } from './dead-properties.ts'
 
 export interface DavServices {
   readonly files: FilesService

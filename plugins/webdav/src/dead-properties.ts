@@ -27,7 +27,9 @@ export class DeadProperties {
 
   /** Whether a user has any. Most have none. */
   hasAny(userUuid: string): boolean {
-    const row = this.#connection.prepare('SELECT 1 FROM property_entries WHERE user = ? LIMIT 1').get(userUuid)
+    const row = this.#connection
+      .prepare('SELECT 1 FROM property_entries WHERE user = ? LIMIT 1')
+      .get(userUuid)
     return row !== undefined
   }
 
@@ -95,7 +97,9 @@ export class DeadProperties {
   see(userUuid: string, entry: string, isThere: boolean): void {
     const now = Date.now()
     this.#connection
-      .prepare('UPDATE property_entries SET gone = iif(:there, NULL, ifnull(gone, :now)) WHERE user = :user AND entry = :entry')
+      .prepare(
+        'UPDATE property_entries SET gone = iif(:there, NULL, ifnull(gone, :now)) WHERE user = :user AND entry = :entry',
+      )
       .run({ there: Number(isThere), now, user: userUuid, entry })
     const row = this.#connection
       .prepare('SELECT gone FROM property_entries WHERE user = ? AND entry = ? AND gone < ?')
@@ -144,8 +148,9 @@ export class DeadProperties {
     const { bytesPerEntry, bytesPerUser } = this.#limits
     const bytes = (sql: string, ...values: string[]) =>
       Number(
-        this.#connection.prepare(`SELECT ifnull(sum(bytes), 0) AS bytes FROM properties WHERE ${sql}`).get(...values)
-          ?.bytes,
+        this.#connection
+          .prepare(`SELECT ifnull(sum(bytes), 0) AS bytes FROM properties WHERE ${sql}`)
+          .get(...values)?.bytes,
       )
     if (bytes('user = ? AND entry = ?', userUuid, entry) > bytesPerEntry)
       throw tooMuch(`${bytesPerEntry} bytes of each file or folder (webdav.propertyBytesPerEntry)`)
@@ -155,5 +160,8 @@ export class DeadProperties {
 }
 
 function tooMuch(limit: string): NodekeepError {
-  return new NodekeepError('INSUFFICIENT_STORAGE', `The node keeps properties of at most ${limit}. Remove some.`)
+  return new NodekeepError(
+    'INSUFFICIENT_STORAGE',
+    `The node keeps properties of at most ${limit}. Remove some.`,
+  )
 }

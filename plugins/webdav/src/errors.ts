@@ -35,7 +35,11 @@ export class Locked extends Error {
 
   get body(): string {
     const hrefs = this.paths.map((path) => `<D:href>${hrefOf(path, false)}</D:href>`)
-    return errorDocument(`<D:${this.#condition}>${hrefs.join('')}</D:${this.#condition}>`, this.message, 'LOCKED')
+    return errorDocument(
+      `<D:${this.#condition}>${hrefs.join('')}</D:${this.#condition}>`,
+      this.message,
+      'LOCKED',
+    )
   }
 }
 

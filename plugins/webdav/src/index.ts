@@ -3,9 +3,9 @@ import { definePlugin, FileIndex, Files, Tokens, UserData } from '@nodekeep/plug
 import { configuration } from './configuration.ts'
 import { openDavDatabase } from './dav-database.ts'
 import { davRoot } from './dav-paths.ts'
+import { DeadProperties } from './dead-properties.ts'
 import { errorXml } from './errors.ts'
 import { Locks } from './locks/locks.ts'
-import { DeadProperties } from './dead-properties.ts'
 import { davRoutes, rootRoutes } from './routes.ts'
 
 /** Milliseconds between two looks for entries that are gone. */

@@ -33,7 +33,9 @@ export function propertyResponse(href: string, groups: readonly PropertyGroup[])
   const parts = groups.map(({ status, properties, condition, description }) => {
     const error = condition === undefined ? '' : `<D:error><D:${condition}/></D:error>`
     const text =
-      description === undefined ? '' : `<D:responsedescription>${escaped(description)}</D:responsedescription>`
+      description === undefined
+        ? ''
+        : `<D:responsedescription>${escaped(description)}</D:responsedescription>`
     return `<D:propstat><D:prop>${properties.join('')}</D:prop>${statusOf(status)}${error}${text}</D:propstat>`
   })
   return `<D:response><D:href>${href}</D:href>${parts.join('')}</D:response>\n`

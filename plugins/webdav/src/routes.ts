@@ -1,7 +1,6 @@
 import { changeHeaders, type RoutesApp, type Tokens } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { basicChallenge, basicPassword } from './basic-password.ts'
-import { davRoot } from './dav-paths.ts'
 import { type DavRequest, type DavServices, davRequest } from './dav-request.ts'
 import { Locked } from './errors.ts'
 import { lock, unlock } from './methods/lock.ts'
@@ -73,13 +72,20 @@ export function davRoutes(app: RoutesApp, services: DavServices, tokens: Tokens)
 export function rootRoutes(app: RoutesApp, tokens: Tokens): void {
   const shared = prepare(app, tokens)
   app.route({ ...shared, method: 'OPTIONS', url: '/', handler: (_request, reply) => options(reply) })
-  app.route({ ...shared, method: 'PROPFIND', url: '/', handler: (request, reply) => rootPropfind(request, reply) })
+  app.route({
+    ...shared,
+    method: 'PROPFIND',
+    url: '/',
+    handler: (request, reply) => rootPropfind(request, reply),
+  })
 }
 
 /** Lets routes take tokens as passwords, the methods of WebDAV and XML. */
 function prepare(app: RoutesApp, tokens: Tokens) {
   tokens.accept(app, { read: basicPassword, challenge: basicChallenge })
-  for (const method of ownMethods) app.addHttpMethod(method, { hasBody: true })
+  // The instances of a plugin share the list.
+  const added = ownMethods.filter((method) => !app.supportedMethods.includes(method))
+  for (const method of added) app.addHttpMethod(method, { hasBody: true })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: longestXml }, (_request, body, done) =>
     done(null, body),

@@ -29,8 +29,8 @@ export async function parseXml(bytes: Uint8Array): Promise<Element> {
   if (text.split('<', mostTags + 2).length > mostTags + 1)
     throw invalid(`The XML has more than ${mostTags} tags.`)
   // Most requests of most nodes have no XML.
-  const { DOMParser, onWarningStopParsing } = await import('@xmldom/xmldom')
-  const root = parsed(text, new DOMParser({ locator: false, onError: onWarningStopParsing }))
+  const { DOMParser } = await import('@xmldom/xmldom')
+  const root = parsed(text, new DOMParser({ locator: false, onError: stopParsing }))
   if (root === null) throw notWellFormed()
   refuseUnboundPrefixes(root)
   return root
@@ -143,6 +143,11 @@ function childrenOf(element: Element): Node[] {
   return children
 }
 
+/** The parser reports what is not well-formed in several levels. U+FFFD is well-formed, and it warns of that too. */
+function stopParsing(_level: string, message: string): void {
+  if (!message.includes('Unicode replacement character')) throw notWellFormed()
+}
+
 interface Parser {
   parseFromString(text: string, type: 'application/xml'): { readonly documentElement: Element | null }
 }
@@ -161,7 +166,8 @@ function refuseUnboundPrefixes(root: Element): void {
   for (let element = left.pop(); element !== undefined; element = left.pop()) {
     if (element.prefix && !element.namespaceURI) throw notWellFormed()
     for (const { prefix, name, namespaceURI, value } of Array.from(element.attributes)) {
-      if (prefix === 'xmlns' ? value === '' : name !== 'xmlns' && prefix && !namespaceURI) throw notWellFormed()
+      if (prefix === 'xmlns' ? value === '' : name !== 'xmlns' && prefix && !namespaceURI)
+        throw notWellFormed()
     }
     left.push(...elementsIn(element))
   }

@@ -1,7 +1,9 @@
 import { test } from 'tap'
 import { basicPassword } from '../src/basic-password.ts'
 
-const basic = (text: string) => ({ headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` } })
+const basic = (text: string) => ({
+  headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` },
+})
 
 test('the password is all after the first colon, whatever the user name is', async (t) => {
   t.equal(basicPassword(basic('ada:secret')), 'secret')

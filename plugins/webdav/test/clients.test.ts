@@ -18,7 +18,12 @@ test('the Finder saves a file with its attributes beside it', async (t) => {
   const ada = await connect()
   const agent = { 'user-agent': 'WebDAVFS/3.0.0 (03008000) Darwin/22.1.0' }
   await ada.expect(200, 'OPTIONS', '/', { headers: agent })
-  const room = propfindOf('{DAV:}quota-available-bytes', '{DAV:}quota-used-bytes', '{DAV:}quota', '{DAV:}quotaused')
+  const room = propfindOf(
+    '{DAV:}quota-available-bytes',
+    '{DAV:}quota-used-bytes',
+    '{DAV:}quota',
+    '{DAV:}quotaused',
+  )
   await ada.expect(207, 'PROPFIND', '/', { headers: one, body: room })
   for (const [name, content] of [
     ['letter.txt', 'Dear Ms. Lindt'],
@@ -51,7 +56,10 @@ test('Windows connects a drive, and copies a file with its times to it', async (
   const headers = { 'user-agent': 'Microsoft-WebDAV-MiniRedir/10.0.19045', translate: 'f' }
   const authorization = `Bearer ${ada.token}`
   for (const path of ['/', '/dav', '/dav/']) {
-    const found = await node.fetch(path, { method: 'PROPFIND', headers: { ...headers, authorization, depth: '0' } })
+    const found = await node.fetch(path, {
+      method: 'PROPFIND',
+      headers: { ...headers, authorization, depth: '0' },
+    })
     t.equal(found.status, 207, path)
     await found.arrayBuffer()
   }
@@ -70,7 +78,9 @@ test('Windows connects a drive, and copies a file with its times to it', async (
   const { text } = await ada.expect(207, 'PROPPATCH', '/Brief.docx', { headers: submit, body: times })
   t.same(Object.keys(responsesIn(text)[0]?.properties ?? {}), ['200'])
   await ada.expect(204, 'UNLOCK', '/Brief.docx', { headers: { ...headers, 'lock-token': `<${token}>` } })
-  const listed = responsesIn((await ada.expect(207, 'PROPFIND', '/', { headers: { ...headers, ...all } })).text)
+  const listed = responsesIn(
+    (await ada.expect(207, 'PROPFIND', '/', { headers: { ...headers, ...all } })).text,
+  )
   t.match(listed[1]?.properties[200], {
     '{DAV:}getlastmodified': 'Tue, 05 May 2015 10:20:30 GMT',
     '{urn:schemas-microsoft-com:}Win32FileAttributes': '00000020',
@@ -128,7 +138,11 @@ test('rclone, as for ownCloud and others, keeps times and checks what it sends',
   const content = 'a backup'
   const sha1 = createHash('sha1').update(content).digest('hex')
   await ada.expect(201, 'PUT', '/backup/a', {
-    headers: { 'x-oc-mtime': '1600000000', 'oc-checksum': `SHA1:${sha1}`, 'oc-total-length': `${content.length}` },
+    headers: {
+      'x-oc-mtime': '1600000000',
+      'oc-checksum': `SHA1:${sha1}`,
+      'oc-total-length': `${content.length}`,
+    },
     body: content,
   })
   const body = propfindOf(
@@ -192,23 +206,31 @@ test('a KeePass app locks, sends a temporary file, and moves it over the databas
   await ada.expect(201, 'PUT', '/db.kdbx.tmp', { body: 'new' })
   const move = { destination: `${node.url.origin}/dav/db.kdbx` }
   await ada.expect(423, 'MOVE', '/db.kdbx.tmp', { headers: move })
-  await ada.expect(204, 'MOVE', '/db.kdbx.tmp', { headers: { ...move, if: `<${move.destination}> (<${token}>)` } })
+  await ada.expect(204, 'MOVE', '/db.kdbx.tmp', {
+    headers: { ...move, if: `<${move.destination}> (<${token}>)` },
+  })
   await ada.expect(423, 'PUT', '/db.kdbx', { body: 'other' })
   await ada.expect(204, 'UNLOCK', '/db.kdbx', { headers: { 'lock-token': `<${token}>` } })
   t.equal(await contentOf(ada, '/db.kdbx'), 'new')
   t.same(await namesIn(ada, '/'), ['db.kdbx'])
-  const versions = (await (await ada.user.fetch('/api/files/versions?path=/db.kdbx')).json()) as { versions: object[] }
+  const versions = (await (await ada.user.fetch('/api/files/versions?path=/db.kdbx')).json()) as {
+    versions: object[]
+  }
   t.equal(versions.versions.length, 1, 'the former database is a version')
 })
 
 test('Joplin keeps its notes in a folder', async (t) => {
   const ada = await connect()
-  for (const folder of ['/joplin', '/joplin/.resource', '/joplin/.sync']) await ada.expect(201, 'MKCOL', folder)
+  for (const folder of ['/joplin', '/joplin/.resource', '/joplin/.sync'])
+    await ada.expect(201, 'MKCOL', folder)
   const body =
     '<?xml version="1.0" encoding="UTF-8"?><d:propfind xmlns:d="DAV:"><d:prop><d:getlastmodified/><d:resourcetype/></d:prop></d:propfind>'
   const note = '/joplin/0a1b2c3d4e5f60718293a4b5c6d7e8f9.md'
   await ada.expect(404, 'PROPFIND', note, { headers: one, body })
-  await ada.expect(201, 'PUT', note, { headers: { 'content-type': 'text/plain' }, body: 'Groceries\n\nid: 0a1b' })
+  await ada.expect(201, 'PUT', note, {
+    headers: { 'content-type': 'text/plain' },
+    body: 'Groceries\n\nid: 0a1b',
+  })
   const listed = responsesIn((await ada.expect(207, 'PROPFIND', '/joplin/', { headers: all, body })).text)
   t.equal(listed.length, 4)
   t.match((await ada.expect(404, 'GET', '/joplin/info.json')).text, /<s:exception>NOT_FOUND</)
@@ -226,6 +248,11 @@ test('Zotero verifies a server, and stores attachments', async (t) => {
   await ada.expect(201, 'PUT', '/zotero/zotero-test-file.prop', { body: ' ' })
   t.equal((await ada.expect(200, 'GET', '/zotero/zotero-test-file.prop')).text, ' ')
   await ada.expect(204, 'DELETE', '/zotero/zotero-test-file.prop')
-  await ada.expect(201, 'PUT', '/zotero/ABCD2345.zip', { headers: { 'content-type': 'application/zip' }, body: 'PK' })
-  await ada.expect(201, 'PUT', '/zotero/ABCD2345.prop', { body: '<properties version="1"><mtime>1</mtime></properties>' })
+  await ada.expect(201, 'PUT', '/zotero/ABCD2345.zip', {
+    headers: { 'content-type': 'application/zip' },
+    body: 'PK',
+  })
+  await ada.expect(201, 'PUT', '/zotero/ABCD2345.prop', {
+    body: '<properties version="1"><mtime>1</mtime></properties>',
+  })
 })

@@ -37,13 +37,21 @@ test('an address that does not name one path is refused', async (t) => {
 })
 
 test('a destination is a path, or an address of this node', async (t) => {
-  const at = (destination: string, hostname = 'node.test') => destinationOf({ headers: { destination }, hostname })
+  const at = (destination: string, hostname = 'node.test') =>
+    destinationOf({ headers: { destination }, hostname })
   t.equal(at('/dav/a').path, '/a')
   t.equal(at('http://node.test/dav/a%20b').path, '/a b')
   t.equal(at('https://NODE.test:8443/dav/a/').path, '/a')
   t.equal(at('https://ada@node.test/dav').path, '/')
   t.equal(at('http://[::1]:4200/dav/a', '[::1]').path, '/a')
-  for (const destination of ['http://other.test/dav/a', 'ftp://node.test/dav/a', 'http://[', '/a', '/', 'dav/a'])
+  for (const destination of [
+    'http://other.test/dav/a',
+    'ftp://node.test/dav/a',
+    'http://[',
+    '/a',
+    '/',
+    'dav/a',
+  ])
     t.throws(() => at(destination), { code: 'FORBIDDEN' }, destination)
   t.throws(() => at(''), { code: 'VALIDATION_ERROR' })
   t.throws(() => at('/dav/a%2Fb'), { code: 'VALIDATION_ERROR' })

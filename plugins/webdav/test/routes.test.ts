@@ -20,7 +20,18 @@ test('only a token with the scope opens the files, as a password or as Bearer, a
   t.equal(nobody.status, 401)
   t.equal(nobody.headers.get('www-authenticate'), 'Basic realm="Nodekeep", charset="UTF-8"')
   t.match(nobody.headers.get('content-type'), 'application/xml')
-  for (const method of ['GET', 'PUT', 'DELETE', 'PROPFIND', 'PROPPATCH', 'MKCOL', 'COPY', 'MOVE', 'LOCK', 'UNLOCK'])
+  for (const method of [
+    'GET',
+    'PUT',
+    'DELETE',
+    'PROPFIND',
+    'PROPPATCH',
+    'MKCOL',
+    'COPY',
+    'MOVE',
+    'LOCK',
+    'UNLOCK',
+  ])
     t.equal((await node.fetch('/dav/a', { method })).status, 401, method)
   t.equal((await node.fetch('/', { method: 'PROPFIND' })).status, 401)
   t.equal((await programWith(node, 'wrong').ask('GET', '/')).status, 401)
@@ -49,14 +60,19 @@ test('a file is stored, read, and deleted into the trash', async (t) => {
   await ada.expect(404, 'GET', '/a.txt')
   const trash = (await (await ada.user.fetch('/api/files/trash')).json()) as { items: object[] }
   t.match(trash.items, [{ path: '/a.txt' }])
-  const { changes } = (await (await ada.user.fetch('/api/files/changes/newest')).json()) as { changes: object[] }
+  const { changes } = (await (await ada.user.fetch('/api/files/changes/newest')).json()) as {
+    changes: object[]
+  }
   t.match(changes[0], { op: 'delete', maker: { kind: 'token', name: 'program' } })
 })
 
 test('conditions are those of all ways', async (t) => {
   const ada = await connect()
   await ada.expect(412, 'PUT', '/a', { headers: { 'if-match': '*' }, body: 'x' })
-  const etag = (await ada.expect(201, 'PUT', '/a', { headers: { 'if-none-match': '*' }, body: 'x' })).headers.get('etag') ?? ''
+  const etag =
+    (await ada.expect(201, 'PUT', '/a', { headers: { 'if-none-match': '*' }, body: 'x' })).headers.get(
+      'etag',
+    ) ?? ''
   await ada.expect(412, 'PUT', '/a', { headers: { 'if-none-match': '*' }, body: 'y' })
   await ada.expect(304, 'GET', '/a', { headers: { 'if-none-match': etag } })
   await ada.user.fetch('/write?path=/a', { method: 'PUT', body: 'by another way' })
@@ -117,14 +133,29 @@ test('folders are made one by one', async (t) => {
 
 test('odd names come back as they were sent', async (t) => {
   const ada = await connect()
-  const names = ['ü & 100%', 'a;b,c=d', "it's (1) [2] {3}!", '#?+~', '漢字 😀', '.hidden', '...', ' spaces ', 'a\u0001b', '<x>"y"']
+  const names = [
+    'ü & 100%',
+    'a;b,c=d',
+    "it's (1) [2] {3}!",
+    '#?+~',
+    '漢字 😀',
+    '.hidden',
+    '...',
+    ' spaces ',
+    'a\u0001b',
+    '<x>"y"',
+  ]
   for (const name of names) await ada.expect(201, 'PUT', `/${encodeURIComponent(name)}`, { body: name })
   t.same((await namesIn(ada, '/')).toSorted(), names.toSorted())
   const { text } = await ada.expect(207, 'PROPFIND', '/', { headers: { depth: '1' } })
   const [own, ...entries] = responsesIn(text)
   t.equal(own?.href, '/dav/')
-  t.same(entries.map(({ href }) => decodeURIComponent(href.slice('/dav/'.length))).toSorted(), names.toSorted())
-  for (const { href } of entries) t.equal((await ada.expect(200, 'GET', href.slice('/dav'.length))).status, 200)
+  t.same(
+    entries.map(({ href }) => decodeURIComponent(href.slice('/dav/'.length))).toSorted(),
+    names.toSorted(),
+  )
+  for (const { href } of entries)
+    t.equal((await ada.expect(200, 'GET', href.slice('/dav'.length))).status, 200)
 })
 
 test('an address that names no path, or leads out of the files, is refused', async (t) => {
@@ -156,7 +187,10 @@ test('nobody reaches the files of another user', async (t) => {
   await grace.expect(404, 'DELETE', '/folder')
   await grace.expect(404, 'COPY', '/secret', { headers: { destination: '/dav/mine' } })
   const { text } = await grace.expect(207, 'PROPFIND', '/', { headers: { depth: '1' } })
-  t.same(responsesIn(text).map(({ href }) => href), ['/dav/'])
+  t.same(
+    responsesIn(text).map(({ href }) => href),
+    ['/dav/'],
+  )
   await grace.expect(201, 'PUT', '/secret', { body: 'y' })
   t.equal(await contentOf(ada, '/secret'), 'x')
 })
@@ -165,8 +199,14 @@ test('errors are XML with a message for people, and unknown methods are named', 
   const ada = await connect()
   const { text, headers } = await ada.expect(404, 'GET', '/missing')
   t.match(headers.get('content-type'), 'application/xml')
-  t.match(text, /<D:error xmlns:D="DAV:".*<s:message>There is nothing at &quot;\/missing&quot;\.<\/s:message>/)
+  t.match(
+    text,
+    /<D:error xmlns:D="DAV:".*<s:message>There is nothing at &quot;\/missing&quot;\.<\/s:message>/,
+  )
   t.match((await ada.ask('POST', '/missing')).status, 405)
-  t.match((await ada.expect(400, 'PROPFIND', '/', { headers: { depth: '0' }, body: '<a' })).text, /well-formed/)
+  t.match(
+    (await ada.expect(400, 'PROPFIND', '/', { headers: { depth: '0' }, body: '<a' })).text,
+    /well-formed/,
+  )
   await ada.expect(413, 'PROPFIND', '/', { headers: { depth: '0' }, body: ' '.repeat(70_000) })
 })

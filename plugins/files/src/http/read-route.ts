@@ -47,7 +47,9 @@ export function readRoutes(app: RoutesApp, { files, kept, headersOf }: ReadRoute
     sendFile(reply, request, fileOf(request)),
   )
 
-  const versionOf = (request: FastifyRequest<{ Querystring: { path: string; id: string } }>): ReadableFile => {
+  const versionOf = (
+    request: FastifyRequest<{ Querystring: { path: string; id: string } }>,
+  ): ReadableFile => {
     const { path, id } = request.query
     const own = kept.for(userOf(request))
     return {

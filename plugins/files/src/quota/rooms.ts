@@ -82,7 +82,10 @@ export class Rooms {
     const quota = quotas.of(userUuid)
     const ofQuota = quota === null ? null : Math.max(0, quota - taken)
     const ofDisk = await reserve.leftAt(point)
-    return { taken, left: ofQuota === null || ofDisk === null ? (ofQuota ?? ofDisk) : Math.min(ofQuota, ofDisk) }
+    return {
+      taken,
+      left: ofQuota === null || ofDisk === null ? (ofQuota ?? ofDisk) : Math.min(ofQuota, ofDisk),
+    }
   }
 
   /**

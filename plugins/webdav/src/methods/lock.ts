@@ -23,7 +23,8 @@ export async function lock(dav: DavRequest, body: Uint8Array): Promise<FastifyRe
 /** Answers UNLOCK (RFC 4918, section 9.11). */
 export async function unlock({ request, reply, services, user, path }: DavRequest): Promise<FastifyReply> {
   const token = /^\s*<([^<>]+)>\s*$/.exec(String(request.headers['lock-token'] ?? ''))?.[1]
-  if (token === undefined) throw invalid('Send the token of the lock in the header "lock-token", as "<urn:uuid:…>".')
+  if (token === undefined)
+    throw invalid('Send the token of the lock in the header "lock-token", as "<urn:uuid:…>".')
   const covering = coveringLocks(services.locks.of(user.uuid), path)
   if (!covering.some((lock) => lock.token === token))
     throw new NodekeepError('CONFLICT', 'There is no such lock here. It may have ended.', {
@@ -57,7 +58,10 @@ async function makeLock(dav: DavRequest, body: Uint8Array): Promise<FastifyReply
     const made = services.locks.create(user.uuid, wanted)
     const isNew = entry === null && (await makeEmptyFile(dav, made))
     reply.header('lock-token', `<${made.token}>`)
-    return reply.code(isNew ? 201 : 200).type(xmlType).send(lockDocument([made]))
+    return reply
+      .code(isNew ? 201 : 200)
+      .type(xmlType)
+      .send(lockDocument([made]))
   } catch (error) {
     const others = error instanceof Locked ? error.paths.filter((other) => other !== path) : []
     if (others.length === 0 || others.some((other) => isBelow(path, other))) throw error
@@ -93,9 +97,12 @@ async function wantedLock({ request, services, path }: DavRequest, body: Uint8Ar
   const isExclusive = scope !== undefined && davElementIn(scope, 'exclusive') !== undefined
   const isWrite = type !== undefined && davElementIn(type, 'write') !== undefined
   if (!isDav(root, 'lockinfo') || isShared === isExclusive || !isWrite)
-    throw invalid('The body of a LOCK must be the element "lockinfo" with a "lockscope" and the "locktype" "write".')
+    throw invalid(
+      'The body of a LOCK must be the element "lockinfo" with a "lockscope" and the "locktype" "write".',
+    )
   const depth = String(request.headers.depth ?? 'infinity').toLowerCase()
-  if (depth !== '0' && depth !== 'infinity') throw invalid('The header "depth" of a LOCK must be 0 or infinity.')
+  if (depth !== '0' && depth !== 'infinity')
+    throw invalid('The header "depth" of a LOCK must be 0 or infinity.')
   const owner = davElementIn(root, 'owner')
   const ownerXml = owner === undefined ? '' : standaloneXml(owner)
   if (Buffer.byteLength(ownerXml) > longestOwner)
@@ -117,6 +124,5 @@ function secondsOf(header: unknown, most: number): number {
 function lockDocument(locks: readonly Lock[]): string {
   return `${xmlHead}<D:prop xmlns:D="DAV:"><D:lockdiscovery>${lockDiscovery(locks)}</D:lockdiscovery></D:prop>\n`
 }
-
 
 async function* noBytes(): AsyncGenerator<Uint8Array, void, undefined> {}

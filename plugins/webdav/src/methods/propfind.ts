@@ -87,15 +87,15 @@ export function responseWriter(query: PropertyQuery): (href: string, described: 
   const names = namesAskedBy(query)
   const properties = Array.from(names, (name) => ({
     name,
-    valueOf: liveProperties.get(name),
+    content: liveProperties.get(name),
     write: elementWriter(name),
   }))
   return (href, described) => {
     const { dead } = described
     const found: string[] = []
     const missing: string[] = []
-    for (const { name, valueOf, write } of properties) {
-      const value = valueOf?.(described)
+    for (const { name, content, write } of properties) {
+      const value = content?.(described)
       const element = value === undefined ? dead.get(name) : write(value)
       if (element === undefined) {
         if (kind === 'some') missing.push(write(''))

@@ -4,7 +4,12 @@ import { hrefOf } from '../dav-paths.ts'
 import type { DavRequest } from '../dav-request.ts'
 import { type PartStatus, propertyResponse } from '../multistatus.ts'
 import { entryIdAt } from '../properties/carried-properties.ts'
-import { liveProperties, modified, modifiedInWindows, modifiedSeconds } from '../properties/live-properties.ts'
+import {
+  liveProperties,
+  modified,
+  modifiedInWindows,
+  modifiedSeconds,
+} from '../properties/live-properties.ts'
 import { type PropertyChange, parseProppatch } from '../properties/property-request.ts'
 import { setModified, timeOfProperty } from '../properties/set-modified.ts'
 import { emptyElement } from '../xml.ts'
@@ -13,12 +18,18 @@ import { sendMultistatus } from './propfind.ts'
 /** Properties that set the time of a file. The node computes all others of its own, so clients cannot set them. */
 const settable: readonly string[] = [modified, modifiedSeconds, modifiedInWindows]
 
-/** Why a property cannot be changed. */
-interface Refusal {
+/** The result for a property. */
+interface Result {
   readonly status: PartStatus
   readonly condition?: string
-  readonly description: string
+  readonly description?: string
 }
+
+/** Why a property cannot be changed. */
+type Refusal = Result & { readonly description: string }
+
+const done: Result = { status: 200 }
+const dependent: Result = { status: 424, description: 'Another property cannot be changed.' }
 
 /** Answers PROPPATCH (RFC 4918, section 9.2): all of the changes are made, or none. */
 export async function proppatch(dav: DavRequest, body: Uint8Array): Promise<FastifyReply> {
@@ -77,10 +88,15 @@ async function makeChanges(dav: DavRequest, changes: readonly PropertyChange[]):
   return null
 }
 
+/** Properties with the same result are one group. */
 function groupsOf(changes: readonly PropertyChange[], refused: ReadonlyMap<PropertyChange, Refusal>) {
-  const dependent = { status: 424, description: 'Another property cannot be changed.' } as const
-  return changes.map((change) => ({
-    ...(refused.size === 0 ? { status: 200 as const } : (refused.get(change) ?? dependent)),
-    properties: [emptyElement(change.name)],
-  }))
+  const groups = new Map<string, Result & { readonly properties: string[] }>()
+  for (const change of changes) {
+    const result = refused.size === 0 ? done : (refused.get(change) ?? dependent)
+    const key = `${result.status} ${result.description}`
+    const group = groups.get(key) ?? { ...result, properties: [] }
+    group.properties.push(emptyElement(change.name))
+    groups.set(key, group)
+  }
+  return [...groups.values()]
 }

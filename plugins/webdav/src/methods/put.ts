@@ -19,7 +19,7 @@ export async function put(dav: DavRequest): Promise<FastifyReply> {
   const { request, reply, files, path, hasSlash, services } = dav
   refusePartsAndCodings(request)
   const size = announcedSize(request)
-  if ((size ?? expectedSize(request)) > services.files.maxFileSize)
+  if (Math.max(size ?? 0, expectedSize(request)) > services.files.maxFileSize)
     throw new NodekeepError(
       'PAYLOAD_TOO_LARGE',
       `The file is larger than ${services.files.maxFileSize} bytes (storage.maxFileSize).`,
@@ -52,9 +52,13 @@ export async function put(dav: DavRequest): Promise<FastifyReply> {
 
 /** A folder cannot be stored as a file. */
 function notAFile(): NodekeepError {
-  return new NodekeepError('METHOD_NOT_ALLOWED', 'A folder is at this address. Choose another name for the file.', {
-    headers: { allow: 'OPTIONS, PROPFIND, PROPPATCH, COPY, MOVE, DELETE, LOCK, UNLOCK' },
-  })
+  return new NodekeepError(
+    'METHOD_NOT_ALLOWED',
+    'A folder is at this address. Choose another name for the file.',
+    {
+      headers: { allow: 'OPTIONS, PROPFIND, PROPPATCH, COPY, MOVE, DELETE, LOCK, UNLOCK' },
+    },
+  )
 }
 
 /** A part of a file would be stored as the whole file (RFC 9110, section 14.5), and compressed bytes as its content. */

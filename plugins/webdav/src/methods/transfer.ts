@@ -14,10 +14,14 @@ export async function transfer(dav: DavRequest, verb: 'copy' | 'move'): Promise<
   const isShallow = isDepth0(request.headers.depth, verb, entry)
   if (source === '/') throw new NodekeepError('FORBIDDEN', 'The folder of all files stays where it is.')
   if (source === destination || isBelow(destination, source) || isBelow(source, destination))
-    throw new NodekeepError('FORBIDDEN', 'One of source and destination is the other one, or contains it. Choose another destination.')
+    throw new NodekeepError(
+      'FORBIDDEN',
+      'One of source and destination is the other one, or contains it. Choose another destination.',
+    )
   const replaced = await entryAt(dav, destination)
   if (replaced === null) await requireParent(dav, destination)
-  else if (!overwrite) throw new NodekeepError('PRECONDITION_FAILED', 'Something is at the destination already.')
+  else if (!overwrite)
+    throw new NodekeepError('PRECONDITION_FAILED', 'Something is at the destination already.')
   const conditions = await transferConditions(files, source, request.headers)
   dav.checkLocks({
     trees: verb === 'move' ? [source, destination] : [destination],
@@ -53,5 +57,7 @@ function isDepth0(header: unknown, verb: 'copy' | 'move', { type }: FileEntry): 
   const depth = String(header ?? 'infinity').toLowerCase()
   if (depth === 'infinity' || type === 'file') return false
   if (depth === '0' && verb === 'copy') return true
-  throw invalid(`The header "depth" of a ${verb === 'copy' ? 'COPY must be 0 or infinity' : 'MOVE must be infinity'}.`)
+  throw invalid(
+    `The header "depth" of a ${verb === 'copy' ? 'COPY must be 0 or infinity' : 'MOVE must be infinity'}.`,
+  )
 }

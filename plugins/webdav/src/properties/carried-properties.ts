@@ -38,13 +38,18 @@ export async function carriedFrom(
  * Gives the copied or moved entries their properties (RFC 4918, sections 9.8.2 and 9.9.1). Most moves keep the id of an entry, and so its
  * properties: those to another storage do not.
  */
-export async function carryTo(dav: DavRequest, path: string, carried: readonly CarriedEntry[]): Promise<void> {
+export async function carryTo(
+  dav: DavRequest,
+  path: string,
+  carried: readonly CarriedEntry[],
+): Promise<void> {
   const { services, user } = dav
   const { properties } = services
   if (!properties.hasAny(user.uuid)) return
   const own = await entryIdAt(dav, path)
   // A file that is replaced keeps its id.
-  if (own !== null && !carried.some(({ id, place }) => place === '' || id === own)) properties.clear(user.uuid, own)
+  if (own !== null && !carried.some(({ id, place }) => place === '' || id === own))
+    properties.clear(user.uuid, own)
   for (const [count, { id, place }] of carried.entries()) {
     if (count % turnSize === turnSize - 1) await nextTurn()
     const to = place === '' ? own : await entryIdAt(dav, `${path}${place}`)

@@ -38,7 +38,8 @@ export class EntryDescriber {
     this.#withDead = new Set(dav.services.properties.entriesOf(dav.user.uuid))
     this.#needs = needsOf(query, this.#withDead.size > 0)
     this.#locks = this.#needs.locks ? dav.services.locks.of(dav.user.uuid) : []
-    for (const lock of this.#locks) this.#byPath.set(lock.path, [...(this.#byPath.get(lock.path) ?? []), lock])
+    for (const lock of this.#locks)
+      this.#byPath.set(lock.path, [...(this.#byPath.get(lock.path) ?? []), lock])
   }
 
   /** Describes entries of one folder. One that is gone meanwhile is left out. */

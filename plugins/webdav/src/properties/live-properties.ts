@@ -56,7 +56,8 @@ const usual: Readonly<Record<string, ValueOf>> = {
 
 /** Properties that a client has to name. */
 const special: Readonly<Record<string, ValueOf>> = {
-  [quotaUsed]: ({ entry, room }) => (entry.type === 'directory' && room !== null ? String(room.taken) : undefined),
+  [quotaUsed]: ({ entry, room }) =>
+    entry.type === 'directory' && room !== null ? String(room.taken) : undefined,
   [quotaAvailable]: ({ entry, room }) =>
     entry.type === 'directory' && room !== null && room.left !== null ? String(room.left) : undefined,
   [checksums]: ({ sha256 }) => (sha256 === null ? undefined : `<checksum>SHA256:${sha256}</checksum>`),

@@ -25,7 +25,9 @@ export async function parsePropfind(body: Uint8Array): Promise<PropertyQuery> {
   if (body.length === 0) return { kind: 'all', names: [] }
   const root = await parseXml(body)
   if (!isDav(root, 'propfind')) throw invalid('The body of a PROPFIND must be the element "propfind".')
-  const kinds = elementsIn(root).filter((child) => ['prop', 'allprop', 'propname'].some((name) => isDav(child, name)))
+  const kinds = elementsIn(root).filter((child) =>
+    ['prop', 'allprop', 'propname'].some((name) => isDav(child, name)),
+  )
   const [kind, ...others] = kinds
   if (kind === undefined || others.length > 0)
     throw invalid('The element "propfind" must have one of "prop", "allprop" and "propname".')
@@ -52,7 +54,7 @@ export async function parseProppatch(body: Uint8Array): Promise<readonly Propert
     return elementsIn(instruction)
       .filter((child) => isDav(child, 'prop'))
       .flatMap(elementsIn)
-      .map((property) => ({ name: nameOf(property), value: isSet ? valueOf(property) : null }))
+      .map((property) => ({ name: nameOf(property), value: isSet ? parsedValue(property) : null }))
   })
   if (changes.length === 0) throw invalid('The element "propertyupdate" changes no property.')
   return changes
@@ -62,6 +64,6 @@ function namesIn(element: Element): readonly string[] {
   return [...new Set(elementsIn(element).map(nameOf))]
 }
 
-function valueOf(property: Element) {
+function parsedValue(property: Element) {
   return { text: property.textContent ?? '', xml: standaloneXml(property) }
 }

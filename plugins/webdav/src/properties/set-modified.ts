@@ -21,7 +21,10 @@ export function timeOfProperty(name: string, text: string): Date | null {
  * Gives a file a time of modification. Storages take it only with the content, so the file is written again. A folder and a larger file keep their
  * time: file managers that set the time after an upload would call the upload failed otherwise. A file that changes meanwhile keeps its time too.
  */
-export async function setModified({ files, path }: Pick<DavRequest, 'files' | 'path'>, time: Date): Promise<void> {
+export async function setModified(
+  { files, path }: Pick<DavRequest, 'files' | 'path'>,
+  time: Date,
+): Promise<void> {
   const entry = await files.stat(path)
   const differs = Math.abs(entry.modified.getTime() - time.getTime()) >= stepMs
   if (entry.type === 'directory' || entry.size > largestFile || !differs) return

@@ -16,10 +16,10 @@ test('lists of conditions are read as in the examples of RFC 4918, section 10.4'
     { resource: '/resource1', conditions: [token('urn:uuid:181d4fae'), etag('W/"A weak ETag"')] },
     { resource: '/resource1', conditions: [etag('"strong ETag"')] },
   ])
-  t.strictSame(parseIf('<http://a.test/x>(["1"])<http://a.test/y>(Not["2"])').map(({ resource }) => resource), [
-    'http://a.test/x',
-    'http://a.test/y',
-  ])
+  t.strictSame(
+    parseIf('<http://a.test/x>(["1"])<http://a.test/y>(Not["2"])').map(({ resource }) => resource),
+    ['http://a.test/x', 'http://a.test/y'],
+  )
 })
 
 test('each token counts as sent, also a negated one', async (t) => {

@@ -4,7 +4,8 @@ import { lockInfo, lockPath, tokenOf } from '../fixtures/locking.ts'
 import { propertiesIn, propfindOf, responsesIn } from '../fixtures/multistatus.ts'
 
 const dataFolder = t.testdir()
-const start = () => createDavNode({ dataFolder, config: { webdav: { locksPerUser: 5, longestLockSeconds: 600 } } })
+const start = () =>
+  createDavNode({ dataFolder, config: { webdav: { locksPerUser: 5, longestLockSeconds: 600 } } })
 // Users are apart, so one node is enough for all tests.
 let node = await start()
 t.teardown(() => node.stop())
@@ -21,7 +22,10 @@ test('a locked file is changed only with the token of its lock', async (t) => {
     headers: { timeout: 'Infinite, Second-3600' },
   })
   const token = tokenOf(made)
-  t.match(made.text, /<D:exclusive\/>.*<D:depth>infinity<.*<x:me xmlns:x="urn:x">Ada &amp; co<.*<D:timeout>Second-(600|599)</s)
+  t.match(
+    made.text,
+    /<D:exclusive\/>.*<D:depth>infinity<.*<x:me xmlns:x="urn:x">Ada &amp; co<.*<D:timeout>Second-(600|599)</s,
+  )
   t.match(made.text, `<D:href>${token}</D:href>`)
   const locked = await ada.expect(423, 'PUT', '/a', { body: 'two' })
   t.match(locked.text, /<D:lock-token-submitted><D:href>\/dav\/a<\/D:href>/)
@@ -40,7 +44,10 @@ test('a locked file is changed only with the token of its lock', async (t) => {
   await ada.expect(412, 'PUT', '/a', { headers: submit('urn:uuid:other'), body: 'two' })
   await ada.expect(412, 'PUT', '/a', { headers: { if: '(<DAV:no-lock>)' }, body: 'two' })
   await ada.expect(204, 'PUT', '/a', { headers: submit(token), body: 'two' })
-  await ada.expect(204, 'PUT', '/a', { headers: { if: `(Not <${token}>) (Not <DAV:no-lock>)` }, body: 'three' })
+  await ada.expect(204, 'PUT', '/a', {
+    headers: { if: `(Not <${token}>) (Not <DAV:no-lock>)` },
+    body: 'three',
+  })
   t.equal(await contentOf(ada, '/a'), 'three')
   await ada.user.fetch('/write?path=/a', { method: 'PUT', body: 'by another way' })
   t.equal(await contentOf(ada, '/a'), 'by another way', 'locks bind programs of WebDAV only')
@@ -75,7 +82,10 @@ test('a deep lock of a folder locks what is in it, and what comes into it', asyn
   const body = propfindOf('{DAV:}lockdiscovery')
   const { text } = await ada.expect(207, 'PROPFIND', '/f/g', { headers: { depth: '1' }, body })
   for (const { properties } of responsesIn(text)) t.match(properties[200]?.['{DAV:}lockdiscovery'], token)
-  await ada.expect(204, 'PUT', '/f/g/a', { headers: { if: `<${node.url.origin}/dav/f/> (<${token}>)` }, body: 'y' })
+  await ada.expect(204, 'PUT', '/f/g/a', {
+    headers: { if: `<${node.url.origin}/dav/f/> (<${token}>)` },
+    body: 'y',
+  })
   await ada.expect(204, 'UNLOCK', '/f/g/a', { headers: { 'lock-token': `<${token}>` } })
   await ada.expect(201, 'PUT', '/f/g/b', { body: 'y' })
 })
@@ -93,6 +103,7 @@ test('a lock of depth 0 on a folder keeps its entries from coming and going', as
   await ada.expect(201, 'MOVE', '/f/a', {
     headers: { destination: '/dav/a', if: `</dav/f> (<${token}>)` },
   })
+  t.same(await namesIn(ada, '/'), ['a', 'f'])
 })
 
 test('locks within a folder are in the way of its lock, its move and its deletion, and end with it', async (t) => {
@@ -120,12 +131,15 @@ test('shared locks go together, and either token will do', async (t) => {
   await ada.expect(423, 'LOCK', '/a', { body: lockInfo() })
   await ada.expect(423, 'PUT', '/a', { body: 'y' })
   for (const token of [one, two]) await ada.expect(204, 'PUT', '/a', { headers: submit(token), body: 'y' })
+  t.equal(await contentOf(ada, '/a'), 'y')
 })
 
 test('a lock is renewed, and ends when it is not', async (t) => {
   const ada = await connect()
   const token = await lockPath(ada, '/a', { headers: { timeout: 'Second-500' } })
-  const renewed = await ada.expect(200, 'LOCK', '/a', { headers: { ...submit(token), timeout: 'Second-100' } })
+  const renewed = await ada.expect(200, 'LOCK', '/a', {
+    headers: { ...submit(token), timeout: 'Second-100' },
+  })
   t.match(renewed.text, /Second-(100|99)</)
   t.equal(renewed.headers.get('lock-token'), null)
   await ada.expect(412, 'LOCK', '/a')
@@ -170,4 +184,6 @@ test('a request for a lock that says too little or too much is refused', async (
     lockInfo('exclusive', `<D:owner>${'x'.repeat(5000)}</D:owner>`),
   ])
     await ada.expect(400, 'LOCK', '/a', { body })
+  await ada.expect(204, 'PUT', '/a', { body: 'not locked' })
+  t.equal(await contentOf(ada, '/a'), 'not locked')
 })

@@ -13,7 +13,10 @@ const all = { headers: { depth: '1' } }
 
 test('a file has the properties of RFC 4918', async (t) => {
   const ada = await connect()
-  const { headers } = await ada.expect(201, 'PUT', '/a%26b.txt', { headers: { 'x-oc-mtime': '981173106' }, body: 'hello' })
+  const { headers } = await ada.expect(201, 'PUT', '/a%26b.txt', {
+    headers: { 'x-oc-mtime': '981173106' },
+    body: 'hello',
+  })
   const { text } = await ada.expect(207, 'PROPFIND', '/a%26b.txt', one)
   const properties = propertiesIn(text)
   t.match(properties, {
@@ -99,7 +102,9 @@ test('a large folder is listed in pages', async (t) => {
   const ada = await connect()
   await ada.expect(201, 'MKCOL', '/f')
   const names = Array.from({ length: 601 }, (_, n) => `${n}`.padStart(3, '0'))
-  await Promise.all(names.map((name) => ada.user.fetch(`/write?path=/f/${name}`, { method: 'PUT', body: '' })))
+  await Promise.all(
+    names.map((name) => ada.user.fetch(`/write?path=/f/${name}`, { method: 'PUT', body: '' })),
+  )
   const listed = responsesIn((await ada.expect(207, 'PROPFIND', '/f', all)).text)
   t.same(
     listed.map(({ href }) => href),

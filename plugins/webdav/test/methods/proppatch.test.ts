@@ -44,7 +44,7 @@ test('properties are kept as they were sent, listed, changed and removed', async
   })
   t.strictSame(await propertiesOf(ada, '/a', '{}plain'), { '{}plain': '1' })
   const kept = (await propertiesOf(ada, '/a', color))[color] ?? ''
-  t.match(kept, /<x:b[^>]* c="1 &lt; 2">grün<\/x:b> &amp; <y xmlns="urn:y"\/>😀/)
+  t.match(kept, /<x:b c="1 &lt; 2"[^>]*>grün<\/x:b> &amp; <y xmlns="urn:y"\/>😀/)
   t.ok(color in propertiesIn((await ada.expect(207, 'PROPFIND', '/a', one)).text), 'all properties have it')
   const [, listed] = responsesIn((await ada.expect(207, 'PROPFIND', '/', { headers: { depth: '1' } })).text)
   t.ok(color in (listed?.properties[200] ?? {}))
@@ -53,7 +53,10 @@ test('properties are kept as they were sent, listed, changed and removed', async
   )
   t.strictSame(await patch(ada, '/a', both), { [color]: 200 })
   t.strictSame(await propertiesOf(ada, '/a', color), { [color]: 'red' }, 'changes are made in their order')
-  t.strictSame(await patch(ada, '/a', remove('<x:color/><x:missing/>')), { [color]: 200, '{urn:x}missing': 200 })
+  t.strictSame(await patch(ada, '/a', remove('<x:color/><x:missing/>')), {
+    [color]: 200,
+    '{urn:x}missing': 200,
+  })
   t.strictSame(await propertiesOf(ada, '/a', color), {})
 })
 
@@ -65,7 +68,10 @@ test('all changes are made, or none', async (t) => {
     '{DAV:}getetag': 403,
   })
   t.strictSame(await propertiesOf(ada, '/a', color), {})
-  t.match((await ada.expect(207, 'PROPPATCH', '/a', { body: set('<D:getetag/>') })).text, /cannot-modify-protected/)
+  t.match(
+    (await ada.expect(207, 'PROPPATCH', '/a', { body: set('<D:getetag/>') })).text,
+    /cannot-modify-protected/,
+  )
   t.strictSame(await patch(ada, '/a', remove('<D:resourcetype/>')), { '{DAV:}resourcetype': 403 })
   await ada.expect(404, 'PROPPATCH', '/missing', { body: set('<x:color/>') })
   for (const body of ['', update(''), '<D:propfind xmlns:D="DAV:"/>', set('<y:z/>')])
@@ -128,7 +134,11 @@ test('a program sets the time of a file', async (t) => {
   await ada.expect(201, 'PUT', '/a', { body: 'content' })
   const modified = '{DAV:}getlastmodified'
   for (const [property, name, date] of [
-    ['<D:getlastmodified>Sat, 03 Feb 2001 04:05:06 GMT</D:getlastmodified>', modified, 'Sat, 03 Feb 2001 04:05:06 GMT'],
+    [
+      '<D:getlastmodified>Sat, 03 Feb 2001 04:05:06 GMT</D:getlastmodified>',
+      modified,
+      'Sat, 03 Feb 2001 04:05:06 GMT',
+    ],
     ['<D:lastmodified>1000000000</D:lastmodified>', '{DAV:}lastmodified', 'Sun, 09 Sep 2001 01:46:40 GMT'],
     [
       '<z:Win32LastModifiedTime xmlns:z="urn:schemas-microsoft-com:">Tue, 05 May 2015 10:20:30 GMT</z:Win32LastModifiedTime>',
@@ -142,7 +152,9 @@ test('a program sets the time of a file', async (t) => {
   }
   const stat = (await (await ada.user.fetch('/stat?path=/a')).json()) as { modified: string }
   t.equal(stat.modified, '2015-05-05T10:20:30.000Z', 'all ways see it')
-  t.strictSame(await patch(ada, '/a', set('<D:getlastmodified>yesterday</D:getlastmodified>')), { [modified]: 409 })
+  t.strictSame(await patch(ada, '/a', set('<D:getlastmodified>yesterday</D:getlastmodified>')), {
+    [modified]: 409,
+  })
   await ada.expect(201, 'MKCOL', '/f')
   const time = set('<D:getlastmodified>Sat, 03 Feb 2001 04:05:06 GMT</D:getlastmodified>')
   t.strictSame(await patch(ada, '/f', time), { [modified]: 200 })
