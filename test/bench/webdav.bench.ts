@@ -2,6 +2,7 @@ import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { concurrently } from '@nodekeep/plugin-sdk'
 import type { Bench } from './bench.ts'
+import { count } from './fixtures/files-small-content.ts'
 import { type FilesServers, nginxProgram, startFilesServers } from './fixtures/files-stand.ts'
 import { output, transfer } from './fixtures/files-transfers.ts'
 import { rcloneProgram } from './fixtures/rclone.ts'
@@ -153,19 +154,28 @@ function smallWrites(against: Baseline, goal?: number): Bench {
     async setUp() {
       const { ours, baseline, tearDown } = await startStand(against)
       let round = 0
-      const rate = async ({ folder, origin, at, authorization }: Side) => {
+      const rate = async (side: Side) => {
+        const { folder, origin, at, authorization } = side
         round += 1
-        await mkdir(join(folder, `${round}`))
+        await makeFolder(side, `/${round}`)
         const written = Number(
           await output('files-small-writes.ts', origin, at(`/${round}`, 'write'), authorization),
         )
         const stored = (await readdir(join(folder, `${round}`))).length
-        if (stored !== 10_000) throw new Error(`There are ${stored} files in place of 10,000.`)
+        if (stored !== count) throw new Error(`There are ${stored} files in place of ${count}.`)
         return written
       }
       return { ours: () => rate(ours), baseline: () => rate(baseline), tearDown }
     },
   }
+}
+
+/** Servers of WebDAV may not notice at once what others do in their folder. */
+async function makeFolder({ folder, origin, at, authorization, lists }: Side, path: string): Promise<void> {
+  if (lists === 'GET') return void (await mkdir(join(folder, path)))
+  const headers = authorization === '' ? {} : { authorization }
+  const answer = await fetch(`${origin}${at(path, 'write')}`, { method: 'MKCOL', headers })
+  if (!answer.ok) throw new Error(`MKCOL of ${path} was answered with ${answer.status}.`)
 }
 
 /** The properties that file managers ask for. */
