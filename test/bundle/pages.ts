@@ -25,7 +25,17 @@ const copied = [
 const keptByWorker = /^shell\/(?:index\.html|icon\.svg|[^/]+\.(?:js|css))$/
 
 /** The names of the pages. */
-export const pages = ['files', 'photos', 'trash', 'published', 'account', 'connect-app', 'node', 'chat', 'wasm']
+export const pages = [
+  'files',
+  'photos',
+  'trash',
+  'published',
+  'account',
+  'connect-app',
+  'node',
+  'chat',
+  'wasm',
+]
 
 /** The pages that import a module only when they need it. It is a file of its own. */
 const split = ['account', 'connect-app', 'files', 'photos']

@@ -61,7 +61,10 @@ async function list(node: FilesProcess, path: string): Promise<number> {
 }
 
 function ask(node: FilesProcess, path: string, init: RequestInit): Promise<Response> {
-  const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${node.session.token}` }
+  const headers = {
+    ...(init.headers as Record<string, string>),
+    authorization: `Bearer ${node.session.token}`,
+  }
   return fetch(new URL(`/dav/${path}`, node.url), { ...init, headers })
 }
 
@@ -76,7 +79,9 @@ export default {
       try {
         const many = join(dataFolder, 'files', node.session.uuid, 'many')
         await mkdir(many, { recursive: true })
-        await concurrently(Array.from({ length: entries }).keys(), 64, (n) => writeFile(join(many, `${n}.txt`), ''))
+        await concurrently(Array.from({ length: entries }).keys(), 64, (n) =>
+          writeFile(join(many, `${n}.txt`), ''),
+        )
         await work(node, log)
       } finally {
         await node.kill()

@@ -144,9 +144,7 @@ export class WebdavPlay {
     const wish = { path, isDeep: random.chance(0.5), isShared: random.chance(0.3) }
     const isNew = !tree.has(path)
     const { sent, headers } = this.#tokens(client, path)
-    const expected: Expected = isNew
-      ? this.#expectedOfEntry(path, sent)
-      : { must: new Set(), may: new Set() }
+    const expected: Expected = isNew ? this.#expectedOfEntry(path, sent) : { must: new Set(), may: new Set() }
     // With 207, the lock of something in a folder is in the way (RFC 4918, section 9.10.3).
     if (tree.conflicts(wish)) for (const status of [207, 423]) expected.must.add(status)
     const answer = await this.#ask('LOCK', client, path, {
@@ -191,7 +189,7 @@ export class WebdavPlay {
     const stored = this.#tree.entries.get(path)
     const answer = await this.#ask('GET', client, path, {})
     const expected: Expected = { must: new Set(stored === undefined ? [404] : []), may: new Set() }
-    // What a folder answers to GET is not defined.
+    // RFC 4918 does not say how a folder answers GET.
     if (stored === null) for (const status of [200, 405]) expected.may.add(status)
     if (this.#judge(answer, expected, [200]) && typeof stored === 'string')
       assert.equal(answer.text, stored, `the content of ${path}`)

@@ -28,10 +28,13 @@ export async function webdavRequestsRound({ random, signal, log }: Round, count:
     const authorization = `Basic ${btoa(`odd:${token}`)}`
     for (let sent = 0; sent < count && !signal.aborted; sent += 4) {
       const requests = Array.from({ length: 4 }, () => oddRequest(random, node.url.origin))
-      const statuses = await Promise.all(requests.map((request) => statusOf(node.url, authorization, request)))
+      const statuses = await Promise.all(
+        requests.map((request) => statusOf(node.url, authorization, request)),
+      )
       for (const [index, status] of statuses.entries()) {
         if (status < 500 && errors.length === 0) continue
-        for (const { body, ...request } of requests) log(`${JSON.stringify(request)} ${body.toString('latin1')}`)
+        for (const { body, ...request } of requests)
+          log(`${JSON.stringify(request)} ${body.toString('latin1')}`)
         assert.fail(`${JSON.stringify(requests[index])} was answered with ${status}. ${errors.join('\n')}`)
       }
     }
@@ -43,7 +46,11 @@ export async function webdavRequestsRound({ random, signal, log }: Round, count:
 }
 
 /** Sends a request that no HTTP client would send, and returns the status of its answer. */
-function statusOf(url: URL, authorization: string, { method, target, headers, body }: OddRequest): Promise<number> {
+function statusOf(
+  url: URL,
+  authorization: string,
+  { method, target, headers, body }: OddRequest,
+): Promise<number> {
   const all = {
     host: url.host,
     authorization,

@@ -19,7 +19,15 @@ const segments =
     ' ',
   ) as [string, ...string[]]
 
-const times = ['Second-3600', 'Infinite', 'Infinite, Second-4100000000', 'Second--1', 'Second-1e99', '', 'never'] as const
+const times = [
+  'Second-3600',
+  'Infinite',
+  'Infinite, Second-4100000000',
+  'Second--1',
+  'Second-1e99',
+  '',
+  'never',
+] as const
 const documents = [
   '<?xml version="1.0"?><propfind xmlns="DAV:"><allprop/></propfind>',
   '<D:propfind xmlns:D="DAV:"><D:propname/></D:propfind>',
@@ -62,13 +70,24 @@ export function oddRequest(random: Random, origin: string): OddRequest {
   sometimes('depth', 0.6, () => random.pick(['0', '1', 'infinity', 'Infinity', '2', '-1', '']))
   sometimes('destination', method === 'COPY' || method === 'MOVE' ? 0.95 : 0.1, () => {
     const path = `/dav${pathOf(random)}`
-    return random.pick([path, `${origin}${path}`, origin, '/', '/read?path=/a', 'http://[', 'ftp://x/', `${path}#x`])
+    return random.pick([
+      path,
+      `${origin}${path}`,
+      origin,
+      '/',
+      '/read?path=/a',
+      'http://[',
+      'ftp://x/',
+      `${path}#x`,
+    ])
   })
   sometimes('overwrite', 0.3, () => random.pick(['T', 'F', 't', 'yes', '']))
   sometimes('timeout', 0.3, () => random.pick(times))
   sometimes('lock-token', method === 'UNLOCK' ? 0.9 : 0.05, token)
   sometimes('if', 0.2, () => ifHeader(random, token))
-  sometimes('range', 0.2, () => random.pick(['bytes=0-', 'bytes=5-1', 'bytes=-0', 'bytes=0-0,2-3', 'lines=1', 'bytes=']))
+  sometimes('range', 0.2, () =>
+    random.pick(['bytes=0-', 'bytes=5-1', 'bytes=-0', 'bytes=0-0,2-3', 'lines=1', 'bytes=']),
+  )
   sometimes('content-range', 0.05, () => 'bytes 0-1/2')
   sometimes('if-match', 0.15, () => random.pick(['*', '"x"', 'W/"x"', 'x', '"a", "b"', '']))
   sometimes('if-none-match', 0.15, () => random.pick(['*', '"x"', ',']))
@@ -76,7 +95,14 @@ export function oddRequest(random: Random, origin: string): OddRequest {
   sometimes('x-oc-mtime', 0.15, () => random.pick(['1700000000', '1e30', '-1', 'NaN', '1700000000.5', '']))
   sometimes('oc-checksum', 0.1, () => random.pick(['SHA256:x', 'SHA1:', 'MD5', ':', 'ADLER32:1']))
   sometimes('content-type', 0.5, () =>
-    random.pick(['application/xml', 'text/xml; charset="utf-8"', 'application/json', 'text/xml;charset=x', ';;', 'a/b/c']),
+    random.pick([
+      'application/xml',
+      'text/xml; charset="utf-8"',
+      'application/json',
+      'text/xml;charset=x',
+      ';;',
+      'a/b/c',
+    ]),
   )
   sometimes('translate', 0.05, () => 'f')
   sometimes('expect', 0.02, () => random.pick(['100-continue', 'x']))
@@ -90,8 +116,22 @@ function pathOf(random: Random): string {
 }
 
 function ifHeader(random: Random, token: () => string): string {
-  const pieces = [token, () => '(', () => ')', () => 'Not ', () => '["x"]', () => '[W/"x"]', () => ' ', () => '</dav/a>']
-  const wellFormed = [`(${token()})`, `</dav/a> (${token()} ["x"])`, '(Not <DAV:no-lock>)', '(["x"])'] as const
+  const pieces = [
+    token,
+    () => '(',
+    () => ')',
+    () => 'Not ',
+    () => '["x"]',
+    () => '[W/"x"]',
+    () => ' ',
+    () => '</dav/a>',
+  ]
+  const wellFormed = [
+    `(${token()})`,
+    `</dav/a> (${token()} ["x"])`,
+    '(Not <DAV:no-lock>)',
+    '(["x"])',
+  ] as const
   if (random.chance(0.4)) return random.pick(wellFormed)
   const length = random.integer(1, 40)
   const [first, ...rest] = pieces as [() => string, ...(() => string)[]]

@@ -1,8 +1,8 @@
 /** A file with its content, or a folder. */
-export type Stored = string | null
+type Stored = string | null
 
 /** A lock of a client, as the answer to its request had it. */
-export interface KnownLock {
+interface KnownLock {
   readonly token: string
   readonly path: string
   readonly isDeep: boolean

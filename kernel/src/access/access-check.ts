@@ -59,8 +59,7 @@ export function createAccessCheck(
   ): void {
     const { access = 'user', scope, presentation } = request.routeOptions.config
     const by = carried?.by
-    const isTried =
-      by === 'header' || by === 'presentation' || (by === 'own cookie' && access !== 'public')
+    const isTried = by === 'header' || by === 'presentation' || (by === 'own cookie' && access !== 'public')
     if (user === null && isTried) {
       const { count, seconds } = wrongTokens.count(request.ip)
       if (count > wrongTokensPerMinute) {

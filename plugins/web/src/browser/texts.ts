@@ -1,4 +1,4 @@
-/** What to do on a system to connect an app, in steps, some of which have a command or an address to copy. */
+/** The steps to connect an app on each system. Some of them have a command or an address to copy. */
 type Systems = readonly {
   readonly name: string
   readonly steps: readonly { readonly text: string; readonly code?: string }[]

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { RoutesApp } from '../routes.ts'
-import { defineService } from '../service.ts'
+import type { RoutesApp } from './routes.ts'
+import { defineService } from './service.ts'
 
 /** How the requests of a protocol present a token of the node, besides `Authorization: Bearer`. */
 export interface TokenPresentation {
