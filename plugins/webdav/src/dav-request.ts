@@ -5,6 +5,7 @@ import {
   type FileIndex,
   type FilesService,
   isNodekeepError,
+  type KeyedLock,
   NodekeepError,
   parentOf,
   type UserFileIndex,
@@ -23,6 +24,8 @@ export interface DavServices {
   readonly index: FileIndex
   readonly locks: Locks
   readonly properties: DeadProperties
+  /** Of two requests for the same new folder, one makes it, and the other one finds it. */
+  readonly making: KeyedLock
   readonly longestLockSeconds: number
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { definePlugin, FileIndex, Files, Tokens, UserData } from '@nodekeep/plugin-sdk'
+import { definePlugin, FileIndex, Files, KeyedLock, Tokens, UserData } from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
 import { openDavDatabase } from './dav-database.ts'
 import { davRoot } from './dav-paths.ts'
@@ -65,7 +65,8 @@ export default definePlugin({
     })
 
     const { longestLockSeconds } = config
-    routes((app) => davRoutes(app, { files, index, locks, properties, longestLockSeconds }, tokens), {
+    const making = new KeyedLock()
+    routes((app) => davRoutes(app, { files, index, locks, properties, making, longestLockSeconds }, tokens), {
       prefix: davRoot,
       serializeError: errorXml,
     })

@@ -131,6 +131,12 @@ test('folders are made one by one', async (t) => {
   t.same(await namesIn(ada, '/'), [])
 })
 
+test('of several requests for the same folder, one makes it', async (t) => {
+  const ada = await connect()
+  const answers = await Promise.all(Array.from({ length: 8 }, () => ada.ask('MKCOL', '/a')))
+  t.same(answers.map(({ status }) => status).toSorted(), [201, ...new Array(7).fill(405)])
+})
+
 test('odd names come back as they were sent', async (t) => {
   const ada = await connect()
   const names = [

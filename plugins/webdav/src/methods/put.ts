@@ -31,12 +31,18 @@ export async function put(dav: DavRequest): Promise<FastifyReply> {
     await requireParent(dav, path)
   }
   const conditions = await writeConditions(files, path, request.headers)
-  dav.checkLocks({ changed: [path], folders: former === null ? [parentOf(path)] : [] })
+  const change = { changed: [path], folders: former === null ? [parentOf(path)] : [] }
+  dav.checkLocks(change)
   const modified = timeOf(request)
   const checksum = checksumOf(request)
   // Leaving the loop must not end the connection, because an error is still to be sent on it.
   const body: AsyncIterable<Uint8Array> = request.raw.iterator({ destroyOnReturn: false })
-  const written = await files.write(path, checksum === null ? body : verified(body, checksum), {
+  async function* content(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield* checksum === null ? body : verified(body, checksum)
+    // Another program may have locked the file while it arrived.
+    dav.checkLocks(change)
+  }
+  const written = await files.write(path, content(), {
     ...conditions,
     ...(modified !== null && { modified }),
     ...(size !== null && { size }),

@@ -59,6 +59,31 @@ test('a locked file is changed only with the token of its lock', async (t) => {
   await ada.expect(204, 'PUT', '/a', { body: 'four' })
 })
 
+test('a file that is locked while it arrives is not stored', async (t) => {
+  const ada = await connect()
+  await ada.expect(201, 'PUT', '/a', { body: 'before' })
+  const [read, locked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let pieces = 0
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      pieces += 1
+      // More than the system holds on the way: the node has begun to store the file.
+      if (pieces <= 32) return controller.enqueue(new Uint8Array(1024 * 1024))
+      read.resolve()
+      await locked.promise
+      controller.close()
+    },
+  })
+  const headers = { authorization: `Bearer ${ada.token}` }
+  const init = { method: 'PUT', headers, body, duplex: 'half' } as RequestInit
+  const upload = fetch(new URL('/dav/a', node.url), init)
+  await read.promise
+  await lockPath(ada, '/a')
+  locked.resolve()
+  t.equal((await upload).status, 423)
+  t.equal(await contentOf(ada, '/a'), 'before')
+})
+
 test('a lock on a free path makes an empty file, and keeps the name', async (t) => {
   const ada = await connect()
   const made = await ada.expect(201, 'LOCK', '/new', { body: lockInfo() })

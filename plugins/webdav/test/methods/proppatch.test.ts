@@ -60,6 +60,12 @@ test('properties are kept as they were sent, listed, changed and removed', async
   t.strictSame(await propertiesOf(ada, '/a', color), {})
 })
 
+test('the folder of all files keeps no properties', async (t) => {
+  const ada = await connect()
+  t.strictSame(await patch(ada, '/', set('<x:color>red</x:color>')), { [color]: 409 })
+  t.strictSame(await patch(ada, '/', remove('<x:color/>')), { [color]: 200 })
+})
+
 test('all changes are made, or none', async (t) => {
   const ada = await connect()
   await ada.expect(201, 'PUT', '/a', { body: 'x' })
