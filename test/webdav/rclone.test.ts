@@ -6,10 +6,10 @@ import { type DavNode, startDavNode } from './fixtures/dav-node.ts'
 import { oddFiles } from './fixtures/odd-names.ts'
 import { runProgram } from './fixtures/run-program.ts'
 
-t.setTimeout(600_000)
-
 /** The client of rclone waits 10 ms before each request. `WEBDAV_FILES=5000` tries more files as "owncloud", and a fifth of them as "other". */
 const { WEBDAV_FILES: count = '500' } = process.env
+
+t.setTimeout(Math.max(600_000, Number(count) * 600))
 
 const skip = needsPrograms('rclone')
 
