@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { invalid } from '@nodekeep/plugin-sdk'
-import type { Element, Node } from '@xmldom/xmldom'
+import type { Attr, Element, Node } from '@xmldom/xmldom'
 
 /** The namespace of WebDAV (RFC 4918, section 14). */
 export const davNamespace = 'DAV:'
@@ -8,8 +8,11 @@ export const davNamespace = 'DAV:'
 /** Bytes of the XML of a request. */
 export const longestXml = 64 * 1024
 
-/** Tags of a request. The parser takes the square of the depth in the worst case. */
-const mostTags = 4000
+/** Tags of a request. The parser takes the product of tags and namespaces in the worst case. */
+const mostTags = 1000
+
+/** Elements within each other. */
+const mostLevels = 100
 
 /** The beginning of each XML document of the node. The prefix `D` stands for {@link davNamespace} in all of it. */
 export const xmlHead = '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -32,7 +35,7 @@ export async function parseXml(bytes: Uint8Array): Promise<Element> {
   const { DOMParser } = await import('@xmldom/xmldom')
   const root = parsed(text, new DOMParser({ locator: false, onError: stopParsing }))
   if (root === null) throw notWellFormed()
-  refuseUnboundPrefixes(root)
+  refuseOthers(root)
   return root
 }
 
@@ -99,16 +102,21 @@ const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g
  */
 export function standaloneXml(element: Element): string {
   const language = element.hasAttribute('xml:lang') ? '' : languageAround(element)
-  return written(element, new Map([['xml', 'http://www.w3.org/XML/1998/namespace']]), language)
+  const known: Prefixes = Object.create(null)
+  known.xml = 'http://www.w3.org/XML/1998/namespace'
+  return written(element, known, language)
 }
 
-function written(element: Element, outer: ReadonlyMap<string, string>, language = ''): string {
-  const prefixes = new Map(outer)
+/** The namespaces of prefixes. Those of an element inherit those around it, because a copy for each would take long. */
+type Prefixes = Record<string, string>
+
+function written(element: Element, outer: Prefixes, language = ''): string {
+  const prefixes: Prefixes = Object.create(outer)
   const attributes = language === '' ? [] : [`xml:lang="${escaped(language)}"`]
   const others: [name: string, value: string][] = []
   const declare = (prefix: string, namespace: string) => {
-    if ((prefixes.get(prefix) ?? '') === namespace) return
-    prefixes.set(prefix, namespace)
+    if ((prefixes[prefix] ?? '') === namespace) return
+    prefixes[prefix] = namespace
     attributes.push(`${prefix === '' ? 'xmlns' : `xmlns:${prefix}`}="${escaped(namespace)}"`)
   }
   declare(element.prefix ?? '', element.namespaceURI ?? '')
@@ -160,17 +168,22 @@ function parsed(text: string, parser: Parser): Element | null {
   }
 }
 
-/** The parser takes prefixes without a namespace (Namespaces in XML 1.0, sections 2.2 and 5). */
-function refuseUnboundPrefixes(root: Element): void {
-  const left = [root]
-  for (let element = left.pop(); element !== undefined; element = left.pop()) {
-    if (element.prefix && !element.namespaceURI) throw notWellFormed()
-    for (const { prefix, name, namespaceURI, value } of Array.from(element.attributes)) {
-      if (prefix === 'xmlns' ? value === '' : name !== 'xmlns' && prefix && !namespaceURI)
-        throw notWellFormed()
+/** The parser takes elements within each other without a limit, and prefixes that cannot be (Namespaces in XML 1.0, sections 2.2, 3 and 5). */
+function refuseOthers(root: Element): void {
+  let level = [root]
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > mostLevels) throw invalid(`The XML has elements in more than ${mostLevels} levels.`)
+    for (const { prefix, namespaceURI, attributes } of level) {
+      if (prefix && !namespaceURI) throw notWellFormed()
+      if (Array.from(attributes).some(hasWrongPrefix)) throw notWellFormed()
     }
-    left.push(...elementsIn(element))
+    level = level.flatMap(elementsIn)
   }
+}
+
+function hasWrongPrefix({ name, prefix, localName, namespaceURI, value }: Attr): boolean {
+  if (prefix === 'xmlns') return value === '' || localName === 'xml' || localName === 'xmlns'
+  return name !== 'xmlns' && Boolean(prefix) && !namespaceURI
 }
 
 /** RFC 4918, section 8.2: bodies are UTF-8 or UTF-16. */

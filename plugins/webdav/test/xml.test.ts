@@ -27,7 +27,10 @@ test('XML that is not well-formed, or could grow, is refused', async (t) => {
     '<!DOCTYPE a><a/>',
     '<!doctype a [<!ENTITY b "c">]><a>&b;</a>',
     '<a>&unknown;</a>',
-    `${'<a>'.repeat(3000)}${'</a>'.repeat(3000)}`,
+    '<a xmlns:xml="urn:x"/>',
+    '<a xmlns:xmlns="urn:x"/>',
+    `<a>${'<b/>'.repeat(1000)}</a>`,
+    `${'<a>'.repeat(101)}${'</a>'.repeat(101)}`,
   ])
     await t.rejects(parse(text), { code: 'VALIDATION_ERROR' }, text.slice(0, 40))
   await t.rejects(parseXml(Buffer.from([0x3c, 0x61, 0xff, 0x2f, 0x3e])), { code: 'VALIDATION_ERROR' })
