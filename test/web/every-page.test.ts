@@ -240,6 +240,12 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
     await inspect('publish-done', ...phone)
+    await open('connect-app')
+    await page.getByLabel('Name of the app').fill('Files on my laptop')
+    await button('Make a password').click()
+    await page.getByLabel('The password of the app').waitFor()
+    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
+    await inspect('connect-app-made')
     const nodeParts = 'users backups storage update overlay devices contents messages plugins'.split(' ')
     for (const part of nodeParts) {
       await open(`node/${part}`)
