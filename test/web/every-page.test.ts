@@ -148,6 +148,15 @@ t.test(
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
     }
+    await open('trash')
+    await page.getByRole('row').filter({ hasText: 'Plum cake' }).click()
+    await page.getByRole('group', { name: 'Selected entries' }).waitFor()
+    await inspect('trash-selected')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('grid').press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await inspect('trash-details')
+    await page.keyboard.press('Escape')
     for (const plugin of ['previews', 'search']) {
       const isRead = `fetch('/api/${plugin}/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)`
       await untilTrue(page, isRead)
