@@ -194,6 +194,7 @@ export class Drops {
   /** Ends all uploads of a link. */
   async end(share: string): Promise<void> {
     for (const upload of this.#open.values()) if (upload.share === share) await this.#forget(upload)
+    this.#services.uses.removeUploadsOf(share)
   }
 
   /** Ends the uploads that nobody went on with, and removes what no upload has. */

@@ -1,4 +1,7 @@
 import {
+  type ChangeLog,
+  type ChangePosition,
+  type FileChange,
   type FileIndex,
   type FilesService,
   type IndexedEntry,
@@ -13,9 +16,13 @@ import { noSuchLink, nothingThere } from './not-there.ts'
 /** Attempts of work in a folder that moves meanwhile. */
 const attempts = 5
 
+/** Changes that are read at once. */
+const pageSize = 1000
+
 interface PlacesServices {
   readonly files: FilesService
   readonly index: FileIndex
+  readonly changes: ChangeLog
   readonly shares: ShareTable
   /** Called when the entry of a link is gone. */
   readonly onGone: (share: Share) => void
@@ -60,7 +67,7 @@ export class Places {
   }
 
   /**
-   * Does work at a path of a link. If the shared folder has moved meanwhile, another folder may have been at its path: then the result
+   * Does work at a path of a link. If the shared folder was moved meanwhile, another folder may have been at its path: then the result
    * does not count, and the work is done again.
    *
    * @param below the path below the shared entry: empty for itself, otherwise it begins with `/`
@@ -76,13 +83,14 @@ export class Places {
     const files = this.#services.files.for({ uuid: share.userUuid })
     checkBelow(below)
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const before = await this.#current(share)
+      const position = await this.#services.changes.head(share.userUuid)
+      const { path: root } = await this.#current(share)
       try {
-        const result = await work({ files, root: before.path, path: `${before.path}${below}` })
-        if ((await this.#pathAfter(share)) === before.path) return result
+        const result = await work({ files, root, path: `${root}${below}` })
+        if (await this.#stayed(share, root, position)) return result
         await discard(result)
       } catch (error) {
-        if ((await this.#pathAfter(share)) === before.path) throw withoutPath(error)
+        if (await this.#stayed(share, root, position)) throw withoutPath(error)
       }
     }
     throw new NodekeepError('SERVICE_UNAVAILABLE', 'The folder is being moved. Try again.', {
@@ -98,10 +106,26 @@ export class Places {
     return entry
   }
 
-  async #pathAfter({ id }: Share): Promise<string | null> {
+  /** Whether the entry of a link was at a path all the time since a position: it is not enough that it is there again. */
+  async #stayed({ id, userUuid }: Share, path: string, since: ChangePosition): Promise<boolean> {
     const share = this.#services.shares.get(id)
-    return share === null ? null : ((await this.entryOf(share))?.path ?? null)
+    // It waits for the changes that have begun.
+    if (share === null || (await this.entryOf(share))?.path !== path) return false
+    for (let position = since; ; ) {
+      const page = await this.#services.changes.read(userUuid, position, pageSize)
+      if (page.some((change) => takesAway(change, path))) return false
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return true
+      position = { epoch: position.epoch, seq: last.seq, id: last.id }
+    }
   }
+}
+
+/** Whether a change may have put something else at a path. */
+function takesAway({ op, path, source }: FileChange, of: string): boolean {
+  const isAbove = (folder: string) => of === folder || of.startsWith(`${folder}/`)
+  if (op === 'delete') return isAbove(path)
+  return op === 'move' && (isAbove(path) || (source !== undefined && isAbove(source)))
 }
 
 /** The rules of paths are those of files, but the message of a refusal must not have the path of the shared folder. */

@@ -54,6 +54,8 @@ export interface Use {
   readonly network: string
   /** Bytes that were sent or received. */
   readonly bytes: number
+  /** Whether it goes on with a former use, as a range of a file does that a player asks for. Then it counts its bytes alone. */
+  readonly isContinued?: boolean
   /** The name of an uploaded file. */
   readonly name?: string
   /** The name that the guest gave. Nothing proves it. */
@@ -61,7 +63,7 @@ export interface Use {
 }
 
 /** A use as it is kept. */
-export interface KeptUse extends Omit<Use, 'name' | 'sender'> {
+export interface KeptUse extends Pick<Use, 'kind' | 'network' | 'bytes'> {
   readonly at: Date
   readonly times: number
   readonly name: string | null
@@ -103,28 +105,30 @@ export class UseTable {
     this.#database.close()
   }
 
-  record(share: string, { kind, network, bytes, name, sender }: Use, at = Date.now()): void {
+  record(share: string, use: Use, at = Date.now()): void {
+    const { kind, network, bytes, isContinued = false, name, sender } = use
     const hour = Math.floor(at / hourMs)
+    const times = Number(!isContinued)
     inTransaction(this.#database, () => {
       this.#database
         .prepare(
-          `INSERT INTO counts (share, last, ${kind}, bytes) VALUES (:share, :at, 1, :bytes)
-           ON CONFLICT DO UPDATE SET last = :at, ${kind} = ${kind} + 1, bytes = bytes + :bytes`,
+          `INSERT INTO counts (share, last, ${kind}, bytes) VALUES (:share, :at, :times, :bytes)
+           ON CONFLICT DO UPDATE SET last = :at, ${kind} = ${kind} + :times, bytes = bytes + :bytes`,
         )
-        .run({ share, at, bytes })
+        .run({ share, at, times, bytes })
       const { changes } =
         kind === 'upload'
           ? { changes: 0 }
           : this.#database
               .prepare(
-                `UPDATE uses SET at = :at, times = times + 1, bytes = bytes + :bytes
+                `UPDATE uses SET at = :at, times = times + :times, bytes = bytes + :bytes
                  WHERE share = :share AND kind = :kind AND network = :network AND hour = :hour`,
               )
-              .run({ share, kind, network, hour, at, bytes })
+              .run({ share, kind, network, hour, at, times, bytes })
       if (Number(changes) > 0) return
       this.#database
-        .prepare('INSERT INTO uses VALUES (:share, :kind, :network, :hour, :at, 1, :bytes, :name, :sender)')
-        .run({ share, kind, network, hour, at, bytes, name: name ?? null, sender: sender ?? null })
+        .prepare('INSERT INTO uses VALUES (:share, :kind, :network, :hour, :at, :times, :bytes, :name, :sender)')
+        .run({ share, kind, network, hour, at, times, bytes, name: name ?? null, sender: sender ?? null })
       this.#database
         .prepare(
           `DELETE FROM uses WHERE share = :share AND rowid NOT IN (
@@ -188,6 +192,11 @@ export class UseTable {
 
   removeUpload(id: string): void {
     this.#database.prepare('DELETE FROM uploads WHERE id = ?').run(id)
+  }
+
+  /** Forgets the uploads by a link. */
+  removeUploadsOf(share: string): void {
+    this.#database.prepare('DELETE FROM uploads WHERE share = ?').run(share)
   }
 
   /** The uploads that nobody went on with since a time. */
