@@ -9,27 +9,11 @@ export const cleaningVersion = 1
 /** A part of a cleaned picture: bytes of the file, from `start` up to and without `end`, or bytes that are not in the file. */
 export type Piece = { readonly start: number; readonly end: number } | Uint8Array
 
-/**
- * Data that a cleaned picture lacks. `place` and `camera` are those in EXIF; XMP and IPTC may have others. `preview` is another picture
- * inside the file, and `rest` are bytes after its end.
- */
-export type RemovedData =
-  | 'place'
-  | 'camera'
-  | 'exif'
-  | 'xmp'
-  | 'iptc'
-  | 'comment'
-  | 'preview'
-  | 'rest'
-  | 'other'
-
 /** The way in which a cleaned picture is made of its file. */
 export interface CleanedPicture {
   /** Bytes of what goes out. */
   readonly length: number
   readonly pieces: readonly Piece[]
-  readonly removed: readonly RemovedData[]
 }
 
 /** Most pieces of a picture. Real ones have fewer than ten; each one costs a read. */
@@ -38,7 +22,6 @@ const mostPieces = 1000
 /** A cleaned picture that is being planned, from its first piece to its last one. */
 export class PictureDraft {
   readonly #pieces: Piece[] = []
-  readonly #removed = new Set<RemovedData>()
   #length = 0
   /** The bytes of the file that the last piece has, if it has some. */
   #last: { start: number; end: number } | null = null
@@ -66,13 +49,8 @@ export class PictureDraft {
     this.#add(bytes)
   }
 
-  /** Records that the picture lacks some data. */
-  remove(...data: readonly RemovedData[]): void {
-    for (const one of data) this.#removed.add(one)
-  }
-
   finish(): CleanedPicture {
-    return { length: this.#length, pieces: this.#pieces, removed: [...this.#removed] }
+    return { length: this.#length, pieces: this.#pieces }
   }
 
   #add(piece: Piece): void {

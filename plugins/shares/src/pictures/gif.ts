@@ -9,7 +9,6 @@ const trailer = 0x3b
 
 // Kinds of extensions.
 const frameControl = 0xf9
-const comment = 0xfe
 const application = 0xff
 
 /** The applications whose data decoders use: for repetitions, and for the profile of colors. */
@@ -42,33 +41,27 @@ export async function planGif(bytes: PictureBytes, draft: PictureDraft): Promise
       const place = await bytes.take(9)
       // The bits of the smallest code follow the table.
       await bytes.skip(tableBytes(place[8]) + 1)
-      await skipParts(bytes)
+      await passParts(bytes)
       draft.keep(start, bytes.position)
     } else if (block === extension) {
       const [kind] = await bytes.take(1)
-      const isKept = kind === frameControl || (kind === application && keptApplications.has(await nextText(bytes)))
-      await skipParts(bytes)
-      if (isKept) draft.keep(start, bytes.position)
-      else draft.remove(kind === comment ? 'comment' : 'other')
+      const name = await passParts(bytes)
+      if (kind === frameControl || (kind === application && keptApplications.has(name)))
+        draft.keep(start, bytes.position)
     } else throw new RefusedPicture('broken')
   }
   if (!hasImage) throw new RefusedPicture('broken')
-  if (bytes.position < bytes.size) draft.remove('rest')
 }
 
-/** Passes the parts of a block, each of which has its length in front, up to the empty one. */
-async function skipParts(bytes: PictureBytes): Promise<void> {
+/** Passes the parts of a block, each of which has its length in front, up to the empty one. Returns the first part as text. */
+async function passParts(bytes: PictureBytes): Promise<string> {
+  let first: string | null = null
   for (;;) {
     const [length = 0] = await bytes.take(1)
-    if (length === 0) return
-    await bytes.skip(length)
+    if (length === 0) return first ?? ''
+    if (first === null) first = (await bytes.take(length)).toString('latin1')
+    else await bytes.skip(length)
   }
-}
-
-/** Passes the first part of a block, and returns it as text. */
-async function nextText(bytes: PictureBytes): Promise<string> {
-  const [length = 0] = await bytes.take(1)
-  return (await bytes.take(length)).toString('latin1')
 }
 
 /** Bytes of the table of colors that flags tell. */

@@ -1,5 +1,5 @@
 import type { PictureDraft } from './cleaned-picture.ts'
-import { exifOfOrientation, factsInExif } from './exif-block.ts'
+import { exifOfOrientation, orientationInExif } from './exif-block.ts'
 import type { PictureBytes } from './picture-bytes.ts'
 import { RefusedPicture } from './refused-picture.ts'
 
@@ -44,7 +44,6 @@ export async function planJpeg(bytes: PictureBytes, draft: PictureDraft): Promis
   }
   draft.keep(bytes.position - 2, bytes.position)
   if (seen.frames !== 1 || seen.scans === 0) throw new RefusedPicture('broken')
-  if (bytes.position < bytes.size) draft.remove('rest')
 }
 
 interface DataSegment {
@@ -60,24 +59,19 @@ async function planData(bytes: PictureBytes, draft: PictureDraft, segment: DataS
   const data = await bytes.take(end - bytes.position)
   const has = (code: number, name: string) =>
     marker === code && data.toString('latin1', 0, name.length) === name
-  if (has(0xe0, 'JFIF\0') && data.length >= jfifBytes) {
+  if (has(0xe0, 'JFIF\0') && data.length >= jfifBytes)
     // The last two bytes are the sides of the preview.
     draft.insert(segmentOf(marker, Buffer.concat([data.subarray(0, jfifBytes - 2), Buffer.alloc(2)])))
-    if (data.length > jfifBytes) draft.remove('preview')
-  } else if (has(0xee, 'Adobe') && data.length >= adobeBytes)
+  else if (has(0xee, 'Adobe') && data.length >= adobeBytes)
     draft.insert(segmentOf(marker, data.subarray(0, adobeBytes)))
   else if (has(0xe2, 'ICC_PROFILE\0')) draft.keep(start, end)
-  else if (has(0xe1, 'Exif\0')) {
-    const { orientation, data: removed } = factsInExif(data)
-    draft.remove(...removed)
+  else if (has(0xe1, 'Exif\0') && !seen.exif) {
     // The first block counts.
-    if (!seen.exif && orientation !== 1)
-      draft.insert(segmentOf(marker, Buffer.concat([Buffer.from('Exif\0\0'), exifOfOrientation(orientation)])))
     seen.exif = true
-  } else if (has(0xe1, 'http://ns.adobe.com/')) draft.remove('xmp')
-  else if (has(0xed, 'Photoshop')) draft.remove('iptc')
-  else if (has(0xe0, 'JFXX\0') || has(0xe2, 'MPF\0')) draft.remove('preview')
-  else draft.remove(marker === comment ? 'comment' : 'other')
+    const orientation = orientationInExif(data)
+    if (orientation !== 1)
+      draft.insert(segmentOf(marker, Buffer.concat([Buffer.from('Exif\0\0'), exifOfOrientation(orientation)])))
+  }
 }
 
 function segmentOf(marker: number, data: Uint8Array): Buffer {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { PictureDraft } from './cleaned-picture.ts'
-import { exifOfOrientation, factsInExif, mostExifBytes } from './exif-block.ts'
+import { exifOfOrientation, mostExifBytes, orientationInExif } from './exif-block.ts'
 import type { PictureBytes } from './picture-bytes.ts'
 import { RefusedPicture } from './refused-picture.ts'
 
@@ -53,17 +53,15 @@ export async function planPng(bytes: PictureBytes, draft: PictureDraft): Promise
     if (isFirst !== (type === 'IHDR')) throw new RefusedPicture('broken')
     if (length <= (kept.get(type) ?? -1)) draft.keep(start, end)
     else if (isCritical(type)) throw new RefusedPicture('broken')
-    else if (type === 'eXIf') {
-      const { orientation, data } = factsInExif(await bytes.take(Math.min(length, mostExifBytes)))
-      draft.remove(...data)
-      if (!hasExif && orientation !== 1) draft.insert(chunkOf('eXIf', exifOfOrientation(orientation)))
+    else if (type === 'eXIf' && !hasExif) {
       hasExif = true
-    } else draft.remove(/^[itz]TXt$/.test(type) ? 'comment' : 'other')
+      const orientation = orientationInExif(await bytes.take(Math.min(length, mostExifBytes)))
+      if (orientation !== 1) draft.insert(chunkOf(type, exifOfOrientation(orientation)))
+    }
     hasPixels ||= type === 'IDAT'
     await bytes.skip(end - bytes.position)
   }
   if (!hasPixels) throw new RefusedPicture('broken')
-  if (bytes.position < bytes.size) draft.remove('rest')
 }
 
 /** Whether decoders must understand a chunk, by its first letter. Types that are no letters are damage. */

@@ -1,5 +1,5 @@
 import type { PictureDraft } from './cleaned-picture.ts'
-import { exifOfOrientation, factsInExif, mostExifBytes } from './exif-block.ts'
+import { exifOfOrientation, mostExifBytes, orientationInExif } from './exif-block.ts'
 import type { PictureBytes } from './picture-bytes.ts'
 import { RefusedPicture } from './refused-picture.ts'
 
@@ -60,12 +60,9 @@ export async function planWebp(bytes: PictureBytes, draft: PictureDraft): Promis
     } else if (extended === null ? pixels.has(type) && seen.size === 0 : inExtended.has(type) && isNew)
       keepChunk(draft, chunk)
     else if (extended !== null && type === 'ANMF') await planFrame(bytes, draft, chunk)
-    else if (type === 'EXIF') {
-      const facts = factsInExif(await bytes.take(Math.min(contentEnd - bytes.position, mostExifBytes)))
-      draft.remove(...facts.data)
-      // Decoders look for an orientation where the flag is, in the first block.
-      if (hasExifFlag && isNew) orientation = facts.orientation
-    } else draft.remove(type === 'XMP ' ? 'xmp' : 'other')
+    // Decoders look for an orientation where the flag is, in the first block.
+    else if (type === 'EXIF' && isNew && hasExifFlag)
+      orientation = orientationInExif(await bytes.take(Math.min(contentEnd - bytes.position, mostExifBytes)))
     seen.add(type)
     await bytes.skip(chunk.end - bytes.position)
   }
@@ -76,7 +73,6 @@ export async function planWebp(bytes: PictureBytes, draft: PictureDraft): Promis
     draft.insert(chunkOf('EXIF', exifOfOrientation(orientation)))
   }
   head.writeUInt32LE(draft.length - 8, 4)
-  if (end < bytes.size) draft.remove('rest')
 }
 
 /** Plans a frame of a moving picture: its head, and chunks. */
@@ -95,7 +91,6 @@ async function planFrame(bytes: PictureBytes, draft: PictureDraft, frame: Chunk)
   }
   hasOther ||= bytes.position < contentEnd
   if (hasOther) {
-    draft.remove('other')
     const length = draft.length
     const rewritten = chunkOf(type, head)
     draft.insert(rewritten)

@@ -3,6 +3,7 @@ import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
 import type { Entry } from './listing.ts'
+import type { EntryMarks } from './marked-entries.ts'
 import { hasCamera } from './taken-photo.ts'
 
 type Items = readonly (MenuItem | null)[]
@@ -11,7 +12,7 @@ type Items = readonly (MenuItem | null)[]
 export function selectionItems(
   selected: readonly Entry[],
   actions: EntryActions,
-  canPublish: boolean,
+  marks: EntryMarks,
 ): Items {
   const [first] = selected
   if (first === undefined) return []
@@ -25,7 +26,9 @@ export function selectionItems(
       run: () => actions.open(first),
     },
     { label: texts.files.download, icon: 'download', run: () => void actions.download(selected) },
-    canPublish &&
+    marks.linked.isOffered.value &&
+      isOne && { label: texts.links.share, icon: 'share-2', run: () => void actions.share(first) },
+    marks.published.isOffered.value &&
       isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
     null,
     isOne && { label: texts.files.rename, icon: 'pencil', keys: 'F2', run: () => void actions.rename(first) },
