@@ -88,7 +88,7 @@ export default definePlugin({
 
     const guests = new Guests({ shares: table, passwords, nodeAddress: address })
     const shared = new SharedFiles(places, new PicturePlans())
-    routes((app) => makerRoutes(app, { shares, uses, users, address, origins }), { prefix: '/api/shares' })
+    routes((app) => makerRoutes(app, { shares, uses, users, address, origins }))
     routes(
       (app) => {
         guestRoutes(app, { guests, places, files: shared, drops, uses, running, previews, bundle })

@@ -87,7 +87,11 @@ export class Places {
       const { path: root } = await this.#current(share)
       try {
         const result = await work({ files, root, path: `${root}${below}` })
-        if (await this.#stayed(share, root, position)) return result
+        const stayed = await this.#stayed(share, root, position).catch(async (error) => {
+          await discard(result)
+          throw error
+        })
+        if (stayed) return result
         await discard(result)
       } catch (error) {
         if (await this.#stayed(share, root, position)) throw withoutPath(error)
@@ -147,6 +151,7 @@ function withoutPath(error: unknown): unknown {
     case 'RANGE_NOT_SATISFIABLE':
     case 'PRECONDITION_FAILED':
     case 'REQUEST_TIMEOUT':
+    case 'UNPROCESSABLE':
       return error
     case 'INSUFFICIENT_STORAGE':
       return new NodekeepError('INSUFFICIENT_STORAGE', 'There is no room for this file.', { cause: error })

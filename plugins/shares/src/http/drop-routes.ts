@@ -37,7 +37,7 @@ export function dropFormRoute(app: RoutesApp, { guests, drops, running }: DropRo
       },
     },
     guests.only('drop', async ({ share, token, address }, request, reply) => {
-      running.begin(share.id, address, reply)
+      running.begin(reply, { share: share.id, kind: 'upload', address })
       // It loads the parser of forms, which not every node needs.
       const { readDropForm } = await import('./drop-form-body.ts')
       const stored: string[] = []
@@ -113,7 +113,7 @@ export function resumableRoutes(app: RoutesApp, { guests, drops, running }: Drop
     only(async ({ share, address }, request, reply) => {
       if (request.headers['content-type'] !== 'application/offset+octet-stream')
         throw new NodekeepError('UNSUPPORTED_MEDIA_TYPE', 'Send "application/offset+octet-stream".')
-      running.begin(share.id, address, reply)
+      running.begin(reply, { share: share.id, kind: 'upload', address })
       // Leaving the loop must not end the connection, because an answer is still to be sent on it.
       const content = request.raw.iterator({ destroyOnReturn: false })
       const offset = await drops.receive(share, idOf(request), numberIn(request, 'upload-offset'), content)

@@ -71,7 +71,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
     reply.headers(guestHeaders)
   })
   const begin = ({ share, address }: Guest, request: FastifyRequest, reply: FastifyReply) => {
-    running.begin(share.id, address, reply)
+    running.begin(reply, { share: share.id, kind: 'download', address })
     return (bytes: number, isContinued = false) => {
       if (bytes > 0 && request.method !== 'HEAD')
         uses.record(share.id, { kind: 'download', network: networkOf(request.ip), bytes, isContinued })

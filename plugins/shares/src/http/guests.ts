@@ -16,9 +16,6 @@ export interface Guest {
   readonly address: string
 }
 
-/** A request with the secret of a link. */
-export type LinkRequest = FastifyRequest & { readonly params: unknown }
-
 interface GuestsServices {
   readonly shares: ShareTable
   readonly passwords: Passwords

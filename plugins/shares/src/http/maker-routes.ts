@@ -34,6 +34,7 @@ interface MakerRoutesServices {
 }
 
 const scope = 'shares'
+const path = '/api/shares'
 const idOf = Type.Object({ id: Type.String() })
 
 /** Registers `/api/shares`: the links of the person who calls. */
@@ -52,7 +53,7 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
   }
 
   app.post(
-    '/',
+    path,
     {
       config: { scope },
       schema: {
@@ -63,15 +64,15 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
       },
     },
     async (request) => {
-      const { path, ...wishes } = request.body
+      const { path: shared, ...wishes } = request.body
       const { urlOf, reach } = reached(request)
-      const { share, token } = await shares.create(userOf(request).uuid, path, wishes)
+      const { share, token } = await shares.create(userOf(request).uuid, shared, wishes)
       logged(request, 'share-created', share)
       return { id: share.id, url: urlOf(token), ...reach, share: await viewOf(services, share) }
     },
   )
   app.get(
-    '/',
+    path,
     {
       config: { scope },
       schema: {
@@ -85,17 +86,17 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
       },
     },
     async (request) => {
-      const { path } = request.query
+      const { path: wanted } = request.query
       const all = await Promise.all(
         shares.ofUser(userOf(request).uuid).map((share) => viewOf(services, share)),
       )
       const { reach } = reached(request)
-      const listed = path === undefined ? all : all.filter((share) => share.path === path.normalize('NFC'))
+      const listed = wanted === undefined ? all : all.filter((share) => share.path === wanted.normalize('NFC'))
       return { shares: listed, defaultDays: shares.days, maxDays: shares.maxDays, ...reach }
     },
   )
   app.get(
-    '/all',
+    `${path}/all`,
     {
       config: { access: 'owner', scope },
       schema: {
@@ -114,7 +115,7 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
     },
   )
   app.get(
-    '/:id/uses',
+    `${path}/:id/uses`,
     {
       config: { scope },
       schema: {
@@ -130,7 +131,7 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
     },
   )
   app.patch(
-    '/:id',
+    `${path}/:id`,
     {
       config: { scope },
       schema: {
@@ -153,7 +154,7 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
     },
   )
   app.delete(
-    '/:id',
+    `${path}/:id`,
     {
       config: { scope },
       schema: {
