@@ -6,7 +6,7 @@ import type { RunningAnswers } from '../guests/running-answers.ts'
 import { html } from '../pages/html.ts'
 import { documentOf, guestHeaders } from '../pages/page.ts'
 import { shownName } from '../pages/texts.ts'
-import { forGuests } from './guest-routes.ts'
+import { forGuests, page } from './guest-routes.ts'
 import type { Guest, Guests } from './guests.ts'
 
 interface DropRoutesServices {
@@ -33,7 +33,7 @@ export function dropFormRoute(app: RoutesApp, { guests, drops, running }: DropRo
         summary: 'Upload files by a link, sent as parts of a form',
         params: ofLink,
         requestBody: { content: { 'multipart/form-data': { schema: { type: 'object' } } } },
-        response: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
+        response: { 200: { description: 'The page.', content: page } },
       },
     },
     guests.only('drop', async ({ share, token, address }, request, reply) => {

@@ -35,7 +35,8 @@ const requestsPerMinute = 1200
 const attemptsPerMinute = 20
 
 const form = 'application/x-www-form-urlencoded'
-const page = { 'text/html': { schema: { type: 'string' } } }
+/** The content of an answer that is a page. */
+export const page = { 'text/html': { schema: { type: 'string' } } }
 const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } }
 
 /** The access to every route for guests. */
