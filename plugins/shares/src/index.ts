@@ -79,6 +79,7 @@ export default definePlugin({
       places,
       passwords,
       running,
+      files,
       index,
       maxDays,
       linksPerUser,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { conflict, type FileIndex, invalid, NodekeepError } from '@nodekeep/plugin-sdk'
+import { conflict, type FileIndex, type FilesService, invalid, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Passwords } from './guests/passwords.ts'
 import type { Places } from './guests/places.ts'
 import type { RunningAnswers } from './guests/running-answers.ts'
@@ -26,6 +26,7 @@ interface SharesServices {
   readonly places: Places
   readonly passwords: Passwords
   readonly running: RunningAnswers
+  readonly files: FilesService
   readonly index: FileIndex
   readonly maxDays: number
   readonly linksPerUser: number
@@ -75,13 +76,13 @@ export class Shares {
     path: string,
     { password = null, ...wishes }: Wishes & { readonly kind: ShareKind },
   ): Promise<{ readonly share: Share; readonly token: string }> {
-    const { table, index, passwords, linksPerUser } = this.#services
+    const { table, files, index, passwords, linksPerUser } = this.#services
     if (path === '/') throw invalid('All files cannot have one link. Choose a folder.')
     const ofUser = index.for({ uuid: userUuid })
     const entry = await ofUser.at(path)
     if (entry === null) {
-      if (await ofUser.isComplete())
-        throw new NodekeepError('NOT_FOUND', `There is nothing at "${path}" that can have a link.`)
+      await files.for({ uuid: userUuid }).stat(path)
+      if (await ofUser.isComplete()) throw invalid(`"${path}" is the place of a mount. Choose a folder in it.`)
       throw new NodekeepError('SERVICE_UNAVAILABLE', 'The node is still looking at your files. Try again later.', {
         headers: { 'retry-after': '30' },
       })

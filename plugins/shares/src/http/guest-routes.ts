@@ -145,10 +145,18 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
     }),
   )
 
+  const readFile = guests.only('read', async (guest, request, reply) => {
+    const { path = '', download } = request.query as { path?: string; download?: string }
+    const onEnd = begin(guest, request, reply)
+    const file = await files.look(guest.share, path)
+    return sendFile(request, reply, { file, isSaved: download !== undefined, onEnd })
+  })
+  const file = { config: { ...forGuests, answersLate: true }, exposeHeadRoute: false } as const
+  app.head('/:token/file', { ...file, schema: { params: ofLink, querystring: ofFile } }, readFile)
   app.get(
     '/:token/file',
     {
-      config: { ...forGuests, answersLate: true },
+      ...file,
       schema: {
         operationId: 'readLinkedFile',
         summary: 'Read a file of a link',
@@ -160,12 +168,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
         },
       },
     },
-    guests.only('read', async (guest, request, reply) => {
-      const { path = '', download } = request.query as { path?: string; download?: string }
-      const onEnd = begin(guest, request, reply)
-      const file = await files.look(guest.share, path)
-      return sendFile(request, reply, { file, isSaved: download !== undefined, onEnd })
-    }),
+    readFile,
   )
 
   app.get(
