@@ -144,7 +144,14 @@ function addressOf(link: string, random: Random): string {
 function requestOf(random: Random): RequestInit {
   const headers: Record<string, string> = {}
   if (random.chance(0.3))
-    headers.range = random.pick(['bytes=0-1', 'bytes=-1', 'bytes=1-', 'bytes=0-99999999999', 'bytes=5-1', 'x'])
+    headers.range = random.pick([
+      'bytes=0-1',
+      'bytes=-1',
+      'bytes=1-',
+      'bytes=0-99999999999',
+      'bytes=5-1',
+      'x',
+    ])
   if (random.chance(0.1)) headers['if-none-match'] = random.pick(['*', '"x"', 'W/"x"'])
   if (random.chance(0.1)) headers['if-range'] = random.pick(['"x"', 'Sun, 29 Nov 2026 12:00:00 GMT'])
   return { method: random.chance(0.1) ? 'HEAD' : 'GET', headers }

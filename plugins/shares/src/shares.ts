@@ -11,12 +11,12 @@ import { hashOfToken, newToken } from './token.ts'
 const dayMs = 24 * 60 * 60 * 1000
 
 /** Days for which a link works, unless its maker says otherwise. */
-export const usualDays = 30
+const usualDays = 30
 
 /** Days after its end for which a link stays in the list. */
 const keptDays = 30
 
-/** What guests may upload, unless the maker says otherwise. */
+/** The bounds of uploads, unless the maker says otherwise. */
 const usualFiles = 1000
 const usualBytes = 10 * 1024 ** 3
 
@@ -35,7 +35,7 @@ interface SharesServices {
 }
 
 /** The wishes of a maker. What is left out is as usual, or stays as it is. */
-export interface Wishes {
+interface Wishes {
   readonly kind?: ShareKind
   readonly expires?: string
   readonly password?: string | null
@@ -45,8 +45,8 @@ export interface Wishes {
   readonly askSender?: boolean
 }
 
-/** What guests of a link find. `gone`: the entry is gone. `back`: it was gone, and is there again. */
-export type ShareState = 'open' | 'expired' | 'gone' | 'back'
+/** The state of a link. `gone`: the entry is gone. `back`: it was gone, and is there again. */
+type ShareState = 'open' | 'expired' | 'gone' | 'back'
 
 /** The links as their makers, and the owner, act on them. */
 export class Shares {
@@ -82,10 +82,15 @@ export class Shares {
     const entry = await ofUser.at(path)
     if (entry === null) {
       await files.for({ uuid: userUuid }).stat(path)
-      if (await ofUser.isComplete()) throw invalid(`"${path}" is the place of a mount. Choose a folder in it.`)
-      throw new NodekeepError('SERVICE_UNAVAILABLE', 'The node is still looking at your files. Try again later.', {
-        headers: { 'retry-after': '30' },
-      })
+      if (await ofUser.isComplete())
+        throw invalid(`"${path}" is the place of a mount. Choose a folder in it.`)
+      throw new NodekeepError(
+        'SERVICE_UNAVAILABLE',
+        'The node is still looking at your files. Try again later.',
+        {
+          headers: { 'retry-after': '30' },
+        },
+      )
     }
     const until = new Date(Date.now() + this.days * dayMs)
     const usual = { expires: until, keepMetadata: false, askSender: false, maxBytes: null, maxFiles: null }
@@ -104,7 +109,9 @@ export class Shares {
       ...this.#terms(entry.type, usual, wishes),
     }
     if (table.count(userUuid) >= linksPerUser)
-      throw conflict(`You have the ${linksPerUser} links that are allowed (shares.linksPerUser). Remove one first.`)
+      throw conflict(
+        `You have the ${linksPerUser} links that are allowed (shares.linksPerUser). Remove one first.`,
+      )
     const token = newToken()
     table.add(share, hashOfToken(token))
     return { share, token }
@@ -184,7 +191,7 @@ export class Shares {
       await this.remove({ id })
   }
 
-  /** What guests of a link find now, and where its entry is. */
+  /** The state of a link now, and where its entry is. */
   async stateOf(share: Share): Promise<{ readonly state: ShareState; readonly path: string | null }> {
     const { places, table } = this.#services
     const isExpired = share.expires.getTime() <= Date.now()
@@ -221,9 +228,14 @@ export class Shares {
   }
 
   /** @throws NodekeepError VALIDATION_ERROR */
-  #terms(type: Share['type'], former: Omit<ShareTerms, 'kind'> & Partial<ShareTerms>, wishes: Wishes): ShareTerms {
+  #terms(
+    type: Share['type'],
+    former: Omit<ShareTerms, 'kind'> & Partial<ShareTerms>,
+    wishes: Wishes,
+  ): ShareTerms {
     const kind = wishes.kind ?? former.kind ?? 'read'
-    if (type === 'file' && kind !== 'read') throw invalid('Guests can upload into a folder only, not into a file.')
+    if (type === 'file' && kind !== 'read')
+      throw invalid('Guests can upload into a folder only, not into a file.')
     const takes = kind !== 'read'
     if (!takes && (wishes.maxBytes !== undefined || wishes.maxFiles !== undefined))
       throw invalid('"maxBytes" and "maxFiles" bound uploads, and guests of a link to read upload nothing.')

@@ -74,7 +74,9 @@ export function resumableRoutes(app: RoutesApp, { guests, drops, running }: Drop
     reply.headers({ ...guestHeaders, 'tus-resumable': version })
   })
   const config = { ...forGuests, body: 'stream', answersLate: true } as const
-  const only = (handler: (guest: Guest, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>) =>
+  const only = (
+    handler: (guest: Guest, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  ) =>
     guests.only('drop', (guest, request, reply) => {
       if (request.headers['tus-resumable'] !== version)
         throw new NodekeepError('PRECONDITION_FAILED', `Send the header "tus-resumable: ${version}".`, {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { clientSignal, nameOf, type PreviewService, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import { contentHeaders, namesTag, refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import { sendOwnFile } from '@nodekeep/plugin-sdk/send-own-file'
+import { contentHeaders, namesTag, refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Drops } from '../drops/drops.ts'
 import { nothingThere } from '../guests/not-there.ts'
@@ -42,12 +42,13 @@ const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } }
 /** The access to every route for guests. */
 export const forGuests = {
   access: 'public',
-  publicReason: 'Guests have the secret of a link in place of a session. Requests are limited for each address and link.',
+  publicReason:
+    'Guests have the secret of a link in place of a session. Requests are limited for each address and link.',
   rateLimit: { max: requestsPerMinute, timeWindow: 60_000 },
 } as const
 
 /** Services of the routes for guests. */
-export interface GuestRoutesServices {
+interface GuestRoutesServices {
   readonly guests: Guests
   readonly places: Places
   readonly files: SharedFiles
@@ -62,7 +63,10 @@ export interface GuestRoutesServices {
 
 const ofLink = Type.Object({ token: Type.String() })
 const below = Type.Optional(
-  Type.String({ default: '', description: 'The path below the shared folder, such as "/a.jpg"; empty for itself.' }),
+  Type.String({
+    default: '',
+    description: 'The path below the shared folder, such as "/a.jpg"; empty for itself.',
+  }),
 )
 
 /** Registers what guests read below `/s`. Everything works without a script. */
@@ -118,7 +122,8 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
       if (found === null) return reply.send(await pageOfFile(services, guest, path))
       const { name, entries, next } = found
       const ofPictures = entries.filter(({ name }) => hasPicture(name)).length
-      const isGrid = view === undefined ? previews !== undefined && ofPictures * 2 > entries.length : view === 'grid'
+      const isGrid =
+        view === undefined ? previews !== undefined && ofPictures * 2 > entries.length : view === 'grid'
       const drop = path === '' && takesDrops(guest.share) ? formFor(services, guest) : null
       const { token } = guest
       const hasPreviews = previews !== undefined
@@ -181,7 +186,9 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
         params: ofLink,
         querystring: Type.Object({
           path: below,
-          size: Type.Optional(Type.Union([Type.Literal('small'), Type.Literal('large')], { default: 'small' })),
+          size: Type.Optional(
+            Type.Union([Type.Literal('small'), Type.Literal('large')], { default: 'small' }),
+          ),
         }),
         response: { 200: { description: 'The picture.', content: { 'image/webp': bytes['*/*'] } } },
       },
@@ -251,12 +258,19 @@ async function folderIn(
   { share }: Guest,
   path: string,
   after: string | undefined,
-): Promise<{ readonly name: string; readonly entries: readonly ListedEntry[]; readonly next: string | null } | null> {
+): Promise<{
+  readonly name: string
+  readonly entries: readonly ListedEntry[]
+  readonly next: string | null
+} | null> {
   return places.at(share, path, async ({ files, root, path: full }) => {
     if ((await files.stat(full)).type === 'file') return null
     const entries: ListedEntry[] = []
     let next: string | null = null
-    for await (const { name, type, size, modified } of files.list(full, after === undefined ? {} : { after })) {
+    for await (const { name, type, size, modified } of files.list(
+      full,
+      after === undefined ? {} : { after },
+    )) {
       if (entries.length === pageSize) {
         next = entries.at(-1)?.name ?? null
         break
@@ -287,7 +301,15 @@ async function pageOfFile(
   })
   const { name, size, modified } = entry
   const beside = { former: former ?? null, next: next ?? null }
-  return viewPage({ token, name, below: path, size, modified, hasPreviews: previews !== undefined, ...beside })
+  return viewPage({
+    token,
+    name,
+    below: path,
+    size,
+    modified,
+    hasPreviews: previews !== undefined,
+    ...beside,
+  })
 }
 
 /** The page of a link that is for uploads alone: nothing in the folder is shown. */
