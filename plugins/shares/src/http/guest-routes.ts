@@ -245,6 +245,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
           summary: 'Send the password of a link',
           params: ofLink,
           body: Type.Object({ password: Type.String({ maxLength: 1000 }) }),
+          response: { 200: { description: 'The page of the link, after a redirection.', content: page } },
         },
       },
       (request, reply) => guests.enter(request, reply, request.body.password),
