@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { planPicture } from '../../src/pictures/plan-picture.ts'
 import { PictureBytes } from '../../src/pictures/picture-bytes.ts'
+import { planPicture } from '../../src/pictures/plan-picture.ts'
 import { pngChunk } from './fixtures/camera-data.ts'
 import { sourceOf } from './fixtures/source-of.ts'
 
