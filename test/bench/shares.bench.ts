@@ -26,7 +26,11 @@ async function startSharing() {
   const authorization = `Bearer ${sessionToken}`
   const call = async (path: string, body: object): Promise<unknown> => {
     const headers = { authorization, 'content-type': 'application/json' }
-    const answer = await fetch(new URL(path, node.url), { method: 'POST', headers, body: JSON.stringify(body) })
+    const answer = await fetch(new URL(path, node.url), {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
     if (!answer.ok) throw new Error(await answer.text())
     return answer.json()
   }

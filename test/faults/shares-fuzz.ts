@@ -102,9 +102,23 @@ export async function sharesFuzz({ random, log }: Round, requests: number): Prom
 }
 
 async function check(answer: Response, address: string): Promise<void> {
-  const bytes = Buffer.from(await answer.arrayBuffer())
+  const chunks: Uint8Array[] = []
+  let isWhole = true
+  try {
+    for await (const chunk of answer.body ?? []) chunks.push(chunk)
+  } catch {
+    // An archive breaks off if its folder moves meanwhile. Its files are not compressed, so their words can be found.
+    assert.ok(address.includes('/zip?'), `${address} broke off`)
+    isWhole = false
+  }
+  const bytes = Buffer.concat(chunks)
   const texts = [bytes.toString('latin1'), JSON.stringify([...answer.headers])]
-  if (answer.status === 200 && answer.headers.get('content-type') === 'application/zip')
+  if (
+    isWhole &&
+    bytes.length > 0 &&
+    answer.status === 200 &&
+    answer.headers.get('content-type') === 'application/zip'
+  )
     for (const [name, content] of Object.entries(unzipSync(new Uint8Array(bytes))))
       texts.push(name, Buffer.from(content).toString('latin1'))
   // The page of an error does not repeat the address.
@@ -144,7 +158,14 @@ function addressOf(link: string, random: Random): string {
 function requestOf(random: Random): RequestInit {
   const headers: Record<string, string> = {}
   if (random.chance(0.3))
-    headers.range = random.pick(['bytes=0-1', 'bytes=-1', 'bytes=1-', 'bytes=0-99999999999', 'bytes=5-1', 'x'])
+    headers.range = random.pick([
+      'bytes=0-1',
+      'bytes=-1',
+      'bytes=1-',
+      'bytes=0-99999999999',
+      'bytes=5-1',
+      'x',
+    ])
   if (random.chance(0.1)) headers['if-none-match'] = random.pick(['*', '"x"', 'W/"x"'])
   if (random.chance(0.1)) headers['if-range'] = random.pick(['"x"', 'Sun, 29 Nov 2026 12:00:00 GMT'])
   return { method: random.chance(0.1) ? 'HEAD' : 'GET', headers }

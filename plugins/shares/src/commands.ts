@@ -1,4 +1,10 @@
-import { answerOf, type CommandContext, defineCommands, parseByteSize, runningNode } from '@nodekeep/plugin-sdk'
+import {
+  answerOf,
+  type CommandContext,
+  defineCommands,
+  parseByteSize,
+  runningNode,
+} from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 
 const dayMs = 24 * 60 * 60 * 1000

@@ -34,11 +34,17 @@ export class Follower {
         this.#running.set(userUuid, false)
         const begun = performance.now()
         await this.#check(userUuid)
-        await delay((performance.now() - begun) * shareOfTime, undefined, { signal: this.#signal, ref: false })
+        await delay((performance.now() - begun) * shareOfTime, undefined, {
+          signal: this.#signal,
+          ref: false,
+        })
       }
     } catch (error) {
       if (!this.#signal.aborted)
-        this.#log.warn({ err: error }, 'The links of a user could not be checked. The next change tries again.')
+        this.#log.warn(
+          { err: error },
+          'The links of a user could not be checked. The next change tries again.',
+        )
     } finally {
       this.#running.delete(userUuid)
     }

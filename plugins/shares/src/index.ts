@@ -67,7 +67,9 @@ export default definePlugin({
       changes,
       shares: table,
       onGone(share) {
-        shares.closeGone(share).catch((error) => log.warn({ err: error }, 'Uploads of a link cannot be removed now.'))
+        shares
+          .closeGone(share)
+          .catch((error) => log.warn({ err: error }, 'Uploads of a link cannot be removed now.'))
       },
     })
     const staged = new StagedDrops(join(dataDir, 'not-in-backups', 'staged'), files)
@@ -79,6 +81,7 @@ export default definePlugin({
       places,
       passwords,
       running,
+      files,
       index,
       maxDays,
       linksPerUser,

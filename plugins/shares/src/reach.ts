@@ -2,7 +2,7 @@ import type { NodeAddress, RegistryReader } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
 
 /** From where the address of a link works. */
-export interface Reach {
+interface Reach {
   readonly origin: string
   /** `everywhere`, in the `network` of the node, or on its `machine` alone. */
   readonly reach: 'everywhere' | 'network' | 'machine'
@@ -20,7 +20,9 @@ const localNames = /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
  * @throws NodekeepError VALIDATION_ERROR if the request came by no name of the node
  */
 export function reachOf(address: NodeAddress, added: RegistryReader<string>, request: FastifyRequest): Reach {
-  const overlay = [...added].map(([, origin]) => URL.parse(origin)?.origin).find((origin) => origin?.startsWith('https:'))
+  const overlay = [...added]
+    .map(([, origin]) => URL.parse(origin)?.origin)
+    .find((origin) => origin?.startsWith('https:'))
   const [configured] = address.publicOrigins()
   const open = overlay ?? configured
   if (open !== undefined) {

@@ -1,4 +1,4 @@
-/** What guests may do: read, upload without seeing anything, or both. */
+/** The rights of guests: read, upload without seeing anything, or both. */
 export type ShareKind = 'read' | 'drop' | 'both'
 
 /** The choices of a maker. */

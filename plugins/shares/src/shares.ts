@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { conflict, type FileIndex, invalid, NodekeepError } from '@nodekeep/plugin-sdk'
+import { conflict, type FileIndex, type FilesService, invalid, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Passwords } from './guests/passwords.ts'
 import type { Places } from './guests/places.ts'
 import type { RunningAnswers } from './guests/running-answers.ts'
@@ -11,12 +11,12 @@ import { hashOfToken, newToken } from './token.ts'
 const dayMs = 24 * 60 * 60 * 1000
 
 /** Days for which a link works, unless its maker says otherwise. */
-export const usualDays = 30
+const usualDays = 30
 
 /** Days after its end for which a link stays in the list. */
 const keptDays = 30
 
-/** What guests may upload, unless the maker says otherwise. */
+/** The bounds of uploads, unless the maker says otherwise. */
 const usualFiles = 1000
 const usualBytes = 10 * 1024 ** 3
 
@@ -26,6 +26,7 @@ interface SharesServices {
   readonly places: Places
   readonly passwords: Passwords
   readonly running: RunningAnswers
+  readonly files: FilesService
   readonly index: FileIndex
   readonly maxDays: number
   readonly linksPerUser: number
@@ -34,7 +35,7 @@ interface SharesServices {
 }
 
 /** The wishes of a maker. What is left out is as usual, or stays as it is. */
-export interface Wishes {
+interface Wishes {
   readonly kind?: ShareKind
   readonly expires?: string
   readonly password?: string | null
@@ -44,8 +45,8 @@ export interface Wishes {
   readonly askSender?: boolean
 }
 
-/** What guests of a link find. `gone`: the entry is gone. `back`: it was gone, and is there again. */
-export type ShareState = 'open' | 'expired' | 'gone' | 'back'
+/** The state of a link. `gone`: the entry is gone. `back`: it was gone, and is there again. */
+type ShareState = 'open' | 'expired' | 'gone' | 'back'
 
 /** The links as their makers, and the owner, act on them. */
 export class Shares {
@@ -75,16 +76,21 @@ export class Shares {
     path: string,
     { password = null, ...wishes }: Wishes & { readonly kind: ShareKind },
   ): Promise<{ readonly share: Share; readonly token: string }> {
-    const { table, index, passwords, linksPerUser } = this.#services
+    const { table, files, index, passwords, linksPerUser } = this.#services
     if (path === '/') throw invalid('All files cannot have one link. Choose a folder.')
     const ofUser = index.for({ uuid: userUuid })
     const entry = await ofUser.at(path)
     if (entry === null) {
+      await files.for({ uuid: userUuid }).stat(path)
       if (await ofUser.isComplete())
-        throw new NodekeepError('NOT_FOUND', `There is nothing at "${path}" that can have a link.`)
-      throw new NodekeepError('SERVICE_UNAVAILABLE', 'The node is still looking at your files. Try again later.', {
-        headers: { 'retry-after': '30' },
-      })
+        throw invalid(`"${path}" is the place of a mount. Choose a folder in it.`)
+      throw new NodekeepError(
+        'SERVICE_UNAVAILABLE',
+        'The node is still looking at your files. Try again later.',
+        {
+          headers: { 'retry-after': '30' },
+        },
+      )
     }
     const until = new Date(Date.now() + this.days * dayMs)
     const usual = { expires: until, keepMetadata: false, askSender: false, maxBytes: null, maxFiles: null }
@@ -103,7 +109,9 @@ export class Shares {
       ...this.#terms(entry.type, usual, wishes),
     }
     if (table.count(userUuid) >= linksPerUser)
-      throw conflict(`You have the ${linksPerUser} links that are allowed (shares.linksPerUser). Remove one first.`)
+      throw conflict(
+        `You have the ${linksPerUser} links that are allowed (shares.linksPerUser). Remove one first.`,
+      )
     const token = newToken()
     table.add(share, hashOfToken(token))
     return { share, token }
@@ -183,7 +191,7 @@ export class Shares {
       await this.remove({ id })
   }
 
-  /** What guests of a link find now, and where its entry is. */
+  /** The state of a link now, and where its entry is. */
   async stateOf(share: Share): Promise<{ readonly state: ShareState; readonly path: string | null }> {
     const { places, table } = this.#services
     const isExpired = share.expires.getTime() <= Date.now()
@@ -220,9 +228,14 @@ export class Shares {
   }
 
   /** @throws NodekeepError VALIDATION_ERROR */
-  #terms(type: Share['type'], former: Omit<ShareTerms, 'kind'> & Partial<ShareTerms>, wishes: Wishes): ShareTerms {
+  #terms(
+    type: Share['type'],
+    former: Omit<ShareTerms, 'kind'> & Partial<ShareTerms>,
+    wishes: Wishes,
+  ): ShareTerms {
     const kind = wishes.kind ?? former.kind ?? 'read'
-    if (type === 'file' && kind !== 'read') throw invalid('Guests can upload into a folder only, not into a file.')
+    if (type === 'file' && kind !== 'read')
+      throw invalid('Guests can upload into a folder only, not into a file.')
     const takes = kind !== 'read'
     if (!takes && (wishes.maxBytes !== undefined || wishes.maxFiles !== undefined))
       throw invalid('"maxBytes" and "maxFiles" bound uploads, and guests of a link to read upload nothing.')

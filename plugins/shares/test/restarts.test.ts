@@ -24,7 +24,8 @@ t.test('links and uploads go on after a restart', async (t) => {
 })
 
 t.test('after a restore, links find their folders by their paths', async (t) => {
-  const dataFolder = t.testdir()
+  const folder = t.testdir({ data: {}, backup: { a: '' } })
+  const dataFolder = join(folder, 'data')
   const first = await createShareNode({ dataFolder })
   const ada = await first.signIn('owner')
   await put(ada, '/in/a.txt', 'a')
@@ -36,7 +37,7 @@ t.test('after a restore, links find their folders by their paths', async (t) => 
   // As after a restore: the journal of files begins anew, and the plugins learn of it.
   for (const end of ['', '-wal', '-shm'])
     await rm(join(dataFolder, `plugins/files/journal.sqlite${end}`), { force: true })
-  const node = await createShareNode({ dataFolder, restored: { other: t.testdir({ a: '' }) } })
+  const node = await createShareNode({ dataFolder, restored: { other: join(folder, 'backup') } })
   t.teardown(() => node.stop())
   for (;;) {
     const { status } = await node.fetch(path)

@@ -1,5 +1,5 @@
-import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { definePlugin, UserData, type UserDataHolder } from '@nodekeep/plugin-sdk'
 import { userDataConformance } from '@nodekeep/plugin-sdk/conformance/user-data'
 import t from 'tap'

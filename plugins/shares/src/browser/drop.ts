@@ -111,7 +111,8 @@ function send(address: string, file: File, offset: number, row: Row): Promise<nu
     request.onload = () => {
       const { status, responseText } = request
       if (status === 204) resolve(Number(request.getResponseHeader('upload-offset')))
-      else reject(isPassing(status) ? new TypeError('The node is busy.') : new Refusal(messageIn(responseText)))
+      else
+        reject(isPassing(status) ? new TypeError('The node is busy.') : new Refusal(messageIn(responseText)))
     }
     request.send(file.slice(offset, offset + pieceBytes))
   })

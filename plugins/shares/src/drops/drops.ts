@@ -37,7 +37,7 @@ interface DropsServices {
 }
 
 /** A file as a guest announces it. */
-export interface AnnouncedFile {
+interface AnnouncedFile {
   readonly name: string
   /** The name that the guest gives; null if none was asked for. */
   readonly sender: string | null
@@ -85,7 +85,7 @@ export class Drops {
     }
   }
 
-  /** What guests may still upload by a link. */
+  /** Files and bytes that guests may still upload by a link. */
   left(share: string): Left {
     return this.#allowances.left(share)
   }
@@ -290,7 +290,10 @@ async function isTaken(files: ReturnType<FilesService['for']>, path: string): Pr
 
 /** The name that a guest gives, as one line; null for none. */
 function senderOf(text: string | null): string | null {
-  const line = (text ?? '').toWellFormed().replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trim()
+  const line = (text ?? '')
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
   return line === '' ? null : line.slice(0, longestSender).toWellFormed()
 }
 
@@ -315,7 +318,8 @@ async function* exactly(
   let left = most
   for await (const chunk of content) {
     left -= chunk.length
-    if (left < 0) throw new NodekeepError('PAYLOAD_TOO_LARGE', 'The request has more bytes than the upload lacks.')
+    if (left < 0)
+      throw new NodekeepError('PAYLOAD_TOO_LARGE', 'The request has more bytes than the upload lacks.')
     yield chunk
   }
 }

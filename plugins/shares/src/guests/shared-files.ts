@@ -47,17 +47,27 @@ export class SharedFiles {
     if (file.type !== 'file') throw nothingThere()
     const { name, size, revision, modified } = file
     const tagOf = (rule: string) =>
-      createHash('sha256').update(JSON.stringify([share.id, below, revision, rule])).digest('base64url').slice(0, 32)
+      createHash('sha256')
+        .update(JSON.stringify([share.id, below, revision, rule]))
+        .digest('base64url')
+        .slice(0, 32)
     const source: PictureSource = {
       size,
-      read: (start, end) => this.#read(share, below, revision, start === 0 && end === size - 1 ? null : { start, end }),
+      read: (start, end) =>
+        this.#read(share, below, revision, start === 0 && end === size - 1 ? null : { start, end }),
     }
     const plan: PicturePlan = share.keepMetadata
       ? { kind: 'unchanged' }
       : await this.#plans.for(JSON.stringify([share.userUuid, file.path, revision]), name, source)
     if (plan.kind === 'refused') throw new NodekeepError('UNPROCESSABLE', plan.message, { permanent: true })
     if (plan.kind === 'unchanged')
-      return { name, size, modified, tag: tagOf(''), read: (range) => this.#read(share, below, revision, range) }
+      return {
+        name,
+        size,
+        modified,
+        tag: tagOf(''),
+        read: (range) => this.#read(share, below, revision, range),
+      }
     const all = { start: 0, end: plan.length - 1 }
     return {
       name,

@@ -6,7 +6,7 @@ import type { RunningAnswers } from '../guests/running-answers.ts'
 import { html } from '../pages/html.ts'
 import { documentOf, guestHeaders } from '../pages/page.ts'
 import { shownName } from '../pages/texts.ts'
-import { forGuests } from './guest-routes.ts'
+import { forGuests, page } from './guest-routes.ts'
 import type { Guest, Guests } from './guests.ts'
 
 interface DropRoutesServices {
@@ -33,7 +33,7 @@ export function dropFormRoute(app: RoutesApp, { guests, drops, running }: DropRo
         summary: 'Upload files by a link, sent as parts of a form',
         params: ofLink,
         requestBody: { content: { 'multipart/form-data': { schema: { type: 'object' } } } },
-        response: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
+        response: { 200: { description: 'The page.', content: page } },
       },
     },
     guests.only('drop', async ({ share, token, address }, request, reply) => {
@@ -74,7 +74,9 @@ export function resumableRoutes(app: RoutesApp, { guests, drops, running }: Drop
     reply.headers({ ...guestHeaders, 'tus-resumable': version })
   })
   const config = { ...forGuests, body: 'stream', answersLate: true } as const
-  const only = (handler: (guest: Guest, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>) =>
+  const only = (
+    handler: (guest: Guest, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+  ) =>
     guests.only('drop', (guest, request, reply) => {
       if (request.headers['tus-resumable'] !== version)
         throw new NodekeepError('PRECONDITION_FAILED', `Send the header "tus-resumable: ${version}".`, {

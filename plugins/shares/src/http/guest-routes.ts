@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { clientSignal, nameOf, type PreviewService, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
-import { contentHeaders, namesTag, refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import { sendOwnFile } from '@nodekeep/plugin-sdk/send-own-file'
+import { contentHeaders, namesTag, refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Drops } from '../drops/drops.ts'
 import { nothingThere } from '../guests/not-there.ts'
@@ -35,18 +35,20 @@ const requestsPerMinute = 1200
 const attemptsPerMinute = 20
 
 const form = 'application/x-www-form-urlencoded'
-const page = { 'text/html': { schema: { type: 'string' } } }
+/** The content of an answer that is a page. */
+export const page = { 'text/html': { schema: { type: 'string' } } }
 const bytes = { '*/*': { schema: { type: 'string', format: 'binary' } } }
 
 /** The access to every route for guests. */
 export const forGuests = {
   access: 'public',
-  publicReason: 'Guests have the secret of a link in place of a session. Requests are limited for each address and link.',
+  publicReason:
+    'Guests have the secret of a link in place of a session. Requests are limited for each address and link.',
   rateLimit: { max: requestsPerMinute, timeWindow: 60_000 },
 } as const
 
 /** Services of the routes for guests. */
-export interface GuestRoutesServices {
+interface GuestRoutesServices {
   readonly guests: Guests
   readonly places: Places
   readonly files: SharedFiles
@@ -61,7 +63,10 @@ export interface GuestRoutesServices {
 
 const ofLink = Type.Object({ token: Type.String() })
 const below = Type.Optional(
-  Type.String({ default: '', description: 'The path below the shared folder, such as "/a.jpg"; empty for itself.' }),
+  Type.String({
+    default: '',
+    description: 'The path below the shared folder, such as "/a.jpg"; empty for itself.',
+  }),
 )
 
 /** Registers what guests read below `/s`. Everything works without a script. */
@@ -117,7 +122,8 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
       if (found === null) return reply.send(await pageOfFile(services, guest, path))
       const { name, entries, next } = found
       const ofPictures = entries.filter(({ name }) => hasPicture(name)).length
-      const isGrid = view === undefined ? previews !== undefined && ofPictures * 2 > entries.length : view === 'grid'
+      const isGrid =
+        view === undefined ? previews !== undefined && ofPictures * 2 > entries.length : view === 'grid'
       const drop = path === '' && takesDrops(guest.share) ? formFor(services, guest) : null
       const { token } = guest
       const hasPreviews = previews !== undefined
@@ -144,10 +150,18 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
     }),
   )
 
+  const readFile = guests.only('read', async (guest, request, reply) => {
+    const { path = '', download } = request.query as { path?: string; download?: string }
+    const onEnd = begin(guest, request, reply)
+    const file = await files.look(guest.share, path)
+    return sendFile(request, reply, { file, isSaved: download !== undefined, onEnd })
+  })
+  const file = { config: { ...forGuests, answersLate: true }, exposeHeadRoute: false } as const
+  app.head('/:token/file', { ...file, schema: { params: ofLink, querystring: ofFile } }, readFile)
   app.get(
     '/:token/file',
     {
-      config: { ...forGuests, answersLate: true },
+      ...file,
       schema: {
         operationId: 'readLinkedFile',
         summary: 'Read a file of a link',
@@ -159,12 +173,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
         },
       },
     },
-    guests.only('read', async (guest, request, reply) => {
-      const { path = '', download } = request.query as { path?: string; download?: string }
-      const onEnd = begin(guest, request, reply)
-      const file = await files.look(guest.share, path)
-      return sendFile(request, reply, { file, isSaved: download !== undefined, onEnd })
-    }),
+    readFile,
   )
 
   app.get(
@@ -177,7 +186,9 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
         params: ofLink,
         querystring: Type.Object({
           path: below,
-          size: Type.Optional(Type.Union([Type.Literal('small'), Type.Literal('large')], { default: 'small' })),
+          size: Type.Optional(
+            Type.Union([Type.Literal('small'), Type.Literal('large')], { default: 'small' }),
+          ),
         }),
         response: { 200: { description: 'The picture.', content: { 'image/webp': bytes['*/*'] } } },
       },
@@ -234,6 +245,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
           summary: 'Send the password of a link',
           params: ofLink,
           body: Type.Object({ password: Type.String({ maxLength: 1000 }) }),
+          response: { 200: { description: 'The page of the link, after a redirection.', content: page } },
         },
       },
       (request, reply) => guests.enter(request, reply, request.body.password),
@@ -247,12 +259,19 @@ async function folderIn(
   { share }: Guest,
   path: string,
   after: string | undefined,
-): Promise<{ readonly name: string; readonly entries: readonly ListedEntry[]; readonly next: string | null } | null> {
+): Promise<{
+  readonly name: string
+  readonly entries: readonly ListedEntry[]
+  readonly next: string | null
+} | null> {
   return places.at(share, path, async ({ files, root, path: full }) => {
     if ((await files.stat(full)).type === 'file') return null
     const entries: ListedEntry[] = []
     let next: string | null = null
-    for await (const { name, type, size, modified } of files.list(full, after === undefined ? {} : { after })) {
+    for await (const { name, type, size, modified } of files.list(
+      full,
+      after === undefined ? {} : { after },
+    )) {
       if (entries.length === pageSize) {
         next = entries.at(-1)?.name ?? null
         break
@@ -283,7 +302,15 @@ async function pageOfFile(
   })
   const { name, size, modified } = entry
   const beside = { former: former ?? null, next: next ?? null }
-  return viewPage({ token, name, below: path, size, modified, hasPreviews: previews !== undefined, ...beside })
+  return viewPage({
+    token,
+    name,
+    below: path,
+    size,
+    modified,
+    hasPreviews: previews !== undefined,
+    ...beside,
+  })
 }
 
 /** The page of a link that is for uploads alone: nothing in the folder is shown. */

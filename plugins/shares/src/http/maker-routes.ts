@@ -47,7 +47,15 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
   const logged = (request: FastifyRequest, event: string, { id, kind, userUuid: makerUuid }: Share) => {
     const { username: user, uuid: userUuid } = userOf(request)
     request.log.info(
-      { event, ip: request.ip, user, userUuid, share: id, kind, ...(makerUuid !== userUuid && { makerUuid }) },
+      {
+        event,
+        ip: request.ip,
+        user,
+        userUuid,
+        share: id,
+        kind,
+        ...(makerUuid !== userUuid && { makerUuid }),
+      },
       `A link was ${event.replace('share-', '')}.`,
     )
   }
@@ -91,7 +99,8 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
         shares.ofUser(userOf(request).uuid).map((share) => viewOf(services, share)),
       )
       const { reach } = reached(request)
-      const listed = wanted === undefined ? all : all.filter((share) => share.path === wanted.normalize('NFC'))
+      const listed =
+        wanted === undefined ? all : all.filter((share) => share.path === wanted.normalize('NFC'))
       return { shares: listed, defaultDays: shares.days, maxDays: shares.maxDays, ...reach }
     },
   )

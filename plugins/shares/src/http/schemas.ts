@@ -52,7 +52,9 @@ export const shareChange = Type.Object(
     password: Type.Optional(orNull(password, '`null` for none.')),
     ...wishes,
     reopen: Type.Optional(
-      Type.Literal(true, { description: 'Lets a link work again whose file or folder was gone, and is back.' }),
+      Type.Literal(true, {
+        description: 'Lets a link work again whose file or folder was gone, and is back.',
+      }),
     ),
     newAddress: Type.Optional(Type.Literal(true, { description: 'The former address ends at once.' })),
   },

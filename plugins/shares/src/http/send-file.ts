@@ -1,5 +1,11 @@
 import { NodekeepError } from '@nodekeep/plugin-sdk'
-import { byteRange, contentHeaders, namesTag, refuseAsCode, sendContent } from '@nodekeep/plugin-sdk/stored-content'
+import {
+  byteRange,
+  contentHeaders,
+  namesTag,
+  refuseAsCode,
+  sendContent,
+} from '@nodekeep/plugin-sdk/stored-content'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GoingFile } from '../guests/shared-files.ts'
@@ -53,7 +59,9 @@ export async function sendFile(
 }
 
 /** Reads the first chunk before the answer begins: a failure then has an answer of its own. */
-async function opened(content: AsyncGenerator<Uint8Array, void, undefined>): Promise<AsyncIterable<Uint8Array>> {
+async function opened(
+  content: AsyncGenerator<Uint8Array, void, undefined>,
+): Promise<AsyncIterable<Uint8Array>> {
   const first = await content.next()
   return (async function* () {
     try {

@@ -98,7 +98,11 @@ async function entriesIn(
 async function* zipInputs(
   files: SharedFiles,
   share: Share,
-  { name, below, entries }: { readonly name: string; readonly below: string; readonly entries: readonly ZipEntry[] },
+  {
+    name,
+    below,
+    entries,
+  }: { readonly name: string; readonly below: string; readonly entries: readonly ZipEntry[] },
 ) {
   const missing: string[] = []
   for (const entry of entries) {

@@ -1,8 +1,8 @@
 import { type Html, html } from './html.ts'
 import { bytesText } from './texts.ts'
 
-/** What a guest may upload. */
-export interface DropTerms {
+/** The bounds of the uploads of a guest. */
+interface DropTerms {
   readonly token: string
   readonly askSender: boolean
   /** Whether guests see each other's files. */
@@ -22,7 +22,9 @@ export function dropForm({ token, askSender, isShown, filesLeft, bytesLeft, maxF
   ${askSender ? html`<label>Your name<input name="sender" required maxlength="80" autocomplete="name"></label>` : null}
   <label>Files<input type="file" name="file" multiple required></label>
   <p class="hint">${filesLeft.toLocaleString('en')} more ${filesLeft === 1 ? 'file' : 'files'} and ${bytesText(bytesLeft)} in all, each of at most ${bytesText(largest)}. ${
-    isShown ? 'Everybody with this link sees the files.' : 'Nobody but the person who made this link sees them.'
+    isShown
+      ? 'Everybody with this link sees the files.'
+      : 'Nobody but the person who made this link sees them.'
   }</p>
   <div class="buttons"><button class="main">Upload</button></div>
   <ul class="items uploads" aria-live="polite"></ul>

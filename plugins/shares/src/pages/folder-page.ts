@@ -12,7 +12,7 @@ export interface ListedEntry {
 }
 
 /** A shared folder, or one in it, as a guest sees it. */
-export interface FolderView {
+interface FolderView {
   readonly token: string
   /** The name of the shared folder. */
   readonly name: string
@@ -66,7 +66,11 @@ ${
       : html`<ul class="items shared">${entries.map((entry) => row(view, entry))}</ul>`
 }
 ${next === null ? null : html`<p><a class="button" href="${addressOf(token, '', { path: below, after: next, ...layout })}">More</a></p>`}`
-  return documentOf({ title: shownName(below === '' ? name : nameIn(below)), content, hasScript: drop !== null })
+  return documentOf({
+    title: shownName(below === '' ? name : nameIn(below)),
+    content,
+    hasScript: drop !== null,
+  })
 }
 
 function breadcrumb({ token, name, below }: FolderView): Html {

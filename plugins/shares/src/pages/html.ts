@@ -16,7 +16,9 @@ export function html(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | Html | readonly Html[] | null)[]
 ): Html {
-  return { html: parts.map((part, at) => part + (at < values.length ? textOf(values[at] ?? null) : '')).join('') }
+  return {
+    html: parts.map((part, at) => part + (at < values.length ? textOf(values[at] ?? null) : '')).join(''),
+  }
 }
 
 function textOf(value: string | number | Html | readonly Html[] | null): string {

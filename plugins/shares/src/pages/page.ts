@@ -27,7 +27,7 @@ export const guestHeaders = {
 } as const
 
 /** A page for guests. */
-export interface Page {
+interface Page {
   readonly title: string
   readonly content: Html
   /** Whether the page has the script for uploads. */

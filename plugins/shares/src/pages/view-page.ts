@@ -4,7 +4,7 @@ import { documentOf } from './page.ts'
 import { bytesText, dayText, shownName } from './texts.ts'
 
 /** A file in a link, as a guest sees it. */
-export interface FileView {
+interface FileView {
   readonly token: string
   readonly name: string
   /** The path below the shared folder; empty if the file itself is shared. */

@@ -158,7 +158,8 @@ export class ShareTable {
 }
 
 function columnsOf(change: ShareChange): Record<string, SQLInputValue> {
-  const { kind, expires, keepMetadata, askSender, maxBytes, maxFiles, password, entry, path, isClosed } = change
+  const { kind, expires, keepMetadata, askSender, maxBytes, maxFiles, password, entry, path, isClosed } =
+    change
   return {
     ...(kind !== undefined && { kind }),
     ...(expires !== undefined && { expires: expires.getTime() }),

@@ -3,7 +3,7 @@ import { inTransaction } from '@nodekeep/plugin-sdk'
 import { openDatabase } from './open-database.ts'
 
 /** Uses of a link that are kept. */
-export const mostUses = 200
+const mostUses = 200
 
 const hourMs = 60 * 60 * 1000
 
@@ -48,7 +48,7 @@ const tables = `
 `
 
 /** A use of a link by a guest. */
-export interface Use {
+interface Use {
   readonly kind: 'visit' | 'download' | 'upload'
   /** The network of the guest's address. */
   readonly network: string
@@ -63,7 +63,7 @@ export interface Use {
 }
 
 /** A use as it is kept. */
-export interface KeptUse extends Pick<Use, 'kind' | 'network' | 'bytes'> {
+interface KeptUse extends Pick<Use, 'kind' | 'network' | 'bytes'> {
   readonly at: Date
   readonly times: number
   readonly name: string | null
@@ -71,7 +71,7 @@ export interface KeptUse extends Pick<Use, 'kind' | 'network' | 'bytes'> {
 }
 
 /** How often a link was used. */
-export interface UseCounts {
+interface UseCounts {
   readonly last: Date | null
   readonly visits: number
   readonly downloads: number
@@ -80,7 +80,7 @@ export interface UseCounts {
 }
 
 /** An upload that is not complete. */
-export interface Upload {
+interface Upload {
   readonly id: string
   readonly share: string
   readonly userUuid: string
@@ -127,7 +127,9 @@ export class UseTable {
               .run({ share, kind, network, hour, at, times, bytes })
       if (Number(changes) > 0) return
       this.#database
-        .prepare('INSERT INTO uses VALUES (:share, :kind, :network, :hour, :at, :times, :bytes, :name, :sender)')
+        .prepare(
+          'INSERT INTO uses VALUES (:share, :kind, :network, :hour, :at, :times, :bytes, :name, :sender)',
+        )
         .run({ share, kind, network, hour, at, times, bytes, name: name ?? null, sender: sender ?? null })
       this.#database
         .prepare(

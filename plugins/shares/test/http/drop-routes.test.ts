@@ -15,7 +15,8 @@ const node = await createShareNode()
 t.teardown(() => node.stop())
 
 const usesOf = async (user: TestUser, id: string) =>
-  ((await (await user.fetch(`/api/shares/${id}/uses`)).json()) as NodeAnswers['GET /api/shares/{id}/uses']).uses
+  ((await (await user.fetch(`/api/shares/${id}/uses`)).json()) as NodeAnswers['GET /api/shares/{id}/uses'])
+    .uses
 
 async function folder(user: TestUser, path: string): Promise<void> {
   await call(user, 'POST', '/mkdir', { path })
@@ -30,7 +31,13 @@ test('guests upload, blind, and nothing is overwritten', async (t) => {
   t.match(page, 'name="sender"')
   t.match(page, '1,000 more files and 10.7 GB in all')
   t.notMatch(page, 'a.txt')
-  for (const action of ['/file?path=/a.txt', '/view?path=/a.txt', '/zip', '/preview?path=/a.txt', '?path=/a.txt'])
+  for (const action of [
+    '/file?path=/a.txt',
+    '/view?path=/a.txt',
+    '/zip',
+    '/preview?path=/a.txt',
+    '?path=/a.txt',
+  ])
     t.equal((await node.fetch(`${path}${action}`)).status, 404, action)
 
   t.equal(await upload(node, path, 'a.txt', 'from a guest', 'Bob'), 204)
@@ -125,7 +132,11 @@ test('uploads end with their link, and leave nothing', async (t) => {
   const { path, id } = await link(ada, '/ends', { kind: 'drop' })
   const address = (await begin(node, path, 'a.txt', 100)).headers.get('location') ?? ''
   t.equal((await patch(node, address, 0, '0123')).status, 204)
-  const staged = join(node.dataFolder, 'plugins/shares/not-in-backups/staged', address.split('/').at(-1) ?? '')
+  const staged = join(
+    node.dataFolder,
+    'plugins/shares/not-in-backups/staged',
+    address.split('/').at(-1) ?? '',
+  )
   const isStaged = () => readdirSync(join(staged, '..')).includes(staged.split('/').at(-1) ?? '')
   t.ok(isStaged())
   await ada.fetch(`/api/shares/${id}`, { method: 'DELETE' })

@@ -97,7 +97,9 @@ test('all of a folder is one archive', async (t) => {
     const answer = await node.fetch(`${path}/zip${query}`)
     t.equal(answer.headers.get('content-type'), 'application/zip')
     const unpacked = unzipSync(new Uint8Array(await answer.arrayBuffer()))
-    return Object.fromEntries(Object.entries(unpacked).map(([name, bytes]) => [name, String(Buffer.from(bytes))]))
+    return Object.fromEntries(
+      Object.entries(unpacked).map(([name, bytes]) => [name, String(Buffer.from(bytes))]),
+    )
   }
   t.match(await contentOf(''), {
     'all/a.txt': 'a',
@@ -114,7 +116,18 @@ test('nothing outside of the folder is reached, and all refusals are alike', asy
   await put(ada, '/openly/secret.txt', 'secret')
   await put(ada, '/secret.txt', 'secret')
   const { path } = await link(ada, '/open')
-  const outside = ['/../secret.txt', 'ly/secret.txt', '/..', '/./a.txt', '//a.txt', '/a.txt/', '\\..\\secret.txt', '/a.txt/x', '/\0', '/none']
+  const outside = [
+    '/../secret.txt',
+    'ly/secret.txt',
+    '/..',
+    '/./a.txt',
+    '//a.txt',
+    '/a.txt/',
+    '\\..\\secret.txt',
+    '/a.txt/x',
+    '/\0',
+    '/none',
+  ]
   const missing = (await pageOf(`${path}/file?path=/none`)).text
   for (const below of outside)
     for (const action of ['', '/view', '/file', '/zip', '/preview']) {
@@ -134,7 +147,14 @@ test('links that do not work are alike', async (t) => {
   const unknown = await pageOf(`/s/${'A'.repeat(43)}`)
   t.equal(unknown.status, 404)
   t.match(unknown.headers.get('x-robots-tag'), /noindex/)
-  const forms = [revoked.path, gone.path, '/s/x', `/s/${'é'.repeat(300)}`, `${revoked.path}/file?path=/a.txt`, `${gone.path}/zip`]
+  const forms = [
+    revoked.path,
+    gone.path,
+    '/s/x',
+    `/s/${'é'.repeat(300)}`,
+    `${revoked.path}/file?path=/a.txt`,
+    `${gone.path}/zip`,
+  ]
   for (const address of forms) {
     const { status, text } = await pageOf(address)
     t.equal(status, 404, address)

@@ -41,12 +41,11 @@ test('a link is made, listed, changed and revoked', async (t) => {
   ).json()) as NodeAnswers['GET /api/shares/{id}/uses']
   t.match(uses, [{ kind: 'visit', network: '127.0.0.0/24', times: 1 }])
 
-  const changed = await call<NodeAnswers['PATCH /api/shares/{id}']>(
-    ada,
-    'PATCH',
-    `/api/shares/${made.id}`,
-    { newAddress: true, kind: 'both', maxFiles: 3 },
-  )
+  const changed = await call<NodeAnswers['PATCH /api/shares/{id}']>(ada, 'PATCH', `/api/shares/${made.id}`, {
+    newAddress: true,
+    kind: 'both',
+    maxFiles: 3,
+  })
   t.match(changed.share, { kind: 'both', maxFiles: 3, maxBytes: 10 * 1024 ** 3 })
   t.equal((await node.fetch(path)).status, 404, 'the former address has ended')
   const renewed = new URL(changed.url ?? '').pathname
