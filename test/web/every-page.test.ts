@@ -313,7 +313,10 @@ async function remove(page: Page, path: string): Promise<void> {
   if (!(await page.evaluate(remove))) throw new Error(`${path} was not deleted.`)
 }
 
-async function share(page: Page, terms: { readonly path: string; readonly [term: string]: unknown }): Promise<void> {
+async function share(
+  page: Page,
+  terms: { readonly path: string; readonly [term: string]: unknown },
+): Promise<void> {
   const body = JSON.stringify(JSON.stringify(terms))
   const headers = "{ 'content-type': 'application/json' }"
   const share = `fetch('/api/shares', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ ok }) => ok)`
