@@ -241,7 +241,10 @@ t.test(
     await button('Share').click()
     await page.getByRole('dialog').getByLabel('The link ends').waitFor()
     await inspect('share')
-    await page.getByRole('dialog').getByLabel('Upload', { exact: true }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('radio', { name: /^Upload/ })
+      .click()
     await inspect('share-drop')
     await page.getByRole('button', { name: 'Make the link' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()

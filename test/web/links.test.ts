@@ -123,7 +123,7 @@ test('guests upload by a link within its limits', async (t, { page, ada, dialog 
   await button(page, 'Share').click()
   await dialog.getByLabel('Look, download and upload').click()
   await dialog.getByText('They see what other guests upload.').waitFor()
-  await dialog.getByLabel('Upload', { exact: true }).click()
+  await dialog.getByRole('radio', { name: /^Upload/ }).click()
   await dialog.getByText('Guests get').waitFor({ state: 'detached' })
   await dialog.getByLabel('Most that guests upload in all, in GB').fill('0.5')
   await dialog.getByLabel('Most files that guests upload').fill('20')
