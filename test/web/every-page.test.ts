@@ -241,7 +241,10 @@ t.test(
     await button('Share').click()
     await page.getByRole('dialog').getByLabel('The link ends').waitFor()
     await inspect('share')
-    await page.getByRole('dialog').getByLabel('Upload', { exact: true }).click()
+    await page
+      .getByRole('dialog')
+      .getByRole('radio', { name: /^Upload/ })
+      .click()
     await inspect('share-drop')
     await page.getByRole('button', { name: 'Make the link' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
@@ -313,7 +316,10 @@ async function remove(page: Page, path: string): Promise<void> {
   if (!(await page.evaluate(remove))) throw new Error(`${path} was not deleted.`)
 }
 
-async function share(page: Page, terms: { readonly path: string; readonly [term: string]: unknown }): Promise<void> {
+async function share(
+  page: Page,
+  terms: { readonly path: string; readonly [term: string]: unknown },
+): Promise<void> {
   const body = JSON.stringify(JSON.stringify(terms))
   const headers = "{ 'content-type': 'application/json' }"
   const share = `fetch('/api/shares', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ ok }) => ok)`

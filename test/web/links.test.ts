@@ -29,7 +29,8 @@ function test(name: string, run: (t: Test, scene: Scene) => Promise<void>): void
   t.test(name, { skip: needsChromium }, async (t) => {
     if (node === null || browser === null) return
     const ada = await node.signIn()
-    for (const path of ['/letter.txt', '/trip/a.txt', '/trip/photo.jpg']) await put(ada, path, `content of ${path}`)
+    for (const path of ['/letter.txt', '/trip/a.txt', '/trip/photo.jpg'])
+      await put(ada, path, `content of ${path}`)
     const { page, context, faults } = await openSignedInTab(browser as Browser, node, ada)
     t.teardown(() => context.close())
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -122,7 +123,7 @@ test('guests upload by a link within its limits', async (t, { page, ada, dialog 
   await button(page, 'Share').click()
   await dialog.getByLabel('Look, download and upload').click()
   await dialog.getByText('They see what other guests upload.').waitFor()
-  await dialog.getByLabel('Upload', { exact: true }).click()
+  await dialog.getByRole('radio', { name: /^Upload/ }).click()
   await dialog.getByText('Guests get').waitFor({ state: 'detached' })
   await dialog.getByLabel('Most that guests upload in all, in GB').fill('0.5')
   await dialog.getByLabel('Most files that guests upload').fill('20')
@@ -247,7 +248,10 @@ t.test('the owner of the node sees and ends the links of others', { skip: needsC
   const { page, context, faults } = await openSignedInTab(browser, node, owner)
   t.teardown(() => context.close())
   await openPage(page, 'Links')
-  const diary = page.getByRole('list', { name: 'Links of others' }).getByRole('listitem').filter({ hasText: 'diary.txt' })
+  const diary = page
+    .getByRole('list', { name: 'Links of others' })
+    .getByRole('listitem')
+    .filter({ hasText: 'diary.txt' })
   await diary.getByText(`Made by ${ada.user.username}`).waitFor()
   t.equal(await diary.getByRole('button').count(), 1, 'the owner changes none')
   t.equal(await diary.getByRole('link').count(), 0)

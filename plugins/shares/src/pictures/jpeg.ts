@@ -70,7 +70,9 @@ async function planData(bytes: PictureBytes, draft: PictureDraft, segment: DataS
     seen.exif = true
     const orientation = orientationInExif(data)
     if (orientation !== 1)
-      draft.insert(segmentOf(marker, Buffer.concat([Buffer.from('Exif\0\0'), exifOfOrientation(orientation)])))
+      draft.insert(
+        segmentOf(marker, Buffer.concat([Buffer.from('Exif\0\0'), exifOfOrientation(orientation)])),
+      )
   }
 }
 
@@ -96,7 +98,7 @@ async function passToMarker(bytes: PictureBytes): Promise<number> {
   for (;;) {
     const chunk = await bytes.peek()
     if (chunk.length === 0) throw new RefusedPicture('broken')
-    let at = isOpen ? 0 : chunk.indexOf(0xff) + 1
+    let at: number = isOpen ? 0 : chunk.indexOf(0xff) + 1
     isOpen ||= at > 0
     while (isOpen && at < chunk.length) {
       const code = chunk[at] ?? 0

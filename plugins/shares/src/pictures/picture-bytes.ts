@@ -14,14 +14,14 @@ export interface PictureSource {
 /** Bytes that are read in vain rather than opening the file again behind them. */
 const nearBytes = 1024 * 1024
 
-const none = Buffer.alloc(0)
+const none: Buffer = Buffer.alloc(0)
 
 /** Reads a file from its start to its end, and leaves out what is skipped. An end that comes too early refuses the picture as broken. */
 export class PictureBytes {
   readonly #source: PictureSource
   #chunks: AsyncIterator<Uint8Array> | null = null
   /** What is left of the chunk that came last. */
-  #rest = none
+  #rest: Buffer = none
   #position = 0
 
   constructor(source: PictureSource) {

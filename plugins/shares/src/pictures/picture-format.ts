@@ -27,9 +27,9 @@ const signatures: readonly (readonly [string, string])[] = [
 
 /** The brands of HEIF and its relatives, which are boxes (ISO/IEC 14496-12, section 4.3): four letters each, the first one after eight bytes. */
 const brands: readonly (readonly [RegExp, string])[] = [
-  [/^(?:[^]{4})+?avi[fs]/, 'AVIF'],
-  [/^(?:[^]{4})+?(?:he[iv][cmsx]|mif[12]|msf1)/, 'HEIC'],
-  [/^(?:[^]{4})+?crx /, 'raw'],
+  [/^(?:[\s\S]{4})+?avi[fs]/, 'AVIF'],
+  [/^(?:[\s\S]{4})+?(?:he[iv][cmsx]|mif[12]|msf1)/, 'HEIC'],
+  [/^(?:[\s\S]{4})+?crx /, 'raw'],
 ]
 
 /** Endings of names that programs give to pictures with a place or a camera. */
@@ -42,7 +42,7 @@ export const headBytes = 512
 /** Tells the format of a picture by its first bytes; null for everything else, and for pictures that have no such data, as SVG and BMP. */
 export function pictureFormat(head: Buffer): string | null {
   const text = head.toString('latin1', 0, headBytes)
-  if (/^RIFF[^]{4}WEBP/.test(text)) return 'WebP'
+  if (/^RIFF[\s\S]{4}WEBP/.test(text)) return 'WebP'
   if (text.startsWith('ftyp', 4)) return brands.find(([brand]) => brand.test(text))?.[1] ?? null
   return signatures.find(([signature]) => text.startsWith(signature))?.[1] ?? null
 }

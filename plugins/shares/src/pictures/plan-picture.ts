@@ -4,7 +4,7 @@ import { planJpeg } from './jpeg.ts'
 import { PictureBytes, type PictureSource } from './picture-bytes.ts'
 import { hasPictureName, headBytes, pictureFormat } from './picture-format.ts'
 import { planPng } from './png.ts'
-import { RefusedPicture, type RefusalReason } from './refused-picture.ts'
+import { type RefusalReason, RefusedPicture } from './refused-picture.ts'
 import { planWebp } from './webp.ts'
 
 /** The way in which a file goes out without place and camera data. */

@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { planPicture } from '../../src/pictures/plan-picture.ts'
 import { PictureBytes } from '../../src/pictures/picture-bytes.ts'
+import { planPicture } from '../../src/pictures/plan-picture.ts'
 import { pngChunk } from './fixtures/camera-data.ts'
 import { sourceOf } from './fixtures/source-of.ts'
 
@@ -24,8 +24,8 @@ test('bytes are read across chunks, and may be looked at first', async (t) => {
   t.equal(bytes.position, 7)
   t.equal(String(await bytes.take(3)), '789')
   t.equal((await bytes.peek()).length, 0)
-  await t.rejects(bytes.take(1), { reason: 'broken' })
-  await t.rejects(bytes.skip(-1), { reason: 'broken' })
+  await t.rejects(bytes.take(1), { message: 'A picture cannot be cleaned: broken' })
+  await t.rejects(bytes.skip(-1), { message: 'A picture cannot be cleaned: broken' })
   await bytes.close()
 })
 

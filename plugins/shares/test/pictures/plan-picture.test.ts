@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { needsPrograms } from '@nodekeep/kernel/testing'
 import fc from 'fast-check'
 import sharp from 'sharp'
-import { test } from 'tap'
+import tap, { test } from 'tap'
 import { exifBlock, gifExtension, pngChunk, riffChunk, secret, segment } from './fixtures/camera-data.ts'
 import { checkCleaned, tagsThatExiftoolFinds } from './fixtures/check-cleaned.ts'
 import { cleaned, cleanedBytes } from './fixtures/cleaned.ts'
@@ -12,12 +12,17 @@ import { basePictures, generatedPicture } from './fixtures/generated-pictures.ts
 
 // `npm run test:faults -- cleaned-pictures` has 10,000 pictures.
 
-test('pictures leave without data of cameras, and with their pixels', { skip: needsPrograms('exiftool') }, async (t) => {
+// Other tests may use both processors.
+tap.setTimeout(200_000)
+
+test('pictures leave without data of cameras, and with their pixels', {
+  skip: needsPrograms('exiftool'),
+}, async (t) => {
   const folder = t.testdir()
   let count = 0
   await fc.assert(
-    fc.asyncProperty(generatedPicture(), fc.integer({ min: 1, max: 5000 }), async (picture, chunkBytes) => {
-      const after = await checkCleaned(picture, chunkBytes)
+    fc.asyncProperty(generatedPicture(), fc.integer({ min: 1, max: 500 }), async (picture, chunks) => {
+      const after = await checkCleaned(picture, chunks)
       count += 1
       await writeFile(join(folder, `${count}.${picture.base.format}`), after)
     }),
@@ -42,8 +47,8 @@ test('exiftool finds the data in what is shared as it is', { skip: needsPrograms
 
 for (const [name, { bytes, format }] of basePictures) {
   test(`a part of a picture does not leave: ${name}`, async (t) => {
-    // Bytes that the length of a WebP counts may all be missing at its end.
-    for (let length = 0; length < bytes.length; length += 1) {
+    const step = Math.ceil(bytes.length / 300)
+    for (let length = 0; length < bytes.length; length += bytes.length - length > 30 ? step : 1) {
       const part = bytes.subarray(0, length)
       if ((await cleaned(part, `picture.${format}`)) !== 'broken') {
         t.fail(`${length} of ${bytes.length} bytes`)
@@ -54,28 +59,33 @@ for (const [name, { bytes, format }] of basePictures) {
   })
 }
 
-test('a damaged picture stays, or leaves without its data', async (t) => {
+test('a damaged picture stays, or leaves without its data', async () => {
   const damage = fc.record({
     at: fc.nat(),
     remove: fc.integer({ min: 0, max: 40 }),
     insert: fc.uint8Array({ maxLength: 8 }),
   })
   await fc.assert(
-    fc.asyncProperty(generatedPicture(), fc.array(damage, { minLength: 1, maxLength: 4 }), async (picture, damages) => {
-      let bytes = picture.bytes
-      for (const { at, remove, insert } of damages) {
-        const start = at % bytes.length
-        bytes = Buffer.concat([bytes.subarray(0, start), insert, bytes.subarray(start + remove)])
-      }
-      const after = await cleaned(bytes)
-      if (typeof after === 'string') return
-      const again = await cleaned(after)
-      if (typeof again === 'string' || !again.equals(after)) throw new Error('A clean picture is not clean.')
-      const { exif, xmp, iptc } = await sharp(after, { failOn: 'none' })
-        .metadata()
-        .catch(() => ({ exif: undefined, xmp: undefined, iptc: undefined }))
-      if (xmp || iptc || (exif && exif.length > 32)) throw new Error('A picture left with its data.')
-    }),
+    fc.asyncProperty(
+      generatedPicture(),
+      fc.array(damage, { minLength: 1, maxLength: 4 }),
+      async (picture, damages) => {
+        let bytes = picture.bytes
+        for (const { at, remove, insert } of damages) {
+          const start = at % bytes.length
+          bytes = Buffer.concat([bytes.subarray(0, start), insert, bytes.subarray(start + remove)])
+        }
+        const after = await cleaned(bytes)
+        if (typeof after === 'string') return
+        const again = await cleaned(after)
+        if (typeof again === 'string' || !again.equals(after))
+          throw new Error('A clean picture is not clean.')
+        const { exif, xmp, iptc } = await sharp(after, { failOn: 'none' })
+          .metadata()
+          .catch(() => ({ exif: undefined, xmp: undefined, iptc: undefined }))
+        if (xmp || iptc || (exif && exif.length > 32)) throw new Error('A picture left with its data.')
+      },
+    ),
     { numRuns: 200 },
   )
 })
@@ -114,30 +124,36 @@ test('formats that the node cannot clean stay', async (t) => {
 
 test('the numbers that decoders need stay in a JPEG, and previews go', async (t) => {
   const jpeg = basePictures.get('jpeg')?.bytes ?? Buffer.alloc(0)
-  t.equal(jpeg.toString('latin1', 6, 11), 'JFIF\0')
-  const preview = Buffer.concat([jpeg.subarray(6, 18), Buffer.from([1, 1]), Buffer.from('abc')])
-  const after = await cleanedBytes(Buffer.concat([jpeg.subarray(0, 2), segment(0xe0, preview), jpeg.subarray(20)]))
-  t.same(after, jpeg, 'JFIF has no preview')
-  const adobe = segment(0xee, Buffer.from('Adobe\0\x64\0\0\0\0\x02', 'latin1'))
-  const withAdobe = Buffer.concat([jpeg.subarray(0, 20), adobe, jpeg.subarray(20)])
-  t.same(await cleanedBytes(withAdobe), withAdobe)
-  const longAdobe = segment(0xee, Buffer.from(`Adobe\0\x64\0\0\0\0\x02${secret}`, 'latin1'))
-  t.same(await cleanedBytes(Buffer.concat([jpeg.subarray(0, 20), longAdobe, jpeg.subarray(20)])), withAdobe)
+  const withSegment = (marker: number, content: string) =>
+    Buffer.concat([jpeg.subarray(0, 2), segment(marker, Buffer.from(content, 'latin1')), jpeg.subarray(2)])
+  const jfif = withSegment(0xe0, 'JFIF\0\x01\x02\x01\0\x48\0\x48\0\0')
+  t.same(await cleanedBytes(jfif), jfif)
+  t.same(await cleanedBytes(withSegment(0xe0, 'JFIF\0\x01\x02\x01\0\x48\0\x48\x01\x01abc')), jfif)
+  const adobe = withSegment(0xee, 'Adobe\0\x64\0\0\0\0\x01')
+  t.same(await cleanedBytes(adobe), adobe)
+  t.same(await cleanedBytes(withSegment(0xee, `Adobe\0\x64\0\0\0\0\x01${secret}`)), adobe)
 })
 
 test('hostile JPEGs stay', async (t) => {
   const jpeg = basePictures.get('jpeg')?.bytes ?? Buffer.alloc(0)
   const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]))
   const frameSegment = jpeg.subarray(frame, frame + 2 + jpeg.readUInt16BE(frame + 2))
-  const put = (insert: Buffer) => cleaned(Buffer.concat([jpeg.subarray(0, frame), insert, jpeg.subarray(frame)]))
+  const put = (insert: Buffer) =>
+    cleaned(Buffer.concat([jpeg.subarray(0, frame), insert, jpeg.subarray(frame)]))
   t.equal(await put(frameSegment), 'broken', 'a second frame')
   t.equal(await put(Buffer.from([0xff, 0xd8])), 'broken', 'a second start')
   t.equal(await put(Buffer.from([0xff, 0xf0, 0, 2])), 'broken', 'an unknown marker')
   t.equal(await put(Buffer.from([0xff, 0xe1, 0, 1])), 'broken', 'a segment that is shorter than its length')
   t.equal(await put(Buffer.from([0xff, 0xd9])), 'broken', 'an end without pixels')
-  t.equal(await put(segment(0xdb, Buffer.alloc(65)).subarray(0, 10)), 'broken', 'a length that leads elsewhere')
+  t.equal(
+    await put(segment(0xdb, Buffer.alloc(65)).subarray(0, 10)),
+    'broken',
+    'a length that leads elsewhere',
+  )
   const many = Buffer.concat(
-    Array.from({ length: 1100 }, () => Buffer.concat([segment(0xfe, Buffer.from('a')), segment(0xdd, Buffer.alloc(2))])),
+    Array.from({ length: 1100 }, () =>
+      Buffer.concat([segment(0xfe, Buffer.from('a')), segment(0xdd, Buffer.alloc(2))]),
+    ),
   )
   t.equal(await put(many), 'broken', 'too many pieces')
 })
@@ -157,9 +173,17 @@ test('hostile PNGs, WebPs and GIFs stay', async (t) => {
   t.equal(await cleaned(Buffer.concat([webp.subarray(0, 12)])), 'broken', 'no chunks')
   const gif = basePictures.get('gif')?.bytes ?? Buffer.alloc(0)
   const end = gif.length - 1
-  const empty = Buffer.concat([gif.subarray(0, end), gifExtension(0xff), gifExtension(0xfe, Buffer.from(secret)), gif.subarray(end)])
+  const empty = Buffer.concat([
+    gif.subarray(0, end),
+    gifExtension(0xff),
+    gifExtension(0xfe, Buffer.from(secret)),
+    gif.subarray(end),
+  ])
   t.same(await cleaned(empty), gif, 'an application without a name')
-  t.equal(await cleaned(Buffer.concat([gif.subarray(0, end), Buffer.from([0x99]), gif.subarray(end)])), 'broken')
+  t.equal(
+    await cleaned(Buffer.concat([gif.subarray(0, end), Buffer.from([0x99]), gif.subarray(end)])),
+    'broken',
+  )
 })
 
 test('flags and sizes of a WebP are those of what stays', async (t) => {
@@ -174,7 +198,12 @@ test('flags and sizes of a WebP are those of what stays', async (t) => {
   head[0] = 0x0c
   head.set([23, 0, 0, 15, 0, 0], 4)
   const extended = (orientation: number) => {
-    const parts = [simple.subarray(0, 12), riffChunk('VP8X', head), simple.subarray(12), riffChunk('EXIF', exifBlock(orientation, true))]
+    const parts = [
+      simple.subarray(0, 12),
+      riffChunk('VP8X', head),
+      simple.subarray(12),
+      riffChunk('EXIF', exifBlock(orientation, true)),
+    ]
     const bytes = Buffer.concat(parts)
     bytes.writeUInt32LE(bytes.length - 8, 4)
     return bytes

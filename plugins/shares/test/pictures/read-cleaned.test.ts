@@ -25,7 +25,8 @@ test('each range has the bytes that it has in what goes out', async () => {
         const end = start + (count % (length - start))
         const parts: Buffer[] = []
         const source = sourceOf(content, chunkBytes)
-        for await (const chunk of readCleaned({ length, pieces }, source, { start, end })) parts.push(Buffer.from(chunk))
+        for await (const chunk of readCleaned({ length, pieces }, source, { start, end }))
+          parts.push(Buffer.from(chunk))
         return Buffer.concat(parts).equals(whole.subarray(start, end + 1)) && source.open === 0
       },
     ),

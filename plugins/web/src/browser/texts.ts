@@ -1016,7 +1016,8 @@ export const texts = {
     share: 'Share',
     mark: 'Has a link for guests',
     explanation: 'Guests need no account. Whoever has the address can use the link until it ends.',
-    hasAlready: (links: number) => (links === 1 ? 'There is a link already.' : `There are ${links} links already.`),
+    hasAlready: (links: number) =>
+      links === 1 ? 'There is a link already.' : `There are ${links} links already.`,
     guests: 'Guests can',
     kinds: { read: 'Look and download', drop: 'Upload', both: 'Look, download and upload' },
     kindHints: {
@@ -1041,7 +1042,8 @@ export const texts = {
       beforeText:
         'The picture, and often where and when it was taken, the camera and its number, comments, and small copies.',
       after: 'Guests get',
-      afterText: 'The picture as it is, upright and in its colors, and nothing else. Your files stay as they are.',
+      afterText:
+        'The picture as it is, upright and in its colors, and nothing else. Your files stay as they are.',
       keptText: 'All of it, also the place.',
       keep: 'Send this data, too',
       others:
@@ -1074,7 +1076,8 @@ export const texts = {
     uses: {
       title: 'Last uses',
       explanation: 'Of the address of a guest, the node keeps only the network.',
-      visits: (times: number) => (times === 1 ? 'Looked at it' : `Looked at it ${times.toLocaleString()} times`),
+      visits: (times: number) =>
+        times === 1 ? 'Looked at it' : `Looked at it ${times.toLocaleString()} times`,
       downloads: (times: number, bytes: string) =>
         times === 1 ? `Downloaded ${bytes}` : `Downloaded ${times.toLocaleString()} times, ${bytes}`,
       upload: (name: string, bytes: string, sender: string | null) =>
@@ -1088,7 +1091,8 @@ export const texts = {
     newAddressText: 'The former address stops working at once.',
     end: 'End',
     endTitle: (name: string) => `End the link to "${name}"?`,
-    endText: 'The address stops working at once, and so do downloads and uploads that run. The file or folder stays.',
+    endText:
+      'The address stops working at once, and so do downloads and uploads that run. The file or folder stays.',
     ended: 'The link has ended.',
   },
   account: {

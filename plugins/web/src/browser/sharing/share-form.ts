@@ -1,6 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
 import { reasonOf } from '../request.ts'
@@ -48,6 +49,9 @@ export function ShareForm({ subject, share, days, agree, onAgree, onCancel }: Sh
   const keeps = useSignal(share?.keepMetadata ?? false)
   const fault = useSignal('')
   const isBusy = useSignal(false)
+  const element = useRef<HTMLFormElement>(null)
+  // It may appear after its dialog, in the place of what had the focus.
+  useEffect(() => element.current?.querySelector<HTMLElement>('input:checked, select')?.focus(), [])
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (isBusy.value) return
@@ -68,7 +72,7 @@ export function ShareForm({ subject, share, days, agree, onAgree, onCancel }: Sh
   const toggle = (of: { value: boolean }) => (event: Event) => {
     of.value = (event.currentTarget as HTMLInputElement).checked
   }
-  return html`<form class="share" onSubmit=${submit}>
+  return html`<form class="share" ref=${element} onSubmit=${submit}>
     ${
       isFolder &&
       html`<fieldset>

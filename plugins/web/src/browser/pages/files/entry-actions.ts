@@ -52,13 +52,7 @@ export class EntryActions {
   readonly #settings: ViewSettings
   readonly #clipboard: EntryClipboard
 
-  constructor(
-    page: PageContext,
-    folder: Folder,
-    tasks: Tasks,
-    marks: EntryMarks,
-    settings: ViewSettings,
-  ) {
+  constructor(page: PageContext, folder: Folder, tasks: Tasks, marks: EntryMarks, settings: ViewSettings) {
     this.viewed = new ViewedFile(page, 'files')
     this.#page = page
     this.#folder = folder

@@ -9,11 +9,7 @@ import { hasCamera } from './taken-photo.ts'
 type Items = readonly (MenuItem | null)[]
 
 /** The actions on the selected entries, none if nothing is selected. */
-export function selectionItems(
-  selected: readonly Entry[],
-  actions: EntryActions,
-  marks: EntryMarks,
-): Items {
+export function selectionItems(selected: readonly Entry[], actions: EntryActions, marks: EntryMarks): Items {
   const [first] = selected
   if (first === undefined) return []
   const isOne = selected.length === 1

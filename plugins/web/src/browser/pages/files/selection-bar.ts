@@ -12,10 +12,7 @@ interface SelectionBarProps {
 }
 
 /** The actions on the selected entries, at the bottom of the window. Nothing else moves when it appears. */
-export function SelectionBar({
-  parts: { folder, actions, marks },
-  menu,
-}: SelectionBarProps): VNode | null {
+export function SelectionBar({ parts: { folder, actions, marks }, menu }: SelectionBarProps): VNode | null {
   const selected = folder.selection.entries.value
   const [first] = selected
   if (first === undefined) return null

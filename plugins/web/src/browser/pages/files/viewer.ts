@@ -70,8 +70,8 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
   }
   const key = (event: KeyboardEvent) => {
     const target = event.target as Element
-    // A dialog above has its own keys.
-    if (target.closest('dialog') !== null) return
+    // A dialog above has its own keys, also while nothing in it has the focus.
+    if (document.querySelector('dialog[open]') !== null) return
     if (event.key === 'Escape') close()
     // The keys of a player, of a text or of a field belong to it.
     else if (isCommand(event) || target.matches('audio, video, pre, iframe, textarea, input, .scroll')) return

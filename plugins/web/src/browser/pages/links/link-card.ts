@@ -44,7 +44,11 @@ export function LinkCard({ page, share, days, maker, onChanged }: LinkCardProps)
     await onChanged()
   }
   const renew = async () => {
-    const question = { title: words.newAddressTitle(shown), text: words.newAddressText, agree: words.newAddress }
+    const question = {
+      title: words.newAddressTitle(shown),
+      text: words.newAddressText,
+      agree: words.newAddress,
+    }
     if ((await ask(question)) === null) return
     const { url, note } = await change({ newAddress: true })
     if (url !== null) showAddress(share, { url, note })
