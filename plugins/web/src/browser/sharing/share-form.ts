@@ -139,7 +139,7 @@ function Pictures({ keeps, onChange }: PicturesProps): VNode {
       <dt>${words.pictures.before}</dt>
       <dd>${words.pictures.beforeText}</dd>
       <dt>${words.pictures.after}</dt>
-      <dd role="status">${keeps ? words.pictures.keptText : words.pictures.afterText}</dd>
+      <dd><span role="status">${keeps ? words.pictures.keptText : words.pictures.afterText}</span></dd>
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${keeps} onChange=${onChange} /> ${words.pictures.keep}</label>
     ${!keeps && html`<p class="hint">${words.pictures.others}</p>`}
