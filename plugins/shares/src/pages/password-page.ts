@@ -6,7 +6,7 @@ export function passwordPage(token: string, fault: string | null): string {
   return documentOf({
     title: 'Password',
     content: html`<h1>This link has a password</h1>
-<form method="post" action="/s/${token}/password">
+<form class="enter" method="post" action="/s/${token}/password">
   <label>Password<input type="password" name="password" required maxlength="200" autocomplete="current-password"></label>
   ${fault === null ? null : html`<p class="fault" role="alert">${fault}</p>`}
   <div class="buttons"><button class="main">Open</button></div>

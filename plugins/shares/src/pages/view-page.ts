@@ -31,7 +31,7 @@ export function viewPage(view: FileView): string {
   <h1><bdi>${shownName(name)}</bdi></h1>
   <div class="toolbar">
     ${below === '' ? null : html`<a class="button quiet" href="${addressOf(token, '', { path: folder })}">Back to the folder</a>`}
-    ${beside(former, 'Former')}
+    ${beside(former, 'Previous')}
     ${beside(next, 'Next')}
     <a class="button main" href="${addressOf(token, '/file', { path: below, download: '1' })}">Download</a>
   </div>
