@@ -28,8 +28,9 @@ const pageSize = 500
 /** Entries of a folder among which the neighbors of a file are looked for. */
 const mostNeighbors = 2000
 
-/** Requests of one address to one kind of route within a minute. A page with many small pictures takes as many. */
+/** Requests of one address to one kind of route within a minute, and those for small pictures: the guests of a party have one address. */
 const requestsPerMinute = 1200
+const previewsPerMinute = 12_000
 
 /** Password attempts of one address within a minute, at all links. */
 const attemptsPerMinute = 20
@@ -179,7 +180,11 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
   app.get(
     '/:token/preview',
     {
-      config: { ...forGuests, answersLate: true },
+      config: {
+        ...forGuests,
+        rateLimit: { max: previewsPerMinute, timeWindow: 60_000 },
+        answersLate: true,
+      },
       schema: {
         operationId: 'previewLinkedFile',
         summary: 'Get a small picture of a file of a link',

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { unzipSync } from 'fflate'
 import t, { test } from 'tap'
 import { call, createShareNode, link, put, send, shareOf } from '../fixtures/share-node.ts'
@@ -144,12 +145,17 @@ test('links that do not work are alike', async (t) => {
   await ada.fetch(`/api/shares/${revoked.id}`, { method: 'DELETE' })
   const gone = await link(ada, '/a')
   await call(ada, 'POST', '/delete', { path: '/a' })
+  await put(ada, '/b/a.txt', 'b')
+  const old = await link(ada, '/b', { expires: new Date(Date.now() + 4000).toISOString() })
+  while ((await pageOf(old.path)).status === 200) await delay(100)
   const unknown = await pageOf(`/s/${'A'.repeat(43)}`)
   t.equal(unknown.status, 404)
   t.match(unknown.headers.get('x-robots-tag'), /noindex/)
   const forms = [
     revoked.path,
     gone.path,
+    old.path,
+    `${old.path}/file?path=/a.txt`,
     '/s/x',
     `/s/${'é'.repeat(300)}`,
     `${revoked.path}/file?path=/a.txt`,

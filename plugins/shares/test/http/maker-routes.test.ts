@@ -1,3 +1,4 @@
+import { definePlugin, PublicOrigins } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import t, { test } from 'tap'
 import { call, createShareNode, link, put, send, shareOf } from '../fixtures/share-node.ts'
@@ -67,6 +68,30 @@ test('the address is that by which others reach the node', async (t) => {
     kind: 'read',
   })
   t.match(made, { url: /^https:\/\/home\.example\.org\/s\//, reach: 'everywhere', note: null })
+})
+
+test('the address of an overlay network comes first', async (t) => {
+  const overlay = definePlugin({
+    id: 'some-overlay',
+    contributes: { origins: PublicOrigins },
+    setup({ origins }) {
+      origins.add('some-overlay', 'https://ada.gateway.example')
+    },
+  })
+  const config = { server: { publicUrl: 'http://home.example.org' } }
+  const behind = await createShareNode({ config, plugins: [overlay] })
+  t.teardown(() => behind.stop())
+  const { reach, note } = (await (
+    await (await behind.signIn()).fetch('/api/shares')
+  ).json()) as NodeAnswers['GET /api/shares']
+  t.match({ reach, note }, { reach: 'everywhere', note: null })
+  const ada = await behind.signIn()
+  await put(ada, '/a.txt', 'a')
+  const made = await call<NodeAnswers['POST /api/shares']>(ada, 'POST', '/api/shares', {
+    path: '/a.txt',
+    kind: 'read',
+  })
+  t.match(made.url, /^https:\/\/ada\.gateway\.example\/s\//)
 })
 
 test('only the maker changes a link, and the owner sees and ends all', async (t) => {
