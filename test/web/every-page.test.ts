@@ -241,17 +241,12 @@ t.test(
     await button('Share').click()
     await page.getByRole('dialog').getByLabel('The link ends').waitFor()
     await inspect('share')
-    await page
-      .getByRole('dialog')
-      .getByRole('radio', { name: /^Upload/ })
-      .click()
-    await inspect('share-drop')
     await page.getByRole('button', { name: 'Make the link' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
-    await inspect('share-done')
+    const phone = [{ phone: windows.phone }, schemes] as const
+    await inspect('share-done', ...phone)
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await page.setViewportSize(windows.desktop)
-    const phone = [{ phone: windows.phone }, schemes] as const
     await button('Publish').click()
     await inspect('publish', ...phone)
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()

@@ -155,7 +155,7 @@ test('a file is shared while it is shown, and by its details', async (t, { page,
   await button(viewer, 'Close').click()
   await row(page, 'letter.txt').getByRole('img', { name: 'Has a link for guests' }).waitFor()
 
-  await row(page, 'letter.txt').getByRole('checkbox').click()
+  await row(page, 'letter.txt').getByRole('checkbox', { checked: true }).waitFor()
   await button(page, 'Details').click()
   const details = page.getByRole('complementary', { name: 'Details' })
   await details.getByRole('link', { name: 'Has a link for guests' }).waitFor()

@@ -20,7 +20,7 @@ const none: Buffer = Buffer.alloc(0)
 export class PictureBytes {
   readonly #source: PictureSource
   #chunks: AsyncIterator<Uint8Array> | null = null
-  /** What is left of the chunk that came last. */
+  /** The bytes that are left of the chunk that came last. */
   #rest: Buffer = none
   #position = 0
 

@@ -78,7 +78,7 @@ ANTHROPIC_API_KEY=…`},{title:"Another server",text:"Any server with the API of
       <dt>${J.pictures.before}</dt>
       <dd>${J.pictures.beforeText}</dd>
       <dt>${J.pictures.after}</dt>
-      <dd role="status">${e?J.pictures.keptText:J.pictures.afterText}</dd>
+      <dd><span role="status">${e?J.pictures.keptText:J.pictures.afterText}</span></dd>
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${e} onChange=${t} /> ${J.pictures.keep}</label>
     ${!e&&u`<p class="hint">${J.pictures.others}</p>`}

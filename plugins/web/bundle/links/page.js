@@ -78,7 +78,7 @@ ANTHROPIC_API_KEY=…`},{title:"Another server",text:"Any server with the API of
       <dt>${M.pictures.before}</dt>
       <dd>${M.pictures.beforeText}</dd>
       <dt>${M.pictures.after}</dt>
-      <dd role="status">${e?M.pictures.keptText:M.pictures.afterText}</dd>
+      <dd><span role="status">${e?M.pictures.keptText:M.pictures.afterText}</span></dd>
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${e} onChange=${t} /> ${M.pictures.keep}</label>
     ${!e&&u`<p class="hint">${M.pictures.others}</p>`}
@@ -179,8 +179,8 @@ SOFTWARE.
     <p>${Jo(t)}</p>
     <p class="choices">
       ${o&&i==="back"&&m(k.reopen,()=>g({reopen:!0}))}
-      ${o&&m(k.change,()=>to(t,o,g))}
-      ${o&&m(k.newAddress,l)}
+      ${o&&i!=="gone"&&m(k.change,()=>to(t,o,g))}
+      ${o&&i!=="gone"&&m(k.newAddress,l)}
       ${m(k.end,f)}
     </p>
     <${fo} page=${e} share=${t} />

@@ -78,7 +78,7 @@ ANTHROPIC_API_KEY=…`},{title:"Another server",text:"Any server with the API of
       <dt>${z.pictures.before}</dt>
       <dd>${z.pictures.beforeText}</dd>
       <dt>${z.pictures.after}</dt>
-      <dd role="status">${e?z.pictures.keptText:z.pictures.afterText}</dd>
+      <dd><span role="status">${e?z.pictures.keptText:z.pictures.afterText}</span></dd>
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${e} onChange=${t} /> ${z.pictures.keep}</label>
     ${!e&&c`<p class="hint">${z.pictures.others}</p>`}

@@ -42,7 +42,7 @@ const dayMs = 86_400_000
 /** Bytes of the unit in which people write how much guests may upload. */
 const gigabyte = 1e9
 
-/** What a person chooses for a link: new, or one that is there. */
+/** The terms that a person chooses for a link: a new one, or one that is there. */
 export function ShareForm({ subject, share, days, agree, onAgree, onCancel }: ShareFormProps): VNode {
   const kind = useSignal<Share['kind']>(share?.kind ?? 'read')
   const hasPassword = useSignal(share?.password ?? false)
@@ -131,7 +131,7 @@ interface PicturesProps {
   readonly onChange: (event: Event) => void
 }
 
-/** What pictures tell before, and what guests get. */
+/** The data that pictures have, and those that guests get. */
 function Pictures({ keeps, onChange }: PicturesProps): VNode {
   return html`<fieldset class="pictures">
     <legend>${words.pictures.title}</legend>
@@ -139,7 +139,7 @@ function Pictures({ keeps, onChange }: PicturesProps): VNode {
       <dt>${words.pictures.before}</dt>
       <dd>${words.pictures.beforeText}</dd>
       <dt>${words.pictures.after}</dt>
-      <dd role="status">${keeps ? words.pictures.keptText : words.pictures.afterText}</dd>
+      <dd><span role="status">${keeps ? words.pictures.keptText : words.pictures.afterText}</span></dd>
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${keeps} onChange=${onChange} /> ${words.pictures.keep}</label>
     ${!keeps && html`<p class="hint">${words.pictures.others}</p>`}
@@ -152,7 +152,7 @@ function offeredTerms({ defaultDays, maxDays }: ShareFormProps['days']): readonl
   return [...all].sort((one, other) => one - other)
 }
 
-/** Returns what the form says, as the body of a request. What the person did not choose is left out. */
+/** Returns what the form says, as the body of a request. The terms that the person did not choose are left out. */
 function termsOf(
   data: FormData,
   { type }: ShareFormProps['subject'],

@@ -69,8 +69,8 @@ export function LinkCard({ page, share, days, maker, onChanged }: LinkCardProps)
     <p>${usedText(share)}</p>
     <p class="choices">
       ${days && state === 'back' && action(words.reopen, () => change({ reopen: true }))}
-      ${days && action(words.change, () => offerChange(share, days, change))}
-      ${days && action(words.newAddress, renew)}
+      ${days && state !== 'gone' && action(words.change, () => offerChange(share, days, change))}
+      ${days && state !== 'gone' && action(words.newAddress, renew)}
       ${action(words.end, end)}
     </p>
     <${Uses} page=${page} share=${share} />
