@@ -29,6 +29,7 @@ export const pages = [
   'files',
   'photos',
   'trash',
+  'links',
   'published',
   'account',
   'connect-app',
@@ -38,7 +39,7 @@ export const pages = [
 ]
 
 /** The pages that import a module only when they need it. It is a file of its own. */
-const split = ['account', 'connect-app', 'files', 'photos']
+const split = ['account', 'connect-app', 'files', 'links', 'photos']
 
 /** The workers of pages, by their names in the bundle. */
 const workers = { 'files/hash-worker': 'pages/files/hash-worker.ts' }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { PublicError } from '../errors/public-error.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { AddressCounter } from './address-counter.ts'
-import { pathOf } from './request-path.ts'
+import { loggedPathOf } from './request-path.ts'
 
 /** Lines for one address within a minute. More would let a client fill the disk of the log. */
 const linesPerMinute = 100
@@ -36,7 +36,7 @@ export class RefusalLog {
       return
     }
     const { method } = request
-    const details = { method, path: pathOf(request), code, reason }
+    const details = { method, path: loggedPathOf(request), code, reason }
     logSecurityEvent(request, 'refused', 'A request was refused.', details)
   }
 

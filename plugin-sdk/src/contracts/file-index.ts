@@ -126,6 +126,8 @@ export interface UserFileIndex {
   ): Promise<{ readonly entries: readonly IndexedEntry[]; readonly cursor: string }>
   /** The entry with an id; `null` if it is gone. */
   entry(id: string): Promise<IndexedEntry | null>
+  /** The entry at a path; `null` if the index has none there. The root and the place of a mount are no entries. */
+  at(path: string): Promise<IndexedEntry | null>
   /** The files that have a content, as far as hashes are known. At most 100. */
   withContent(sha256: string): Promise<readonly IndexedEntry[]>
   /**

@@ -153,6 +153,15 @@ class OneUsersIndex implements UserFileIndex {
     return found === null || tree === undefined ? null : this.#placed(reader, found, tree)
   }
 
+  async at(path: string): Promise<IndexedEntry | null> {
+    const wanted = userPath(path)
+    const reader = await this.#reader()
+    const point = this.#services.mounts.pointOf(wanted)
+    const tree = this.#tree(reader, point)
+    const found = reader.at(this.#userUuid, wanted)
+    return found === null || tree === null ? null : this.#placed(reader, found, { ...tree, mount: point })
+  }
+
   async withContent(sha256: string): Promise<IndexedEntry[]> {
     const reader = await this.#reader()
     return this.#trees(reader).flatMap((tree) =>

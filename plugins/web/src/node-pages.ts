@@ -18,6 +18,7 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
     page('photos', 'Photos', 'image', 'tab', ['files', 'previews']),
     page('chat', 'Chat', 'message-square', 'tab', ['ai', 'files']),
     page('trash', 'Trash', 'trash-2', 'side', ['files']),
+    page('links', 'Links', 'share-2', 'side', ['files', 'shares']),
     page('node', 'Node', 'server', 'tab', []),
     page('published', 'Published', 'globe', 'more', ['files', 'ipfs']),
     page('wasm', 'WebAssembly', 'box', 'more', ['files', 'wasm']),
