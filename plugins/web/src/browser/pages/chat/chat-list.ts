@@ -2,10 +2,10 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { chatAddress, titleOf } from '../../chat-address.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { texts } from '../../texts.ts'
-import { titleOf } from './chat-files.ts'
 import type { Chats } from './chats.ts'
 import { dateGroup } from './date-group.ts'
 
@@ -54,7 +54,7 @@ export function ChatList({ chats, page }: { chats: Chats; page: PageContext }): 
         <ul aria-label=${title}>
           ${members.map(
             ({ name }) => html`<li key=${name}>
-              <a href=${`#/chat/${encodeURIComponent(name)}`} aria-current=${name === current && 'page'}>${titleOf(name)}</a>
+              <a href=${chatAddress(name)} aria-current=${name === current && 'page'}>${titleOf(name)}</a>
             </li>`,
           )}
         </ul>

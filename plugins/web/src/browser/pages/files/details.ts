@@ -128,7 +128,7 @@ function EntryDetails({
       <dd><time dateTime=${modified}>${dateText(modified)}</time>${last && html`<br /><bdi>${words.by(makerText(last))}</bdi>`}</dd>
       ${created !== undefined && html`<dt>${words.created}</dt><dd><time dateTime=${created}>${dateText(created)}</time></dd>`}
       ${versions !== null && html`<dt>${texts.versions.title}</dt><dd>${versions}</dd>`}
-      ${published.paths.value.has(path) && html`<dt>${words.published}</dt><dd><a href="#/published">${texts.publishing.mark}</a></dd>`}
+      ${published.paths.value.has(path) && html`<dt>${words.published}</dt><dd><a class="alone" href="#/published">${texts.publishing.mark}</a></dd>`}
     </dl>
     <${PathLine} path=${path} page=${page} />
     ${
