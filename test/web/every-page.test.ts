@@ -132,6 +132,14 @@ t.test(
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
     }
+    await open('trash')
+    await page.getByRole('row').filter({ hasText: 'Plum cake' }).click()
+    await page.getByRole('group', { name: 'Selected entries' }).waitFor()
+    await inspect('trash-selected')
+    await page.getByRole('grid').press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await inspect('trash-details')
+    await page.keyboard.press('Escape')
     for (const plugin of ['previews', 'search']) {
       const isRead = `fetch('/api/${plugin}/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)`
       await untilTrue(page, isRead)
@@ -212,7 +220,7 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
     await inspect('publish-done', onPhone)
-    const nodeParts = 'users backups storage update overlay devices contents messages plugins'.split(' ')
+    const nodeParts = 'users backups storage update overlay devices contents models messages plugins'.split(' ')
     for (const part of nodeParts) {
       await open(`node/${part}`)
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")

@@ -140,6 +140,8 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     await page.setViewportSize({ width: 390, height: 844 })
     await navigation.getByRole('link', { name: 'Trash' }).waitFor({ state: 'detached' })
+    const name = page.locator('body > .top').getByText('Our home')
+    t.ok(((await name.boundingBox())?.width ?? 0) > 40, 'a phone shows the name, too')
     await openPage(page, 'Trash')
     await titleIs('Trash · Our home')
     t.strictSame(faults, [])
@@ -256,6 +258,8 @@ t.test('a wallet that declines to sign a request to the owner', { skip: needsChr
   await page.getByRole('heading', { name: 'The owner has your request' }).waitFor()
   const { requests } = (await (await owner.fetch('/api/access-requests')).json()) as { requests: object[] }
   t.match(requests, [{ wallet: address, username: 'papa' }])
+  const shown = await page.locator('.address > span').first().textContent()
+  t.equal(shown, address, 'the page and the owner see the same letters')
   await context.close()
 })
 

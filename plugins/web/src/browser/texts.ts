@@ -55,6 +55,14 @@ export const texts = {
       allWorks: 'Everything works',
       attention: 'What needs you',
       product: (product: string, version: string) => `${product} ${version}`,
+      name: {
+        change: 'Name the node',
+        title: 'How is the node called?',
+        text: 'The name stands on all pages, in the titles of windows and below the icon of the app. Everybody who reaches the node can read it.',
+        field: 'Name of the node',
+        agree: 'Set the name',
+        tooLong: (most: number) => `A name has at most ${most} characters.`,
+      },
       up: (time: string) => `up ${time}`,
       parts: {
         backups: 'Backups',
@@ -185,6 +193,17 @@ export const texts = {
       test: 'Send a test',
       tested: (host: string) => `${host} has taken the test.`,
     },
+    models: {
+      title: 'AI models',
+      text: 'The page "Chat" offers the models of these providers.',
+      list: 'Providers of models',
+      states: { works: 'Works', empty: 'No models', failed: 'Does not answer', waiting: 'Is being asked' },
+      models: (count: number) => (count === 1 ? '1 model' : `${count.toLocaleString()} models`),
+      emptyText: 'It has no models yet. A provider on the internet needs a key.',
+      none: 'The node has no provider. Enable one under "Plugins".',
+      how: 'How to connect a model',
+      why: 'Keys are part of the configuration on the machine of the node, so no page takes or shows them.',
+    },
     storage: { title: 'Storage' },
     plugins: {
       title: 'Plugins',
@@ -221,7 +240,8 @@ export const texts = {
       inviteText:
         'Send them this address. They open it, press "I am new here", create an account, and ask to be let in. Their request appears here, and you press "Let in".',
       inviteHere:
-        'Only this computer reaches the node at the address that you use now. Open the node to your network, or from outside, and send them that address.',
+        'Only this computer reaches the node at the address that you use now. First open the node to your network, or from outside. Then send them the address that it has there.',
+      inviteHow: 'How to open it to others',
       requests: 'People who ask to be let in',
       requestsText:
         'Anybody who reaches this node can ask under any name. Before you let somebody in, ask them whether this is the address that their page shows.',
@@ -370,8 +390,8 @@ export const texts = {
       built: (date: string) => `It was built on ${date}.`,
       available: (version: string) => `Version ${version} is available.`,
       current: 'No newer version is known.',
+      unknown: 'Nobody has looked for a newer version yet.',
       checked: (date: string) => `Last checked on ${date}.`,
-      unchecked: 'Nothing was checked yet.',
       problem: (problem: string) => `The last check failed: ${problem}`,
       automatic: 'The node installs new versions by itself.',
       check: 'Check for updates',
@@ -423,7 +443,22 @@ export const texts = {
       addresses: 'Addresses',
       port: (port: number) => `The gateway has allocated port ${port} for this node.`,
       id: 'Id of the node',
-      how: 'How to turn it on',
+      here: (origin: string) =>
+        `You use the node at ${origin}. Others use it at this address, too, as far as they reach it.`,
+      home: {
+        title: 'To your phone and your home network',
+        text: 'At the address that you use now, only this computer reaches the node.',
+        find: (example: string) =>
+          `Find out the address of this computer in your network, such as ${example}. On a Mac, write "ipconfig getifaddr en0" instead, on Windows "ipconfig":`,
+        configure:
+          'Write it into the file "nodekeep.json" in the folder in which you start the node. If the file is there, add the line "server" to it:',
+        open: 'Start the node again. Then open it at that address on your phone, and on all other devices:',
+        signIn: 'There, sign in with a code of the page',
+        family: 'Your family makes accounts there, and asks you to let them in: your answer is on this page, under',
+        plain:
+          'At home the connection is not encrypted: everybody in your network can read and change what is sent. Do this only in a network that you trust.',
+      },
+      how: 'From everywhere',
       howSteps: [
         'You need a gateway: a small server on the internet with a name of its own, which leads people to your node. Your router needs no open port. The guide "examples/gateway" tells how to run one, or use that of somebody whom you trust.',
         'Choose a name for your node below the name of the gateway.',
@@ -490,6 +525,7 @@ export const texts = {
   },
   signIn: {
     title: 'Sign in',
+    accountTitle: 'Create an account',
     againTitle: 'Sign in again',
     again: 'Your session has ended. Sign in to go on where you are.',
     welcome: 'Welcome to your new node',
@@ -573,6 +609,7 @@ export const texts = {
     title: 'Things to try',
     close: 'Do not show this again',
     steps: {
+      network: { title: 'Open it to your phone', text: 'And to your family, at home or from everywhere.' },
       phone: { title: 'Open it on your phone', text: 'A code signs you in there.' },
       backup: { title: 'Make a first backup', text: 'And see how fast you could be back.' },
       people: { title: 'Let your family in', text: 'Each with files of their own.' },
@@ -907,16 +944,19 @@ export const texts = {
     text: 'Deleted files and folders stay here for 30 days, unless the owner has set another time. Until then they count as room that you use, and the oldest ones go earlier if you need their room.',
     none: 'The trash is empty.',
     list: 'Deleted files and folders',
-    folder: 'Was in',
-    deleted: 'Deleted',
-    by: (who: string) => `By: ${who}`,
+    columns: { name: 'Name', kind: 'Was in', size: 'Size', changed: 'Deleted' },
+    by: 'By',
     sizeOfFolder: (entries: string, bytes: string) => `${bytes} in ${entries}`,
+    newest: (entries: number) => `The newest ${entries.toLocaleString()} entries are shown.`,
     restore: 'Restore',
     restoreTo: 'Restore to another folder',
-    restoreTitle: (name: string) => `Restore "${name}" to`,
+    // The entry is a name in quotes, or a number of entries.
+    restoreTitle: (entry: string) => `Restore ${entry} to`,
     restoreHere: 'Restore here',
+    restoring: (name: string) => `Restore ${name}`,
     restored: (path: string) => `It is back, as ${path}`,
-    deleteTitle: (name: string) => `Delete "${name}" for good?`,
+    restoredSeveral: (entries: string) => `${entries} are back.`,
+    deleteTitle: (entry: string) => `Delete ${entry} for good?`,
     forGoodText: 'Then it cannot be restored, except from a backup that has it.',
     empty: 'Empty the trash',
     emptyTitle: (items: number, bytes: string) =>
@@ -1088,6 +1128,7 @@ export const texts = {
         `Scan it with the camera of the other device, or open ${origin} there and type the code.`,
       thisMachine:
         'Open the node at the other device, and type the code. The address that you use here leads only this computer to the node.',
+      howToOpen: 'How to open it to others',
       expires: (time: string) => `It works once, until ${time}.`,
     },
     sessions: {
@@ -1213,18 +1254,34 @@ export const texts = {
     ways: [
       {
         title: 'On your own machine',
-        text: 'Free, and nothing leaves the machine. Install Ollama (ollama.com) where the node runs, then get a model:',
-        code: 'ollama pull llama3.2',
+        steps: [
+          {
+            text: 'Free, and nothing leaves the machine. Install Ollama (ollama.com) where the node runs, then get a model:',
+            code: 'ollama pull llama3.2',
+          },
+        ],
       },
       {
         title: 'With a key of OpenAI or Anthropic',
-        text: 'Make a key in your account there. Put one of these lines into the environment of the node, and start it again:',
-        code: 'OPENAI_API_KEY=…\nANTHROPIC_API_KEY=…',
+        steps: [
+          {
+            text: 'Make a key in your account there. If you start the node in a terminal, stop it, type this, paste the key, and start the node again. For Anthropic, write ANTHROPIC_API_KEY instead:',
+            code: 'read -rs OPENAI_API_KEY && export OPENAI_API_KEY',
+          },
+          {
+            text: 'If the node is a service, write the key into the file "environment" beside its configuration, which only the administrator of the machine reads, and start the service again:',
+            code: 'OPENAI_API_KEY=…\nANTHROPIC_API_KEY=…',
+          },
+        ],
       },
       {
         title: 'Another server',
-        text: 'Any server with the API of OpenAI will do, such as LM Studio or llama.cpp. Add it to nodekeep.json, and start the node again:',
-        code: '"plugins": { "lmstudio": { "from": "ai-openai" } },\n"lmstudio": { "baseURL": "http://127.0.0.1:1234/v1" }',
+        steps: [
+          {
+            text: 'Any server with the API of OpenAI will do, such as LM Studio or llama.cpp. Add it to nodekeep.json, and start the node again:',
+            code: '"plugins": { "lmstudio": { "from": "ai-openai" } },\n"lmstudio": { "baseURL": "http://127.0.0.1:1234/v1" }',
+          },
+        ],
       },
     ],
     lookAgain: 'Look again',

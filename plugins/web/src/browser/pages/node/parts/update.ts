@@ -110,8 +110,8 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     }
     <section class="card box" aria-label=${words.title}>
       <p class="fact">${status.updateAvailable ? words.available(latestVersion) : words.version(currentVersion)}</p>
-      <p class="note">${status.updateAvailable ? words.version(currentVersion) : words.current} ${words.built(dateText(version.buildDate))}</p>
-      <p class="note">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))} ${details.automatic && words.automatic}</p>
+      <p class="note">${newestText(state)} ${words.built(dateText(version.buildDate))}</p>
+      <p class="note">${details.checkedAt && words.checked(dateText(details.checkedAt))} ${details.automatic && words.automatic}</p>
       <p class="fault">${details.checkProblem && words.problem(details.checkProblem)}</p>
       ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
       <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
@@ -157,6 +157,13 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
       )}
     </ul>
   `
+}
+
+/** Tells the version beside the available one, or what is known about newer ones. */
+function newestText({ status, details }: UpdateState): string {
+  const words = texts.node.update
+  if (status.updateAvailable) return words.version(status.currentVersion)
+  return details.checkedAt === null ? words.unknown : words.current
 }
 
 /** Tells how an update ended, once. */
