@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { chatAddress, titleOf } from '../../chat-address.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
+import { useMedia } from '../../media.ts'
 import { texts } from '../../texts.ts'
 import type { Chats } from './chats.ts'
 import { dateGroup } from './date-group.ts'
@@ -15,8 +16,11 @@ const shownAtOnce = 50
 /** The list of conversations. On a small screen it opens and closes. */
 export function ChatList({ chats, page }: { chats: Chats; page: PageContext }): VNode {
   const count = useSignal(shownAtOnce)
-  const isWide = matchMedia('(min-width: 60rem)').matches
+  const isWide = useMedia('(min-width: 60rem)')
   const isOpen = useSignal(isWide)
+  useEffect(() => {
+    isOpen.value = isWide
+  }, [isWide])
   const list = chats.list.value
   const conversation = chats.current.value
   const current = conversation.name.value
