@@ -213,14 +213,21 @@ t.test('a search among the files leads to a conversation', { skip: needsChromium
     await page.evaluate('new Promise(requestAnimationFrame)')
   }
   t.equal(await page.getByRole('searchbox', { name: 'Search conversations' }).count(), 0)
-  await lines.filter({ hasText: 'Conversation' }).getByRole('link', { name: /^Where do puffins nest/ }).click()
+  await lines
+    .filter({ hasText: 'Conversation' })
+    .getByRole('link', { name: /^Where do puffins nest/ })
+    .click()
   await page.getByRole('article').last().getByText('On cliffs.').waitFor()
   await page.goBack()
   await found.getByRole('link', { name: 'notes.txt' }).click()
   const viewer = page.getByRole('dialog')
   await viewer.getByText('puffins').waitFor()
   for (const name of ['Previous', 'Next'])
-    t.equal(await viewer.getByRole('button', { name }).getAttribute('aria-disabled'), 'true', 'a conversation is no neighbor')
+    t.equal(
+      await viewer.getByRole('button', { name }).getAttribute('aria-disabled'),
+      'true',
+      'a conversation is no neighbor',
+    )
   t.strictSame(faults, [])
 })
 

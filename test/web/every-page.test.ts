@@ -220,7 +220,9 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
     await inspect('publish-done', onPhone)
-    const nodeParts = 'users backups storage update overlay devices contents models messages plugins'.split(' ')
+    const nodeParts = 'users backups storage update overlay devices contents models messages plugins'.split(
+      ' ',
+    )
     for (const part of nodeParts) {
       await open(`node/${part}`)
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")

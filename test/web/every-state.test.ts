@@ -6,9 +6,9 @@ import { untilTrue } from '../browser/until-true.ts'
 import { root } from '../run/command.ts'
 import { chooseNew } from './fixtures/frame.ts'
 import { fewLooks, inspectPage, openPlace, showAs } from './fixtures/inspect-page.ts'
+import { wat } from './fixtures/plugin-fixtures.ts'
 import { openSignedInTab } from './fixtures/signed-in-tab.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
-import { wat } from './fixtures/plugin-fixtures.ts'
 
 t.setTimeout(300_000)
 
@@ -33,8 +33,8 @@ t.test('each state of a page is accessible', { skip: needsChromium }, async (t) 
   const dialog = page.getByRole('dialog')
   const inDialog = (name: string) => dialog.getByRole('button', { name, exact: true })
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })
-  const put = async (path: string, body: string | Uint8Array<ArrayBuffer>) => {
-    const { status } = await owner.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body })
+  const put = async (path: string, body: string | Uint8Array) => {
+    const { status } = await owner.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body: Buffer.from(body) })
     if (status !== 200) throw new Error(`${path} was refused with ${status}.`)
   }
   const choose = (...names: string[]) => {
@@ -178,7 +178,10 @@ t.test('each state of a page is accessible', { skip: needsChromium }, async (t) 
   await inDialog('Cancel').click()
 
   await open('node/users')
-  await page.getByRole('button', { name: /^Actions: / }).last().click()
+  await page
+    .getByRole('button', { name: /^Actions: / })
+    .last()
+    .click()
   await page.getByRole('menu').waitFor()
   await inspect('node-user-menu')
   await page.getByRole('menuitem', { name: 'Quota' }).click()
@@ -215,7 +218,9 @@ t.test('each state of a page is accessible', { skip: needsChromium }, async (t) 
 
   await put(
     '/add.wasm',
-    await wat('(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))'),
+    await wat(
+      '(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))',
+    ),
   )
   await open('wasm/add.wasm')
   await page.getByLabel('Number 1 (i32)').fill('40')
@@ -241,12 +246,13 @@ t.test('each state of a page is accessible', { skip: needsChromium }, async (t) 
 async function overlap(one: Locator, other: Locator): Promise<boolean> {
   const [a, b] = [await one.boundingBox(), await other.boundingBox()]
   if (a === null || b === null) throw new Error('An element is not shown.')
-  const isApart = a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y
+  const isApart =
+    a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y
   return !isApart
 }
 
 /** Draws a picture, as PNG. */
-async function pictureIn(page: Page): Promise<Uint8Array<ArrayBuffer>> {
+async function pictureIn(page: Page): Promise<Uint8Array> {
   const drawn = (await page.evaluate(`new Promise((resolve) => {
     const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 240 })
     canvas.getContext('2d').fillRect(0, 0, 99, 99)

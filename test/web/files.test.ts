@@ -1127,7 +1127,9 @@ function trashIn(page: Page) {
     item,
     /** Chooses a line in the menu of an item. */
     async choose(name: string, line: string) {
-      await item(name).getByRole('button', { name: `More: ${name}` }).click()
+      await item(name)
+        .getByRole('button', { name: `More: ${name}` })
+        .click()
       await page.getByRole('menuitem', { name: line, exact: true }).click()
     },
   }

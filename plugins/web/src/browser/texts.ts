@@ -454,7 +454,8 @@ export const texts = {
           'Write it into the file "nodekeep.json" in the folder in which you start the node. If the file is there, add the line "server" to it:',
         open: 'Start the node again. Then open it at that address on your phone, and on all other devices:',
         signIn: 'There, sign in with a code of the page',
-        family: 'Your family makes accounts there, and asks you to let them in: your answer is on this page, under',
+        family:
+          'Your family makes accounts there, and asks you to let them in: your answer is on this page, under',
         plain:
           'At home the connection is not encrypted: everybody in your network can read and change what is sent. Do this only in a network that you trust.',
       },

@@ -50,7 +50,11 @@ export class ChatFiles {
     if (!(await this.#hasFolder())) return []
     const chats: ChatFile[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const query = new URLSearchParams({ path: chatFolder, limit: '10000', ...(cursor !== '' && { cursor }) })
+      const query = new URLSearchParams({
+        path: chatFolder,
+        limit: '10000',
+        ...(cursor !== '' && { cursor }),
+      })
       const answer = await this.#fetch(`/api/files/list?${query}`)
       if (answer.status === 404) return []
       const page = (await (await accepted(answer)).json()) as Listing

@@ -34,7 +34,8 @@ export function SearchResults({ search, folder, actions, previews, onClose }: Se
     <p class="hint" role="status">${unread !== null && words.unread(unread)}</p>
     <ul aria-label=${words.title}>
       ${found?.map(
-        (entry) => html`<${Result} key=${entry.path} entry=${entry} ...${{ search, folder, actions, previews }} />`,
+        (entry) =>
+          html`<${Result} key=${entry.path} entry=${entry} ...${{ search, folder, actions, previews }} />`,
       )}
     </ul>
     ${search.next.value !== null && html`<button type="button" onClick=${() => search.more()}>${words.more}</button>`}

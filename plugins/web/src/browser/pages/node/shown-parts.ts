@@ -120,7 +120,9 @@ export class ShownParts {
     const { signal } = this.#page
     try {
       const answers = await Promise.all(
-        this.#allowed.map(({ routes }) => Promise.all(routes.map((route) => this.#page.fetch(route, { signal })))),
+        this.#allowed.map(({ routes }) =>
+          Promise.all(routes.map((route) => this.#page.fetch(route, { signal }))),
+        ),
       )
       // A route of a plugin that is not up answers with 404 or 503. Other failures are told by the part.
       const isThere = ({ status }: Response) => ![403, 404, 503].includes(status)

@@ -94,7 +94,9 @@ export class TrashActions {
     let path = ''
     this.#trash.selection.none()
     // A folder is back before what was deleted in it.
-    const inOrder = items.toSorted((one, other) => Number(one.path > other.path) - Number(one.path < other.path))
+    const inOrder = items.toSorted(
+      (one, other) => Number(one.path > other.path) - Number(one.path < other.path),
+    )
     const works = inOrder.map((item) =>
       restoration(this.#page, item, {
         destination: folder === null ? undefined : pathIn(folder, nameOf(item.path)),
