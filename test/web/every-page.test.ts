@@ -48,8 +48,8 @@ const day = 86_400_000
 function pastMonth(free: number): ReturnType<Parameters<typeof storePast>[1]> {
   const measured = (ago: number, daysAgo: number) => ({
     ago,
-    free: free + daysAgo * 100_000_000,
-    files: 14_000 - 300 * daysAgo - 2500 * Number(daysAgo > 12),
+    free: free + Math.round(daysAgo * 100_000_000),
+    files: 14_000 - Math.round(300 * daysAgo) - 2500 * Number(daysAgo > 12),
     requests: Math.round(120 + 100 * Math.sin((2 * Math.PI * ago) / 24)),
     load: 0.08,
   })

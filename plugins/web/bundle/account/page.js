@@ -97,7 +97,7 @@ ANTHROPIC_API_KEY=…`}]},{title:"Another server",steps:[{text:"Any server with 
     <button type="button" class=${t?"main":""} aria-label=${o} onClick=${a}>${P.account.copyAddress}</button>
     ${s}
     <span class="hint" role="status">${r.value}</span>
-  </p>`}var ac=6;function si({name:e}){let[t="?"]=e,n=[...e].reduce((o,s)=>o+(s.codePointAt(0)??0),0);return k`<span class="avatar" data-color=${n%ac} aria-hidden="true">${t}</span>`}var ii="^[a-z0-9][a-z0-9_-]{2,29}$";var cc=new RegExp(ii);function ai(e){let n=e.normalize("NFD").replace(new RegExp("\\p{M}","gu"),"").trim().toLowerCase().replace(/\s+/g,"-");return cc.test(n)?n:null}function ci({label:e=P.account.newName,value:t="",required:n=!0,...o}){return k`<${Pe}
+  </p>`}var ac=6;function si({name:e}){let[t="?"]=e,n=[...e].reduce((o,s)=>o+(s.codePointAt(0)??0),0);return k`<span class="avatar" data-letter=${t} data-color=${n%ac} aria-hidden="true"></span>`}var ii="^[a-z0-9][a-z0-9_-]{2,29}$";var cc=new RegExp(ii);function ai(e){let n=e.normalize("NFD").replace(new RegExp("\\p{M}","gu"),"").trim().toLowerCase().replace(/\s+/g,"-");return cc.test(n)?n:null}function ci({label:e=P.account.newName,value:t="",required:n=!0,...o}){return k`<${Pe}
     name="username"
     label=${e}
     defaultValue=${t}
@@ -205,7 +205,7 @@ SOFTWARE.
           <div class="grow">
             <${Tt} key=${s.code} label=${He.yourCode} value=${s.code} />
             <p>${r===null?He.thisMachine:He.scan(r)}</p>
-            ${r===null&&e.user.owner&&k`<p><a href="#/node/overlay">${He.howToOpen}</a></p>`}
+            ${r===null&&e.user.owner&&k`<p><a class="alone" href="#/node/overlay">${He.howToOpen}</a></p>`}
             <p class="hint">${He.expires(mc.format(s.expires))}</p>
           </div>
         </div>`}

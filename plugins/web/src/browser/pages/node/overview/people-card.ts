@@ -52,7 +52,7 @@ export function PeopleCard({ people: { users, requests }, usage }: PeopleCardPro
         ({ wallet, username }) => html`<li key=${wallet}>
           <${Avatar} name=${username} />
           <span class="grow">${words.asks(username)}</span>
-          <a class="badge warning" href="#/node/users">${words.decide}</a>
+          <a class="button" href="#/node/users">${words.decide}</a>
         </li>`,
       )}
       ${latest.slice(0, most).map(({ uuid, username, lastSeen }) => {
