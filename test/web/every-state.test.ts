@@ -34,7 +34,10 @@ t.test('each state of a page is accessible', { skip: needsChromium }, async (t) 
   const inDialog = (name: string) => dialog.getByRole('button', { name, exact: true })
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })
   const put = async (path: string, body: string | Uint8Array) => {
-    const { status } = await owner.fetch(`/write?path=${encodeURIComponent(path)}`, { method: 'PUT', body: Buffer.from(body) })
+    const { status } = await owner.fetch(`/write?path=${encodeURIComponent(path)}`, {
+      method: 'PUT',
+      body: Buffer.from(body),
+    })
     if (status !== 200) throw new Error(`${path} was refused with ${status}.`)
   }
   const choose = (...names: string[]) => {

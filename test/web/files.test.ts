@@ -513,6 +513,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
 
   test('the trash is restored, deleted for good and emptied', async (t, { page, ada }) => {
     await put(ada, '/trip/photo.jpg', 'photo')
+    await put(ada, '/trip/diary.txt', 'text')
     await postJson(ada, '/mkdir', { path: '/chosen' })
     for (const name of ['a.txt', 'b <img src=x onerror=window.__xss=1>', 'c.txt', 'd.txt'])
       await put(ada, `/${name}`, 'text')
@@ -585,7 +586,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.getByText('2 of 2 selected').waitFor()
     await bar.getByRole('button', { name: 'Restore', exact: true }).click()
     await page.getByText('2 entries are back.').waitFor()
-    t.equal((await statOf(ada, '/trip (2)')).type, 'directory', 'another folder has its name now')
+    t.equal(await contentOf(ada, '/trip (2)/diary.txt'), 'text', 'another folder has its name now')
     t.equal(await contentOf(ada, `/${b}`), 'text')
     await page.getByText('The trash is empty.').waitFor()
     await page.getByRole('button', { name: 'Undo', exact: true }).click()
@@ -594,7 +595,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await page.reload()
     await items.nth(1).waitFor()
     await page.getByRole('button', { name: 'Empty the trash' }).click()
-    await dialog.getByRole('heading', { name: 'Delete all 2 items of the trash, 4 B, for good?' }).waitFor()
+    await dialog.getByRole('heading', { name: 'Delete all 2 items of the trash, 8 B, for good?' }).waitFor()
     await dialog.getByRole('button', { name: 'Empty the trash' }).click()
     await page.getByRole('status').getByText('The trash is empty.').first().waitFor()
     t.equal(await items.count(), 0)

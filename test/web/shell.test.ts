@@ -207,6 +207,22 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await context.close()
   })
 
+  t.test('a tab keeps nothing for the person who signs in next, also after a reload', async (t) => {
+    const { page, context, user } = await openTab(browser)
+    await page.evaluate("sessionStorage.setItem('chat', 'mine')")
+    await page.reload()
+    await page.getByText('This folder is empty').waitFor()
+    t.equal(await page.evaluate("sessionStorage.getItem('chat')"), 'mine')
+    const next = await node.signIn()
+    t.not(next.user.uuid, user.user.uuid)
+    await put(next, '/of the next.txt')
+    await context.addCookies([{ name: 'session', value: next.token, url: node.url.href, sameSite: 'Lax' }])
+    await page.reload()
+    await page.getByRole('link', { name: 'of the next.txt' }).waitFor()
+    t.equal(await page.evaluate("sessionStorage.getItem('chat')"), null)
+    await context.close()
+  })
+
   t.test('a wallet that does not answer, and a failure below the way that failed', async () => {
     const context = await browser.newContext({ viewport: { width: 360, height: 500 } })
     context.setDefaultTimeout(60_000)

@@ -72,6 +72,8 @@ test('a view is removed when its client is gone, and when the node stops', async
   const first = await borrow(owner)
   first.leave()
   await gone(first.path)
+  // The disk may still be busy with what is not to be seen any more.
+  await giveBack(owner)
   const second = await borrow(owner)
   await node.stop()
   t.notOk(existsSync(second.path))

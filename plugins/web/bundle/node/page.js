@@ -196,7 +196,7 @@ SOFTWARE.
       ${t.slice(0,en).map(({wallet:r,username:a})=>l`<li key=${r}>
           <${Ee} name=${a} />
           <span class="grow">${$t.asks(a)}</span>
-          <a class="badge warning" href="#/node/users">${$t.decide}</a>
+          <a class="button" href="#/node/users">${$t.decide}</a>
         </li>`)}
       ${n.slice(0,en).map(({uuid:r,username:a,lastSeen:s})=>{let i=o?.users.find(u=>u.uuid===r);return l`<li key=${r}>
           <${Ee} name=${a} />
