@@ -12,7 +12,7 @@ import { startTalkingModel } from './fixtures/talking-model.ts'
 
 t.setTimeout(300_000)
 
-/** What a page shows between its views: menus, dialogs, faults, and what is empty, selected or runs. */
+/** States are menus, dialogs, faults, and what is empty, is selected or runs. */
 t.test('each state of a page is accessible', { skip: needsChromium }, async (t) => {
   const { baseURL, nextTalk } = await startTalkingModel(t)
   const config = {
