@@ -199,6 +199,8 @@ t.test(
     await page.getByRole('row').filter({ hasText: 'Letters' }).getByRole('checkbox').click()
     await button('Delete').click()
     await page.getByText('Deleted "Letters".').waitFor()
+    // The list follows the notice.
+    await page.getByRole('row').filter({ hasText: 'Letters' }).waitFor({ state: 'detached' })
     await inspect('files-undo')
     await button('Undo').click()
     await page.getByText('Undone.').waitFor()

@@ -543,7 +543,7 @@ t.test(
     const node = await createTestNode({ config, folder })
     t.teardown(() => node.stop())
     const { page, faults, open, check } = await openNodePage(t, node, await node.signIn('owner'))
-    await open('AI models')
+    await open('Models')
     const provider = (name: string) =>
       page
         .getByRole('list', { name: 'Providers of models' })

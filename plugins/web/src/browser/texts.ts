@@ -14,6 +14,7 @@ export const texts = {
     attention: (count: number) => (count === 1 ? '1 thing needs you' : `${count} things need you`),
     more: 'More',
     search: 'Search files and what is in them',
+    searchShort: 'Search',
     menuOf: (name: string) => `Menu of ${name}`,
     themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
     roomUsed: (used: string) => `${used} used`,
@@ -194,7 +195,7 @@ export const texts = {
       tested: (host: string) => `${host} has taken the test.`,
     },
     models: {
-      title: 'AI models',
+      title: 'Models',
       text: 'The page "Chat" offers the models of these providers.',
       list: 'Providers of models',
       states: { works: 'Works', empty: 'No models', failed: 'Does not answer', waiting: 'Is being asked' },
@@ -610,7 +611,7 @@ export const texts = {
     title: 'Things to try',
     close: 'Do not show this again',
     steps: {
-      network: { title: 'Open it to your phone', text: 'And to your family, at home or from everywhere.' },
+      network: { title: 'Open it to your phone', text: 'And to your family, if you like.' },
       phone: { title: 'Open it on your phone', text: 'A code signs you in there.' },
       backup: { title: 'Make a first backup', text: 'And see how fast you could be back.' },
       people: { title: 'Let your family in', text: 'Each with files of their own.' },

@@ -8,7 +8,7 @@ import { Trash } from './trash.ts'
 import { TrashActions } from './trash-actions.ts'
 import { TrashView } from './trash-view.ts'
 
-/** What was begun goes on while another page is shown. */
+/** Restores and deletions go on while another page is shown. */
 let tasks: Tasks | null = null
 
 function startTasks(page: PageContext): Tasks {

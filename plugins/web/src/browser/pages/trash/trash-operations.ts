@@ -7,7 +7,7 @@ import { nameOf } from '../files/paths.ts'
 import type { Attempt, Work } from '../files/tasks.ts'
 import type { TrashItem } from './trash.ts'
 
-/** What becomes of an item that leaves the trash. */
+/** The parts of a work that takes an item out of the trash. */
 interface Leaving {
   /** Called when the item is not in the trash any more, also if another device was faster. */
   onGone(): void

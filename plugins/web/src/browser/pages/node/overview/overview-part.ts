@@ -73,7 +73,7 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
   const { reach = null } = outside.value.value ?? {}
   const { status: webhook = null } = messages.value.value ?? {}
   return html`
-    <${Head} page=${page} report=${report} version=${report && (known?.status.currentVersion ?? null)} />
+    <${Head} report=${report} version=${report && (known?.status.currentVersion ?? null)} />
     <${PolledState} of=${health} />
     ${report && report.attention.length > 0 && html`<${AttentionList} attention=${report.attention} />`}
     <div class="cards" hidden=${!isKnown}>
@@ -86,17 +86,15 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
       ${known && html`<${VersionCard} version=${known} />`}
       ${webhook && html`<${MessagesCard} status=${webhook} />`}
     </div>
-    ${report && html`<${Checks} report=${report} />`}
+    ${
+      report &&
+      html`<p class="choices"><${Action} page=${page} run=${() => nameNode(page)}>${icon('pencil')} ${words.name.change}<//></p>
+        <${Checks} report=${report} />`
+    }
   `
 }
 
-interface HeadProps {
-  readonly page: PageContext
-  readonly report: Report | null
-  readonly version: string | null
-}
-
-function Head({ page, report, version }: HeadProps): VNode {
+function Head({ report, version }: { report: Report | null; version: string | null }): VNode {
   const attention = report?.attention ?? []
   const [title, badge, kind] =
     report === null
@@ -114,7 +112,6 @@ function Head({ page, report, version }: HeadProps): VNode {
     <h1 id=${headingId} tabindex="-1">${title}</h1>
     <span role="status">${badge !== '' && html`<span class=${`badge ${kind}`}>${icon(kind === 'good' ? 'circle-check' : 'bell')} ${badge}</span>`}</span>
     <p class="note end">${about.filter(Boolean).join(' · ')}</p>
-    <${Action} page=${page} run=${() => nameNode(page)}>${icon('pencil')} ${words.name.change}<//>
   </div>`
 }
 
