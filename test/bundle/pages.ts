@@ -53,7 +53,8 @@ export async function bundlePages(): Promise<Map<string, Uint8Array>> {
   const shell = { 'shell/shell': 'shell/main.ts', 'shell/shell.css': 'shell/shell.css' }
   const whole = pages.filter((name) => !split.includes(name)).map(entriesOf)
   const made = await Promise.all([
-    bundled(Object.assign(shell, ...whole)),
+    bundled(Object.assign({}, ...whole)),
+    bundled(shell, { splitting: true, chunkNames: 'shell/[name]' }),
     // Alone: several pages would share files.
     ...split.map((name) => bundled(entriesOf(name), { splitting: true, chunkNames: `${name}/[name]` })),
     bundled(workers),

@@ -310,6 +310,11 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByRole('heading', { name: 'Shopping.txt' }).waitFor()
     t.equal(await contentOf(ada, '/Shopping.txt'), '')
+    await untilTrue(page, "document.activeElement.ariaLabel === 'Text of Shopping.txt'")
+    await page.keyboard.type('plums')
+    await page.keyboard.press('Control+s')
+    await page.getByText('Saved.').waitFor()
+    t.equal(await contentOf(ada, '/Shopping.txt'), 'plums')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await chooseNew(page, 'New text')
@@ -407,16 +412,6 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).tap()
       await page.getByRole('link', { name: 'Up' }).tap()
       await row(page, 'trip').waitFor()
-      const targets = page.locator('.files').locator('button, a.button, .box')
-      const small = await targets.evaluateAll((all) =>
-        all.flatMap((element) => {
-          const { width, height } = element.getBoundingClientRect()
-          return width > 0 && (width < 44 || height < 44)
-            ? [`${element.outerHTML}: ${width} × ${height}`]
-            : []
-        }),
-      )
-      t.strictSame(small, [], 'a finger hits each target')
       t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
     },
     phone,

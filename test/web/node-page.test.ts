@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,7 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { openPage } from './fixtures/frame.ts'
+import { storePast } from './fixtures/past-history.ts'
 
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
@@ -474,27 +475,14 @@ t.test(
   },
 )
 
-/** Stores a past of the node: twenty days ago, twice as much of the disk was free. */
-async function rememberPast(dataFolder: string): Promise<void> {
-  const { bavail, blocks, bsize } = await statfs(dataFolder)
-  const [hourMs, dayMs] = [3_600_000, 86_400_000]
-  const load = { processorMs: 4, busyMs: 1, requests: 7, files: 5000 }
-  const period = (begins: number, free: number) => ({ begins, free, total: blocks * bsize, ...load })
-  const past = definePlugin({
-    id: 'node-history',
-    setup({ state, onStart }) {
-      const hour = Math.floor(Date.now() / hourMs) * hourMs
-      const days = [period(Math.floor(hour / dayMs - 20) * dayMs, 2 * bavail * bsize)]
-      const hours = [period(hour - 2 * hourMs, bavail * bsize), period(hour - hourMs, bavail * bsize)]
-      onStart(() => state.set('periods', { hours, days }))
-    },
-  })
-  await (await createTestNode({ plugins: [past], dataFolder })).stop()
-}
-
 t.test('the overview plots the past, and tells when the disk is full', { skip: needsChromium }, async (t) => {
   const dataFolder = t.testdir({})
-  await rememberPast(dataFolder)
+  // Twenty days ago, twice as much of the disk was free.
+  const same = { files: 5000, requests: 7, load: 0.25 }
+  await storePast(dataFolder, (free) => ({
+    days: [{ ago: 20, free: 2 * free, ...same }],
+    hours: [2, 1].map((ago) => ({ ago, free, ...same })),
+  }))
   const plugins = { 'storage-local': true, files: true, 'node-history': true, web: true }
   const node = await createTestNode({ config: { plugins }, folder, dataFolder })
   t.teardown(() => node.stop())

@@ -57,7 +57,18 @@ for (const [name, page] of pages ?? []) {
 }
 
 t.test('all pages were tried', async (t) => {
-  const own = ['files', 'photos', 'chat', 'trash', 'links', 'node', 'published', 'wasm', 'account', 'connect-app']
+  const own = [
+    'files',
+    'photos',
+    'chat',
+    'trash',
+    'links',
+    'node',
+    'published',
+    'wasm',
+    'account',
+    'connect-app',
+  ]
   t.strictSame(pages?.names(), [...own, 'who'])
 })
 

@@ -83,6 +83,17 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await context.close()
   })
 
+  t.test('the room that is used follows an upload', async (t) => {
+    const { page, context, faults } = await openTab(browser)
+    const navigation = page.getByRole('navigation', { name: 'Pages' })
+    await navigation.getByText('0 B used').waitFor()
+    const file = { name: 'film.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(5000) }
+    await page.locator('input[type=file][multiple]').first().setInputFiles(file)
+    await navigation.getByText('5 kB used').waitFor()
+    t.strictSame(faults, [])
+    await context.close()
+  })
+
   t.test('the frame has the pages, the name of the node, and the menu of the person', async (t) => {
     const { page, context, user, faults } = await openTab(browser)
     const titleIs = (title: string) => untilTrue(page, `document.title === ${JSON.stringify(title)}`)

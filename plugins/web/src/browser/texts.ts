@@ -926,6 +926,7 @@ export const texts = {
         : `The node has not read the contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} yet. They may be missing here.`,
     folder: 'In',
     isFolder: 'Folder',
+    isChat: 'Conversation',
     more: 'Show more',
   },
   photos: {

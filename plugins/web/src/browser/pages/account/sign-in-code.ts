@@ -61,7 +61,7 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
           <div class="grow">
             <${SecretText} key=${now.code} label=${text.yourCode} value=${now.code} />
             <p>${reached === null ? text.thisMachine : text.scan(reached)}</p>
-            ${reached === null && page.user.owner && html`<p><a href="#/node/overlay">${text.howToOpen}</a></p>`}
+            ${reached === null && page.user.owner && html`<p><a class="alone" href="#/node/overlay">${text.howToOpen}</a></p>`}
             <p class="hint">${text.expires(times.format(now.expires))}</p>
           </div>
         </div>`

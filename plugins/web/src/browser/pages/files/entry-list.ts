@@ -85,6 +85,8 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
     const pressed = at(event.target)
     if (pressed === null || event.defaultPrevented) return
     const target = event.target as Element
+    // The click on the box in it follows.
+    if (target.matches('label')) return
     const link = target.closest('a')
     const { entry, index } = pressed
     if (link !== null) event.preventDefault()
@@ -178,15 +180,17 @@ function Headings({ parts: { folder, settings } }: Pick<EntryListProps, 'parts'>
   const direction = order.isDescending ? 'descending' : 'ascending'
   return html`<div role="rowgroup" class="head">
     <div class="row" role="row" aria-rowindex="1">
-      <span role="columnheader" class="box">
-        <input
-          type="checkbox"
-          tabindex="-1"
-          aria-label=${texts.files.selectAll}
-          disabled=${entries.length === 0}
-          checked=${isAll}
-          onClick=${() => (isAll ? selection.none() : selection.all())}
-        />
+      <span role="columnheader">
+        <label class="box">
+          <input
+            type="checkbox"
+            tabindex="-1"
+            aria-label=${texts.files.selectAll}
+            disabled=${entries.length === 0}
+            checked=${isAll}
+            onClick=${() => (isAll ? selection.none() : selection.all())}
+          />
+        </label>
       </span>
       ${columns.map(
         (

@@ -78,6 +78,8 @@ export function TrashList({ trash, actions }: TrashListProps): VNode {
     const pressed = at(event.target)
     if (pressed === null || press.wasLong()) return
     const target = event.target as Element
+    // The click on the box in it follows.
+    if (target.matches('label')) return
     const more = target.closest<HTMLElement>('.more button')
     const { index } = pressed
     if (more !== null) return openMenu({ ...pressed, element: more })
@@ -134,15 +136,17 @@ function Headings({ trash: { items, selection } }: Pick<TrashListProps, 'trash'>
     html`<span role="columnheader" class=${of}>${columns[of]}</span>`
   return html`<div role="rowgroup" class="head">
     <div class="row" role="row" aria-rowindex="1">
-      <span role="columnheader" class="box">
-        <input
-          type="checkbox"
-          tabindex="-1"
-          aria-label=${texts.files.selectAll}
-          disabled=${count === 0}
-          checked=${isAll}
-          onClick=${() => (isAll ? selection.none() : selection.all())}
-        />
+      <span role="columnheader">
+        <label class="box">
+          <input
+            type="checkbox"
+            tabindex="-1"
+            aria-label=${texts.files.selectAll}
+            disabled=${count === 0}
+            checked=${isAll}
+            onClick=${() => (isAll ? selection.none() : selection.all())}
+          />
+        </label>
       </span>
       ${heading('name')}${heading('kind')}${heading('size')}${heading('changed')}
       <span role="columnheader" class="more"><span class="unseen">${texts.files.actions}</span></span>

@@ -38,8 +38,8 @@ export function TrashRow({ trash: { selection }, item, index, top }: TrashRowPro
     data-index=${index}
     style=${{ transform: `translateY(${top}px)` }}
   >
-    <span role="gridcell" class="box">
-      <input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} />
+    <span role="gridcell">
+      <label class="box"><input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} /></label>
     </span>
     <span role="gridcell" class="name">
       <span class=${`picture ${kind}`}>${icon(iconOf(kind))}</span>

@@ -12,10 +12,10 @@ import { texts } from '../../../texts.ts'
 import { durationText } from '../../../times.ts'
 import { LoadCard, StorageCard } from '../cards/history-cards.ts'
 import { useFileUsage } from '../parts/file-usage.ts'
-import { BackupCard } from './backup-card.ts'
-import { MessagesCard } from './messages-card.ts'
-import { OutsideCard } from './outside-card.ts'
-import { PeopleCard } from './people-card.ts'
+import { BackupCard, useBackups } from './backup-card.ts'
+import { MessagesCard, useMessages } from './messages-card.ts'
+import { OutsideCard, useReach } from './outside-card.ts'
+import { PeopleCard, usePeople } from './people-card.ts'
 import { RoomCard } from './room-card.ts'
 import { type Version, VersionCard } from './version-card.ts'
 
@@ -57,27 +57,34 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
     },
     pauseMs: () => 60_000,
   })
-  const { all: usage } = useFileUsage(page)
+  const backups = useBackups(page)
+  const outside = useReach(page)
+  const people = usePeople(page)
+  const messages = useMessages(page)
+  const usage = useFileUsage(page)
   const { days = null, hours = null } = history.value.value ?? {}
   const { version: known = null } = version.value.value ?? {}
   // Until all is known, nothing is shown: later facts would move the earlier ones.
-  const isKnown = [health, history, version].every(
-    ({ value, fault }) => value.value !== null || fault.value !== '',
+  const isKnown = [health, history, version, backups, outside, people, messages, usage].every(
+    (asked) => asked.isKnown,
   )
   const report = isKnown ? health.value.value : null
+  const { status: backup = null } = backups.value.value ?? {}
+  const { reach = null } = outside.value.value ?? {}
+  const { status: webhook = null } = messages.value.value ?? {}
   return html`
     <${Head} report=${report} version=${report && (known?.status.currentVersion ?? null)} />
     <${PolledState} of=${health} />
     ${report && report.attention.length > 0 && html`<${AttentionList} attention=${report.attention} />`}
     <div class="cards" hidden=${!isKnown}>
-      <${BackupCard} page=${page} />
-      <${OutsideCard} page=${page} />
-      <${RoomCard} usage=${usage} fullInDays=${days?.fullInDays ?? null} />
+      ${backup && html`<${BackupCard} status=${backup} />`}
+      ${reach && html`<${OutsideCard} reach=${reach} />`}
+      <${RoomCard} usage=${usage.all} fullInDays=${days?.fullInDays ?? null} />
       ${days && html`<${StorageCard} days=${days.periods} />`}
       ${hours && html`<${LoadCard} hours=${hours.periods} />`}
-      <${PeopleCard} page=${page} usage=${usage} />
+      ${people.value.value && html`<${PeopleCard} people=${people.value.value} usage=${usage.all} />`}
       ${known && html`<${VersionCard} version=${known} />`}
-      <${MessagesCard} page=${page} />
+      ${webhook && html`<${MessagesCard} status=${webhook} />`}
     </div>
     ${
       report &&

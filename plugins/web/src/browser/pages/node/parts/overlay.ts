@@ -56,6 +56,6 @@ function Status({ reach }: { reach: Reach }): VNode {
     ${
       addresses.length > 0 &&
       html`<h2>${words.addresses}</h2>
-        <ul>${addresses.map((url) => html`<li key=${url}><a href=${url}>${url}</a></li>`)}</ul>`
+        <ul>${addresses.map((url) => html`<li key=${url}><a class="alone" href=${url}>${url}</a></li>`)}</ul>`
     }`
 }
