@@ -30,7 +30,7 @@ import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
 import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.ts'
 import { reachedByChange, reasons } from './reached.ts'
-import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
+import { installationVariable, makeRunFolder, memoryFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
 import { findTestFiles, findTests, type Half } from './test-files.ts'
 
@@ -168,13 +168,18 @@ async function runSelected(steps: readonly Step[]): Promise<TestRun> {
     for (const step of preparation) if (!(await take(step))) return prepared.resolve(false)
     prepared.resolve(true)
   }
+  const memory = await memoryFolder()
+  // Installations and releases are too large for memory.
+  const usesMemory = (file: string) =>
+    memory !== undefined && !needsPackages(file) && !file.startsWith('test/deploy/')
   const since = performance.now()
   const run = await runTests(files, {
-    env: {
+    envOf: (file) => ({
       ...folder.env,
       ...(usesPackages && { [tarballsVariable]: folder.tarballs }),
       ...(usesInstallation && { [installationVariable]: folder.installation }),
-    },
+      ...(usesMemory(file) && { TMPDIR: memory }),
+    }),
     before: [prepare, ...steps.map((step) => () => take(step))],
     isReady: async (file) => !needsPackages(file) || prepared.promise,
     onFile: printFile,
