@@ -2,6 +2,7 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal } from '@preact/signals'
 import { keepDraft, keepFiles, keptDraft, keptFiles } from '../../drafts.ts'
 import { texts } from '../../texts.ts'
+import { nameOf } from '../files/paths.ts'
 import { AttachedContents } from './attached-content.ts'
 import { Attachments } from './attachments.ts'
 import { type ChatFiles, type Message, type StoredChat, titleFrom, titleOf } from './chat-files.ts'
@@ -281,5 +282,5 @@ export class Conversation {
 /** Returns the title of a new conversation: the beginning of the first question, or the name of its first file. */
 function titleOfNew(messages: readonly Message[]): string {
   const { content = '', files: [path = ''] = [] } = messages.find(({ role }) => role === 'user') ?? {}
-  return titleFrom(content) || titleFrom(path.slice(path.lastIndexOf('/') + 1)) || texts.chat.untitled
+  return titleFrom(content) || titleFrom(nameOf(path)) || texts.chat.untitled
 }
