@@ -7,8 +7,8 @@ import { type Coverage, coverageVariable } from './coverage.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup } from './test-process.ts'
 
-/** The number of processes that run at the same time: one more than processors, since some wait. */
-const jobs = 3
+/** The number of processes that run at the same time. Three left a fifth of two processors idle, since many tests wait. */
+const jobs = 4
 
 /** The result of a run of test files. */
 export interface TestRun extends Counts {
