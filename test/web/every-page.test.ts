@@ -148,6 +148,15 @@ t.test(
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
     }
+    await open('trash')
+    await page.getByRole('row').filter({ hasText: 'Plum cake' }).click()
+    await page.getByRole('group', { name: 'Selected entries' }).waitFor()
+    await inspect('trash-selected')
+    await page.setViewportSize(windows.desktop)
+    await page.getByRole('grid').press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await inspect('trash-details')
+    await page.keyboard.press('Escape')
     for (const plugin of ['previews', 'search']) {
       const isRead = `fetch('/api/${plugin}/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)`
       await untilTrue(page, isRead)
@@ -214,6 +223,8 @@ t.test(
     await page.getByRole('row').filter({ hasText: 'Letters' }).getByRole('checkbox').click()
     await button('Delete').click()
     await page.getByText('Deleted "Letters".').waitFor()
+    // The list follows the notice.
+    await page.getByRole('row').filter({ hasText: 'Letters' }).waitFor({ state: 'detached' })
     await inspect('files-undo')
     await page.setViewportSize(windows.desktop)
     await button('Undo').click()
@@ -240,7 +251,15 @@ t.test(
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
     await inspect('publish-done', ...phone)
-    const nodeParts = 'users backups storage update overlay devices contents messages plugins'.split(' ')
+    await open('connect-app')
+    await page.getByLabel('Name of the app').fill('Files on my laptop')
+    await button('Make a password').click()
+    await page.getByLabel('The password of the app').waitFor()
+    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
+    await inspect('connect-app-made')
+    const nodeParts = 'users backups storage update overlay devices contents models messages plugins'.split(
+      ' ',
+    )
     for (const part of nodeParts) {
       await open(`node/${part}`)
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")

@@ -195,6 +195,17 @@ t.test('shared files are stored where the person says', { skip: needsChromium },
   await dialog.getByText('Where should the 100 files go?').waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 
+  // The browser has room for some of the files.
+  const cdp = await page.context().newCDPSession(page)
+  const { origin } = new URL(page.url())
+  const { usage } = await cdp.send('Storage.getUsageAndQuota', { origin })
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: usage + 1_000_000 })
+  await share(page, { 'small.txt': 'x', 'large.txt': 'x'.repeat(2_000_000), 'last.txt': 'x' })
+  await page.getByText('2 files were not taken').waitFor()
+  await dialog.getByText('Where should the file go?').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await cdp.send('Storage.overrideQuotaForOrigin', { origin })
+
   await chooseInPersonMenu(page, 'Sign out')
   await page.getByText('You are signed out.').waitFor()
   await untilNothingIsKept(page)

@@ -187,6 +187,26 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor()
   })
 
+  await t.test('the owner names the node', async () => {
+    await open('Overview')
+    const nameIs = (name: string) =>
+      untilTrue(page, `document.title === ${JSON.stringify(`Overview · ${name}`)}`)
+    const rename = async (name: string) => {
+      await button(page, 'Name the node').click()
+      await page.getByLabel('Name of the node').fill(name)
+      await agree('Set the name')
+    }
+    await rename('a'.repeat(41))
+    await page.getByRole('dialog').getByText('A name has at most 40 characters.').waitFor()
+    await agree('Cancel')
+    await rename(pageTitle)
+    await nameIs(pageTitle)
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: pageTitle }).waitFor()
+    await check()
+    await rename('')
+    await nameIs('Nodekeep')
+  })
+
   await t.test('a badge on every page tells how much needs the owner', async (t) => {
     const badge = page.getByRole('link', { name: /^\d+ things? needs? you$/ })
     await openPage(page, 'Files')
@@ -363,6 +383,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await open('Outside access')
     await page.getByText('The node cannot be reached from outside').first().waitFor()
     await page.getByText('"overlay-tunnel": {').waitFor()
+    await page.getByText(`http://192.168.1.20:${node.url.port}`).waitFor()
     await check()
   })
 
@@ -524,6 +545,34 @@ t.test(
   },
 )
 
+t.test(
+  'the owner sees which providers of models work, and how others reach a node without an overlay',
+  { skip: needsChromium },
+  async (t) => {
+    const plugins = { ai: true, 'ai-openai': true, 'ai-ollama': true, web: true }
+    // Nothing listens there.
+    const config = { plugins, 'ai-ollama': { host: '127.0.0.1:1' } }
+    const node = await createTestNode({ config, folder })
+    t.teardown(() => node.stop())
+    const { page, faults, open, check } = await openNodePage(t, node, await node.signIn('owner'))
+    await open('Models')
+    const provider = (name: string) =>
+      page
+        .getByRole('list', { name: 'Providers of models' })
+        .getByRole('listitem')
+        .filter({ has: page.getByText(name, { exact: true }) })
+    await provider('openai').getByText('It has no models yet.').waitFor()
+    await provider('ollama').getByText('The AI provider "ollama" cannot be reached').waitFor()
+    await page.getByText('With a key of OpenAI or Anthropic').click()
+    await page.getByText('read -rs OPENAI_API_KEY').waitFor()
+    await check()
+    await open('Outside access')
+    await page.getByText('"hostnames": ["192.168.1.20"]').waitFor()
+    await check()
+    t.strictSame(faults, [])
+  },
+)
+
 t.test('a user sees own devices, and nothing of the owner', { skip: needsChromium }, async (t) => {
   const node = await startNode(t)
   const { page, faults, open, check } = await openNodePage(t, node, await node.signIn())
@@ -656,6 +705,8 @@ t.test(
     await page.getByText('Version 9.0.0 runs now.').waitFor()
     await page.getByText('These pages are still those of the former version.').waitFor()
     await page.getByText('0.1.0 → 9.0.0').first().waitFor()
+    await page.getByText('Nobody has looked for a newer version yet.').waitFor()
+    t.equal(await page.getByText('No newer version is known.').count(), 0)
 
     await button(page, 'Go back to 0.1.0').click()
     await agree('Go back to 0.1.0')

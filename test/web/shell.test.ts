@@ -129,6 +129,8 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     await page.setViewportSize({ width: 390, height: 844 })
     await navigation.getByRole('link', { name: 'Trash' }).waitFor({ state: 'detached' })
+    const name = page.locator('body > .top').getByText('Our home')
+    t.ok(((await name.boundingBox())?.width ?? 0) > 40, 'a phone shows the name, too')
     await openPage(page, 'Trash')
     await titleIs('Trash · Our home')
     t.strictSame(faults, [])
@@ -194,6 +196,22 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await context.close()
   })
 
+  t.test('a tab keeps nothing for the person who signs in next, also after a reload', async (t) => {
+    const { page, context, user } = await openTab(browser)
+    await page.evaluate("sessionStorage.setItem('chat', 'mine')")
+    await page.reload()
+    await page.getByText('This folder is empty').waitFor()
+    t.equal(await page.evaluate("sessionStorage.getItem('chat')"), 'mine')
+    const next = await node.signIn()
+    t.not(next.user.uuid, user.user.uuid)
+    await put(next, '/of the next.txt')
+    await context.addCookies([{ name: 'session', value: next.token, url: node.url.href, sameSite: 'Lax' }])
+    await page.reload()
+    await page.getByRole('link', { name: 'of the next.txt' }).waitFor()
+    t.equal(await page.evaluate("sessionStorage.getItem('chat')"), null)
+    await context.close()
+  })
+
   t.test('a wallet that does not answer, and a failure below the way that failed', async () => {
     const context = await browser.newContext({ viewport: { width: 360, height: 500 } })
     context.setDefaultTimeout(60_000)
@@ -245,6 +263,8 @@ t.test('a wallet that declines to sign a request to the owner', { skip: needsChr
   await page.getByRole('heading', { name: 'The owner has your request' }).waitFor()
   const { requests } = (await (await owner.fetch('/api/access-requests')).json()) as { requests: object[] }
   t.match(requests, [{ wallet: address, username: 'papa' }])
+  const shown = await page.locator('.address > span').first().textContent()
+  t.equal(shown, address, 'the page and the owner see the same letters')
   await context.close()
 })
 

@@ -16,7 +16,6 @@ import { Notices, noticeFailure } from './notices.ts'
 import { PageHost, shownPage } from './page-host.ts'
 import { loadSession, session, signInAgain } from './session.ts'
 import { SignIn } from './sign-in.ts'
-import { setTitle } from './title.ts'
 
 function Shell(): VNode {
   const again = signInAgain.value
@@ -75,7 +74,6 @@ function Content(): VNode {
     </main>`
   }
   if (current === null) {
-    setTitle(texts.signIn.title)
     return html`<main id="content" tabindex="-1" class="narrow"><${SignIn} /></main>`
   }
   const page = shownPage.value

@@ -7,6 +7,7 @@ import { BackupPart } from './parts/backups.ts'
 import { ContentsPart } from './parts/contents.ts'
 import { DevicesPart } from './parts/devices.ts'
 import { MessagesPart } from './parts/messages.ts'
+import { ModelsPart } from './parts/models.ts'
 import { OverlayPart } from './parts/overlay.ts'
 import { PluginsPart } from './parts/plugins.ts'
 import { StoragePart } from './parts/storage.ts'
@@ -33,7 +34,7 @@ interface NodePart {
   readonly view: FunctionComponent<PartProps>
 }
 
-const { overview, plugins, users, messages, storage, backups, update, overlay, devices, contents } =
+const { overview, plugins, users, messages, models, storage, backups, update, overlay, devices, contents } =
   texts.node
 
 const parts: readonly NodePart[] = [
@@ -65,7 +66,8 @@ const parts: readonly NodePart[] = [
     name: 'overlay',
     title: overlay.title,
     access: 'user',
-    routes: ['/api/overlay/status'],
+    // Without the plugin, the owner still opens the node to the network at home.
+    routes: ['/api/overlay/status', '/api/system/health'],
     view: OverlayPart,
   },
   { name: 'devices', title: devices.title, access: 'user', routes: ['/api/sync/devices'], view: DevicesPart },
@@ -75,6 +77,13 @@ const parts: readonly NodePart[] = [
     access: 'user',
     routes: ['/api/previews/status', '/api/search/status'],
     view: ContentsPart,
+  },
+  {
+    name: 'models',
+    title: models.title,
+    access: 'owner',
+    routes: ['/api/ai/providers'],
+    view: ModelsPart,
   },
   {
     name: 'messages',

@@ -1,11 +1,13 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { headingId } from '../../../action.ts'
+import { Action, headingId } from '../../../action.ts'
 import { html } from '../../../html.ts'
 import { icon } from '../../../icon.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
+import { ask } from '../../../questions.ts'
 import { ifRunning } from '../../../refusal.ts'
+import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { durationText } from '../../../times.ts'
 import { LoadCard, StorageCard } from '../cards/history-cards.ts'
@@ -23,6 +25,9 @@ interface History {
   readonly days: NodeAnswers['GET /api/node-history/days'] | null
   readonly hours: NodeAnswers['GET /api/node-history/hours'] | null
 }
+
+/** Characters of the longest name of a node. */
+const longestName = 40
 
 const words = texts.node.overview
 
@@ -74,7 +79,11 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
       ${known && html`<${VersionCard} version=${known} />`}
       <${MessagesCard} page=${page} />
     </div>
-    ${report && html`<${Checks} report=${report} />`}
+    ${
+      report &&
+      html`<p class="choices"><${Action} page=${page} run=${() => nameNode(page)}>${icon('pencil')} ${words.name.change}<//></p>
+        <${Checks} report=${report} />`
+    }
   `
 }
 
@@ -97,6 +106,18 @@ function Head({ report, version }: { report: Report | null; version: string | nu
     <span role="status">${badge !== '' && html`<span class=${`badge ${kind}`}>${icon(kind === 'good' ? 'circle-check' : 'bell')} ${badge}</span>`}</span>
     <p class="note end">${about.filter(Boolean).join(' · ')}</p>
   </div>`
+}
+
+/** Asks the owner for the name of the node. Without one, that of the configuration holds. */
+async function nameNode(page: PageContext): Promise<void> {
+  const { title, text, field: label, agree, tooLong } = words.name
+  const { name: value } = await request(page, 'GET /api/web/pages')
+  const check = async (typed: string) => {
+    if (typed.length > longestName) return tooLong(longestName)
+    const body = { name: typed === '' ? null : typed }
+    return request(page, 'PUT /api/web/name', { body }).then(() => null, reasonOf)
+  }
+  if ((await ask({ title, text, field: { label, value }, agree, check })) !== null) await page.refresh()
 }
 
 /** The parts of the page that mend what a check found. Others have none. */
