@@ -10,7 +10,7 @@ import { chooseNew } from './fixtures/frame.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 import { addWallet } from './wallet.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** The sizes of the window. */
 const windows = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
