@@ -139,7 +139,11 @@ test('without a script, a guest reads, downloads and uploads', async (t, { ada, 
 
 test('the pages for guests are accessible, light and dark, on a desktop and on a phone', async (t, scene) => {
   const { ada, link, open } = scene
-  for (const [name, background] of Object.entries({ Cherry: 'firebrick', Fern: 'seagreen', Sky: 'skyblue' })) {
+  for (const [name, background] of Object.entries({
+    Cherry: 'firebrick',
+    Fern: 'seagreen',
+    Sky: 'skyblue',
+  })) {
     const picture = sharp({ create: { width: 600, height: 400, channels: 3, background } })
     await put(ada, `/Holiday/${name}.jpg`, new Uint8Array(await picture.jpeg().toBuffer()))
   }

@@ -96,7 +96,8 @@ function sendLastResort(thrown: unknown, reply: FastifyReply): FastifyReply {
 }
 
 function logFault(err: unknown, { code, internal, message }: PublicError, request: FastifyRequest): void {
-  if (request.raw.socket.destroyed) request.log.debug({ err, path: loggedPathOf(request) }, 'The client left.')
+  if (request.raw.socket.destroyed)
+    request.log.debug({ err, path: loggedPathOf(request) }, 'The client left.')
   // A full disk is no fault of the code, and each upload to it fails. A stack for each would fill the log.
   else if (code === 'INSUFFICIENT_STORAGE') request.log.warn({ path: loggedPathOf(request) }, message)
   else if (internal) request.log.error({ err, path: loggedPathOf(request) }, message)

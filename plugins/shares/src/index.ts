@@ -113,7 +113,9 @@ export default definePlugin({
     }
     onServing(async () => {
       await restored?.acknowledge()
-      events.on(FileChanged, ({ userUuid }) => follower.notice(userUuid))
+      events.on(FileChanged, ({ userUuid }) => {
+        if (table.hasAny(userUuid)) follower.notice(userUuid)
+      })
       let sweeping = drops.resume().then(sweep)
       const hourly = setInterval(() => {
         sweeping = sweep()

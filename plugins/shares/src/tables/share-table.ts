@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { inTransaction } from '@nodekeep/plugin-sdk'
 import type { Share, ShareKind } from '../share.ts'
 import { openDatabase } from './open-database.ts'
@@ -49,9 +49,15 @@ export type ShareChange = Partial<
 /** The links of all users. */
 export class ShareTable {
   readonly #database: DatabaseSync
+  readonly #byToken: StatementSync
+  readonly #byId: StatementSync
+  readonly #anyOfUser: StatementSync
 
   constructor(file: string) {
     this.#database = openDatabase(file, tables)
+    this.#byToken = this.#database.prepare('SELECT * FROM shares WHERE token = ?')
+    this.#byId = this.#database.prepare('SELECT * FROM shares WHERE id = ?')
+    this.#anyOfUser = this.#database.prepare('SELECT 1 FROM shares WHERE user = ? LIMIT 1')
   }
 
   close(): void {
@@ -75,11 +81,16 @@ export class ShareTable {
 
   /** @param token the hash of the secret */
   byToken(token: Uint8Array): Share | null {
-    return this.#first('SELECT * FROM shares WHERE token = ?', token)
+    return firstOf(this.#byToken, token)
   }
 
   get(id: string): Share | null {
-    return this.#first('SELECT * FROM shares WHERE id = ?', id)
+    return firstOf(this.#byId, id)
+  }
+
+  /** Whether a user has links. It is asked for each change of a file. */
+  hasAny(userUuid: string): boolean {
+    return this.#anyOfUser.get(userUuid) !== undefined
   }
 
   /** The links of a user, the newest first. */
@@ -144,17 +155,17 @@ export class ShareTable {
     )
   }
 
-  #first(select: string, value: SQLInputValue): Share | null {
-    const row = this.#database.prepare(select).get(value)
-    return row === undefined ? null : shareOf(row)
-  }
-
   #all(select: string, ...values: readonly SQLInputValue[]): Share[] {
     return this.#database
       .prepare(select)
       .all(...values)
       .map(shareOf)
   }
+}
+
+function firstOf(select: StatementSync, value: SQLInputValue): Share | null {
+  const row = select.get(value)
+  return row === undefined ? null : shareOf(row)
 }
 
 function columnsOf(change: ShareChange): Record<string, SQLInputValue> {

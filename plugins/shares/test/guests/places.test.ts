@@ -53,6 +53,7 @@ test('a link ends with a deletion, and works again when its maker says so', asyn
 async function stalledDownload(node: TestNode, path: string) {
   const socket = connect(Number(node.url.port), node.url.hostname)
   await once(socket, 'connect')
+  socket.on('error', () => {})
   socket.write(`GET ${path}/file?path=/large HTTP/1.1\r\nhost: ${node.url.host}\r\n\r\n`)
   await once(socket, 'readable')
   return socket
@@ -72,7 +73,6 @@ test('running downloads end with their link', async (t) => {
     const socket = await stalledDownload(node, path)
     await end(id)
     let bytes = 0
-    socket.on('error', () => {})
     socket.on('data', (chunk) => {
       bytes += chunk.length
     })

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { definePlugin, PublicOrigins } from '@nodekeep/plugin-sdk'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import t, { test } from 'tap'
@@ -55,6 +58,28 @@ test('a link is made, listed, changed and revoked', async (t) => {
   t.equal((await ada.fetch(`/api/shares/${made.id}`, { method: 'DELETE' })).status, 200)
   t.equal((await node.fetch(renewed)).status, 404)
   t.equal(await shareOf(ada, made.id), undefined)
+})
+
+test('a link is found by its hash, and nothing else of its address or password is stored', async (t) => {
+  const ada = await node.signIn()
+  await put(ada, '/a.txt', 'a')
+  const { id, path } = await link(ada, '/a.txt', { password: 'open sesame' })
+  const token = path.slice('/s/'.length)
+  const database = new DatabaseSync(join(node.dataFolder, 'plugins/shares/shares.sqlite'), { readOnly: true })
+  t.teardown(() => database.close())
+  const row = database.prepare('SELECT * FROM shares WHERE id = ?').get(id) ?? {}
+  const stored = Object.values(row).map((value) =>
+    value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value)),
+  )
+  for (const secret of [token, Buffer.from(token, 'base64url'), 'sesame'])
+    t.notOk(stored.some((value) => value.includes(secret)))
+  t.ok(stored.some((value) => value.equals(createHash('sha256').update(token).digest())))
+  for (const wrong of [
+    `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
+    token.slice(0, -1),
+    `${token}A`,
+  ])
+    t.equal((await node.fetch(`/s/${wrong}`)).status, 404, 'a part of it opens nothing')
 })
 
 test('the address is that by which others reach the node', async (t) => {

@@ -1,3 +1,4 @@
+// In a process of its own: the library that makes the pictures keeps threads.
 import { unzipSync } from 'fflate'
 import sharp from 'sharp'
 import t, { test } from 'tap'
