@@ -122,6 +122,23 @@ export interface NodeAnswers {
       [k: string]: string[]
     }
   }
+  'GET /api/ai/providers': {
+    providers: {
+      name: string
+      /**
+       * `empty`: it has no models, such as without a key. `failed`: see `problem`. `waiting`: it has not answered yet.
+       */
+      state: 'works' | 'empty' | 'failed' | 'waiting'
+      /**
+       * The number of its models.
+       */
+      models: number
+      /**
+       * Why it did not list its models, and what the owner can do; null if it did.
+       */
+      problem: string | null
+    }[]
+  }
   'GET /api/ai/usage': {
     usage: {
       /**
@@ -2586,6 +2603,12 @@ export interface NodeAnswers {
   }
   'PUT /api/sync/uploads/{id}/blocks/{sha256}': {
     success: boolean
+  }
+  'PUT /api/web/name': {
+    /**
+     * The name that the owner gave the node.
+     */
+    name: string
   }
   'PUT /auth/restore': {
     /**

@@ -5,7 +5,7 @@ import t from 'tap'
 import { bundlePages, pages, pagesFolder } from './pages.ts'
 
 /** The files that a browser loads before it shows anything. */
-const shell = ['shell/index.html', 'shell/shell.js', 'shell/shell.css']
+const shell = ['shell/index.html', 'shell/shell.js', 'shell/chunk.js', 'shell/shell.css']
 
 t.test('the committed pages are what `npm run bundle` makes', async (t) => {
   const made = await bundlePages()

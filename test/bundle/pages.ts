@@ -25,10 +25,21 @@ const copied = [
 const keptByWorker = /^shell\/(?:index\.html|icon\.svg|[^/]+\.(?:js|css))$/
 
 /** The names of the pages. */
-export const pages = ['files', 'photos', 'trash', 'links', 'published', 'account', 'node', 'chat', 'wasm']
+export const pages = [
+  'files',
+  'photos',
+  'trash',
+  'links',
+  'published',
+  'account',
+  'connect-app',
+  'node',
+  'chat',
+  'wasm',
+]
 
 /** The pages that import a module only when they need it. It is a file of its own. */
-const split = ['account', 'files', 'links', 'photos']
+const split = ['account', 'connect-app', 'files', 'links', 'photos']
 
 /** The workers of pages, by their names in the bundle. */
 const workers = { 'files/hash-worker': 'pages/files/hash-worker.ts' }
@@ -42,7 +53,8 @@ export async function bundlePages(): Promise<Map<string, Uint8Array>> {
   const shell = { 'shell/shell': 'shell/main.ts', 'shell/shell.css': 'shell/shell.css' }
   const whole = pages.filter((name) => !split.includes(name)).map(entriesOf)
   const made = await Promise.all([
-    bundled(Object.assign(shell, ...whole)),
+    bundled(Object.assign({}, ...whole)),
+    bundled(shell, { splitting: true, chunkNames: 'shell/[name]' }),
     // Alone: several pages would share files.
     ...split.map((name) => bundled(entriesOf(name), { splitting: true, chunkNames: `${name}/[name]` })),
     bundled(workers),

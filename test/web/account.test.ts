@@ -153,8 +153,12 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
 
     const steps = page.getByRole('region', { name: 'Things to try' })
     t.equal(await steps.getByRole('link').count(), 3)
-    await steps.getByRole('link', { name: 'Let your family in' }).click()
-    await untilTrue(page, "location.hash === '#/node/users'")
+    for (const name of ['Open it on your phone', 'Let your family in'])
+      t.equal(await steps.getByRole('link', { name }).count(), 0, 'no other device reaches the node yet')
+    await steps.getByRole('link', { name: 'Open it to your phone' }).click()
+    await untilTrue(page, "location.hash === '#/node/overlay'")
+    await page.getByText('"hostnames": ["192.168.1.20"]').waitFor()
+    await page.getByText(`http://192.168.1.20:${node.url.port}`).waitFor()
     await steps.waitFor({ state: 'detached' })
     await page.evaluate("location.hash = '#/'")
     await steps.getByRole('link', { name: 'Make a first backup' }).waitFor()
@@ -252,6 +256,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.locator('.made').getByRole('button', { name: 'Copy', exact: true }).click()
     await page.getByText('The text is selected.').waitFor()
     t.equal(await page.locator('.qr').count(), 0, 'no other device reaches the node at this address')
+    const how = page.getByRole('link', { name: 'How to open it to others' })
+    t.equal(await how.getAttribute('href'), '#/node/overlay')
 
     const { page: other, end } = await openTab(t, browser, { viewport: phone, userAgent: script })
     await other.goto(elsewhere)
@@ -325,6 +331,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     const { page, end } = await openTab(t, browser, { viewport: phone })
     await page.goto(new URL('#claim=AS0F-008T-HPW7', home).href)
     await press(page, 'I am new here')
+    await page.getByRole('heading', { name: 'Create an account' }).waitFor()
+    await untilTrue(page, "document.title === 'Create an account · Nodekeep'")
     t.equal(await page.getByLabel('Claim code').count(), 0, 'the node has an owner')
     await page.getByLabel('Your name').fill('Grace')
     await page.getByLabel('New password').fill(password)
@@ -352,11 +360,58 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(page, 'Sign in')
     t.match(await whoIsSignedIn(page), { wallet: address, username: 'grace-h' })
     const steps = page.getByRole('region', { name: 'Things to try' })
-    await steps.getByRole('link', { name: 'Open it on your phone' }).waitFor()
+    await steps.getByRole('link', { name: 'Ask a model' }).waitFor()
     t.equal(await steps.getByRole('link', { name: 'Make a first backup' }).count(), 0, 'only the owner can')
     await end()
     await openAccount(desk)
   })
+
+  await t.test(
+    'an app is connected with a password that opens the files by WebDAV, and nothing else',
+    async (t) => {
+      const page = desk
+      await page.getByRole('link', { name: 'Connect a file manager or an app by WebDAV' }).click()
+      await page.getByRole('heading', { name: 'Connect an app' }).waitFor()
+      await page.getByText(`${home}/dav/`, { exact: true }).waitFor()
+      await page.getByText('leads only this computer to the node').waitFor()
+      t.equal(await page.locator('.qr').count(), 0, 'no phone reaches the node at this address')
+      await page.getByLabel('Name of the app').fill(script)
+      await press(page, 'Make a password')
+      const token = await page.getByLabel('The password of the app').inputValue()
+      t.equal(await page.getByLabel('Name of the app').inputValue(), '')
+      await page.getByText('Linux: GNOME, KDE').click()
+      await page.getByText(`dav://${node.url.host}/dav/`, { exact: true }).waitFor()
+      const ask = async (path: string, authorization: string, method = 'GET') =>
+        (await fetch(new URL(path, home), { method, headers: { authorization } })).status
+      const basic = `Basic ${Buffer.from(`ada-l:${token}`).toString('base64')}`
+      t.equal(await ask('/dav/', basic, 'OPTIONS'), 200)
+      t.equal(await ask('/dav/', basic.slice(0, -8), 'OPTIONS'), 401)
+      t.equal(await ask('/readdir?path=/', basic), 401)
+      t.equal(await ask('/readdir?path=/', `Bearer ${token}`), 403)
+
+      // A session of this tab at the other address of the node, which other devices reach.
+      const made = await page.evaluate(
+        "fetch('/api/account/sign-in-codes', { method: 'POST' }).then((answer) => answer.json()).then(({ code }) => code)",
+      )
+      const { page: other, end } = await openTab(t, browser, { viewport: phone })
+      await other.goto(`${elsewhere}/#code=${made}`)
+      await press(other, 'Sign in with this code')
+      await chooseInPersonMenu(other, 'Connect an app')
+      await other.getByRole('img', { name: 'The address of this page' }).waitFor()
+      await other.getByText('This address is not encrypted').waitFor()
+      const dark = encodeQR(`${elsewhere}/#/connect-app`, 'raw', { border: 4 }).flatMap((row, y) =>
+        row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
+      )
+      t.equal(await other.locator('.qr path').getAttribute('d'), dark.join(''))
+      await end()
+
+      await openAccount(page)
+      await press(page, `Revoke: ${script}`)
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+      await page.getByText('No program has a token.').waitFor()
+      t.equal(await ask('/dav/', basic, 'OPTIONS'), 401)
+    },
+  )
 
   await t.test('an API token is shown once, works until it is revoked, and survives a sign-in', async (t) => {
     const page = desk
@@ -442,6 +497,12 @@ t.test('a key is made at a plain-HTTP name of a network', { skip: needsChromium 
   await press(page, 'Continue')
   const user = await whoIsSignedIn(page)
   t.match(user, { wallet: address, username: 'papa' })
+  const step = page.getByRole('link', { name: 'Open it on your phone' })
+  t.equal(await step.count(), 0, 'it is a phone')
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.reload()
+  await step.waitFor()
+  await page.setViewportSize(phone)
   await openAccount(page)
   t.equal(await page.getByRole('button', { name: 'Make a sign-in code' }).count(), 0)
   await end()

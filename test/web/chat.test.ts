@@ -195,6 +195,42 @@ t.test(
   },
 )
 
+t.test('a search among the files leads to a conversation', { skip: needsChromium }, async (t) => {
+  const { page, user, faults, nextTalk } = await openChat()
+  await say(page, 'Where do puffins nest?')
+  await answer(nextTalk, 'On cliffs.')
+  await page.getByRole('article').last().getByText('On cliffs.').waitFor()
+  await user.fetch('/write?path=/chats/notes.txt', { method: 'PUT', body: 'puffins' })
+  const found = page.getByRole('region', { name: 'Found files and folders' })
+  const lines = found.getByRole('listitem')
+  // The node reads what is stored some time later.
+  for (let count = 0; count < 2; count = await lines.count()) {
+    for (const text of ['puffin', 'puffins']) {
+      const answered = page.waitForResponse('**/api/search?*')
+      await page.getByRole('searchbox', { name: 'Search files and what is in them' }).fill(text)
+      await answered
+    }
+    await page.evaluate('new Promise(requestAnimationFrame)')
+  }
+  t.equal(await page.getByRole('searchbox', { name: 'Search conversations' }).count(), 0)
+  await lines
+    .filter({ hasText: 'Conversation' })
+    .getByRole('link', { name: /^Where do puffins nest/ })
+    .click()
+  await page.getByRole('article').last().getByText('On cliffs.').waitFor()
+  await page.goBack()
+  await found.getByRole('link', { name: 'notes.txt' }).click()
+  const viewer = page.getByRole('dialog')
+  await viewer.getByText('puffins').waitFor()
+  for (const name of ['Previous', 'Next'])
+    t.equal(
+      await viewer.getByRole('button', { name }).getAttribute('aria-disabled'),
+      'true',
+      'a conversation is no neighbor',
+    )
+  t.strictSame(faults, [])
+})
+
 t.test('a reply can be stopped, fail and be asked for again', { skip: needsChromium }, async (t) => {
   const { page, context, user, faults, nextTalk } = await openChat()
   await say(page, 'Tell me a story')

@@ -1,22 +1,16 @@
-import { join } from 'node:path'
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import t from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { serveDesign } from '../design/serve.ts'
 import { startClaimableNode } from './claimable-node.ts'
 import { chooseNew } from './fixtures/frame.ts'
+import { allLooks, inspectPage, openPlace, pictures } from './fixtures/inspect-page.ts'
+import { storePast } from './fixtures/past-history.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 import { addWallet } from './wallet.ts'
 
 t.setTimeout(600_000)
-
-/** The sizes of the window. */
-const windows = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
-/** The narrowest window in which nothing is wider than it. */
-const narrowest = { width: 360, height: 740 }
-const schemes = ['light', 'dark'] as const
 
 /** Files that the pictures show. */
 const shownFiles = {
@@ -48,17 +42,36 @@ const shownPictures = {
   'Violet.jpg': 'indigo',
 }
 
-/** With `SCREENSHOTS=folder`, pictures are made there: of the pages, and in its folder `more` those of all other views. */
-const { SCREENSHOTS: pictures } = process.env
-const inReadme = ['sign-in', 'files', 'photos', 'trash', 'published', 'chat', 'wasm', 'node', 'account']
+const day = 86_400_000
+
+/** A month of a node that grows to what the pictures show. */
+function pastMonth(free: number): ReturnType<Parameters<typeof storePast>[1]> {
+  const measured = (ago: number, daysAgo: number) => ({
+    ago,
+    free: free + Math.round(daysAgo * 100_000_000),
+    files: 14_000 - Math.round(300 * daysAgo) - 2500 * Number(daysAgo > 12),
+    requests: Math.round(120 + 100 * Math.sin((2 * Math.PI * ago) / 24)),
+    load: 0.08,
+  })
+  return {
+    days: Array.from({ length: 28 }, (_, i) => measured(30 - i, 30 - i)),
+    hours: Array.from({ length: 48 }, (_, i) => measured(48 - i, (48 - i) / 24)),
+  }
+}
 
 t.test(
   'each page is accessible, light and dark, on a desktop and on a phone',
   { skip: needsChromium },
   async (t) => {
     const { baseURL } = await startTalkingModel(t)
-    const model = { NODEKEEP_AI_OPENAI__BASE_URL: baseURL }
-    const node = await startClaimableNode(t, t.testdir({}), '0', model)
+    const settings = {
+      NODEKEEP_AI_OPENAI__BASE_URL: baseURL,
+      // The plots end with what is there now.
+      NODEKEEP_NODE_HISTORY__MEASURE_SECONDS: '1',
+    }
+    const folder = t.testdir({})
+    await storePast(folder, pastMonth)
+    const node = await startClaimableNode(t, folder, '0', settings)
     const browser = await startChromium(t)
     const openContext = async () => {
       const context = await browser.newContext({ reducedMotion: 'reduce' })
@@ -70,29 +83,10 @@ t.test(
     const faults: string[] = []
     page.on('pageerror', ({ message }) => faults.push(message))
 
-    /** Looks at the page in windows and schemes. */
-    const inspect = async (
-      name: string,
-      sizes: Partial<typeof windows> = windows,
-      shown: readonly (typeof schemes)[number][] = schemes,
-      of = page,
-    ) => {
-      for (const [kind, size] of Object.entries(sizes)) {
-        await of.setViewportSize(size)
-        for (const colorScheme of shown) {
-          await of.emulateMedia({ colorScheme })
-          // Another scheme changes nothing but colors.
-          const found = await findings(of, colorScheme === shown[0] ? [] : ['color-contrast'])
-          t.strictSame(found, [], `${name}, ${kind}, ${colorScheme}: axe finds nothing`)
-          const picture = `${name}-${kind === 'phone' ? 'phone-' : ''}${colorScheme}.png`
-          const path = join(pictures ?? '', inReadme.includes(name) ? '' : 'more', picture)
-          if (pictures !== undefined) await of.screenshot({ path, animations: 'disabled' })
-        }
-        if (kind === 'phone') await of.setViewportSize(narrowest)
-        const isWide = await of.evaluate('document.documentElement.scrollWidth > innerWidth')
-        t.notOk(isWide, `${name}, ${kind}: nothing is wider than the window`)
-      }
-    }
+    const inspect = (name: string, looks = allLooks) => inspectPage(t, page, name, looks)
+    const onPhone = allLooks.filter(([kind]) => kind === 'phone')
+    const onDesktop = allLooks.filter(([kind]) => kind === 'desktop')
+    if (pictures !== undefined) await page.route('**/api/system/health', olderBy(11 * day))
 
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
     await page.getByRole('heading', { name: 'Welcome to your new node' }).waitFor()
@@ -113,14 +107,13 @@ t.test(
     await stranger.goto(node.url.href)
     const other = stranger.getByRole('button', { name: 'Sign in with Test Wallet' })
     await other.waitFor()
-    const some = [windows, schemes, stranger] as const
-    await inspect('sign-in-owned', ...some)
+    await inspectPage(t, stranger, 'sign-in-owned')
     await other.click()
     await stranger.getByLabel('Your name').fill('Papa')
-    await inspect('ask', ...some)
+    await inspectPage(t, stranger, 'ask')
     await stranger.getByRole('button', { name: 'Ask the owner' }).click()
     await stranger.getByRole('button', { name: 'Copy the address' }).waitFor()
-    await inspect('asked', ...some)
+    await inspectPage(t, stranger, 'asked')
     await stranger.context().close()
     for (const [path, text] of Object.entries(shownFiles)) await store(page, path, text)
     for (const [name, color] of Object.entries(shownPictures))
@@ -136,20 +129,19 @@ t.test(
       "fetch('/api/web/pages').then((answer) => answer.json()).then(({ pages }) => pages.map(({ name }) => name))",
     )) as string[]
     t.ok(names.length > 0)
-    const open = async (place: string) => {
-      await page.setViewportSize(windows.desktop)
-      await page.goto(new URL(`/#/${place}`, node.url).href)
-      await page.reload()
-      await page.locator('main .page > *').first().waitFor()
-      await untilTrue(
-        page,
-        "!document.querySelector('.page').innerText.includes('Loading') && !document.querySelector('.page .skeleton')",
-      )
-    }
+    const open = (place: string) => openPlace(page, node.url, place)
     for (const name of names) {
       await open(name === 'chat' ? 'chat/2026-11-20 Apple cake.json' : name)
       await inspect(name)
     }
+    await open('trash')
+    await page.getByRole('row').filter({ hasText: 'Plum cake' }).click()
+    await page.getByRole('group', { name: 'Selected entries' }).waitFor()
+    await inspect('trash-selected')
+    await page.getByRole('grid').press('Enter')
+    await page.getByRole('dialog').waitFor()
+    await inspect('trash-details')
+    await page.keyboard.press('Escape')
     for (const plugin of ['previews', 'search']) {
       const isRead = `fetch('/api/${plugin}/status').then((answer) => answer.json()).then(({ isComplete }) => isComplete)`
       await untilTrue(page, isRead)
@@ -163,7 +155,6 @@ t.test(
     await page.getByRole('img', { name: 'Fern.jpg' }).waitFor()
     await arePicturesThere('.photos')
     await inspect('photos')
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('img', { name: 'Fern.jpg' }).click()
     await page.getByRole('dialog').getByRole('img').waitFor()
     await arePicturesThere('.viewer')
@@ -172,25 +163,21 @@ t.test(
     await page.getByRole('img', { name: 'Preview of Fern.jpg' }).waitFor()
     await arePicturesThere('.picture')
     await inspect('files-previews')
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('button', { name: 'Show as a grid' }).click()
     await page.locator('.tile img').nth(4).waitFor()
     await arePicturesThere('.picture')
     await inspect('files-grid')
-    await page.setViewportSize(windows.desktop)
     await page.locator('.tile').filter({ hasText: 'Fern.jpg' }).click({ button: 'right' })
     await page.getByRole('menu').waitFor()
-    await inspect('files-menu', { desktop: windows.desktop })
+    await inspect('files-menu', onDesktop)
     await page.getByRole('menuitem', { name: 'Details' }).click()
     await page.locator('.details').getByText('/Garden/Fern.jpg').waitFor()
     await arePicturesThere('.details')
     await inspect('files-details')
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('button', { name: /^Close/ }).click()
     await page.keyboard.press('?')
     await inspect('files-keys')
     await page.keyboard.press('Escape')
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('button', { name: 'Show as a list' }).click()
     await page.getByRole('searchbox').fill('cake')
     await page.getByRole('link', { name: 'Apple cake.txt' }).waitFor()
@@ -206,18 +193,17 @@ t.test(
     await page.getByText('No file here has its bytes.').waitFor()
     await inspect('check-done')
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('button', { name: 'Details', exact: true }).click()
     await page.getByRole('list', { name: 'Largest folders first' }).waitFor()
     await inspect('files-usage')
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('button', { name: /^Close/ }).click()
     const button = (name: string) => page.getByRole('button', { name, exact: true })
     await page.getByRole('row').filter({ hasText: 'Letters' }).getByRole('checkbox').click()
     await button('Delete').click()
     await page.getByText('Deleted "Letters".').waitFor()
+    // The list follows the notice.
+    await page.getByRole('row').filter({ hasText: 'Letters' }).waitFor({ state: 'detached' })
     await inspect('files-undo')
-    await page.setViewportSize(windows.desktop)
     await button('Undo').click()
     await page.getByText('Undone.').waitFor()
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
@@ -225,16 +211,13 @@ t.test(
       .locator('.bottom-bar button')
       .evaluateAll((buttons) => buttons.map((one) => one.getBoundingClientRect().top))
     t.equal(new Set(tops).size, 1, 'all actions stand on one line')
-    await inspect('files-selected', { phone: windows.phone })
-    await page.setViewportSize(windows.desktop)
+    await inspect('files-selected', onPhone)
     await button('Versions').click()
     await page.getByRole('list', { name: 'Former contents' }).getByRole('listitem').first().waitFor()
     await inspect('versions')
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('button', { name: /^Compare: / }).click()
     await page.locator('.difference ins').waitFor()
     await inspect('versions-compared')
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
     await page.getByRole('row').filter({ hasText: 'Garden' }).getByRole('checkbox').click()
@@ -243,23 +226,28 @@ t.test(
     await inspect('share')
     await page.getByRole('button', { name: 'Make the link' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
-    const phone = [{ phone: windows.phone }, schemes] as const
-    await inspect('share-done', ...phone)
+    await inspect('share-done', onPhone)
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
-    await page.setViewportSize(windows.desktop)
     await button('Publish').click()
-    await inspect('publish', ...phone)
+    await inspect('publish', onPhone)
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
-    await inspect('publish-done', ...phone)
-    const nodeParts = 'users backups storage update overlay devices contents messages plugins'.split(' ')
+    await inspect('publish-done', onPhone)
+    await open('connect-app')
+    await page.getByLabel('Name of the app').fill('Files on my laptop')
+    await button('Make a password').click()
+    await page.getByLabel('The password of the app').waitFor()
+    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
+    await inspect('connect-app-made')
+    const nodeParts = 'users backups storage update overlay devices contents models messages plugins'.split(
+      ' ',
+    )
     for (const part of nodeParts) {
       await open(`node/${part}`)
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
       await inspect(`node-${part}`)
     }
 
-    await page.setViewportSize(windows.desktop)
     await page.getByRole('button', { name: /^Menu of / }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
     await inspect('menu')
@@ -272,16 +260,13 @@ t.test(
   },
 )
 
-/**
- * Returns what axe finds.
- *
- * @param only the rules; all for none
- */
-async function findings(page: Page, only: readonly string[]): Promise<string[]> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source)
-  const options = { resultTypes: ['violations'], ...(only.length > 0 && { runOnly: only }) }
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as axe.AxeResults
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+/** Lets the node seem older by some milliseconds. Pictures of a node that has just begun would show one that nobody has. */
+function olderBy(ms: number): (route: Route) => Promise<void> {
+  return async (route) => {
+    const response = await route.fetch()
+    const report = (await response.json()) as { uptime: number }
+    await route.fulfill({ response, json: { ...report, uptime: report.uptime + ms / 1000 } })
+  }
 }
 
 async function store(page: Page, path: string, text: string): Promise<void> {

@@ -310,6 +310,11 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByRole('heading', { name: 'Shopping.txt' }).waitFor()
     t.equal(await contentOf(ada, '/Shopping.txt'), '')
+    await untilTrue(page, "document.activeElement.ariaLabel === 'Text of Shopping.txt'")
+    await page.keyboard.type('plums')
+    await page.keyboard.press('Control+s')
+    await page.getByText('Saved.').waitFor()
+    t.equal(await contentOf(ada, '/Shopping.txt'), 'plums')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await chooseNew(page, 'New text')
@@ -407,16 +412,47 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).tap()
       await page.getByRole('link', { name: 'Up' }).tap()
       await row(page, 'trip').waitFor()
-      const targets = page.locator('.files').locator('button, a.button, .box')
-      const small = await targets.evaluateAll((all) =>
-        all.flatMap((element) => {
-          const { width, height } = element.getBoundingClientRect()
-          return width > 0 && (width < 44 || height < 44)
-            ? [`${element.outerHTML}: ${width} × ${height}`]
-            : []
-        }),
-      )
-      t.strictSame(small, [], 'a finger hits each target')
+      t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
+    },
+    phone,
+  )
+
+  test(
+    'on a phone, taps select in the trash, and a long press shows what can be done',
+    async (t, { page, ada }) => {
+      for (const name of ['a.txt', 'b.txt', 'c.txt']) {
+        await put(ada, `/${name}`, 'x')
+        const headers = { 'content-type': 'application/json' }
+        await ada.fetch('/delete', { method: 'POST', headers, body: JSON.stringify({ path: `/${name}` }) })
+      }
+      await page.goto(new URL('/#/trash', node.url).href)
+      const items = page.getByRole('grid', { name: 'Deleted files and folders' }).locator('[data-index]')
+      const item = (name: string) => items.filter({ has: page.getByText(name, { exact: true }) })
+      await items.nth(2).waitFor()
+      t.equal((await items.first().boundingBox())?.height, 60)
+      await item('a.txt').tap()
+      await item('b.txt').tap()
+      await page.getByText('2 of 3 selected').waitFor()
+      const bar = page.getByRole('group', { name: 'Selected entries' })
+      const tops = await bar
+        .getByRole('button')
+        .evaluateAll((buttons) => buttons.map((one) => one.getBoundingClientRect().top))
+      t.equal(new Set(tops).size, 1, 'all actions stand on one line')
+      await bar.getByRole('button', { name: 'Restore', exact: true }).tap()
+      await page.getByText('2 entries are back.').waitFor()
+      await bar.waitFor({ state: 'detached' })
+      for (const name of ['a.txt', 'b.txt']) t.equal(await contentOf(ada, `/${name}`), 'x')
+
+      const cdp = await page.context().newCDPSession(page)
+      const { x, y } = (await item('c.txt').boundingBox()) ?? { x: 0, y: 0 }
+      const touchPoints = [{ x: x + 150, y: y + 30 }]
+      await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+      await page.getByRole('menuitem', { name: 'Details' }).waitFor()
+      await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+      await page.getByRole('menuitem', { name: 'Details' }).tap()
+      await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).tap()
+      await page.getByText('It is back, as /c.txt').waitFor()
+      await page.getByRole('status').getByText('The trash is empty.').waitFor()
       t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
     },
     phone,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,7 @@ import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
 import { untilTrue } from '../browser/until-true.ts'
 import { openPage } from './fixtures/frame.ts'
+import { storePast } from './fixtures/past-history.ts'
 
 /** Long, since other tests may use both processors. */
 const timeout = 60_000
@@ -185,6 +186,26 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await check()
     await page.getByRole('list', { name: 'What needs you' }).getByRole('link', { name: 'Backups' }).click()
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor()
+  })
+
+  await t.test('the owner names the node', async () => {
+    await open('Overview')
+    const nameIs = (name: string) =>
+      untilTrue(page, `document.title === ${JSON.stringify(`Overview · ${name}`)}`)
+    const rename = async (name: string) => {
+      await button(page, 'Name the node').click()
+      await page.getByLabel('Name of the node').fill(name)
+      await agree('Set the name')
+    }
+    await rename('a'.repeat(41))
+    await page.getByRole('dialog').getByText('A name has at most 40 characters.').waitFor()
+    await agree('Cancel')
+    await rename(pageTitle)
+    await nameIs(pageTitle)
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: pageTitle }).waitFor()
+    await check()
+    await rename('')
+    await nameIs('Nodekeep')
   })
 
   await t.test('a badge on every page tells how much needs the owner', async (t) => {
@@ -363,6 +384,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await open('Outside access')
     await page.getByText('The node cannot be reached from outside').first().waitFor()
     await page.getByText('"overlay-tunnel": {').waitFor()
+    await page.getByText(`http://192.168.1.20:${node.url.port}`).waitFor()
     await check()
   })
 
@@ -453,27 +475,14 @@ t.test(
   },
 )
 
-/** Stores a past of the node: twenty days ago, twice as much of the disk was free. */
-async function rememberPast(dataFolder: string): Promise<void> {
-  const { bavail, blocks, bsize } = await statfs(dataFolder)
-  const [hourMs, dayMs] = [3_600_000, 86_400_000]
-  const load = { processorMs: 4, busyMs: 1, requests: 7, files: 5000 }
-  const period = (begins: number, free: number) => ({ begins, free, total: blocks * bsize, ...load })
-  const past = definePlugin({
-    id: 'node-history',
-    setup({ state, onStart }) {
-      const hour = Math.floor(Date.now() / hourMs) * hourMs
-      const days = [period(Math.floor(hour / dayMs - 20) * dayMs, 2 * bavail * bsize)]
-      const hours = [period(hour - 2 * hourMs, bavail * bsize), period(hour - hourMs, bavail * bsize)]
-      onStart(() => state.set('periods', { hours, days }))
-    },
-  })
-  await (await createTestNode({ plugins: [past], dataFolder })).stop()
-}
-
 t.test('the overview plots the past, and tells when the disk is full', { skip: needsChromium }, async (t) => {
   const dataFolder = t.testdir({})
-  await rememberPast(dataFolder)
+  // Twenty days ago, twice as much of the disk was free.
+  const same = { files: 5000, requests: 7, load: 0.25 }
+  await storePast(dataFolder, (free) => ({
+    days: [{ ago: 20, free: 2 * free, ...same }],
+    hours: [2, 1].map((ago) => ({ ago, free, ...same })),
+  }))
   const plugins = { 'storage-local': true, files: true, 'node-history': true, web: true }
   const node = await createTestNode({ config: { plugins }, folder, dataFolder })
   t.teardown(() => node.stop())
@@ -521,6 +530,34 @@ t.test(
     await agree('Compare')
     await page.getByText('Everybody has to sign in again').waitFor()
     await agree('Cancel')
+  },
+)
+
+t.test(
+  'the owner sees which providers of models work, and how others reach a node without an overlay',
+  { skip: needsChromium },
+  async (t) => {
+    const plugins = { ai: true, 'ai-openai': true, 'ai-ollama': true, web: true }
+    // Nothing listens there.
+    const config = { plugins, 'ai-ollama': { host: '127.0.0.1:1' } }
+    const node = await createTestNode({ config, folder })
+    t.teardown(() => node.stop())
+    const { page, faults, open, check } = await openNodePage(t, node, await node.signIn('owner'))
+    await open('Models')
+    const provider = (name: string) =>
+      page
+        .getByRole('list', { name: 'Providers of models' })
+        .getByRole('listitem')
+        .filter({ has: page.getByText(name, { exact: true }) })
+    await provider('openai').getByText('It has no models yet.').waitFor()
+    await provider('ollama').getByText('The AI provider "ollama" cannot be reached').waitFor()
+    await page.getByText('With a key of OpenAI or Anthropic').click()
+    await page.getByText('read -rs OPENAI_API_KEY').waitFor()
+    await check()
+    await open('Outside access')
+    await page.getByText('"hostnames": ["192.168.1.20"]').waitFor()
+    await check()
+    t.strictSame(faults, [])
   },
 )
 
@@ -656,6 +693,8 @@ t.test(
     await page.getByText('Version 9.0.0 runs now.').waitFor()
     await page.getByText('These pages are still those of the former version.').waitFor()
     await page.getByText('0.1.0 → 9.0.0').first().waitFor()
+    await page.getByText('Nobody has looked for a newer version yet.').waitFor()
+    t.equal(await page.getByText('No newer version is known.').count(), 0)
 
     await button(page, 'Go back to 0.1.0').click()
     await agree('Go back to 0.1.0')

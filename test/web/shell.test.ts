@@ -83,6 +83,17 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await context.close()
   })
 
+  t.test('the room that is used follows an upload', async (t) => {
+    const { page, context, faults } = await openTab(browser)
+    const navigation = page.getByRole('navigation', { name: 'Pages' })
+    await navigation.getByText('0 B used').waitFor()
+    const file = { name: 'film.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(5000) }
+    await page.locator('input[type=file][multiple]').first().setInputFiles(file)
+    await navigation.getByText('5 kB used').waitFor()
+    t.strictSame(faults, [])
+    await context.close()
+  })
+
   t.test('the frame has the pages, the name of the node, and the menu of the person', async (t) => {
     const { page, context, user, faults } = await openTab(browser)
     const titleIs = (title: string) => untilTrue(page, `document.title === ${JSON.stringify(title)}`)
@@ -129,6 +140,8 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
 
     await page.setViewportSize({ width: 390, height: 844 })
     await navigation.getByRole('link', { name: 'Trash' }).waitFor({ state: 'detached' })
+    const name = page.locator('body > .top').getByText('Our home')
+    t.ok(((await name.boundingBox())?.width ?? 0) > 40, 'a phone shows the name, too')
     await openPage(page, 'Trash')
     await titleIs('Trash · Our home')
     t.strictSame(faults, [])
@@ -261,6 +274,8 @@ t.test('a wallet that declines to sign a request to the owner', { skip: needsChr
   await page.getByRole('heading', { name: 'The owner has your request' }).waitFor()
   const { requests } = (await (await owner.fetch('/api/access-requests')).json()) as { requests: object[] }
   t.match(requests, [{ wallet: address, username: 'papa' }])
+  const shown = await page.locator('.address > span').first().textContent()
+  t.equal(shown, address, 'the page and the owner see the same letters')
   await context.close()
 })
 

@@ -50,7 +50,10 @@ export interface PageContext {
   signIn(): Promise<boolean>
   /** Tells that a request without {@link fetch} failed, and resolves when the node answers. */
   nodeAnswers(): Promise<void>
-  /** Updates the navigation and the name of the person. For pages that change either. */
+  /**
+   * Updates what stands around the page: the navigation, the name of the person, the room that is used, and what needs the owner. For pages
+   * that change the first two, or that change anything without {@link fetch}: after its requests, the others are updated anyway.
+   */
   refresh(): Promise<void>
   /**
    * Shows a short text. An error stays until the person closes it. With an action, such as "Undo", the text stays for 30 seconds.

@@ -136,6 +136,12 @@ export interface UserFileIndex {
    */
   matching(wanted: WantedFiles, signal?: AbortSignal): AsyncIterable<IndexedEntry>
   /**
+   * The entries of a folder that have one of some names, by name: those that the index knows. A mount is none of them, and neither is `/`.
+   *
+   * @param names at most 1,000
+   */
+  named(folder: string, names: readonly string[]): Promise<ReadonlyMap<string, IndexedEntry>>
+  /**
    * The SHA-256 of a file. It is read if the hash is not known; other users' requests are not held up. `null` if nothing is there, or if
    * the file has or gets another revision.
    *

@@ -13,6 +13,7 @@ import { RunningChats } from './chats/running-chats.ts'
 import { configuration } from './configuration.ts'
 import { chatRoute } from './http/chat-route.ts'
 import { modelsRoute } from './http/models-route.ts'
+import { providersRoute } from './http/providers-route.ts'
 import { usageRoute } from './http/usage-route.ts'
 import { ModelLists } from './model-lists.ts'
 import { UsageLedger } from './usage/usage-ledger.ts'
@@ -82,6 +83,7 @@ export default definePlugin({
       limitJsonComplexity(app)
       chatRoute(app, { chats, maxBodyBytes, heartbeatMs: heartbeatSeconds * 1000 })
       modelsRoute(app, chats)
+      providersRoute(app, models)
       usageRoute(app, ledger)
     })
     return { chats }

@@ -6,7 +6,7 @@ import {
   withTimeLimit,
 } from '@nodekeep/plugin-sdk'
 import { modelNames } from '@nodekeep/plugin-sdk/model-servers'
-import { reasonOf } from './provider-failure.ts'
+import { providerFailure, reasonOf } from './provider-failure.ts'
 
 interface ModelListOptions {
   /** How long an answer waits for the first list, in milliseconds. */
@@ -15,6 +15,17 @@ interface ModelListOptions {
   readonly timeoutMs: number
   /** How long a list is not renewed, in milliseconds. */
   readonly keepMs: number
+}
+
+/** The last answer of a provider to the question for its models. */
+interface ListState {
+  readonly name: string
+  /** `waiting` until the provider has answered for the first time. */
+  readonly state: 'works' | 'empty' | 'failed' | 'waiting'
+  /** The number of models. */
+  readonly models: number
+  /** Why the provider has failed, for people; null if it has not. */
+  readonly problem: string | null
 }
 
 /** The models of all providers that are loaded now. */
@@ -36,6 +47,16 @@ export class ModelLists {
     return Object.fromEntries(
       await Promise.all(names.map(async (name) => [name, (await this.#list(name)?.get()) ?? []] as const)),
     )
+  }
+
+  /** Tells about every provider whether it lists models, and asks again as {@link all} does. */
+  async states(): Promise<ListState[]> {
+    const lists = await this.all()
+    return Object.entries(lists).map(([name, { length: models }]) => ({
+      name,
+      models,
+      ...(this.#lists.get(name)?.state ?? { state: 'waiting', problem: null }),
+    }))
   }
 
   /** Returns the models of a provider that has just answered. If its last list failed, it is asked again now. */
@@ -86,7 +107,8 @@ class ModelList {
   #asking: { readonly since: number; readonly done: Promise<void> } | null = null
   #askedAt = Number.NEGATIVE_INFINITY
   #known = false
-  #failed = false
+  /** The last failure, for people; `null` after an answer. */
+  #problem: string | null = null
 
   constructor(name: string, provider: AiProvider, options: ModelListOptions, log: Log) {
     this.#name = name
@@ -108,9 +130,15 @@ class ModelList {
     return this.#models
   }
 
+  get state(): Pick<ListState, 'state' | 'problem'> {
+    if (this.#problem !== null) return { state: 'failed', problem: this.#problem }
+    if (!this.#known) return { state: 'waiting', problem: null }
+    return { state: this.#models.length > 0 ? 'works' : 'empty', problem: null }
+  }
+
   /** If the last list failed, the next `get` asks again, and waits as for the first list. */
   forgetFailure(): void {
-    if (!this.#failed) return
+    if (this.#problem === null) return
     this.#known = false
     this.#askedAt = Number.NEGATIVE_INFINITY
   }
@@ -123,18 +151,19 @@ class ModelList {
   async #ask(): Promise<void> {
     try {
       this.#models = namesIn(await this.#answer())
-      if (this.#failed) this.#log.info({ provider: this.#name }, 'An AI provider lists its models again.')
-      this.#failed = false
+      if (this.#problem !== null)
+        this.#log.info({ provider: this.#name }, 'An AI provider lists its models again.')
+      this.#problem = null
     } catch (error) {
       this.#models = []
-      if (!this.#failed && !this.#abort.signal.aborted) {
+      if (this.#problem === null && !this.#abort.signal.aborted) {
         const what = 'An AI provider does not list its models.'
         if (isNodekeepError(error)) {
           const { code, message } = error
           this.#log.warn({ provider: this.#name, code, ...reasonOf(error) }, `${what} ${message}`)
         } else this.#log.warn({ provider: this.#name, err: error }, what)
       }
-      this.#failed = true
+      this.#problem = providerFailure(this.#name, error).message
     }
     this.#askedAt = performance.now()
     this.#known = true

@@ -66,6 +66,57 @@ t.test('The list has every provider, and no models for a provider that fails', a
   t.equal(complaints.length, 5, 'The log has the failure of each provider.')
 })
 
+t.test('The owner is told whether each provider works', async (t) => {
+  const secret = 'sk-secret'
+  let isDown = true
+  const providers = {
+    acme: listing(async () => ['large', 'small']),
+    keyless: listing(async () => []),
+    down: listing(async () => {
+      if (!isDown) return ['again']
+      const message = 'The AI provider "down" cannot be reached. Start its server.'
+      throw new NodekeepError('UPSTREAM_ERROR', message, { cause: new Error(secret) })
+    }),
+    faulty: listing(() => {
+      throw new Error(secret)
+    }),
+    silent: listing(() => never),
+  }
+  const ai = { models: { waitMs: 20, timeoutMs: 60_000, keepSeconds: 0.02 } }
+  const node = await createAiNode({ providers, ai })
+  t.teardown(() => node.stop())
+  const [owner, ada] = [await node.signIn('owner'), await node.signIn()]
+  const states = async () => {
+    const answer = await owner.fetch('/api/ai/providers')
+    t.equal(answer.status, 200)
+    return ((await answer.json()) as { providers: { name: string; state: string }[] }).providers
+  }
+  const waiting = async () => (await states()).filter(({ state }) => state === 'waiting').length
+  while ((await waiting()) > 1) await delay(5)
+  t.strictSame(await states(), [
+    { name: 'acme', state: 'works', models: 2, problem: null },
+    { name: 'keyless', state: 'empty', models: 0, problem: null },
+    {
+      name: 'down',
+      state: 'failed',
+      models: 0,
+      problem: 'The AI provider "down" cannot be reached. Start its server.',
+    },
+    {
+      name: 'faulty',
+      state: 'failed',
+      models: 0,
+      problem: 'The AI provider "faulty" failed. Try again later.',
+    },
+    { name: 'silent', state: 'waiting', models: 0, problem: null },
+  ])
+  t.equal((await ada.fetch('/api/ai/providers')).status, 403)
+  isDown = false
+  const ofDown = async () => (await states()).find(({ name }) => name === 'down')
+  while ((await ofDown())?.state !== 'works') await delay(5)
+  t.strictSame(await ofDown(), { name: 'down', state: 'works', models: 1, problem: null })
+})
+
 t.test('A provider that does not answer does not delay the list', async (t) => {
   const silent = listing(() => never)
   const providers = { silent, acme: listing(async () => ['large']) }

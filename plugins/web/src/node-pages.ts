@@ -23,5 +23,6 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
     page('published', 'Published', 'globe', 'more', ['files', 'ipfs']),
     page('wasm', 'WebAssembly', 'box', 'more', ['files', 'wasm']),
     page('account', 'Account', 'user', 'user', []),
+    page('connect-app', 'Connect an app', 'smartphone', 'user', ['webdav']),
   ]
 }

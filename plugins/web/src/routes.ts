@@ -10,6 +10,7 @@ import {
   type WebPage,
 } from '@nodekeep/plugin-sdk'
 import { manifestAddress, manifestOf } from './manifest.ts'
+import { longestName, type NodeName } from './node-name.ts'
 import type { PageFiles } from './page-files.ts'
 
 const nameOfNode = Type.String({ description: 'The name that the owner gave the node.' })
@@ -41,11 +42,19 @@ const SignInWays = Type.Object({
   restores: Type.Boolean({ description: 'Whether a node without an owner takes a backup.' }),
 })
 
+const GivenName = Type.Object(
+  {
+    name: Type.Union([Type.String({ minLength: 1, maxLength: longestName, pattern: '\\S' }), Type.Null()], {
+      description: 'The name that holds from now on; null for that of the configuration.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
 const anyFile = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
 
 interface PageRouteServices {
-  /** The name that the owner gave the node. */
-  readonly name: string
+  readonly name: NodeName
   /** The folder with the first page and its files. */
   readonly shell: string
   readonly pages: RegistryReader<WebPage>
@@ -85,7 +94,7 @@ export function pageRoutes(
       reply
         .headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' })
         .type('application/manifest+json')
-        .send(JSON.stringify(manifestOf(nodeName))),
+        .send(JSON.stringify(manifestOf(nodeName.value))),
   )
   app.get(
     '/web/:file',
@@ -110,7 +119,7 @@ export function pageRoutes(
       },
     },
     async () => ({
-      name: nodeName,
+      name: nodeName.value,
       providers: logins.names(),
       claimed: await info.isClaimed(),
       requests: works('access-requests'),
@@ -131,7 +140,7 @@ export function pageRoutes(
       const user = userOf(request)
       const shown = [...pages].filter(([, page]) => isShown(page, user))
       return {
-        name: nodeName,
+        name: nodeName.value,
         owner: user.owner,
         search: works('files') && works('search'),
         pages: shown.map(([name, { title, icon = null, place = 'more', module, stylesheet }]) => {
@@ -146,6 +155,26 @@ export function pageRoutes(
           }
         }),
       }
+    },
+  )
+  app.put(
+    '/api/web/name',
+    {
+      config: { access: 'owner' },
+      schema: {
+        summary: 'Name the node',
+        operationId: 'nameNode',
+        tags: ['web'],
+        body: GivenName,
+        response: { 200: Type.Object({ name: nameOfNode }) },
+      },
+    },
+    async (request) => {
+      await nodeName.give(request.body.name?.trim() ?? null)
+      const { username: user, uuid: userUuid } = userOf(request)
+      const event = { event: 'node-named', ip: request.ip, user, userUuid, name: nodeName.value }
+      request.log.info(event, 'The owner named the node.')
+      return { name: nodeName.value }
     },
   )
   app.get(

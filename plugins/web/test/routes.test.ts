@@ -116,6 +116,47 @@ t.test('pages show to those who may see them, while the plugins that they need w
     t.equal(await status(ada, `/pages/all/${path}`), 404, path)
 })
 
+t.test('the owner names the node', async (t) => {
+  const dataFolder = t.testdir({})
+  const lines: string[] = []
+  const options = {
+    plugins: [web],
+    config: { web: { name: 'Our home' } },
+    dataFolder,
+    logLevel: 'info' as const,
+    onLog: (line: string) => lines.push(line),
+  }
+  const node = await createTestNode(options)
+  const [ada, owner] = [await node.signIn(), await node.signIn('owner')]
+  const give = async (user: typeof ada, name: unknown) => {
+    const answer = await user.fetch('/api/web/name', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name }),
+    })
+    return [answer.status, Object(await answer.json()).name]
+  }
+  const namesOf = async (node: TestNode) => {
+    const paths = ['/api/web/sign-in', '/web/manifest.webmanifest']
+    const answers = await Promise.all(paths.map(async (path) => (await node.fetch(path)).json()))
+    return answers.map((answer) => Object(answer).name)
+  }
+  t.strictSame(await give(ada, 'Mine'), [403, undefined])
+  for (const wrong of ['', '  ', 'a'.repeat(41), 7, undefined])
+    t.strictSame(await give(owner, wrong), [400, undefined])
+  t.strictSame(await namesOf(node), ['Our home', 'Our home'])
+  t.strictSame(await give(owner, ' Villa '), [200, 'Villa'])
+  t.equal(Object(await (await ada.fetch('/api/web/pages')).json()).name, 'Villa')
+  t.ok(lines.some((line) => line.includes('"node-named"')))
+  await node.stop()
+
+  const again = await startNode(t, options)
+  t.strictSame(await namesOf(again), ['Villa', 'Villa'], 'a restart keeps the name')
+  const sameOwner = await again.signIn('owner')
+  t.strictSame(await give(sameOwner, null), [200, 'Our home'], 'the name of the configuration is back')
+  t.strictSame(await namesOf(again), ['Our home', 'Our home'])
+})
+
 t.test('everybody can ask for the ways to sign in', async (t) => {
   const plugins = { 'login-siwe': true, 'login-code': true }
   const waysOf = async (node: TestNode) => (await node.fetch('/api/web/sign-in')).json()

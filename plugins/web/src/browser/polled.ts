@@ -18,7 +18,7 @@ interface PollOptions<T> {
 }
 
 /** Something of the node, asked for again and again while it is shown. */
-class Polled<T> {
+export class Polled<T> {
   /** `null` until the node has answered. */
   readonly value = signal<T | null>(null)
   /** The reason why the last answer failed; empty if it did not. The value before stays. */
@@ -32,6 +32,11 @@ class Polled<T> {
   constructor(page: PageContext, options: PollOptions<T>) {
     this.#page = page
     this.#options = options
+  }
+
+  /** Whether the node has answered, or refused to. */
+  get isKnown(): boolean {
+    return this.value.value !== null || this.fault.value !== ''
   }
 
   /** Asks now, and from then on after each pause, until the end. */
@@ -78,9 +83,8 @@ export function usePolled<T>(page: PageContext, options: PollOptions<T>): Polled
 
 /** Says that the node has not answered yet, or why it refuses. */
 export function PolledState({ of }: { of: Polled<unknown> }): VNode {
-  const isLoading = of.value.value === null && of.fault.value === ''
   return html`
     <p class="fault" role="alert">${of.fault.value}</p>
-    <p class="hint">${isLoading && texts.shell.loading}</p>
+    <p class="hint">${!of.isKnown && texts.shell.loading}</p>
   `
 }

@@ -1,3 +1,9 @@
+/** The steps to connect an app on each system. Some of them have a command or an address to copy. */
+type Systems = readonly {
+  readonly name: string
+  readonly steps: readonly { readonly text: string; readonly code?: string }[]
+}[]
+
 /** All texts of the pages, in one place for translations. A function makes a text with a value in it. */
 export const texts = {
   product: 'Nodekeep',
@@ -14,6 +20,7 @@ export const texts = {
     attention: (count: number) => (count === 1 ? '1 thing needs you' : `${count} things need you`),
     more: 'More',
     search: 'Search files and what is in them',
+    searchShort: 'Search',
     menuOf: (name: string) => `Menu of ${name}`,
     themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
     roomUsed: (used: string) => `${used} used`,
@@ -55,6 +62,14 @@ export const texts = {
       allWorks: 'Everything works',
       attention: 'What needs you',
       product: (product: string, version: string) => `${product} ${version}`,
+      name: {
+        change: 'Name the node',
+        title: 'How is the node called?',
+        text: 'The name stands on all pages, in the titles of windows and below the icon of the app. Everybody who reaches the node can read it.',
+        field: 'Name of the node',
+        agree: 'Set the name',
+        tooLong: (most: number) => `A name has at most ${most} characters.`,
+      },
       up: (time: string) => `up ${time}`,
       parts: {
         backups: 'Backups',
@@ -185,6 +200,17 @@ export const texts = {
       test: 'Send a test',
       tested: (host: string) => `${host} has taken the test.`,
     },
+    models: {
+      title: 'Models',
+      text: 'The page "Chat" offers the models of these providers.',
+      list: 'Providers of models',
+      states: { works: 'Works', empty: 'No models', failed: 'Does not answer', waiting: 'Is being asked' },
+      models: (count: number) => (count === 1 ? '1 model' : `${count.toLocaleString()} models`),
+      emptyText: 'It has no models yet. A provider on the internet needs a key.',
+      none: 'The node has no provider. Enable one under "Plugins".',
+      how: 'How to connect a model',
+      why: 'Keys are part of the configuration on the machine of the node, so no page takes or shows them.',
+    },
     storage: { title: 'Storage' },
     plugins: {
       title: 'Plugins',
@@ -221,7 +247,8 @@ export const texts = {
       inviteText:
         'Send them this address. They open it, press "I am new here", create an account, and ask to be let in. Their request appears here, and you press "Let in".',
       inviteHere:
-        'Only this computer reaches the node at the address that you use now. Open the node to your network, or from outside, and send them that address.',
+        'Only this computer reaches the node at the address that you use now. First open the node to your network, or from outside. Then send them the address that it has there.',
+      inviteHow: 'How to open it to others',
       requests: 'People who ask to be let in',
       requestsText:
         'Anybody who reaches this node can ask under any name. Before you let somebody in, ask them whether this is the address that their page shows.',
@@ -370,8 +397,8 @@ export const texts = {
       built: (date: string) => `It was built on ${date}.`,
       available: (version: string) => `Version ${version} is available.`,
       current: 'No newer version is known.',
+      unknown: 'Nobody has looked for a newer version yet.',
       checked: (date: string) => `Last checked on ${date}.`,
-      unchecked: 'Nothing was checked yet.',
       problem: (problem: string) => `The last check failed: ${problem}`,
       automatic: 'The node installs new versions by itself.',
       check: 'Check for updates',
@@ -423,7 +450,23 @@ export const texts = {
       addresses: 'Addresses',
       port: (port: number) => `The gateway has allocated port ${port} for this node.`,
       id: 'Id of the node',
-      how: 'How to turn it on',
+      here: (origin: string) =>
+        `You use the node at ${origin}. Others use it at this address, too, as far as they reach it.`,
+      home: {
+        title: 'To your phone and your home network',
+        text: 'At the address that you use now, only this computer reaches the node.',
+        find: (example: string) =>
+          `Find out the address of this computer in your network, such as ${example}. On a Mac, write "ipconfig getifaddr en0" instead, on Windows "ipconfig":`,
+        configure:
+          'Write it into the file "nodekeep.json" in the folder in which you start the node. If the file is there, add the line "server" to it:',
+        open: 'Start the node again. Then open it at that address on your phone, and on all other devices:',
+        signIn: 'There, sign in with a code of the page',
+        family:
+          'Your family makes accounts there, and asks you to let them in: your answer is on this page, under',
+        plain:
+          'At home the connection is not encrypted: everybody in your network can read and change what is sent. Do this only in a network that you trust.',
+      },
+      how: 'From everywhere',
       howSteps: [
         'You need a gateway: a small server on the internet with a name of its own, which leads people to your node. Your router needs no open port. The guide "examples/gateway" tells how to run one, or use that of somebody whom you trust.',
         'Choose a name for your node below the name of the gateway.',
@@ -490,6 +533,7 @@ export const texts = {
   },
   signIn: {
     title: 'Sign in',
+    accountTitle: 'Create an account',
     againTitle: 'Sign in again',
     again: 'Your session has ended. Sign in to go on where you are.',
     welcome: 'Welcome to your new node',
@@ -573,6 +617,7 @@ export const texts = {
     title: 'Things to try',
     close: 'Do not show this again',
     steps: {
+      network: { title: 'Open it to your phone', text: 'And to your family, if you like.' },
       phone: { title: 'Open it on your phone', text: 'A code signs you in there.' },
       backup: { title: 'Make a first backup', text: 'And see how fast you could be back.' },
       people: { title: 'Let your family in', text: 'Each with files of their own.' },
@@ -881,6 +926,7 @@ export const texts = {
         : `The node has not read the contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} yet. They may be missing here.`,
     folder: 'In',
     isFolder: 'Folder',
+    isChat: 'Conversation',
     more: 'Show more',
   },
   photos: {
@@ -906,16 +952,19 @@ export const texts = {
     text: 'Deleted files and folders stay here for 30 days, unless the owner has set another time. Until then they count as room that you use, and the oldest ones go earlier if you need their room.',
     none: 'The trash is empty.',
     list: 'Deleted files and folders',
-    folder: 'Was in',
-    deleted: 'Deleted',
-    by: (who: string) => `By: ${who}`,
+    columns: { name: 'Name', kind: 'Was in', size: 'Size', changed: 'Deleted' },
+    by: 'By',
     sizeOfFolder: (entries: string, bytes: string) => `${bytes} in ${entries}`,
+    newest: (entries: number) => `The newest ${entries.toLocaleString()} entries are shown.`,
     restore: 'Restore',
     restoreTo: 'Restore to another folder',
-    restoreTitle: (name: string) => `Restore "${name}" to`,
+    // The entry is a name in quotes, or a number of entries.
+    restoreTitle: (entry: string) => `Restore ${entry} to`,
     restoreHere: 'Restore here',
+    restoring: (name: string) => `Restore ${name}`,
     restored: (path: string) => `It is back, as ${path}`,
-    deleteTitle: (name: string) => `Delete "${name}" for good?`,
+    restoredSeveral: (entries: string) => `${entries} are back.`,
+    deleteTitle: (entry: string) => `Delete ${entry} for good?`,
     forGoodText: 'Then it cannot be restored, except from a backup that has it.',
     empty: 'Empty the trash',
     emptyTitle: (items: number, bytes: string) =>
@@ -1171,6 +1220,7 @@ export const texts = {
         `Scan it with the camera of the other device, or open ${origin} there and type the code.`,
       thisMachine:
         'Open the node at the other device, and type the code. The address that you use here leads only this computer to the node.',
+      howToOpen: 'How to open it to others',
       expires: (time: string) => `It works once, until ${time}.`,
     },
     sessions: {
@@ -1194,6 +1244,7 @@ export const texts = {
       idle: (days: number) => `A token that is not used for ${days} days ends by itself.`,
       none: 'No program has a token.',
       add: 'Let a program in',
+      connectApp: 'Connect a file manager or an app by WebDAV',
       make: 'Make a token',
       name: 'Name of the program',
       scopes: 'It may',
@@ -1208,6 +1259,7 @@ export const texts = {
         overlay: 'See how the node is reached from outside',
         shares: 'Make links for guests, and see how they are used',
         update: 'Look for updates and install them',
+        webdav: 'Use your files by WebDAV, as file managers and apps do',
         wasm: 'Run WebAssembly programs',
       } as Readonly<Record<string, string>>,
       noScope: 'Choose at least one.',
@@ -1224,6 +1276,121 @@ export const texts = {
       revokeText: 'Programs with this token cannot use the node any more.',
       revoked: 'Revoked.',
     },
+  },
+  connectApp: {
+    title: 'Connect an app',
+    explanation:
+      'The file manager of a computer, an app on a phone and a backup program open your files by WebDAV. They need an address, a user name and a password.',
+    access: 'What the app asks for',
+    address: 'Address',
+    copyAddress: 'Copy the address of the files',
+    username: 'User name',
+    anyUsername: 'The node takes any other, too.',
+    password: 'Password',
+    passwordText:
+      'Make a password for each app. It opens your files and nothing else. It is an API token: one that is not used for long ends by itself, and you can revoke it on the page',
+    app: 'Name of the app',
+    appExample: 'Files on my laptop',
+    make: 'Make a password',
+    yourPassword: 'The password of the app. It is shown only once',
+    thisMachine:
+      'The address that you use here leads only this computer to the node. For an app on another device, open this page there.',
+    unencrypted:
+      'This address is not encrypted: everybody on the way can read the password, and Windows refuses it. Use an https address of the node if it has one.',
+    steps: 'Steps',
+    /** The steps for each system, with commands for a terminal. */
+    systems: (address: string, username: string): Systems => [
+      {
+        name: 'Windows',
+        steps: [
+          { text: 'In the Explorer, right-click "This PC" and choose "Map network drive".' },
+          {
+            text: 'Paste the address as the folder, check "Connect using different credentials", and choose "Finish".',
+          },
+          { text: 'Enter the user name and the password, and check "Remember my credentials".' },
+          {
+            text: 'Windows takes https addresses only, and files of at most 50 MB. As an administrator, you allow 4 GB. Then restart Windows.',
+            code: 'reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v FileSizeLimitInBytes /t REG_DWORD /d 0xffffffff /f',
+          },
+        ],
+      },
+      {
+        name: 'Mac',
+        steps: [
+          { text: 'In the Finder, press Cmd+K, paste the address, and choose "Connect".' },
+          { text: 'Choose "Registered User", and enter the user name and the password.' },
+        ],
+      },
+      {
+        name: 'Linux: GNOME, KDE',
+        steps: [
+          {
+            text: 'In the "Files" of GNOME, open "Other Locations" or "Network". Enter this as the address of a server:',
+            code: address.replace('http', 'dav'),
+          },
+          {
+            text: 'In the Dolphin of KDE, enter this in the line of the address:',
+            code: address.replace('http', 'webdav'),
+          },
+          { text: 'Enter the user name and the password.' },
+        ],
+      },
+      {
+        name: 'Linux: a folder of the system',
+        steps: [
+          { text: 'Install davfs2. On Debian and Ubuntu:', code: 'sudo apt install davfs2' },
+          {
+            text: 'Mount the files, and enter the user name and the password:',
+            code: `mkdir -p ~/Nodekeep\nsudo mount -t davfs -o uid=$(id -u),gid=$(id -g) ${address} ~/Nodekeep`,
+          },
+        ],
+      },
+      {
+        name: 'Android',
+        steps: [
+          {
+            text: 'Install a file manager that opens WebDAV, such as Material Files, or DAVx⁵, which shows the files in all apps ("WebDAV mounts").',
+          },
+          { text: 'Add a WebDAV server with the address, the user name and the password.' },
+        ],
+      },
+      {
+        name: 'iPhone and iPad',
+        steps: [
+          { text: 'Install an app that opens WebDAV, such as Documents or FE File Explorer.' },
+          { text: 'Add a WebDAV connection with the address, the user name and the password.' },
+        ],
+      },
+      {
+        name: 'rclone, for backups and copies',
+        steps: [
+          {
+            text: 'Add the node. With the vendor "owncloud", rclone keeps the times of files.',
+            code: `rclone config create nodekeep webdav url=${address} vendor=owncloud user=${username}`,
+          },
+          {
+            text: 'Run this, choose "nodekeep", edit it, and paste the password where it asks for it:',
+            code: 'rclone config',
+          },
+          { text: 'Copy a folder:', code: 'rclone copy ~/Pictures nodekeep:Pictures' },
+        ],
+      },
+      {
+        name: 'Notes, passwords and references',
+        steps: [
+          {
+            text: 'Joplin: choose WebDAV as the target of the synchronization, with the address of a folder that is there:',
+            code: `${address}Joplin`,
+          },
+          { text: 'KeePass: open the database by its address:', code: `${address}Passwords.kdbx` },
+          { text: 'Zotero: choose WebDAV to sync files. It adds "zotero" to the address by itself.' },
+        ],
+      },
+    ],
+    phone: 'On a phone',
+    qr: 'The address of this page, as a QR code',
+    phoneText:
+      'Scan it with the camera of the phone. It opens this page there: sign in, make a password, and paste it into the app.',
   },
   chat: {
     list: 'Conversations',
@@ -1297,18 +1464,34 @@ export const texts = {
     ways: [
       {
         title: 'On your own machine',
-        text: 'Free, and nothing leaves the machine. Install Ollama (ollama.com) where the node runs, then get a model:',
-        code: 'ollama pull llama3.2',
+        steps: [
+          {
+            text: 'Free, and nothing leaves the machine. Install Ollama (ollama.com) where the node runs, then get a model:',
+            code: 'ollama pull llama3.2',
+          },
+        ],
       },
       {
         title: 'With a key of OpenAI or Anthropic',
-        text: 'Make a key in your account there. Put one of these lines into the environment of the node, and start it again:',
-        code: 'OPENAI_API_KEY=…\nANTHROPIC_API_KEY=…',
+        steps: [
+          {
+            text: 'Make a key in your account there. If you start the node in a terminal, stop it, type this, paste the key, and start the node again. For Anthropic, write ANTHROPIC_API_KEY instead:',
+            code: 'read -rs OPENAI_API_KEY && export OPENAI_API_KEY',
+          },
+          {
+            text: 'If the node is a service, write the key into the file "environment" beside its configuration, which only the administrator of the machine reads, and start the service again:',
+            code: 'OPENAI_API_KEY=…\nANTHROPIC_API_KEY=…',
+          },
+        ],
       },
       {
         title: 'Another server',
-        text: 'Any server with the API of OpenAI will do, such as LM Studio or llama.cpp. Add it to nodekeep.json, and start the node again:',
-        code: '"plugins": { "lmstudio": { "from": "ai-openai" } },\n"lmstudio": { "baseURL": "http://127.0.0.1:1234/v1" }',
+        steps: [
+          {
+            text: 'Any server with the API of OpenAI will do, such as LM Studio or llama.cpp. Add it to nodekeep.json, and start the node again:',
+            code: '"plugins": { "lmstudio": { "from": "ai-openai" } },\n"lmstudio": { "baseURL": "http://127.0.0.1:1234/v1" }',
+          },
+        ],
       },
     ],
     lookAgain: 'Look again',

@@ -2,6 +2,8 @@ import { computed, signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../html.ts'
 import { type IconName, icon } from '../icon.ts'
+import { isLoopback } from '../loopback.ts'
+import { narrow } from '../media.ts'
 import { texts } from '../texts.ts'
 import { shownPage } from './page-host.ts'
 import { session } from './session.ts'
@@ -14,13 +16,41 @@ interface FirstStep {
   readonly page: string
   /** Whether only the owner can do it. */
   readonly isOwners?: boolean
+  /** Whether it can be done with this device, at the address that the browser uses. */
+  readonly isPossible?: () => boolean
 }
+
+/** Whether other devices reach the node at the address that the browser uses. */
+const isReached = () => !isLoopback()
+/** Whether the device is no phone itself, most likely. */
+const isLarge = () => !matchMedia(`${narrow}, (pointer: coarse)`).matches
 
 /** In the order of their use. A person sees the first three that they can do. */
 const allSteps: readonly FirstStep[] = [
-  { name: 'phone', icon: 'smartphone', href: '#/account', page: 'account' },
+  {
+    name: 'network',
+    icon: 'smartphone',
+    href: '#/node/overlay',
+    page: 'node',
+    isOwners: true,
+    isPossible: isLoopback,
+  },
+  {
+    name: 'phone',
+    icon: 'smartphone',
+    href: '#/account',
+    page: 'account',
+    isPossible: () => isReached() && isLarge(),
+  },
   { name: 'backup', icon: 'shield-check', href: '#/node/backups', page: 'node', isOwners: true },
-  { name: 'people', icon: 'user-plus', href: '#/node/users', page: 'node', isOwners: true },
+  {
+    name: 'people',
+    icon: 'user-plus',
+    href: '#/node/users',
+    page: 'node',
+    isOwners: true,
+    isPossible: isReached,
+  },
   { name: 'chat', icon: 'message-square', href: '#/chat', page: 'chat' },
   { name: 'photos', icon: 'image', href: '#/photos', page: 'photos' },
 ]
@@ -65,7 +95,8 @@ const steps = computed(() => {
   if (user === undefined || newPerson.value?.uuid !== user.uuid) return []
   const { tried } = newPerson.value
   const possible = allSteps.filter(
-    ({ page, isOwners }) => (!isOwners || user.owner) && pages.some(({ name }) => name === page),
+    ({ page, isOwners, isPossible = () => true }) =>
+      (!isOwners || user.owner) && isPossible() && pages.some(({ name }) => name === page),
   )
   return possible.slice(0, mostSteps).filter(({ name }) => !tried.includes(name))
 })

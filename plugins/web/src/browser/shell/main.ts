@@ -11,12 +11,11 @@ import { Product } from './frame/product.ts'
 import { SearchField } from './frame/search-field.ts'
 import { SideBar } from './frame/side-bar.ts'
 import { hasServiceWorker } from './kept-shell.ts'
+import { LateSignIn } from './late-sign-in.ts'
 import { nodeName } from './node-name.ts'
 import { Notices, noticeFailure } from './notices.ts'
 import { PageHost, shownPage } from './page-host.ts'
 import { loadSession, session, signInAgain } from './session.ts'
-import { SignIn } from './sign-in.ts'
-import { setTitle } from './title.ts'
 
 function Shell(): VNode {
   const again = signInAgain.value
@@ -33,7 +32,7 @@ function Shell(): VNode {
       again &&
       html`<${Dialog} title=${texts.signIn.againTitle} onClose=${() => again.end(false)}>
         <p>${texts.signIn.again}</p>
-        <${SignIn} again />
+        <${LateSignIn} again />
         <p class="buttons"><button type="button" onClick=${() => again.end(false)}>${texts.cancel}</button></p>
       <//>`
     }
@@ -75,8 +74,7 @@ function Content(): VNode {
     </main>`
   }
   if (current === null) {
-    setTitle(texts.signIn.title)
-    return html`<main id="content" tabindex="-1" class="narrow"><${SignIn} /></main>`
+    return html`<main id="content" tabindex="-1" class="narrow"><${LateSignIn} /></main>`
   }
   const page = shownPage.value
   if (page !== undefined) return html`<${PageHost} key=${page.name} page=${page} user=${current.user} />`

@@ -1,6 +1,7 @@
 import type { NoticeAction } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { icon } from '../icon.ts'
 import { texts } from '../texts.ts'
@@ -51,9 +52,21 @@ export function clearNotices(): void {
   shown.value = []
 }
 
-/** The texts that are shown now. Programs that read the screen aloud read each new one. */
+/**
+ * The texts that are shown now, below the page. Programs that read the screen aloud read each new one. What stands at the bottom of the
+ * window gets their height as `--notices`.
+ */
 export function Notices(): VNode {
-  return html`<div class="notices" role="status">
+  const element = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const { current } = element
+    if (current === null) return
+    const { style } = document.documentElement
+    const observer = new ResizeObserver(() => style.setProperty('--notices', `${current.offsetHeight}px`))
+    observer.observe(current)
+    return () => observer.disconnect()
+  }, [])
+  return html`<div class="notices" role="status" ref=${element}>
     ${shown.value.map((one) => html`<${Toast} key=${one.id} ...${one} />`)}
   </div>`
 }

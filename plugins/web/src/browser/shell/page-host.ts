@@ -7,7 +7,15 @@ import { texts } from '../texts.ts'
 import { navigate, pageName, place, query } from './address.ts'
 import { nodeAnswers } from './connection.ts'
 import { notice, noticeFailure } from './notices.ts'
-import { askToSignIn, loadSession, type ShownPage, session, sessionFetch, signedOut } from './session.ts'
+import {
+  askToSignIn,
+  changes,
+  loadSession,
+  type ShownPage,
+  session,
+  sessionFetch,
+  signedOut,
+} from './session.ts'
 import { setTitle } from './title.ts'
 
 /** The page that the address names, or the first. */
@@ -51,8 +59,10 @@ async function show(
   signal: AbortSignal,
 ): Promise<ReturnType<MountPage>> {
   const { module, stylesheet } = page
-  if (stylesheet !== null) await whenAnswered(() => addStylesheet(stylesheet, signal), signal)
-  const mount = modules.get(module) ?? (await whenAnswered((attempt) => load(module, attempt), signal))
+  const [mount] = await Promise.all([
+    modules.get(module) ?? whenAnswered((attempt) => load(module, attempt), signal),
+    stylesheet !== null && whenAnswered(() => addStylesheet(stylesheet, signal), signal),
+  ])
   modules.set(module, mount)
   if (signal.aborted) return undefined
   return mount(root, contextOf(user, page, signal))
@@ -137,7 +147,10 @@ function contextOf(user: PageUser, { name, title }: ShownPage, signal: AbortSign
     fetch: (path, init) => sessionFetch(ended, path, init),
     signIn: askToSignIn,
     nodeAnswers,
-    refresh: () => loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed)),
+    async refresh() {
+      changes.value += 1
+      await loadSession().catch((error: unknown) => noticeFailure(error, texts.shell.requestFailed))
+    },
     notice,
     signal,
     signedOut: ended,

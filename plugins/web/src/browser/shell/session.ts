@@ -30,6 +30,9 @@ export const signInAgain = signal<{
   end(signedIn: boolean): void
 } | null>(null)
 
+/** Rises when the person may have changed something on the node. */
+export const changes = signal(0)
+
 let presence = new AbortController()
 
 /** Aborted when the person signs out, or somebody else signs in. */
@@ -151,6 +154,7 @@ export async function sessionFetch(
     })
     if (answer === null) continue
     if (answer.headers.get('nodekeep-route') === 'none') return notRunning()
+    if (answer.ok && !['GET', 'HEAD'].includes((init.method ?? 'GET').toUpperCase())) changes.value += 1
     if (answer.status !== 401 || !(await askToSignIn())) return answer
   }
 }

@@ -29,6 +29,7 @@ import { beginFirstSteps } from './first-steps.ts'
 import { nodeName } from './node-name.ts'
 import { noticeFailure } from './notices.ts'
 import { get, loadSession } from './session.ts'
+import { setTitle } from './title.ts'
 
 interface Way {
   readonly name: 'key' | 'wallet' | 'account' | 'code' | 'import' | 'machine'
@@ -233,7 +234,7 @@ export function SignIn({ again = false }: { again?: boolean }): VNode {
   const row = (shown: IconName, text: string, onClick: () => void) =>
     html`<button key=${text} type="button" class="quiet" onClick=${onClick}>${open === undefined && icon(shown)}${text}</button>`
   return html`<div class=${again ? 'sign-in again' : 'sign-in'}>
-    ${!again && html`<${Head} isNew=${isNew} />`}
+    ${!again && html`<${Head} isNew=${isNew} isForAccount=${open?.name === 'account'} />`}
     ${claimField}
     ${open && html`<${OpenWay} key=${open.name} way=${open} isChosen=${open.name === chosen.value} state=${stateOf(open.method)} run=${run} signIn=${signIn} enterWith=${enterWith} />`}
     <div class=${open === undefined ? 'other-ways only' : 'other-ways'}>
@@ -311,11 +312,20 @@ async function enter(): Promise<void> {
   if (claimInAddress.value !== '' || codeInAddress.value !== '') navigate('/', { replace: true })
 }
 
+interface HeadProps {
+  /** Whether the node has no owner. */
+  readonly isNew: boolean
+  /** Whether the person makes an account. */
+  readonly isForAccount: boolean
+}
+
 /** Says where the person is. */
-function Head({ isNew }: { isNew: boolean }): VNode {
-  const { welcome, welcomeText, title, restored } = texts.signIn
+function Head({ isNew, isForAccount }: HeadProps): VNode {
+  const { welcome, welcomeText, title, accountTitle, restored } = texts.signIn
+  const heading = isNew ? welcome : isForAccount ? accountTitle : title
+  useEffect(() => setTitle(heading), [heading])
   return html`<img src="/web/icon.svg" alt="" width="44" height="44" />
-    <h1>${isNew ? welcome : title}</h1>
+    <h1>${heading}</h1>
     <p class="hint">${isNew ? welcomeText : nodeName.value}</p>
     ${restoredMoment.value && html`<p role="status">${restored(dateText(restoredMoment.value))}</p>`}`
 }

@@ -1,3 +1,4 @@
+import { checksumAddress } from '@nodekeep/login-siwe/client'
 import { signal } from '@preact/signals'
 import { html } from '../html.ts'
 import { texts } from '../texts.ts'
@@ -43,7 +44,8 @@ export const BrowserWallets: SignInMethod = ({ working, fault, run, signIn }) =>
       if (address === undefined) throw new Error(texts.signIn.failed)
       const sign = (message: string) =>
         provider.request({ method: 'personal_sign', params: [hex(message), address] }) as Promise<string>
-      await signIn(address, sign)
+      // Many wallets tell their address in small letters.
+      await signIn(checksumAddress(address), sign)
     })
   return html`${wallets().map(
     (wallet, index) => html`<p key=${wallet.id} class="choices">

@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { isLoopback } from '../../loopback.ts'
 import { QrCode } from '../../qr-code.ts'
+import { ifRunning } from '../../refusal.ts'
 import { request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
 import { texts } from '../../texts.ts'
@@ -25,6 +26,16 @@ const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
  */
 export function SignInCode({ page }: { page: PageContext }): VNode {
   const made = useSignal<Code | null>(null)
+  /** The address by which another device reaches the node; `null` while none is known. */
+  const origin = useSignal(isLoopback() ? null : location.origin)
+  useEffect(() => {
+    if (!isLoopback()) return
+    void attempt(page, async () => {
+      const { signal } = page
+      const reach = await ifRunning(request(page, 'GET /api/overlay/status', { signal }))
+      origin.value = reach?.addresses[0] ?? null
+    })
+  }, [page])
   useEffect(() => {
     if (made.value === null) return
     const timer = setTimeout(() => {
@@ -38,6 +49,7 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
       made.value = { code, expires: new Date(Date.now() + expiresIn * 1000) }
     })
   const now = made.value
+  const { value: reached } = origin
   return html`<section class="card">
     <h2>${text.title}</h2>
     <p class="hint">${text.explanation}</p>
@@ -45,10 +57,11 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
     ${
       now &&
       html`<div class="made">
-          ${!isLoopback() && html`<${QrCode} text=${`${location.origin}/#code=${now.code}`} label=${text.qr} />`}
+          ${reached !== null && html`<${QrCode} text=${`${reached}/#code=${now.code}`} label=${text.qr} />`}
           <div class="grow">
             <${SecretText} key=${now.code} label=${text.yourCode} value=${now.code} />
-            <p>${isLoopback() ? text.thisMachine : text.scan(location.origin)}</p>
+            <p>${reached === null ? text.thisMachine : text.scan(reached)}</p>
+            ${reached === null && page.user.owner && html`<p><a class="alone" href="#/node/overlay">${text.howToOpen}</a></p>`}
             <p class="hint">${text.expires(times.format(now.expires))}</p>
           </div>
         </div>`

@@ -1,5 +1,6 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
+import { chatDatePattern, chatFolder } from '../../chat-address.ts'
 import { accepted } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
 import { undoHeader } from '../files/last-change.ts'
@@ -27,12 +28,8 @@ type Listing = NodeAnswers['GET /api/files/list']
 /** A conversation in the list. */
 export type ChatFile = Pick<Listing['entries'][number], 'name' | 'modified'>
 
-const folder = '/chats'
-
 /** Characters of a title in a name, so that the name has at most 255 bytes in UTF-8. */
 const titleLength = 48
-
-const datePattern = /^\d{4}-\d\d-\d\d /
 
 /**
  * The conversations of the person. Each is a file `/chats/<date> <title>.json` with `{ "messages": [{ "role", "content" }] }`, as
@@ -53,7 +50,11 @@ export class ChatFiles {
     if (!(await this.#hasFolder())) return []
     const chats: ChatFile[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const query = new URLSearchParams({ path: folder, limit: '10000', ...(cursor !== '' && { cursor }) })
+      const query = new URLSearchParams({
+        path: chatFolder,
+        limit: '10000',
+        ...(cursor !== '' && { cursor }),
+      })
       const answer = await this.#fetch(`/api/files/list?${query}`)
       if (answer.status === 404) return []
       const page = (await (await accepted(answer)).json()) as Listing
@@ -69,7 +70,7 @@ export class ChatFiles {
     if (this.#isThere) return true
     const answer = await accepted(await this.#fetch('/readdir?path=/'))
     const entries = (await answer.json()) as NodeAnswers['GET /readdir']
-    this.#isThere = entries.some(({ name }) => `/${name}` === folder)
+    this.#isThere = entries.some(({ name }) => `/${name}` === chatFolder)
     return this.#isThere
   }
 
@@ -109,7 +110,7 @@ export class ChatFiles {
    * @throws Refusal with the status 409 if another one of this date has the title
    */
   async rename(name: string, title: string): Promise<{ name: string; etag: string }> {
-    const newName = `${datePattern.exec(name)?.[0] ?? ''}${title}.json`
+    const newName = `${chatDatePattern.exec(name)?.[0] ?? ''}${title}.json`
     const answer = await this.#post('/move', { source: pathOf(name), destination: pathOf(newName) })
     return { name: newName, etag: answer.headers.get('etag') ?? '' }
   }
@@ -134,7 +135,7 @@ export class ChatFiles {
     const [stem, ending] = dot > 0 ? [file.name.slice(0, dot), file.name.slice(dot)] : [file.name, '']
     for (let count = 1; ; count += 1) {
       const name = `${today()} ${titleFrom(stem)}${count > 1 ? ` ${count}` : ''}${titleFrom(ending)}`
-      const path = `${folder}/files/${name}`
+      const path = `${chatFolder}/files/${name}`
       const answer = await this.#fetch(`/write?path=${encodeURIComponent(path)}`, {
         method: 'PUT',
         headers: { 'if-none-match': '*' },
@@ -180,18 +181,8 @@ export function titleFrom(text: string): string {
   return title.replace(/[\s\u200c\u200d]+$/v, '')
 }
 
-/** Returns the name of the conversation at a path; `null` if none is stored there. */
-export function chatNameAt(path: string): string | null {
-  return /^\/chats\/([^/]+\.json)$/.exec(path)?.[1] ?? null
-}
-
-/** Returns the title in the name of a file. */
-export function titleOf(name: string): string {
-  return name.replace(/\.json$/, '').replace(datePattern, '')
-}
-
 function pathOf(name: string): string {
-  return `${folder}/${name}`
+  return `${chatFolder}/${name}`
 }
 
 function chatIn(text: string): StoredChat {

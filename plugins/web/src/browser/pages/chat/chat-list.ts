@@ -2,10 +2,11 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { chatAddress, titleOf } from '../../chat-address.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
+import { useMedia } from '../../media.ts'
 import { texts } from '../../texts.ts'
-import { titleOf } from './chat-files.ts'
 import type { Chats } from './chats.ts'
 import { dateGroup } from './date-group.ts'
 
@@ -15,8 +16,11 @@ const shownAtOnce = 50
 /** The list of conversations. On a small screen it opens and closes. */
 export function ChatList({ chats, page }: { chats: Chats; page: PageContext }): VNode {
   const count = useSignal(shownAtOnce)
-  const isWide = matchMedia('(min-width: 60rem)').matches
+  const isWide = useMedia('(min-width: 60rem)')
   const isOpen = useSignal(isWide)
+  useEffect(() => {
+    isOpen.value = isWide
+  }, [isWide])
   const list = chats.list.value
   const conversation = chats.current.value
   const current = conversation.name.value
@@ -54,7 +58,7 @@ export function ChatList({ chats, page }: { chats: Chats; page: PageContext }): 
         <ul aria-label=${title}>
           ${members.map(
             ({ name }) => html`<li key=${name}>
-              <a href=${`#/chat/${encodeURIComponent(name)}`} aria-current=${name === current && 'page'}>${titleOf(name)}</a>
+              <a href=${chatAddress(name)} aria-current=${name === current && 'page'}>${titleOf(name)}</a>
             </li>`,
           )}
         </ul>

@@ -1,7 +1,8 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
+import { chatFolder, chatNameAt, titleOf } from '../../chat-address.ts'
 import { request } from '../../request.ts'
-import { type ChatFile, chatNameAt, titleOf } from './chat-files.ts'
+import type { ChatFile } from './chat-files.ts'
 
 /** Milliseconds between the last letter and the request. */
 const typingMs = 200
@@ -40,7 +41,7 @@ export class ChatSearch {
     const asking = new AbortController()
     this.#asking = asking
     try {
-      const query = { q: text.slice(0, 200), in: '/chats', limit: '100' }
+      const query = { q: text.slice(0, 200), in: chatFolder, limit: '100' }
       const { entries } = await request(this.#page, 'GET /api/search', { query, signal: asking.signal })
       if (asking.signal.aborted) return
       this.#inside.value = new Set(entries.flatMap(({ path }) => chatNameAt(path) ?? []))

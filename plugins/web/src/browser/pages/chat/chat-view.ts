@@ -1,9 +1,9 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { CodeBlock } from '../../code-block.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
+import { ModelWays } from '../../model-ways.ts'
 import { texts } from '../../texts.ts'
 import { ChatList } from './chat-list.ts'
 import type { Chats } from './chats.ts'
@@ -37,16 +37,7 @@ function NoModels({ chats, isOwner }: { chats: Chats; isOwner: boolean }): VNode
   return html`<section class="no-models card">
     <h2>${icon('sparkles')} ${texts.chat.noModels}</h2>
     <p>${isOwner ? texts.chat.howToAdd : texts.chat.askOwner}</p>
-    ${
-      isOwner &&
-      texts.chat.ways.map(
-        ({ title, text, code }) => html`<details name="way">
-          <summary>${title}</summary>
-          <p>${text}</p>
-          <${CodeBlock} text=${code} />
-        </details>`,
-      )
-    }
+    ${isOwner && html`<${ModelWays} />`}
     <button type="button" onClick=${() => chats.loadModels()}>${icon('refresh-cw')} ${texts.chat.lookAgain}</button>
   </section>`
 }

@@ -1,10 +1,11 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, signal } from '@preact/signals'
+import { titleOf } from '../../chat-address.ts'
 import { keepDraft, keepFiles, keptDraft, keptFiles } from '../../drafts.ts'
 import { texts } from '../../texts.ts'
 import { AttachedContents } from './attached-content.ts'
 import { Attachments } from './attachments.ts'
-import { type ChatFiles, type Message, type StoredChat, titleFrom, titleOf } from './chat-files.ts'
+import { type ChatFiles, type Message, type StoredChat, titleFrom } from './chat-files.ts'
 import { replyPieces } from './reply-stream.ts'
 
 /** One conversation: its messages, the reply that comes in, and its file. */

@@ -1,9 +1,9 @@
 import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { effect } from '@preact/signals'
 import { render } from 'preact'
+import { titleOf } from '../../chat-address.ts'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
-import { titleOf } from './chat-files.ts'
 import { ChatView } from './chat-view.ts'
 import { Chats } from './chats.ts'
 

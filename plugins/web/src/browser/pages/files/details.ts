@@ -128,8 +128,8 @@ function EntryDetails({
       <dd><time dateTime=${modified}>${dateText(modified)}</time>${last && html`<br /><bdi>${words.by(makerText(last))}</bdi>`}</dd>
       ${created !== undefined && html`<dt>${words.created}</dt><dd><time dateTime=${created}>${dateText(created)}</time></dd>`}
       ${versions !== null && html`<dt>${texts.versions.title}</dt><dd>${versions}</dd>`}
-      ${marks.published.paths.value.has(path) && html`<dt>${words.published}</dt><dd><a href="#/published">${texts.publishing.mark}</a></dd>`}
-      ${marks.linked.paths.value.has(path) && html`<dt>${texts.links.title}</dt><dd><a href="#/links">${texts.links.mark}</a></dd>`}
+      ${marks.published.paths.value.has(path) && html`<dt>${words.published}</dt><dd><a class="alone" href="#/published">${texts.publishing.mark}</a></dd>`}
+      ${marks.linked.paths.value.has(path) && html`<dt>${texts.links.title}</dt><dd><a class="alone" href="#/links">${texts.links.mark}</a></dd>`}
     </dl>
     <${PathLine} path=${path} page=${page} />
     <p class="choices">

@@ -180,7 +180,7 @@ export class EntryActions {
     this.focusRows()
   }
 
-  /** Makes an empty text, and opens it. */
+  /** Makes an empty text, and opens its editor. */
   async makeText(): Promise<void> {
     const name = await ask({
       title: texts.files.newText,
@@ -194,7 +194,7 @@ export class EntryActions {
         nameFault(name) ?? this.#changed(texts.files.done.madeText, name, () => this.#folder.makeText(name)),
     })
     this.focusRows()
-    if (name !== null) this.view(this.#pathOf(name))
+    if (name !== null) this.viewed.edit(this.#pathOf(name))
   }
 
   async rename(entry: Entry): Promise<void> {

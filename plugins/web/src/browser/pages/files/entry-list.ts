@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { narrow, useMedia } from '../../media.ts'
@@ -9,25 +9,16 @@ import { type Column, columns, orderAfter } from './entry-order.ts'
 import type { EntryParts } from './entry-parts.ts'
 import { EntryRow } from './entry-row.ts'
 import { EntryTile } from './entry-tile.ts'
+import { useListKeys } from './list-keys.ts'
 import type { ListMenu } from './list-menu.ts'
 import type { Entry } from './listing.ts'
 import { type PressedEntry, useLongPress } from './long-press.ts'
-import { type RowSizes, useVisibleRows } from './visible-rows.ts'
+import { rowSizes, useVisibleRows } from './visible-rows.ts'
 
 interface EntryListProps {
   readonly parts: EntryParts
   readonly menu: ListMenu
 }
-
-/** Milliseconds between two letters of a name that is searched by typing. */
-const typingMs = 700
-
-/** The sizes of rows, as in `page.css`. */
-const sizes = {
-  list: { height: 48, head: 40, entryWidth: null, margin: 10 },
-  narrowList: { height: 60, head: 0, entryWidth: null, margin: 10 },
-  grid: { height: 192, head: 0, entryWidth: 156, margin: 2 },
-} satisfies Readonly<Record<string, RowSizes>>
 
 /**
  * The entries of the folder, as a list or as tiles (WAI-ARIA Authoring Practices, "Grid"). The element keeps the focus and names the
@@ -40,62 +31,42 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
   const isListed = folder.entries.value !== null
   const isGrid = settings.layout.value === 'grid'
   const isNarrow = useMedia(narrow)
-  const size: RowSizes = isGrid ? sizes.grid : isNarrow ? sizes.narrowList : sizes.list
+  const size = isGrid ? rowSizes.grid : isNarrow ? rowSizes.narrowList : rowSizes.list
   const { first, count, inRow, measure, show, page } = useVisibleRows(actions.rows, size)
-  const typed = useRef({ text: '', at: 0 })
+  const selectByKey = useListKeys({ entries, selection, nameOf: ({ name }) => name, inRow, page })
   // A folder begins at its top, or where the person was in it.
   useEffect(() => {
     actions.rows.current?.scrollTo(0, 0)
     if (isListed) show(selection.active.peek())
   }, [folder.path.value, isListed, isGrid])
 
-  const at = (target: EventTarget | null): PressedEntry | null => {
+  const at = (target: EventTarget | null): PressedEntry<Entry> | null => {
     const element = (target as Element).closest<HTMLElement>('[data-index]')
     const index = Number(element?.dataset.index)
     const entry = entries[index]
     return element === null || entry === undefined ? null : { element, entry, index }
   }
-  const openMenu = ({ element, entry, index }: PressedEntry, place?: { x: number; y: number }) => {
+  const openMenu = ({ element, entry, index }: PressedEntry<Entry>, place?: { x: number; y: number }) => {
     if (!selection.has(entry)) selection.only(index)
     menu.ofSelection(place ?? element)
   }
   const press = useLongPress(at, openMenu)
 
-  /** Goes to the first entry whose name begins with the letters that were typed one after the other. */
-  const search = (letter: string, now: number) => {
-    const text = now - typed.current.at < typingMs ? typed.current.text + letter : letter
-    typed.current = { text, at: now }
-    const found = entries.findIndex(({ name }) => name.toLowerCase().startsWith(text.toLowerCase()))
-    if (found >= 0) selection.only(found)
-  }
   const pressKey = (event: KeyboardEvent): boolean => {
     const { key, shiftKey, altKey } = event
     const command = event.ctrlKey || event.metaKey
-    const { value: active } = selection.active
     const { value: selected } = selection.entries
-    const entry = entries[active]
-    const step = stepOf(key, { active, inRow, page: page() * inRow, last: entries.length - 1 })
-    // The first key selects the first entry.
-    const isFirst = selected.length === 0 && active === 0 && !command && !shiftKey && step === inRow
-    const target = isFirst ? 0 : step
+    const entry = entries[selection.active.value]
     if (altKey && key === 'ArrowUp') actions.openParent()
     else if (altKey) return false
     else if (key === 'z' && command && !shiftKey) void actions.undo()
     else if (entry === undefined) return false
     else if (key === 'ContextMenu' || (key === 'F10' && shiftKey)) openActiveMenu()
-    else if (target !== undefined && command) selection.goTo(target)
-    else if (target !== undefined && shiftKey) selection.upTo(target)
-    else if (target !== undefined) selection.only(target)
-    else if (key === ' ') selection.toggle(active)
     else if (key === 'Enter') actions.open(entry)
-    else if (key === 'Escape') selection.none()
     else if (key === 'F2') void actions.rename(entry)
     else if (key === 'Delete' || (key === 'Backspace' && command))
       void actions.delete(selected.length > 0 ? selected : [entry])
-    else if (key === 'a' && command) selection.all()
-    // No name has a slash: it leads to the search. A question mark shows the keys.
-    else if (key.length === 1 && !'/?'.includes(key) && !command) search(key, event.timeStamp)
-    else return false
+    else return selectByKey(event)
     return true
   }
   const keyDown = (event: KeyboardEvent) => {
@@ -114,6 +85,8 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
     const pressed = at(event.target)
     if (pressed === null || event.defaultPrevented) return
     const target = event.target as Element
+    // The click on the box in it follows.
+    if (target.matches('label')) return
     const link = target.closest('a')
     const { entry, index } = pressed
     if (link !== null) event.preventDefault()
@@ -195,30 +168,6 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
   </div>`
 }
 
-interface KeyPlace {
-  readonly active: number
-  readonly inRow: number
-  /** The entries of the rows that can be seen. */
-  readonly page: number
-  readonly last: number
-}
-
-/** Returns the entry that a key leads to, or `undefined`. */
-function stepOf(key: string, { active, inRow, page, last }: KeyPlace): number | undefined {
-  const steps: Readonly<Record<string, number>> = {
-    // From the row above the last one, the last entry is below.
-    ArrowDown:
-      Math.floor(active / inRow) < Math.floor(last / inRow) ? Math.min(active + inRow, last) : active,
-    ArrowUp: active >= inRow ? active - inRow : active,
-    PageDown: active + page,
-    PageUp: active - page,
-    Home: 0,
-    End: last,
-    ...(inRow > 1 && { ArrowLeft: active - 1, ArrowRight: active + 1 }),
-  }
-  return steps[key]
-}
-
 /** The headings of the columns. A press sorts by one. */
 function Headings({ parts: { folder, settings } }: Pick<EntryListProps, 'parts'>): VNode {
   const { selection } = folder
@@ -231,15 +180,17 @@ function Headings({ parts: { folder, settings } }: Pick<EntryListProps, 'parts'>
   const direction = order.isDescending ? 'descending' : 'ascending'
   return html`<div role="rowgroup" class="head">
     <div class="row" role="row" aria-rowindex="1">
-      <span role="columnheader" class="box">
-        <input
-          type="checkbox"
-          tabindex="-1"
-          aria-label=${texts.files.selectAll}
-          disabled=${entries.length === 0}
-          checked=${isAll}
-          onClick=${() => (isAll ? selection.none() : selection.all())}
-        />
+      <span role="columnheader">
+        <label class="box">
+          <input
+            type="checkbox"
+            tabindex="-1"
+            aria-label=${texts.files.selectAll}
+            disabled=${entries.length === 0}
+            checked=${isAll}
+            onClick=${() => (isAll ? selection.none() : selection.all())}
+          />
+        </label>
       </span>
       ${columns.map(
         (

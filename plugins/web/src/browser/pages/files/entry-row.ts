@@ -39,8 +39,8 @@ export function EntryRow({ entry, index, parts, top }: ShownEntryProps & { reado
     data-folder=${isFolder ? path : undefined}
     style=${{ transform: `translateY(${top}px)` }}
   >
-    <span role="gridcell" class="box">
-      <input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} />
+    <span role="gridcell">
+      <label class="box"><input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} /></label>
     </span>
     <span role="gridcell" class="name">
       <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} previews=${parts.previews} speed=${parts.speed} />

@@ -29,9 +29,7 @@ export function EntryTile({ entry, index, parts }: ShownEntryProps): VNode {
     data-folder=${isFolder ? path : undefined}
     title=${isFolder ? undefined : sizeText(entry, undefined)}
   >
-    <span class="box">
-      <input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} />
-    </span>
+    <label class="box"><input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} /></label>
     <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} isLarge previews=${parts.previews} speed=${parts.speed} />
     <span class="words">
       <${EntryLink} entry=${entry} path=${path} marks=${parts.marks} />

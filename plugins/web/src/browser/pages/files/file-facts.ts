@@ -36,7 +36,7 @@ export function FileFacts({ path, page, children }: FileFactsProps): VNode {
       <dt>${words.name}</dt>
       <dd><bdi>${shownName(nameOf(path))}</bdi></dd>
       <dt>${words.inFolder}</dt>
-      <dd><a href=${folderAddress(folder)}><bdi>${folder === '/' ? words.home : shownName(folder)}</bdi></a></dd>
+      <dd><a class="alone" href=${folderAddress(folder)}><bdi>${folder === '/' ? words.home : shownName(folder)}</bdi></a></dd>
       ${
         stat.value &&
         html`<dt>${words.size}</dt>

@@ -51,7 +51,7 @@ function Largest({ usage: { path, bytes, folders } }: { usage: Usage }): VNode {
   return html`<ul aria-label=${words.largest}>
     ${folders.map(
       (one) => html`<li key=${one.path}>
-        <a href=${folderAddress(one.path)}><bdi>${shownName(one.path.slice(start))}</bdi></a>
+        <a class="alone" href=${folderAddress(one.path)}><bdi>${shownName(one.path.slice(start))}</bdi></a>
         <span class="size">${bytesText(one.bytes)}</span>
         <${UsageBar} bytes=${one.bytes} space=${{ free: bytes - one.bytes, total: bytes }} />
       </li>`,

@@ -79,7 +79,7 @@ export function FolderView({ parts, menu, tasks, search, check, cuts, page }: Fo
             </div>
             <${Details} parts=${parts} usage=${usage} page=${page} />
           </div>
-          <p class="status-line"><span class="hint" role="status">${statusText(folder)}</span> <a href="#/trash">${texts.trash.title}</a></p>
+          <p class="status-line"><span class="hint" role="status">${statusText(folder)}</span> <a class="alone" href="#/trash">${texts.trash.title}</a></p>
           <${SelectionBar} parts=${parts} menu=${menu} />
           <${OpenedMenu} menu=${menu} />`
     }

@@ -20,7 +20,7 @@ export class Folder {
   readonly path = signal('/')
   /** In the order that the person has chosen. `null` until the node has answered. */
   readonly entries = signal<readonly Entry[] | null>(null)
-  readonly selection = new Selection(this.entries)
+  readonly selection = new Selection<Entry>(this.entries, ({ name }) => name)
   /** The reason why the entries cannot be shown; empty if nothing is wrong. */
   readonly fault = signal('')
   /** Bytes of the largest file that the node takes; unlimited until the node has told. */
@@ -131,7 +131,7 @@ export class Folder {
    */
   async makeFolder(name: string): Promise<string | null> {
     const undo = await this.#change('/mkdir', { path: pathIn(this.path.value, name) })
-    this.selection.onlyName(name)
+    this.selection.onlyKey(name)
     return undo
   }
 
@@ -148,7 +148,7 @@ export class Folder {
     if (answer.status === 412) throw new Refusal(412, texts.files.state.exists)
     await accepted(answer)
     await this.refresh()
-    this.selection.onlyName(name)
+    this.selection.onlyKey(name)
     return answer.headers.get(undoHeader)
   }
 
@@ -159,7 +159,7 @@ export class Folder {
   async rename({ name }: Entry, newName: string): Promise<string | null> {
     const [source, destination] = [name, newName].map((of) => pathIn(this.path.value, of))
     const undo = await this.#change('/move', { source, destination }, { 'if-none-match': '*' })
-    this.selection.onlyName(newName)
+    this.selection.onlyKey(newName)
     return undo
   }
 
@@ -186,8 +186,8 @@ export class Folder {
     const goal = this.#goal
     if (goal === null || folderOf(goal.path) !== this.path.value) return
     this.#goal = null
-    if (goal.isSelected) this.selection.onlyName(nameOf(goal.path))
-    else this.selection.goToName(nameOf(goal.path))
+    if (goal.isSelected) this.selection.onlyKey(nameOf(goal.path))
+    else this.selection.goToKey(nameOf(goal.path))
   }
 
   #shows({ path, source }: Change): boolean {

@@ -1,10 +1,9 @@
 import { useMemo, useRef } from 'preact/hooks'
-import type { Entry } from './listing.ts'
 
-/** An entry that was pressed, with the element that shows it. */
-export interface PressedEntry {
+/** An entry of a list that was pressed, with the element that shows it. */
+export interface PressedEntry<T> {
   readonly element: HTMLElement
-  readonly entry: Entry
+  readonly entry: T
   readonly index: number
 }
 
@@ -20,14 +19,17 @@ interface Press {
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-type Pressed = (entry: PressedEntry, place: { readonly x: number; readonly y: number }) => void
+type Pressed<T> = (entry: PressedEntry<T>, place: { readonly x: number; readonly y: number }) => void
 
 /**
  * A long press of a finger on an entry. Some browsers of phones tell none by themselves.
  *
  * @param at the entry that shows a target
  */
-export function useLongPress(at: (target: EventTarget | null) => PressedEntry | null, onLong: Pressed) {
+export function useLongPress<T>(
+  at: (target: EventTarget | null) => PressedEntry<T> | null,
+  onLong: Pressed<T>,
+) {
   const latest = useRef({ at, onLong })
   latest.current = { at, onLong }
   return useMemo(() => {

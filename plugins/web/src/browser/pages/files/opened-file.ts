@@ -69,6 +69,7 @@ function filesIn({ entries, path }: Folder): string[] {
   return files.map(({ name }) => pathIn(path.value, name))
 }
 
-function foundFiles({ found }: Search): string[] {
-  return found.value?.flatMap(({ type, path }) => (type === 'file' ? [path] : [])) ?? []
+function foundFiles(search: Search): string[] {
+  const files = search.found.value?.filter((one) => one.type === 'file' && search.chatIn(one) === null)
+  return files?.map(({ path }) => path) ?? []
 }

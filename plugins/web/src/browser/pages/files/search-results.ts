@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { bytesText } from '../../bytes-text.ts'
+import { chatAddress, titleOf } from '../../chat-address.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
@@ -33,7 +34,8 @@ export function SearchResults({ search, folder, actions, previews, onClose }: Se
     <p class="hint" role="status">${unread !== null && words.unread(unread)}</p>
     <ul aria-label=${words.title}>
       ${found?.map(
-        (entry) => html`<${Result} key=${entry.path} entry=${entry} ...${{ folder, actions, previews }} />`,
+        (entry) =>
+          html`<${Result} key=${entry.path} entry=${entry} ...${{ search, folder, actions, previews }} />`,
       )}
     </ul>
     ${search.next.value !== null && html`<button type="button" onClick=${() => search.more()}>${words.more}</button>`}
@@ -58,7 +60,7 @@ function Choices({
     </select>
     ${
       folder.path.value !== '/' &&
-      html`<label>
+      html`<label class="choice">
         <input type="checkbox" checked=${search.isOnlyHere.value} onChange=${chooseOnlyHere} /> ${words.onlyHere}
       </label>`
     }
@@ -66,13 +68,14 @@ function Choices({
   </p>`
 }
 
-interface ResultProps extends Pick<SearchResultsProps, 'folder' | 'actions' | 'previews'> {
+interface ResultProps extends Pick<SearchResultsProps, 'search' | 'folder' | 'actions' | 'previews'> {
   readonly entry: Found
 }
 
-function Result({ entry, folder, actions, previews }: ResultProps): VNode {
+function Result({ entry, search, folder, actions, previews }: ResultProps): VNode {
   const { path, name, type, size, modified, snippet } = entry
   const isFolder = type === 'folder'
+  const chat = search.chatIn(entry)
   const parent = folderOf(path)
   const openFile = (event: MouseEvent) => {
     event.preventDefault()
@@ -80,14 +83,20 @@ function Result({ entry, folder, actions, previews }: ResultProps): VNode {
     actions.viewed.open(path)
   }
   return html`<li>
-    <${EntryPicture} entry=${{ name, type: isFolder ? 'directory' : 'file' }} path=${path} previews=${previews} />
+    ${
+      chat === null
+        ? html`<${EntryPicture} entry=${{ name, type: isFolder ? 'directory' : 'file' }} path=${path} previews=${previews} />`
+        : html`<span class="picture">${icon('message-square')}</span>`
+    }
     <div>
-      <a class="name" href=${isFolder ? folderAddress(path) : contentAddress(path)} onClick=${isFolder ? undefined : openFile}>
-        <bdi>${shownName(name)}</bdi>
-      </a>
+      ${
+        chat === null
+          ? html`<a class="alone name" href=${isFolder ? folderAddress(path) : contentAddress(path)} onClick=${isFolder ? undefined : openFile}><bdi>${shownName(name)}</bdi></a>`
+          : html`<a class="alone name" href=${chatAddress(chat)}><bdi>${shownName(titleOf(chat))}</bdi></a>`
+      }
       <p class="facts hint">
         <span>${words.folder} <a href=${folderAddress(parent)} onClick=${() => folder.goTo(path, true)}><bdi>${parent === '/' ? texts.files.home : shownName(parent)}</bdi></a></span>
-        ${isFolder ? html`<span>${words.isFolder}</span>` : html`<span>${bytesText(size)}</span>`}
+        <span>${chat !== null ? words.isChat : isFolder ? words.isFolder : bytesText(size)}</span>
         ${modified !== null && html`<time dateTime=${modified} title=${dateText(modified)}>${shortDateText(modified)}</time>`}
       </p>
       ${snippet !== null && html`<p class="snippet" dir="auto">${snippet.map(pieceOf)}</p>`}

@@ -1,6 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { batch, computed, signal } from '@preact/signals'
+import { chatNameAt } from '../../chat-address.ts'
 import { reasonOf, request } from '../../request.ts'
 import type { Folder } from './folder.ts'
 
@@ -32,6 +33,8 @@ export class Search {
   readonly unread = signal<number | null>(null)
   /** The reason why nothing is found; empty if nothing is wrong. */
   readonly fault = signal('')
+  /** Whether a conversation that was found can be shown as one. */
+  readonly #hasChat = signal(false)
   readonly #page: PageContext
   readonly #folder: Folder
   /** Ends the request that runs. */
@@ -67,6 +70,11 @@ export class Search {
     this.#page.navigate(path === '/' ? '/files' : `/files${path}`, { replace: true })
   }
 
+  /** Returns the name of the conversation that an entry is; `null` for any other, and on a node without chats. */
+  chatIn({ path, type }: Pick<Found, 'path' | 'type'>): string | null {
+    return this.#hasChat.value && type === 'file' ? chatNameAt(path) : null
+  }
+
   /** Loads the next page. */
   async more(): Promise<void> {
     if (this.next.value !== null) await this.#ask(this.next.value)
@@ -90,6 +98,8 @@ export class Search {
     }
     try {
       const { entries, next, isComplete, waiting } = await this.#pageAfter(after, query, asking.signal)
+      if (!this.#hasChat.value && entries.some(({ path }) => chatNameAt(path) !== null))
+        await this.#askForChat(asking.signal)
       if (asking.signal.aborted) return
       const before = after === null ? [] : (this.found.value ?? [])
       this.#show([...before, ...entries], next, isComplete ? null : waiting, '')
@@ -97,6 +107,11 @@ export class Search {
       if (!asking.signal.aborted)
         this.#show(after === null ? [] : this.found.value, after, null, reasonOf(error))
     }
+  }
+
+  async #askForChat(signal: AbortSignal): Promise<void> {
+    const { pages } = await request(this.#page, 'GET /api/web/pages', { signal })
+    this.#hasChat.value = pages.some(({ name }) => name === 'chat')
   }
 
   /** Loads the next page that has entries, if there is one: pages of one folder may have none. */

@@ -1,24 +1,26 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
-import type { Entry } from './listing.ts'
 
-/** The entries that are selected, and the one where the keyboard is. */
-export class Selection {
-  /** The index of the entry where the keyboard is; 0 in an empty folder. */
+/** The entries of a list that are selected, and the one where the keyboard is. */
+export class Selection<T> {
+  /** The index of the entry where the keyboard is; 0 in an empty list. */
   readonly active = signal(0)
   /** The selected entries, in the order of the list. */
-  readonly entries: ReadonlySignal<readonly Entry[]>
-  readonly #names = signal<ReadonlySet<string>>(new Set())
-  readonly #list: ReadonlySignal<readonly Entry[] | null>
+  readonly entries: ReadonlySignal<readonly T[]>
+  readonly #keys = signal<ReadonlySet<string>>(new Set())
+  readonly #list: ReadonlySignal<readonly T[] | null>
+  readonly #keyOf: (entry: T) => string
   /** The entry where a range begins. */
   #anchor = 0
 
-  constructor(list: ReadonlySignal<readonly Entry[] | null>) {
+  /** @param keyOf tells one entry of the list from the others, also after the list was loaded again */
+  constructor(list: ReadonlySignal<readonly T[] | null>, keyOf: (entry: T) => string) {
     this.#list = list
-    this.entries = computed(() => (list.value ?? []).filter(({ name }) => this.#names.value.has(name)))
+    this.#keyOf = keyOf
+    this.entries = computed(() => (list.value ?? []).filter((entry) => this.has(entry)))
   }
 
-  has({ name }: Entry): boolean {
-    return this.#names.value.has(name)
+  has(entry: T): boolean {
+    return this.#keys.value.has(this.#keyOf(entry))
   }
 
   /** Selects one entry and no other. */
@@ -39,11 +41,11 @@ export class Selection {
   toggle(index: number): void {
     this.goTo(index)
     this.#anchor = this.active.value
-    const name = this.#list.value?.[this.#anchor]?.name
-    if (name === undefined) return
-    const names = new Set(this.#names.value)
-    if (!names.delete(name)) names.add(name)
-    this.#names.value = names
+    const entry = this.#list.value?.[this.#anchor]
+    if (entry === undefined) return
+    const keys = new Set(this.#keys.value)
+    if (!keys.delete(this.#keyOf(entry))) keys.add(this.#keyOf(entry))
+    this.#keys.value = keys
   }
 
   all(): void {
@@ -51,7 +53,7 @@ export class Selection {
   }
 
   none(): void {
-    this.#names.value = new Set()
+    this.#keys.value = new Set()
   }
 
   /** Moves the keyboard to an entry, the nearest one if there is none at the index. The selection stays. */
@@ -60,29 +62,30 @@ export class Selection {
     this.active.value = Math.max(0, Math.min(index, last))
   }
 
-  /** Selects the entry with a name, if there is one. */
-  onlyName(name: string): void {
-    const index = this.#indexOf(name)
+  /** Selects the entry with a key, if there is one. */
+  onlyKey(key: string): void {
+    const index = this.#indexOf(key)
     if (index >= 0) this.only(index)
   }
 
-  /** Moves the keyboard to the entry with a name, if there is one. */
-  goToName(name: string): void {
-    const index = this.#indexOf(name)
+  /** Moves the keyboard to the entry with a key, if there is one. */
+  goToKey(key: string): void {
+    const index = this.#indexOf(key)
     if (index >= 0) this.goTo(index)
   }
 
   /** Goes on after the list was loaded again: entries that are gone are no longer selected. */
-  keepFocus(before: readonly Entry[]): void {
+  keepFocus(before: readonly T[]): void {
     const list = this.#list.value ?? []
-    const present = new Set(list.map(({ name }) => name))
-    this.#names.value = new Set([...this.#names.value].filter((name) => present.has(name)))
+    const present = new Set(list.map(this.#keyOf))
+    this.#keys.value = new Set([...this.#keys.value].filter((key) => present.has(key)))
     const moved = (index: number) => {
-      const found = list.findIndex(({ name }) => name === before[index]?.name)
+      const entry = before[index]
+      const found = entry === undefined ? -1 : this.#indexOf(this.#keyOf(entry))
       return found < 0 ? index : found
     }
     // Nobody has gone anywhere yet, so the keyboard stays at the top.
-    if (this.#names.value.size === 0 && this.active.value === 0) return
+    if (this.#keys.value.size === 0 && this.active.value === 0) return
     this.#anchor = moved(this.#anchor)
     this.goTo(moved(this.active.value))
   }
@@ -94,11 +97,11 @@ export class Selection {
     this.active.value = 0
   }
 
-  #indexOf(name: string): number {
-    return this.#list.value?.findIndex((entry) => entry.name === name) ?? -1
+  #indexOf(key: string): number {
+    return this.#list.value?.findIndex((entry) => this.#keyOf(entry) === key) ?? -1
   }
 
   #select(first: number, last: number): void {
-    this.#names.value = new Set(this.#list.value?.slice(first, last + 1).map(({ name }) => name))
+    this.#keys.value = new Set(this.#list.value?.slice(first, last + 1).map(this.#keyOf))
   }
 }

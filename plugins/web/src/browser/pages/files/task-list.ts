@@ -37,10 +37,10 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
     isUnfolded.value = null
     tasks.clear()
   }
-  return html`<section class="tasks" aria-label=${words.tasks}>
+  return html`<section class=${open + failed === 0 ? 'tasks done' : 'tasks'} aria-label=${words.tasks}>
     <div class="line">
       <button type="button" class="quiet fold" aria-expanded=${isShown} onClick=${toggle}>
-        ${icon(isShown ? 'chevron-down' : 'chevron-right')}${words.tasks} (${done}/${list.length})
+        ${icon(isShown ? 'chevron-down' : 'chevron-right')}<span class="words">${words.tasks}</span> (${done}/${list.length})
       </button>
       ${open > 0 && html`<${Transfer} tasks=${tasks} isRunning=${open > asking && !isPaused} />`}
       <p role="status" class="hint">${statusText({ open, failed, asking, away, isPaused })}</p>
@@ -49,12 +49,12 @@ export function TaskList({ tasks }: { tasks: Tasks }): VNode | null {
         ${
           open > asking &&
           html`<button type="button" onClick=${() => (isPaused ? tasks.goOn() : tasks.pause())}>
-            ${icon(isPaused ? 'play' : 'pause')}${isPaused ? words.goOn : words.pause}
+            ${icon(isPaused ? 'play' : 'pause')}<span>${isPaused ? words.goOn : words.pause}</span>
           </button>`
         }
-        ${open > 0 && html`<button type="button" onClick=${() => tasks.cancelAll()}>${words.cancelAll}</button>`}
+        ${open > 0 && html`<button type="button" title=${words.cancelAll} onClick=${() => tasks.cancelAll()}>${icon('x')}<span>${words.cancelAll}</span></button>`}
         ${
-          open < list.length &&
+          open === 0 &&
           html`<button type="button" class="quiet icon-only" aria-label=${words.clear} title=${words.clear} onClick=${clear}>${icon('x')}</button>`
         }
       </p>

@@ -1,6 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
@@ -13,18 +14,32 @@ import type { ViewedFile } from './viewed-file.ts'
 
 const words = texts.editor
 
+interface ViewedTextFile {
+  readonly path: string
+  readonly viewed: ViewedFile
+}
+
 interface TextViewProps {
   readonly text: ViewedText
   readonly name: string
   /** Set for the present content of a file, which can be changed. */
-  readonly file?: { readonly path: string; readonly viewed: ViewedFile } | undefined
+  readonly file?: ViewedTextFile | undefined
   readonly page: PageContext
+}
+
+/** Returns what the editor begins with; `null` if the text is shown. */
+function beginning({ text, etag }: ViewedText, { path, viewed }: ViewedTextFile): EditedText | null {
+  if (etag === null) return null
+  const isToEdit = viewed.toEdit === path
+  viewed.toEdit = null
+  return keptEdit(path) ?? (isToEdit ? { text, etag } : null)
 }
 
 /** Shows a text, and lets the person change it. A text that was typed and not saved is still there. */
 export function TextView({ text: loaded, name, file, page }: TextViewProps): VNode {
   const stored = useSignal({ text: loaded.text, etag: loaded.etag })
-  const edited = useSignal<EditedText | null>(file && loaded.etag !== null ? keptEdit(file.path) : null)
+  const first = useMemo(() => (file ? beginning(loaded, file) : null), [])
+  const edited = useSignal<EditedText | null>(first)
   const isPlain = useSignal(false)
   if (file !== undefined && edited.value !== null) {
     const close = (saved: EditedText) => {

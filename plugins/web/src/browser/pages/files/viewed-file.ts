@@ -10,6 +10,8 @@ export class ViewedFile {
   readonly path = signal<string | null>(null)
   /** Set while something in the file is not saved. It asks the person, and resolves to whether the file may go away. */
   mayLeave: (() => Promise<boolean>) | null = null
+  /** The file that was opened to be edited; `null` once its editor is open. */
+  toEdit: string | null = null
   readonly #page: PageContext
   readonly #name: string
   /** Whether "Back" leads to the page without the file. */
@@ -25,6 +27,12 @@ export class ViewedFile {
   open(path: string): void {
     this.#hasPageBefore = true
     this.#go(path, false)
+  }
+
+  /** Shows a text in its editor. */
+  edit(path: string): void {
+    this.toEdit = path
+    this.open(path)
   }
 
   /** Shows another file. "Back" still closes the viewer. */

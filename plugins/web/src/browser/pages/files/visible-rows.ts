@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 
-/** The sizes of rows in CSS pixels, as in `page.css`. */
-export interface RowSizes {
+/** The sizes of rows in CSS pixels. */
+interface RowSizes {
   readonly height: number
   /** The height of the headings, which stay at the top; 0 without them. */
   readonly head: number
@@ -10,6 +10,13 @@ export interface RowSizes {
   readonly entryWidth: number | null
   /** The rows above and below the visible part that exist too, so that scrolling shows no gaps. */
   readonly margin: number
+}
+
+/** The sizes of the rows of lists and tiles, as in `page.css`. */
+export const rowSizes: Readonly<Record<'list' | 'narrowList' | 'grid', RowSizes>> = {
+  list: { height: 48, head: 40, entryWidth: null, margin: 10 },
+  narrowList: { height: 60, head: 0, entryWidth: null, margin: 10 },
+  grid: { height: 192, head: 0, entryWidth: 156, margin: 2 },
 }
 
 /** The most entries of a row. With it, no window is so large that the document has many hundred entries. */

@@ -17,7 +17,7 @@ interface NodeViewProps {
 export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   const list = parts.list.value
   const name = place.value.split('/')[1] ?? ''
-  const shown = name === '' ? list?.[0] : list?.find((part) => part.name === name)
+  const shown = name === '' ? list[0] : list.find((part) => part.name === name)
   const title = shown?.title ?? null
   useEffect(() => page.setTitle(title), [title])
   const tabs = useRef<HTMLElement>(null)
@@ -25,7 +25,7 @@ export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   useEffect(() => {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [title])
-  if (list === null) return html`<p class="hint">${texts.shell.loading}</p>`
+  if (shown === undefined && !parts.isComplete.value) return html`<p class="hint">${texts.shell.loading}</p>`
   const onPluginsChanged = () => {
     void parts.find()
     void page.refresh()

@@ -1,5 +1,5 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
-import { signal } from '@preact/signals'
+import { batch, type Signal, signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { texts } from '../../texts.ts'
 import { OverviewPart } from './overview/overview-part.ts'
@@ -7,6 +7,7 @@ import { BackupPart } from './parts/backups.ts'
 import { ContentsPart } from './parts/contents.ts'
 import { DevicesPart } from './parts/devices.ts'
 import { MessagesPart } from './parts/messages.ts'
+import { ModelsPart } from './parts/models.ts'
 import { OverlayPart } from './parts/overlay.ts'
 import { PluginsPart } from './parts/plugins.ts'
 import { StoragePart } from './parts/storage.ts'
@@ -26,14 +27,14 @@ interface NodePart {
   readonly name: string
   readonly title: string
   readonly access: 'user' | 'owner'
-  /** Routes. One of them is there while the part can be used. */
+  /** Routes. One of them is there while the part can be used; without any, it always can. */
   readonly routes: readonly string[]
   /** Whether the view has a heading of its own. */
   readonly hasHead?: boolean
   readonly view: FunctionComponent<PartProps>
 }
 
-const { overview, plugins, users, messages, storage, backups, update, overlay, devices, contents } =
+const { overview, plugins, users, messages, models, storage, backups, update, overlay, devices, contents } =
   texts.node
 
 const parts: readonly NodePart[] = [
@@ -41,7 +42,7 @@ const parts: readonly NodePart[] = [
     name: 'overview',
     title: overview.title,
     access: 'owner',
-    routes: ['/api/system/health'],
+    routes: [],
     hasHead: true,
     view: OverviewPart,
   },
@@ -65,7 +66,8 @@ const parts: readonly NodePart[] = [
     name: 'overlay',
     title: overlay.title,
     access: 'user',
-    routes: ['/api/overlay/status'],
+    // Without the plugin, the owner still opens the node to the network at home.
+    routes: ['/api/overlay/status', '/api/system/health'],
     view: OverlayPart,
   },
   { name: 'devices', title: devices.title, access: 'user', routes: ['/api/sync/devices'], view: DevicesPart },
@@ -75,6 +77,13 @@ const parts: readonly NodePart[] = [
     access: 'user',
     routes: ['/api/previews/status', '/api/search/status'],
     view: ContentsPart,
+  },
+  {
+    name: 'models',
+    title: models.title,
+    access: 'owner',
+    routes: ['/api/ai/providers'],
+    view: ModelsPart,
   },
   {
     name: 'messages',
@@ -94,25 +103,35 @@ const parts: readonly NodePart[] = [
 
 /** The parts that the person can use now. */
 export class ShownParts {
-  /** `null` until the node has answered. */
-  readonly list = signal<readonly NodePart[] | null>(null)
+  readonly list: Signal<readonly NodePart[]>
+  /** Whether the node has told which parts there are. Until then, those are in the list that are always there. */
+  readonly isComplete = signal(false)
   readonly #page: PageContext
+  readonly #allowed: readonly NodePart[]
 
   constructor(page: PageContext) {
     this.#page = page
+    this.#allowed = parts.filter(({ access }) => access === 'user' || page.user.owner)
+    this.list = signal(this.#allowed.filter(({ routes }) => routes.length === 0))
   }
 
   /** Asks the node which routes are there. */
   async find(): Promise<void> {
-    const { user, signal } = this.#page
-    const allowed = parts.filter(({ access }) => access === 'user' || user.owner)
+    const { signal } = this.#page
     try {
       const answers = await Promise.all(
-        allowed.map(({ routes }) => Promise.all(routes.map((route) => this.#page.fetch(route, { signal })))),
+        this.#allowed.map(({ routes }) =>
+          Promise.all(routes.map((route) => this.#page.fetch(route, { signal }))),
+        ),
       )
       // A route of a plugin that is not up answers with 404 or 503. Other failures are told by the part.
       const isThere = ({ status }: Response) => ![403, 404, 503].includes(status)
-      this.list.value = allowed.filter((_, i) => answers[i]?.some(isThere))
+      batch(() => {
+        this.list.value = this.#allowed.filter(
+          ({ routes }, i) => routes.length === 0 || answers[i]?.some(isThere),
+        )
+        this.isComplete.value = true
+      })
     } catch (error) {
       if (!signal.aborted) throw error
     }

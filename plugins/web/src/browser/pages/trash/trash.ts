@@ -1,11 +1,8 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
-import { accepted } from '../../refusal.ts'
 import { reasonOf, request } from '../../request.ts'
-import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
-import { LastChange, undoHeader } from '../files/last-change.ts'
+import { Selection } from '../files/selection.ts'
 
 type TrashPage = NodeAnswers['GET /api/files/trash']
 /** A deleted file, or a deleted folder with all that was in it. */
@@ -21,27 +18,24 @@ const countedItems = 1000
 export class Trash {
   /** The items of the pages that were loaded; `null` until the node has answered. */
   readonly items = signal<readonly TrashItem[] | null>(null)
+  readonly selection = new Selection<TrashItem>(this.items, ({ id }) => id)
   /** For the next page; `null` after the last one. */
   readonly cursor = signal<string | null>(null)
   /** The reason why there are no items; empty if nothing is wrong. */
   readonly fault = signal('')
-  /** The last restore. */
-  readonly lastChange: LastChange
   readonly #page: PageContext
 
   constructor(page: PageContext) {
     this.#page = page
-    this.lastChange = new LastChange(page)
-    this.lastChange.onTakenBack = () => void this.open()
   }
 
   /** Loads the first page. */
   async open(): Promise<void> {
     try {
       const { items, cursor } = await this.#load(shownItems, null)
-      this.items.value = items
       this.cursor.value = cursor
       this.fault.value = ''
+      this.#show(items)
     } catch (error) {
       if (!this.#page.signal.aborted) this.fault.value = reasonOf(error)
     }
@@ -54,8 +48,8 @@ export class Trash {
    */
   async more(): Promise<void> {
     const { items, cursor } = await this.#load(shownItems, this.cursor.value)
-    this.items.value = [...(this.items.value ?? []), ...items]
     this.cursor.value = cursor
+    this.#show([...(this.items.value ?? []), ...items])
   }
 
   /** Counts all items and their bytes, also those of pages that are not loaded. */
@@ -71,22 +65,6 @@ export class Trash {
     return sum
   }
 
-  /**
-   * Puts an item back, and offers to take that back.
-   *
-   * @param destination another path than the former one
-   */
-  async restore(item: TrashItem, destination?: string): Promise<void> {
-    const answer = await this.#take(item, '/api/files/trash/restore', destination)
-    const { path } = (await answer.json()) as NodeAnswers['POST /api/files/trash/restore']
-    this.lastChange.tell(texts.trash.restored(shownName(path)), answer.headers.get(undoHeader))
-  }
-
-  /** Deletes an item for good. */
-  async delete(item: TrashItem): Promise<void> {
-    await this.#take(item, '/api/files/trash/delete')
-  }
-
   /** Deletes all items for good. */
   async empty(): Promise<void> {
     try {
@@ -97,14 +75,17 @@ export class Trash {
     }
   }
 
-  /** Takes an item out of the trash. It leaves the list, also if another device was faster. */
-  async #take({ id }: TrashItem, route: string, destination?: string): Promise<Response> {
-    const headers = { 'content-type': 'application/json' }
-    const body = JSON.stringify({ id, destination })
-    const answer = await this.#page.fetch(route, { method: 'POST', headers, body })
-    if (answer.ok || answer.status === 404)
-      this.items.value = this.items.value?.filter((item) => item.id !== id) ?? null
-    return accepted(answer)
+  /** Takes an item out of the list, since it is not in the trash any more. */
+  forget(gone: TrashItem): void {
+    if (this.items.value === null) return
+    this.#show(this.items.value.filter(({ id }) => id !== gone.id))
+    if (this.items.value.length === 0 && this.cursor.value !== null) void this.open()
+  }
+
+  #show(items: readonly TrashItem[]): void {
+    const before = this.items.value ?? []
+    this.items.value = items
+    this.selection.keepFocus(before)
   }
 
   #load(limit: number, cursor: string | null): Promise<TrashPage> {

@@ -1,49 +1,23 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
-import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
 import { UsageBar } from '../../usage-bar.ts'
-import { place } from '../address.ts'
-import { shownPage } from '../page-host.ts'
-import { signedOut } from '../session.ts'
+import { FrameAnswer, useFrameAnswer } from './frame-answer.ts'
 
-type Usage = NodeAnswers['GET /api/files/usage']
+const usage = new FrameAnswer<NodeAnswers['GET /api/files/usage']>({
+  path: '/api/files/usage?path=/',
+  freshMs: 30_000,
+  // Until the node has counted all.
+  everyMs: (answer) => (answer?.isComplete === false ? 2000 : null),
+})
 
-/** Milliseconds for which an answer of the node is new enough. */
-const freshMs = 30_000
-
-const usage = signal<Usage | null>(null)
-let askedAt = Number.NEGATIVE_INFINITY
-
-/** Asks the node how much room is used. The page works without the answer. */
-async function ask(): Promise<void> {
-  if (performance.now() - askedAt < freshMs) return
-  askedAt = performance.now()
-  const ended = signedOut()
-  const forget = () => {
-    usage.value = null
-    askedAt = Number.NEGATIVE_INFINITY
-  }
-  ended.addEventListener('abort', forget, { once: true })
-  try {
-    const answer = await fetch('/api/files/usage?path=/', { signal: ended })
-    if (answer.ok) usage.value = (await answer.json()) as Usage
-  } catch {
-    // The node may be away, or the person has gone.
-  }
-  // Otherwise, each answer would leave a listener.
-  ended.removeEventListener('abort', forget)
-  if (ended.aborted) forget()
-}
-
-/** How much room the files of the person take, of what they may use. It is asked for again when the person goes to another place. */
+/** How much room the files of the person take, of what they may use. */
 export function Room(): VNode | null {
-  useEffect(() => void ask(), [shownPage.value?.name, place.value])
-  if (usage.value === null) return null
-  const { bytes, kept, quota, space } = usage.value
+  const answer = useFrameAnswer(usage)
+  if (answer === null) return null
+  const { bytes, kept, quota, space } = answer
   const taken = quota?.taken ?? bytes + kept.trash + kept.versions
   const total = quota?.bytes ?? space?.total
   const free = quota ? Math.max(0, quota.bytes - quota.taken) : space?.free

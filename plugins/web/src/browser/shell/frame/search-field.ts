@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
+import { narrow, useMedia } from '../../media.ts'
 import { isForPage } from '../../page-keys.ts'
 import { texts } from '../../texts.ts'
 import { navigate, place, query } from '../address.ts'
@@ -17,6 +18,7 @@ const resultsPage = 'files'
 export function SearchField(): VNode {
   const field = useRef<HTMLInputElement>(null)
   const searched = searchedText()
+  const isNarrow = useMedia(narrow)
   useEffect(() => {
     // Meanwhile, the person may have typed on.
     const now = searchedText()
@@ -50,7 +52,7 @@ export function SearchField(): VNode {
       type="search"
       ref=${field}
       defaultValue=${searched}
-      placeholder=${texts.shell.search}
+      placeholder=${isNarrow ? texts.shell.searchShort : texts.shell.search}
       aria-label=${texts.shell.search}
       aria-keyshortcuts="/"
       maxlength=${mostCharacters}

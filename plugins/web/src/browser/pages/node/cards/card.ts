@@ -19,11 +19,6 @@ export function Card({ icon: name, title, fact, kind = '', more, children }: Car
     <h2 class="label">${icon(name)} ${title}</h2>
     ${fact !== undefined && html`<p class="fact">${fact}</p>`}
     ${children}
-    ${more && html`<p class="more"><a href=${`#/node/${more[0]}`}>${more[1]}</a></p>`}
+    ${more && html`<p class="more"><a class="alone" href=${`#/node/${more[0]}`}>${more[1]}</a></p>`}
   </section>`
-}
-
-/** In the place of a card whose facts the node has not told yet. */
-export function LoadingCard(): VNode {
-  return html`<div class="card"><span class="skeleton"></span></div>`
 }

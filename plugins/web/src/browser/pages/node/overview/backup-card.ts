@@ -3,25 +3,26 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
-import { usePolled } from '../../../polled.ts'
+import { type Polled, usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
 import { durationText, shortDateText } from '../../../times.ts'
-import { Card, LoadingCard } from '../cards/card.ts'
+import { Card } from '../cards/card.ts'
 
 type Status = NodeAnswers['GET /api/backup/status']
 
 const words = texts.node.overview.backup
 
-/** Whether there is a backup, and whether it was tried out. */
-export function BackupCard({ page }: { page: PageContext }): VNode | null {
-  const loaded = usePolled<{ readonly status: Status | null }>(page, {
+/** Asks for the backups; `null` without the plugin. */
+export function useBackups(page: PageContext): Polled<{ readonly status: Status | null }> {
+  return usePolled(page, {
     load: async (get) => ({ status: await ifRunning(get('GET /api/backup/status')) }),
     pauseMs: (value) => (value?.status?.running || value?.status?.isDrilling ? 2000 : 30_000),
   })
-  if (loaded.value.value === null) return html`<${LoadingCard} />`
-  const { status } = loaded.value.value
-  if (status === null) return null
+}
+
+/** Whether there is a backup, and whether it was tried out. */
+export function BackupCard({ status }: { status: Status }): VNode {
   const { fact, note, kind } = toldBy(status)
   const { backups, bytes } = status.stored
   return html`<${Card} icon="archive" title=${words.title} fact=${fact} kind=${kind} more=${['backups', words.more]}>

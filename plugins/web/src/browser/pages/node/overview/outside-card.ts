@@ -2,24 +2,25 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
-import { usePolled } from '../../../polled.ts'
+import { type Polled, usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
-import { Card, LoadingCard } from '../cards/card.ts'
+import { Card } from '../cards/card.ts'
 
 type Reach = NodeAnswers['GET /api/overlay/status']
 
 const words = texts.node.overview.outside
 
-/** Whether the node can be reached from outside, and at which address. */
-export function OutsideCard({ page }: { page: PageContext }): VNode | null {
-  const loaded = usePolled<{ readonly reach: Reach | null }>(page, {
+/** Asks for the access from outside; `null` without the plugin. */
+export function useReach(page: PageContext): Polled<{ readonly reach: Reach | null }> {
+  return usePolled(page, {
     load: async (get) => ({ reach: await ifRunning(get('GET /api/overlay/status')) }),
     pauseMs: () => 30_000,
   })
-  if (loaded.value.value === null) return html`<${LoadingCard} />`
-  const { reach } = loaded.value.value
-  if (reach === null) return null
+}
+
+/** Whether the node can be reached from outside, and at which address. */
+export function OutsideCard({ reach }: { reach: Reach }): VNode {
   const { fact, note, kind } = toldBy(reach)
   return html`<${Card} icon="globe" title=${words.title} fact=${fact} kind=${kind} more=${['overlay', words.more]}>
     <p class="note">${note}</p>

@@ -1,19 +1,21 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { headingId } from '../../../action.ts'
+import { Action, headingId } from '../../../action.ts'
 import { html } from '../../../html.ts'
 import { icon } from '../../../icon.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
+import { ask } from '../../../questions.ts'
 import { ifRunning } from '../../../refusal.ts'
+import { reasonOf, request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { durationText } from '../../../times.ts'
 import { LoadCard, StorageCard } from '../cards/history-cards.ts'
 import { useFileUsage } from '../parts/file-usage.ts'
-import { BackupCard } from './backup-card.ts'
-import { MessagesCard } from './messages-card.ts'
-import { OutsideCard } from './outside-card.ts'
-import { PeopleCard } from './people-card.ts'
+import { BackupCard, useBackups } from './backup-card.ts'
+import { MessagesCard, useMessages } from './messages-card.ts'
+import { OutsideCard, useReach } from './outside-card.ts'
+import { PeopleCard, usePeople } from './people-card.ts'
 import { RoomCard } from './room-card.ts'
 import { type Version, VersionCard } from './version-card.ts'
 
@@ -23,6 +25,9 @@ interface History {
   readonly days: NodeAnswers['GET /api/node-history/days'] | null
   readonly hours: NodeAnswers['GET /api/node-history/hours'] | null
 }
+
+/** Characters of the longest name of a node. */
+const longestName = 40
 
 const words = texts.node.overview
 
@@ -52,29 +57,40 @@ export function OverviewPart({ page }: { page: PageContext }): VNode {
     },
     pauseMs: () => 60_000,
   })
-  const { all: usage } = useFileUsage(page)
+  const backups = useBackups(page)
+  const outside = useReach(page)
+  const people = usePeople(page)
+  const messages = useMessages(page)
+  const usage = useFileUsage(page)
   const { days = null, hours = null } = history.value.value ?? {}
   const { version: known = null } = version.value.value ?? {}
   // Until all is known, nothing is shown: later facts would move the earlier ones.
-  const isKnown = [health, history, version].every(
-    ({ value, fault }) => value.value !== null || fault.value !== '',
+  const isKnown = [health, history, version, backups, outside, people, messages, usage].every(
+    (asked) => asked.isKnown,
   )
   const report = isKnown ? health.value.value : null
+  const { status: backup = null } = backups.value.value ?? {}
+  const { reach = null } = outside.value.value ?? {}
+  const { status: webhook = null } = messages.value.value ?? {}
   return html`
     <${Head} report=${report} version=${report && (known?.status.currentVersion ?? null)} />
     <${PolledState} of=${health} />
     ${report && report.attention.length > 0 && html`<${AttentionList} attention=${report.attention} />`}
     <div class="cards" hidden=${!isKnown}>
-      <${BackupCard} page=${page} />
-      <${OutsideCard} page=${page} />
-      <${RoomCard} usage=${usage} fullInDays=${days?.fullInDays ?? null} />
+      ${backup && html`<${BackupCard} status=${backup} />`}
+      ${reach && html`<${OutsideCard} reach=${reach} />`}
+      <${RoomCard} usage=${usage.all} fullInDays=${days?.fullInDays ?? null} />
       ${days && html`<${StorageCard} days=${days.periods} />`}
       ${hours && html`<${LoadCard} hours=${hours.periods} />`}
-      <${PeopleCard} page=${page} usage=${usage} />
+      ${people.value.value && html`<${PeopleCard} people=${people.value.value} usage=${usage.all} />`}
       ${known && html`<${VersionCard} version=${known} />`}
-      <${MessagesCard} page=${page} />
+      ${webhook && html`<${MessagesCard} status=${webhook} />`}
     </div>
-    ${report && html`<${Checks} report=${report} />`}
+    ${
+      report &&
+      html`<p class="choices"><${Action} page=${page} run=${() => nameNode(page)}>${icon('pencil')} ${words.name.change}<//></p>
+        <${Checks} report=${report} />`
+    }
   `
 }
 
@@ -97,6 +113,18 @@ function Head({ report, version }: { report: Report | null; version: string | nu
     <span role="status">${badge !== '' && html`<span class=${`badge ${kind}`}>${icon(kind === 'good' ? 'circle-check' : 'bell')} ${badge}</span>`}</span>
     <p class="note end">${about.filter(Boolean).join(' · ')}</p>
   </div>`
+}
+
+/** Asks the owner for the name of the node. Without one, that of the configuration holds. */
+async function nameNode(page: PageContext): Promise<void> {
+  const { title, text, field: label, agree, tooLong } = words.name
+  const { name: value } = await request(page, 'GET /api/web/pages')
+  const check = async (typed: string) => {
+    if (typed.length > longestName) return tooLong(longestName)
+    const body = { name: typed === '' ? null : typed }
+    return request(page, 'PUT /api/web/name', { body }).then(() => null, reasonOf)
+  }
+  if ((await ask({ title, text, field: { label, value }, agree, check })) !== null) await page.refresh()
 }
 
 /** The parts of the page that mend what a check found. Others have none. */

@@ -4,10 +4,10 @@ import type { VNode } from 'preact'
 import { Avatar } from '../../../avatar.ts'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
-import { usePolled } from '../../../polled.ts'
+import { type Polled, usePolled } from '../../../polled.ts'
 import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
-import { Card, LoadingCard } from '../cards/card.ts'
+import { Card } from '../cards/card.ts'
 import type { FileUsage } from '../parts/file-usage.ts'
 import { seenText } from '../parts/users.ts'
 
@@ -22,14 +22,14 @@ const words = texts.node.overview.people
 const most = 4
 
 interface PeopleCardProps {
-  readonly page: PageContext
+  readonly people: People
   /** `null` while the node has no files. */
   readonly usage: FileUsage | null
 }
 
-/** The people of the node: what they store, when they came last, and who asks to be let in. */
-export function PeopleCard({ page, usage }: PeopleCardProps): VNode {
-  const people = usePolled<People>(page, {
+/** Asks for the people of the node. */
+export function usePeople(page: PageContext): Polled<People> {
+  return usePolled(page, {
     async load(get) {
       const [{ users }, asked] = await Promise.all([
         get('GET /api/users'),
@@ -39,8 +39,10 @@ export function PeopleCard({ page, usage }: PeopleCardProps): VNode {
     },
     pauseMs: () => 30_000,
   })
-  if (people.value.value === null) return html`<${LoadingCard} />`
-  const { users, requests } = people.value.value
+}
+
+/** The people of the node: what they store, when they came last, and who asks to be let in. */
+export function PeopleCard({ people: { users, requests }, usage }: PeopleCardProps): VNode {
   const latest = users
     .filter(({ disabled }) => disabled === null)
     .toSorted((one, other) => (other.lastSeen ?? '').localeCompare(one.lastSeen ?? ''))
@@ -50,7 +52,7 @@ export function PeopleCard({ page, usage }: PeopleCardProps): VNode {
         ({ wallet, username }) => html`<li key=${wallet}>
           <${Avatar} name=${username} />
           <span class="grow">${words.asks(username)}</span>
-          <a class="badge warning" href="#/node/users">${words.decide}</a>
+          <a class="button" href="#/node/users">${words.decide}</a>
         </li>`,
       )}
       ${latest.slice(0, most).map(({ uuid, username, lastSeen }) => {

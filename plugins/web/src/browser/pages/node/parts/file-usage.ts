@@ -12,13 +12,20 @@ export type FileUsage = NodeAnswers['GET /api/files/usage/all']
 
 const words = texts.usage
 
-/** Asks for the usage of all users; `null` while the node has no files. */
-export function useFileUsage(page: PageContext): { all: FileUsage | null; refresh: () => Promise<void> } {
-  const usage = usePolled<FileUsage | null>(page, {
-    load: (get) => ifRunning(get('GET /api/files/usage/all')),
-    pauseMs: (all) => (all?.users.some(({ isComplete }) => !isComplete) ? 2000 : 15_000),
+interface UsageOfAll {
+  /** `null` while the node has no files, and until it has answered. */
+  readonly all: FileUsage | null
+  readonly isKnown: boolean
+  refresh(): Promise<void>
+}
+
+/** Asks for the usage of all users. */
+export function useFileUsage(page: PageContext): UsageOfAll {
+  const usage = usePolled<Pick<UsageOfAll, 'all'>>(page, {
+    load: async (get) => ({ all: await ifRunning(get('GET /api/files/usage/all')) }),
+    pauseMs: (value) => (value?.all?.users.some(({ isComplete }) => !isComplete) ? 2000 : 15_000),
   })
-  return { all: usage.value.value, refresh: () => usage.refresh() }
+  return { all: usage.value.value?.all ?? null, isKnown: usage.isKnown, refresh: () => usage.refresh() }
 }
 
 /** Asks the owner how much a user may store, and sets it. */

@@ -3,49 +3,59 @@ import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
+import { isLoopback } from '../../../loopback.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
+import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
+import { HomeNetwork } from './home-network.ts'
 
 type Reach = NodeAnswers['GET /api/overlay/status']
+
+const words = texts.node.overlay
 
 const configuration = `"overlay-tunnel": {
   "gateway": "example.org",
   "name": "me.example.org"
 }`
 
-/** How the node can be reached from outside. */
+/** How other devices reach the node: in the network at home, and from outside. */
 export function OverlayPart({ page }: { page: PageContext }): VNode {
-  const reach = usePolled<Reach>(page, {
-    load: (get) => get('GET /api/overlay/status'),
+  const loaded = usePolled<{ readonly reach: Reach | null }>(page, {
+    load: async (get) => ({ reach: await ifRunning(get('GET /api/overlay/status')) }),
     pauseMs: () => 30_000,
   })
-  const words = texts.node.overlay
-  const status = reach.value.value
+  if (loaded.value.value === null) return html`<${PolledState} of=${loaded} />`
+  const { reach } = loaded.value.value
+  const { owner } = page.user
   return html`
-    <${PolledState} of=${reach} />
+    <${PolledState} of=${loaded} />
+    ${reach ? html`<${Status} reach=${reach} />` : !isLoopback() && html`<p>${words.here(location.origin)}</p>`}
+    ${owner && isLoopback() && html`<${HomeNetwork} />`}
     ${
-      status &&
-      html`<p role="status">
-          <span class=${`badge ${status.connected ? 'good' : status.proxyEnabled ? 'warning' : ''}`}>${status.connected ? words.states.connected : status.proxyEnabled ? words.states.waiting : words.states.off}</span>${' '}
-          ${status.connected ? words.connected : status.proxyEnabled ? words.waiting : words.off}
-        </p>
-        ${status.proxyEnabled && html`<p>${status.endsTls ? words.unread : words.read}</p>`}
-        ${status.allocatedPort > 0 && html`<p>${words.port(status.allocatedPort)}</p>`}
-        ${
-          status.addresses.length > 0 &&
-          html`<h2>${words.addresses}</h2>
-            <ul>${status.addresses.map((url) => html`<li key=${url}><a href=${url}>${url}</a></li>`)}</ul>`
-        }
-        ${
-          page.user.owner &&
-          !status.proxyEnabled &&
-          html`<h2>${words.how}</h2>
-            <ol class="steps">
-              ${words.howSteps.map((step) => html`<li key=${step}>${step}</li>`)}
-              <li>${words.howText} <${CodeBlock} text=${configuration} /></li>
-            </ol>`
-        }
-        <details><summary>${words.id}</summary><p class="note">${status.nodeId}</p></details>`
+      owner &&
+      reach?.proxyEnabled === false &&
+      html`<h2>${words.how}</h2>
+        <ol class="steps">
+          ${words.howSteps.map((step) => html`<li key=${step}>${step}</li>`)}
+          <li>${words.howText} <${CodeBlock} text=${configuration} /></li>
+        </ol>`
     }
+    ${reach && html`<details><summary>${words.id}</summary><p class="note">${reach.nodeId}</p></details>`}
   `
+}
+
+/** Whether the node can be reached from outside, and at which addresses. */
+function Status({ reach }: { reach: Reach }): VNode {
+  const { connected, proxyEnabled, endsTls, allocatedPort, addresses } = reach
+  return html`<p role="status">
+      <span class=${`badge ${connected ? 'good' : proxyEnabled ? 'warning' : ''}`}>${connected ? words.states.connected : proxyEnabled ? words.states.waiting : words.states.off}</span>${' '}
+      ${connected ? words.connected : proxyEnabled ? words.waiting : words.off}
+    </p>
+    ${proxyEnabled && html`<p>${endsTls ? words.unread : words.read}</p>`}
+    ${allocatedPort > 0 && html`<p>${words.port(allocatedPort)}</p>`}
+    ${
+      addresses.length > 0 &&
+      html`<h2>${words.addresses}</h2>
+        <ul>${addresses.map((url) => html`<li key=${url}><a class="alone" href=${url}>${url}</a></li>`)}</ul>`
+    }`
 }

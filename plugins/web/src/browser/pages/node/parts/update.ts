@@ -95,7 +95,7 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     if (answer !== null) await run('POST /api/update/back')
   }
   if (state === null) return html`<${PolledState} of=${update} />`
-  const { version, status, progress, details, attempts } = state
+  const { status, progress, details, attempts } = state
   const { latestVersion, currentVersion } = status
   const { wayBack } = details
   const isUpdating = progress.isUpdating || wasUpdating.value
@@ -110,8 +110,8 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
     }
     <section class="card box" aria-label=${words.title}>
       <p class="fact">${status.updateAvailable ? words.available(latestVersion) : words.version(currentVersion)}</p>
-      <p class="note">${status.updateAvailable ? words.version(currentVersion) : words.current} ${words.built(dateText(version.buildDate))}</p>
-      <p class="note">${details.checkedAt === null ? words.unchecked : words.checked(dateText(details.checkedAt))} ${details.automatic && words.automatic}</p>
+      <p class="note">${aboutVersion(state)}</p>
+      <p class="note">${details.checkedAt && words.checked(dateText(details.checkedAt))} ${details.automatic && words.automatic}</p>
       <p class="fault">${details.checkProblem && words.problem(details.checkProblem)}</p>
       ${isUpdating && html`<p>${words.running}</p><progress aria-label=${words.progress}></progress>`}
       <p role="status">${(isUpdating || attempts.length > 0) && progress.progress}</p>
@@ -157,6 +157,14 @@ export function UpdatePart({ page }: { page: PageContext }): VNode {
       )}
     </ul>
   `
+}
+
+/** Tells when the present version was built, and what is known about newer ones. */
+function aboutVersion({ version, status, details }: UpdateState): string {
+  const words = texts.node.update
+  const built = words.built(dateText(version.buildDate))
+  if (status.updateAvailable) return `${words.version(status.currentVersion)} ${built}`
+  return `${built} ${details.checkedAt === null ? words.unknown : words.current}`
 }
 
 /** Tells how an update ended, once. */
