@@ -10,7 +10,7 @@ import { storePast } from './fixtures/past-history.ts'
 import { startTalkingModel } from './fixtures/talking-model.ts'
 import { addWallet } from './wallet.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 
 /** Files that the pictures show. */
 const shownFiles = {

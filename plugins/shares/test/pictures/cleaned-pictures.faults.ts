@@ -7,13 +7,14 @@ import fc from 'fast-check'
 import { checkCleaned, tagsThatExiftoolFinds } from './fixtures/check-cleaned.ts'
 import { generatedPicture } from './fixtures/generated-pictures.ts'
 
-const picturesPerRound = 200
+const picturesPerRound = 100
 
 /** 10,000 pictures in all. */
 export default {
   name: 'Pictures leave without data of cameras, and with their pixels.',
   missing: needsPrograms('exiftool'),
-  defaultRounds: 50,
+  defaultRounds: 100,
+  roundSeconds: 600,
   async round({ seed }: { readonly seed: number }) {
     const folder = await mkdtemp(join(tmpdir(), 'nodekeep-pictures-'))
     try {

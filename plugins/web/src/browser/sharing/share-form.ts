@@ -155,7 +155,7 @@ function offeredTerms({ defaultDays, maxDays }: ShareFormProps['days']): readonl
 /** Returns what the form says, as the body of a request. The terms that the person did not choose are left out. */
 function termsOf(
   data: FormData,
-  { type }: ShareFormProps['subject'],
+  { type, hasPictures }: ShareFormProps['subject'],
   share: Share | null,
   maxDays: number,
 ): object {
@@ -174,6 +174,6 @@ function termsOf(
       maxFiles: Number(data.get('files')),
       askSender: data.has('askSender'),
     }),
-    ...(kind !== 'drop' && { keepMetadata: data.has('keepMetadata') }),
+    ...(kind !== 'drop' && hasPictures && { keepMetadata: data.has('keepMetadata') }),
   }
 }
