@@ -6,7 +6,8 @@ let collect: NodeJS.GCFunction | null = null
 /**
  * Lets V8 collect the heap of this thread now. It blocks the thread.
  *
- * @param type `minor` collects young objects within a millisecond or so; `major` collects the whole heap
+ * @param type `minor` collects young objects within a millisecond or so; `major` collects the whole heap, and returns free
+ *   memory to the system
  */
 export function collectHeap(type: 'major' | 'minor'): void {
   if (collect === null) {
@@ -15,5 +16,6 @@ export function collectHeap(type: 'major' | 'minor'): void {
     collect = runInNewContext('gc') as NodeJS.GCFunction
     setFlagsFromString('--no-expose-gc')
   }
-  collect({ type })
+  // Otherwise V8 keeps pages that are nearly empty.
+  collect(type === 'major' ? { type, flavor: 'last-resort' } : { type })
 }

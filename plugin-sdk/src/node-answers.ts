@@ -30,6 +30,9 @@ export interface NodeAnswers {
   'DELETE /api/backup/{filename}': {
     success: boolean
   }
+  'DELETE /api/shares/{id}': {
+    success: true
+  }
   'DELETE /api/sync/devices/{id}': {
     success: boolean
   }
@@ -1074,6 +1077,162 @@ export interface NodeAnswers {
      */
     isComplete: boolean
   }
+  'GET /api/shares': {
+    /**
+     * The newest first.
+     */
+    shares: {
+      id: string
+      /**
+       * Where it is now; null if it is gone.
+       */
+      path: string | null
+      name: string
+      type: 'file' | 'directory'
+      /**
+       * Guests `read`, upload without seeing anything (`drop`), or do `both`, and see the files of other guests. A file can only be read.
+       */
+      kind: 'read' | 'drop' | 'both'
+      created: string
+      expires: string
+      /**
+       * `gone`: the file or folder is deleted, and the link is closed. `back`: it is there again, and the link is closed until its maker opens it again.
+       */
+      state: 'open' | 'expired' | 'gone' | 'back'
+      /**
+       * Whether the link has a password.
+       */
+      password: boolean
+      keepMetadata: boolean
+      askSender: boolean
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxBytes: number | null
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxFiles: number | null
+      /**
+       * Uploads so far. They count toward the limits, also when they were deleted.
+       */
+      dropped: {
+        files: number
+        bytes: number
+      }
+      used: {
+        last: string | null
+        visits: number
+        downloads: number
+        uploads: number
+        /**
+         * Bytes that guests downloaded and uploaded.
+         */
+        bytes: number
+      }
+    }[]
+    /**
+     * Days for which a link works by default.
+     */
+    defaultDays: number
+    /**
+     * Most days for which a link may work.
+     */
+    maxDays: number
+    /**
+     * From where the address of the node can be reached.
+     */
+    reach: 'everywhere' | 'network' | 'machine'
+    /**
+     * A sentence for the maker if others cannot reach the address.
+     */
+    note: string | null
+  }
+  'GET /api/shares/all': {
+    /**
+     * The newest first.
+     */
+    shares: {
+      id: string
+      /**
+       * Where it is now; null if it is gone.
+       */
+      path: string | null
+      name: string
+      type: 'file' | 'directory'
+      /**
+       * Guests `read`, upload without seeing anything (`drop`), or do `both`, and see the files of other guests. A file can only be read.
+       */
+      kind: 'read' | 'drop' | 'both'
+      created: string
+      expires: string
+      /**
+       * `gone`: the file or folder is deleted, and the link is closed. `back`: it is there again, and the link is closed until its maker opens it again.
+       */
+      state: 'open' | 'expired' | 'gone' | 'back'
+      /**
+       * Whether the link has a password.
+       */
+      password: boolean
+      keepMetadata: boolean
+      askSender: boolean
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxBytes: number | null
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxFiles: number | null
+      /**
+       * Uploads so far. They count toward the limits, also when they were deleted.
+       */
+      dropped: {
+        files: number
+        bytes: number
+      }
+      used: {
+        last: string | null
+        visits: number
+        downloads: number
+        uploads: number
+        /**
+         * Bytes that guests downloaded and uploaded.
+         */
+        bytes: number
+      }
+      user: {
+        uuid: string
+        username: string
+      }
+    }[]
+  }
+  'GET /api/shares/{id}/uses': {
+    /**
+     * The last ones, the newest first.
+     */
+    uses: {
+      kind: 'visit' | 'download' | 'upload'
+      at: string
+      /**
+       * The network of the address, such as "203.0.113.0/24".
+       */
+      network: string
+      /**
+       * Visits or downloads from this network within an hour.
+       */
+      times: number
+      bytes: number
+      /**
+       * The name of an uploaded file, as the guest sent it.
+       */
+      name: string | null
+      /**
+       * The name that the guest gave. Nothing proves it.
+       */
+      sender: string | null
+    }[]
+  }
   'GET /api/sync/blocks': {
     /**
      * SHA-256 in hexadecimal.
@@ -1570,6 +1729,70 @@ export interface NodeAnswers {
       authenticated: true
     }
   }
+  'PATCH /api/shares/{id}': {
+    /**
+     * The new address, if there is one.
+     */
+    url: string | null
+    /**
+     * From where the address of the node can be reached.
+     */
+    reach: 'everywhere' | 'network' | 'machine'
+    /**
+     * A sentence for the maker if others cannot reach the address.
+     */
+    note: string | null
+    share: {
+      id: string
+      /**
+       * Where it is now; null if it is gone.
+       */
+      path: string | null
+      name: string
+      type: 'file' | 'directory'
+      /**
+       * Guests `read`, upload without seeing anything (`drop`), or do `both`, and see the files of other guests. A file can only be read.
+       */
+      kind: 'read' | 'drop' | 'both'
+      created: string
+      expires: string
+      /**
+       * `gone`: the file or folder is deleted, and the link is closed. `back`: it is there again, and the link is closed until its maker opens it again.
+       */
+      state: 'open' | 'expired' | 'gone' | 'back'
+      /**
+       * Whether the link has a password.
+       */
+      password: boolean
+      keepMetadata: boolean
+      askSender: boolean
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxBytes: number | null
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxFiles: number | null
+      /**
+       * Uploads so far. They count toward the limits, also when they were deleted.
+       */
+      dropped: {
+        files: number
+        bytes: number
+      }
+      used: {
+        last: string | null
+        visits: number
+        downloads: number
+        uploads: number
+        /**
+         * Bytes that guests downloaded and uploaded.
+         */
+        bytes: number
+      }
+    }
+  }
   'PATCH /api/users/{uuid}': {
     user: {
       uuid: string
@@ -1933,6 +2156,71 @@ export interface NodeAnswers {
   }
   'POST /api/ipfs/withdraw': {
     id: string
+  }
+  'POST /api/shares': {
+    id: string
+    /**
+     * The address. Only its hash is stored, so it is told once.
+     */
+    url: string
+    /**
+     * From where the address of the node can be reached.
+     */
+    reach: 'everywhere' | 'network' | 'machine'
+    /**
+     * A sentence for the maker if others cannot reach the address.
+     */
+    note: string | null
+    share: {
+      id: string
+      /**
+       * Where it is now; null if it is gone.
+       */
+      path: string | null
+      name: string
+      type: 'file' | 'directory'
+      /**
+       * Guests `read`, upload without seeing anything (`drop`), or do `both`, and see the files of other guests. A file can only be read.
+       */
+      kind: 'read' | 'drop' | 'both'
+      created: string
+      expires: string
+      /**
+       * `gone`: the file or folder is deleted, and the link is closed. `back`: it is there again, and the link is closed until its maker opens it again.
+       */
+      state: 'open' | 'expired' | 'gone' | 'back'
+      /**
+       * Whether the link has a password.
+       */
+      password: boolean
+      keepMetadata: boolean
+      askSender: boolean
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxBytes: number | null
+      /**
+       * Of uploads; null if guests upload nothing.
+       */
+      maxFiles: number | null
+      /**
+       * Uploads so far. They count toward the limits, also when they were deleted.
+       */
+      dropped: {
+        files: number
+        bytes: number
+      }
+      used: {
+        last: string | null
+        visits: number
+        downloads: number
+        uploads: number
+        /**
+         * Bytes that guests downloaded and uploaded.
+         */
+        bytes: number
+      }
+    }
   }
   'POST /api/sync/hashes': {
     /**

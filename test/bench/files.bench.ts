@@ -182,7 +182,7 @@ const smallWrites: Bench = {
         round += 1
         await mkdir(join(nodeFolder, `${round}`))
         const rate = Number(
-          await output('files-small-writes.ts', node.url.origin, `/${round}`, authorization),
+          await output('files-small-writes.ts', node.url.origin, `/write?path=/${round}`, authorization),
         )
         const stored = (await readdir(join(nodeFolder, `${round}`))).length
         if (stored !== 10_000) throw new Error(`There are ${stored} files in place of 10,000.`)
@@ -206,7 +206,7 @@ const overwrites: Bench = {
     const { node, authorization, bareFolder, tearDown } = await startFilesServers()
     const written = async (...args: Parameters<typeof output>) => Number(await output(...args))
     return {
-      ours: () => written('files-small-writes.ts', node.url.origin, '/same', authorization),
+      ours: () => written('files-small-writes.ts', node.url.origin, '/write?path=/same', authorization),
       baseline: () => written('files-bare-writes.ts', join(bareFolder, 'same')),
       tearDown,
     }

@@ -15,6 +15,7 @@ const atFirstUse = [
   '/node_modules/@fastify/swagger/',
   '/node_modules/sharp/',
   '/node_modules/music-metadata/',
+  '/node_modules/@xmldom/',
 ]
 
 /** Loaded at its first use, which in the default bundle is the WebSocket of file sync. */

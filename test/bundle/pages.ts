@@ -25,10 +25,21 @@ const copied = [
 const keptByWorker = /^shell\/(?:index\.html|icon\.svg|[^/]+\.(?:js|css))$/
 
 /** The names of the pages. */
-export const pages = ['files', 'photos', 'trash', 'published', 'account', 'node', 'chat', 'wasm']
+export const pages = [
+  'files',
+  'photos',
+  'trash',
+  'links',
+  'published',
+  'account',
+  'connect-app',
+  'node',
+  'chat',
+  'wasm',
+]
 
 /** The pages that import a module only when they need it. It is a file of its own. */
-const split = ['account', 'files', 'photos']
+const split = ['account', 'connect-app', 'files', 'links', 'photos']
 
 /** The workers of pages, by their names in the bundle. */
 const workers = { 'files/hash-worker': 'pages/files/hash-worker.ts' }

@@ -17,6 +17,8 @@ const ofAll: Reasons = {
 const pages = 'People sign in on this page.'
 const unclaimed =
   'A node without an owner has no users. The claim code is required. Requests are limited for each address.'
+const guests =
+  'Guests have the secret of a link in place of a session. Requests are limited for each address and link.'
 const signed = 'A node proves its key by the signature of the request. Requests are limited for each address.'
 
 /** Every route that answers without a session. Add a route here only on purpose. */
@@ -32,6 +34,13 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
     'GET /auth/restore': unclaimed,
     'GET /ipfs/{wildcard}':
       'Everybody may read what users publish, by the address that proves it. Answers at a time are limited for each address.',
+    'GET /s/-/drop.js': guests,
+    'GET /s/-/shares.css': guests,
+    'GET /s/{token}': guests,
+    'GET /s/{token}/file': guests,
+    'GET /s/{token}/preview': guests,
+    'GET /s/{token}/view': guests,
+    'GET /s/{token}/zip': guests,
     'GET /service-worker.js': pages,
     'GET /web/manifest.webmanifest': pages,
     'GET /web/{file}': pages,
@@ -41,6 +50,10 @@ const publicRoutes: Readonly<Record<keyof typeof configurations, Reasons>> = {
       'A client that signs in has no session yet. Tries are limited for each address.',
     'POST /auth/restore/compare': unclaimed,
     'POST /auth/restore/confirm': unclaimed,
+    'PATCH /s/{token}/uploads/{id}': guests,
+    'POST /s/{token}/drop': guests,
+    'POST /s/{token}/password': guests,
+    'POST /s/{token}/uploads': guests,
     'PUT /auth/restore': unclaimed,
   },
   gateway: {

@@ -366,6 +366,53 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await openAccount(desk)
   })
 
+  await t.test(
+    'an app is connected with a password that opens the files by WebDAV, and nothing else',
+    async (t) => {
+      const page = desk
+      await page.getByRole('link', { name: 'Connect a file manager or an app by WebDAV' }).click()
+      await page.getByRole('heading', { name: 'Connect an app' }).waitFor()
+      await page.getByText(`${home}/dav/`, { exact: true }).waitFor()
+      await page.getByText('leads only this computer to the node').waitFor()
+      t.equal(await page.locator('.qr').count(), 0, 'no phone reaches the node at this address')
+      await page.getByLabel('Name of the app').fill(script)
+      await press(page, 'Make a password')
+      const token = await page.getByLabel('The password of the app').inputValue()
+      t.equal(await page.getByLabel('Name of the app').inputValue(), '')
+      await page.getByText('Linux: GNOME, KDE').click()
+      await page.getByText(`dav://${node.url.host}/dav/`, { exact: true }).waitFor()
+      const ask = async (path: string, authorization: string, method = 'GET') =>
+        (await fetch(new URL(path, home), { method, headers: { authorization } })).status
+      const basic = `Basic ${Buffer.from(`ada-l:${token}`).toString('base64')}`
+      t.equal(await ask('/dav/', basic, 'OPTIONS'), 200)
+      t.equal(await ask('/dav/', basic.slice(0, -8), 'OPTIONS'), 401)
+      t.equal(await ask('/readdir?path=/', basic), 401)
+      t.equal(await ask('/readdir?path=/', `Bearer ${token}`), 403)
+
+      // A session of this tab at the other address of the node, which other devices reach.
+      const made = await page.evaluate(
+        "fetch('/api/account/sign-in-codes', { method: 'POST' }).then((answer) => answer.json()).then(({ code }) => code)",
+      )
+      const { page: other, end } = await openTab(t, browser, { viewport: phone })
+      await other.goto(`${elsewhere}/#code=${made}`)
+      await press(other, 'Sign in with this code')
+      await chooseInPersonMenu(other, 'Connect an app')
+      await other.getByRole('img', { name: 'The address of this page' }).waitFor()
+      await other.getByText('This address is not encrypted').waitFor()
+      const dark = encodeQR(`${elsewhere}/#/connect-app`, 'raw', { border: 4 }).flatMap((row, y) =>
+        row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
+      )
+      t.equal(await other.locator('.qr path').getAttribute('d'), dark.join(''))
+      await end()
+
+      await openAccount(page)
+      await press(page, `Revoke: ${script}`)
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+      await page.getByText('No program has a token.').waitFor()
+      t.equal(await ask('/dav/', basic, 'OPTIONS'), 401)
+    },
+  )
+
   await t.test('an API token is shown once, works until it is revoked, and survives a sign-in', async (t) => {
     const page = desk
     await page.setViewportSize(phone)

@@ -123,6 +123,8 @@ t.test(
     await remove(page, '/Recipes/Plum cake, first try.txt')
     for (const path of ['/Recipes', '/Budget 2026.csv']) await publish(page, path)
     await store(page, '/Budget 2026.csv', 'month,rent,food\nJanuary,860,310\n')
+    await share(page, { path: '/Recipes', kind: 'read', password: 'plum cake' })
+    await share(page, { path: '/Garden', kind: 'both', keepMetadata: true })
     const names = (await page.evaluate(
       "fetch('/api/web/pages').then((answer) => answer.json()).then(({ pages }) => pages.map(({ name }) => name))",
     )) as string[]
@@ -217,11 +219,26 @@ t.test(
     await page.locator('.difference ins').waitFor()
     await inspect('versions-compared')
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('row').filter({ hasText: 'To do.txt' }).getByRole('checkbox').click()
+    await page.getByRole('row').filter({ hasText: 'Garden' }).getByRole('checkbox').click()
+    await button('Share').click()
+    await page.getByRole('dialog').getByLabel('The link ends').waitFor()
+    await inspect('share')
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
+    await inspect('share-done', onPhone)
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await button('Publish').click()
     await inspect('publish', onPhone)
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
     await inspect('publish-done', onPhone)
+    await open('connect-app')
+    await page.getByLabel('Name of the app').fill('Files on my laptop')
+    await button('Make a password').click()
+    await page.getByLabel('The password of the app').waitFor()
+    await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
+    await inspect('connect-app-made')
     const nodeParts = 'users backups storage update overlay devices contents models messages plugins'.split(
       ' ',
     )
@@ -277,6 +294,16 @@ async function remove(page: Page, path: string): Promise<void> {
   const headers = "{ 'content-type': 'application/json' }"
   const remove = `fetch('/delete', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ ok }) => ok)`
   if (!(await page.evaluate(remove))) throw new Error(`${path} was not deleted.`)
+}
+
+async function share(
+  page: Page,
+  terms: { readonly path: string; readonly [term: string]: unknown },
+): Promise<void> {
+  const body = JSON.stringify(JSON.stringify(terms))
+  const headers = "{ 'content-type': 'application/json' }"
+  const share = `fetch('/api/shares', { method: 'POST', headers: ${headers}, body: ${body} }).then(({ ok }) => ok)`
+  if (!(await page.evaluate(share))) throw new Error(`${terms.path} was not shared.`)
 }
 
 async function publish(page: Page, path: string): Promise<void> {

@@ -40,6 +40,7 @@ const plugins = {
   'wasm-native': true,
   previews: true,
   search: true,
+  webdav: true,
   web: true,
   who: { from: '../../examples/page-plugin' },
 }
@@ -56,7 +57,18 @@ for (const [name, page] of pages ?? []) {
 }
 
 t.test('all pages were tried', async (t) => {
-  const own = ['files', 'photos', 'chat', 'trash', 'node', 'published', 'wasm', 'account']
+  const own = [
+    'files',
+    'photos',
+    'chat',
+    'trash',
+    'links',
+    'node',
+    'published',
+    'wasm',
+    'account',
+    'connect-app',
+  ]
   t.strictSame(pages?.names(), [...own, 'who'])
 })
 

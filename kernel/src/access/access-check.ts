@@ -20,6 +20,9 @@ const signInPaths = '/auth/'
 const unencrypted =
   'This connection is not encrypted, so the session token could be read on its way. Sign in at an https address of the node, or from its own network.'
 
+const unencryptedPresentation =
+  'This connection is not encrypted, so the token could be read on its way. Use an https address of the node, or its own network.'
+
 /** Wrong tokens of one address that are answered normally. */
 const wrongTokensPerMinute = 60
 
@@ -54,22 +57,25 @@ export function createAccessCheck(
     carried: CarriedToken | null,
     user: AuthenticatedUser | null,
   ): void {
-    const { access = 'user', scope } = request.routeOptions.config
-    const isWrong = carried?.by === 'header' || (carried?.by === 'own cookie' && access !== 'public')
-    if (user === null && isWrong) {
+    const { access = 'user', scope, presentation } = request.routeOptions.config
+    const by = carried?.by
+    const isTried = by === 'header' || by === 'presentation' || (by === 'own cookie' && access !== 'public')
+    if (user === null && isTried) {
       const { count, seconds } = wrongTokens.count(request.ip)
       if (count > wrongTokensPerMinute) {
         throw tooManyRequests('Too many wrong session tokens came from your address.', seconds)
       }
     }
-    const byCookie = carried !== null && carried.by !== 'header'
-    if (user !== null && byCookie && mayChange(request.raw) && !isSameOrigin(request, origins)) {
-      throw new NodekeepError('FORBIDDEN', 'A page of another site must not act with your session cookie.')
+    // Browsers send cookies by themselves, and passwords that they keep.
+    if (user !== null && by !== 'header' && mayChange(request.raw) && !isSameOrigin(request, origins)) {
+      const kept = by === 'presentation' ? 'the password that your browser keeps' : 'your session cookie'
+      throw new NodekeepError('FORBIDDEN', `A page of another site must not act with ${kept}.`)
     }
     // On a public route, a token without the scope is treated as anonymous.
     const isCovered =
       user !== null && (user.scopes === null || (scope !== undefined && user.scopes.includes(scope)))
     if (access !== 'public') {
+      if (user === null && presentation !== undefined) throw unknownToken(presentation.challenge)
       const { owner } = userOf({ user })
       if (access === 'owner' && !owner)
         throw new NodekeepError('FORBIDDEN', "Only the node's owner may do that.")
@@ -110,10 +116,21 @@ export function createAccessCheck(
         return
       }
     }
+    if (config.presentation !== undefined && externalConnectionOf(request.raw)?.encrypted === false) {
+      done(new NodekeepError('FORBIDDEN', unencryptedPresentation))
+      return
+    }
     const known = carried === null ? null : authenticator.cached(carried.token)
     if (carried === null || known !== undefined) decide(carried, known ?? null)
     else authenticator.authenticate(carried.token).then((user) => decide(carried, user), done)
   }
+}
+
+/** The error of a request without a valid token, on a route whose clients present tokens in a way of their own. */
+function unknownToken(challenge: string): NodekeepError {
+  return new NodekeepError('UNAUTHORIZED', 'This needs an API token of the node that is still valid.', {
+    headers: { 'www-authenticate': challenge },
+  })
 }
 
 /** Tells whether a request changes something, or opens a connection that can. */

@@ -10,8 +10,11 @@ const sharedName = 'session'
 /** A session token as a request carries it. */
 export interface CarriedToken {
   readonly token: string
-  /** Only this node sets its own cookies. The cookie `session` may be that of another node, or of any program on the host. */
-  readonly by: 'header' | 'own cookie' | 'shared cookie'
+  /**
+   * Only this node sets its own cookies. The cookie `session` may be that of another node, or of any program on the host. A
+   * presentation is the way of the route's protocol.
+   */
+  readonly by: 'header' | 'presentation' | 'own cookie' | 'shared cookie'
 }
 
 /**
@@ -36,15 +39,19 @@ export class SessionCookies {
 
   /**
    * Takes the token from `Authorization: Bearer` or, without that header, from the node's own cookie or, without that cookie, from
-   * the cookie `session`. Never from elsewhere. A cookie without the form of a token is that of another program.
+   * the cookie `session`. A cookie without the form of a token is that of another program. On a route with a presentation of its own,
+   * that one takes the place of the cookies. Never from elsewhere.
    */
   tokenOf(request: FastifyRequest): CarriedToken | null {
-    const header = request.headers.authorization
-    if (header !== undefined) {
-      const token = /^Bearer +(\S+) *$/i.exec(header)?.[1]
-      return token === undefined ? null : { token, by: 'header' }
+    const { authorization: header, cookie } = request.headers
+    const bearer = header === undefined ? undefined : /^Bearer +(\S+) *$/i.exec(header)?.[1]
+    if (bearer !== undefined) return { token: bearer, by: 'header' }
+    const { presentation } = request.routeOptions.config
+    if (presentation !== undefined) {
+      const token = presentation.read(request)
+      return token === null ? null : { token, by: 'presentation' }
     }
-    if (request.headers.cookie === undefined) return null
+    if (header !== undefined || cookie === undefined) return null
     const carried = this.#carriedBy(request)
     const ownName = this.#ownNameFor(request)
     const own = ownName === null ? undefined : carried.get(ownName)

@@ -18,6 +18,7 @@ import {
   Restores,
   Supervisor,
   type SupervisorLink,
+  Tokens,
   Trials,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
@@ -30,6 +31,7 @@ import { Admission } from '../access/admission.ts'
 import { Authenticator } from '../access/authenticator.ts'
 import { NodeOrigins } from '../access/node-origins.ts'
 import { SessionCookies } from '../access/session-cookies.ts'
+import { tokenPresentations } from '../access/token-presentations.ts'
 import { kernelParticipants } from '../backup/kernel-participants.ts'
 import { isRestorePlanned, type KernelRestores, type LastRestore } from '../backup/restores.ts'
 import type { Configuration } from '../configuration/configuration.ts'
@@ -206,6 +208,7 @@ const kernelServiceParts: Readonly<Record<string, (cradle: KernelCradle) => unkn
     mayClaim: (code) => database.use((sql) => !ownership.isClaimed(sql) && ownership.mayClaim(code)),
   }),
   [tokenKey(NodeIdentity)]: ({ identity }) => identity,
+  [tokenKey(Tokens)]: () => tokenPresentations,
 }
 
 /** The keys of the services that the kernel itself provides to plugins. */
@@ -273,7 +276,10 @@ function createAppFactory({
   routeTable,
 }: KernelCradle): (log: Log, onAdmitted?: OnAdmitted) => Promise<App> {
   const { server, loader } = configuration.kernel
-  const refusals = new RefusalLog((request) => sessionCookies.tokenOf(request)?.by === 'own cookie')
+  const refusals = new RefusalLog((request) => {
+    const by = sessionCookies.tokenOf(request)?.by
+    return by === 'own cookie' || by === 'presentation'
+  })
   const answerNotFound = createNotFound(routeTable)
   const onDiskFull = () => void releaseForDeletions(configuration.kernel.data)
   return (log, onAdmitted) =>

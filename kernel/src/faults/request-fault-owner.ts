@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toPublicError } from '../errors/public-error.ts'
-import { pathOf } from '../http/request-path.ts'
+import { loggedPathOf } from '../http/request-path.ts'
 import { cutWebSocket } from '../http/web-sockets.ts'
 import { sendErrorRaw } from '../http/write-error.ts'
 import type { FaultKind, FaultOwner } from './fault-context.ts'
@@ -27,7 +27,7 @@ export class RequestFaultOwner implements FaultOwner {
 
   get work() {
     const { id, method } = this.#request
-    return { reqId: id, method, path: pathOf(this.#request) }
+    return { reqId: id, method, path: loggedPathOf(this.#request) }
   }
 
   faulted(thrown: unknown, kind: FaultKind): void {
@@ -36,7 +36,7 @@ export class RequestFaultOwner implements FaultOwner {
     const { raw } = this.#reply
     if (kind !== 'exception' || raw.writableEnded || raw.destroyed) return
     const error = toPublicError(undefined, id)
-    log.error({ err: thrown, path: pathOf(this.#request) }, error.message)
+    log.error({ err: thrown, path: loggedPathOf(this.#request) }, error.message)
     if (!cutWebSocket(this.#request.raw)) sendErrorRaw(this.#reply, error)
   }
 }

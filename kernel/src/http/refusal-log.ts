@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { PublicError } from '../errors/public-error.ts'
 import { logSecurityEvent } from '../log/security-events.ts'
 import { AddressCounter } from './address-counter.ts'
-import { pathOf } from './request-path.ts'
+import { loggedPathOf } from './request-path.ts'
 
 /** Lines for one address within a minute. More would let a client fill the disk of the log. */
 const linesPerMinute = 100
@@ -14,12 +14,15 @@ const logged = new Set<string>(['UNAUTHORIZED', 'FORBIDDEN', 'TOO_MANY_REQUESTS'
  * have, a limit. One of them serves the whole node.
  */
 export class RefusalLog {
-  readonly #hasOwnCookie: (request: FastifyRequest) => boolean
+  readonly #presentsToken: (request: FastifyRequest) => boolean
   readonly #lines = new AddressCounter()
 
-  /** @param hasOwnCookie tells whether a request has the session cookie that only this node sets */
-  constructor(hasOwnCookie: (request: FastifyRequest) => boolean) {
-    this.#hasOwnCookie = hasOwnCookie
+  /**
+   * @param presentsToken tells whether a request has the session cookie that only this node sets, or presents a token as its route
+   * takes it
+   */
+  constructor(presentsToken: (request: FastifyRequest) => boolean) {
+    this.#presentsToken = presentsToken
   }
 
   /** Writes a line about the answer to a request if it is such a refusal. */
@@ -33,7 +36,7 @@ export class RefusalLog {
       return
     }
     const { method } = request
-    const details = { method, path: pathOf(request), code, reason }
+    const details = { method, path: loggedPathOf(request), code, reason }
     logSecurityEvent(request, 'refused', 'A request was refused.', details)
   }
 
@@ -41,6 +44,6 @@ export class RefusalLog {
   #isAnonymous(request: FastifyRequest): boolean {
     const { headers, routeOptions } = request
     const { access } = routeOptions.config
-    return access !== 'public' && headers.authorization === undefined && !this.#hasOwnCookie(request)
+    return access !== 'public' && headers.authorization === undefined && !this.#presentsToken(request)
   }
 }

@@ -5,7 +5,7 @@ import { validateHeaderName, validateHeaderValue } from './node-http.ts'
 import type { RefusalLog } from './refusal-log.ts'
 import { replaceMethod } from './replace-method.ts'
 import { hasLargeRemainder } from './request-body.ts'
-import { pathOf } from './request-path.ts'
+import { loggedPathOf } from './request-path.ts'
 import { isUpgrade } from './web-sockets.ts'
 import { sendErrorRaw } from './write-error.ts'
 
@@ -96,10 +96,11 @@ function sendLastResort(thrown: unknown, reply: FastifyReply): FastifyReply {
 }
 
 function logFault(err: unknown, { code, internal, message }: PublicError, request: FastifyRequest): void {
-  if (request.raw.socket.destroyed) request.log.debug({ err, path: pathOf(request) }, 'The client left.')
+  if (request.raw.socket.destroyed)
+    request.log.debug({ err, path: loggedPathOf(request) }, 'The client left.')
   // A full disk is no fault of the code, and each upload to it fails. A stack for each would fill the log.
-  else if (code === 'INSUFFICIENT_STORAGE') request.log.warn({ path: pathOf(request) }, message)
-  else if (internal) request.log.error({ err, path: pathOf(request) }, message)
+  else if (code === 'INSUFFICIENT_STORAGE') request.log.warn({ path: loggedPathOf(request) }, message)
+  else if (internal) request.log.error({ err, path: loggedPathOf(request) }, message)
 }
 
 function write(error: PublicError, reply: FastifyReply, serializeError: ErrorSerializer) {

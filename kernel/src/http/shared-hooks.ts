@@ -10,7 +10,7 @@ import { RequestLog } from '../log/request-log.ts'
 import { senderOf } from '../log/security-events.ts'
 import { allowOrigins, isPreflight } from './cors.ts'
 import { announcesBody, discardBody, limitBodyTime } from './request-body.ts'
-import { pathOf } from './request-path.ts'
+import { loggedPathOf } from './request-path.ts'
 import { type ErrorWatchers, sendError } from './send-error.ts'
 
 /** Decides whether a request may go on, and sets `request.user`. Calls back with a NodekeepError when it may not. */
@@ -196,7 +196,7 @@ async function logAnswer(request: FastifyRequest, reply: FastifyReply): Promise<
   const { method } = request
   const { statusCode: status, elapsedTime } = reply
   const ms = Math.round(elapsedTime)
-  request.log.debug({ ...senderOf(request), method, path: pathOf(request), status, ms }, 'answered')
+  request.log.debug({ ...senderOf(request), method, path: loggedPathOf(request), status, ms }, 'answered')
 }
 
 function expectsContinue({ headers, raw }: FastifyRequest): boolean {

@@ -118,3 +118,14 @@ test('a node answers its open requests before it stops', async (t) => {
   t.match(JSON.parse(answer.body), { code: 'VALIDATION_ERROR' })
   t.same(await node.end('SIGCONT'), { code: 0, signal: null })
 })
+
+test('a node gives the memory back that only its start needed', async (t) => {
+  const folder = await commandFolder(t)
+  const args = ['--port', '0']
+  const node = await startedNode(t, { cwd: folder.path, args, nodeOptions: ['--trace-gc'] })
+  // V8's line about a collection that a program asks for.
+  const collection = /Mark-Compact \(reduce\) .* testing;/
+  await until(() => collection.test(node.stdout()))
+  t.equal((await fetch(new URL('/health', node.url))).status, 200)
+  t.same(await node.end('SIGTERM'), { code: 0, signal: null })
+})

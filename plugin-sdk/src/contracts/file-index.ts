@@ -126,6 +126,8 @@ export interface UserFileIndex {
   ): Promise<{ readonly entries: readonly IndexedEntry[]; readonly cursor: string }>
   /** The entry with an id; `null` if it is gone. */
   entry(id: string): Promise<IndexedEntry | null>
+  /** The entry at a path; `null` if the index has none there. The root and the place of a mount are no entries. */
+  at(path: string): Promise<IndexedEntry | null>
   /** The files that have a content, as far as hashes are known. At most 100. */
   withContent(sha256: string): Promise<readonly IndexedEntry[]>
   /**
@@ -133,6 +135,12 @@ export interface UserFileIndex {
    * may come twice.
    */
   matching(wanted: WantedFiles, signal?: AbortSignal): AsyncIterable<IndexedEntry>
+  /**
+   * The entries of a folder that have one of some names, by name: those that the index knows. A mount is none of them, and neither is `/`.
+   *
+   * @param names at most 1,000
+   */
+  named(folder: string, names: readonly string[]): Promise<ReadonlyMap<string, IndexedEntry>>
   /**
    * The SHA-256 of a file. It is read if the hash is not known; other users' requests are not held up. `null` if nothing is there, or if
    * the file has or gets another revision.

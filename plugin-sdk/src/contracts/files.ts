@@ -67,6 +67,17 @@ export interface FileRoom extends Disposable {
   release(): void
 }
 
+/** The room of a user. */
+export interface RoomLeft {
+  /** Bytes of all files of the user, with the trash and former versions. */
+  readonly taken: number
+  /**
+   * Bytes that the user may store in addition, by the quota of the user and by the storage, but for what others store meanwhile; null if neither is
+   * limited. What is in the trash can give way to more.
+   */
+  readonly left: number | null
+}
+
 /** Options of a write. */
 export interface FileWriteOptions extends StorageConditions, FileChangeOptions {
   /** The number of bytes, if known. A file that cannot fit is then refused at once. */
@@ -166,6 +177,8 @@ export interface FilesService {
    * @param bytes that are stored already, such as before a restart. They are not refused. Default: 0
    */
   holdRoom(user: Pick<User, 'uuid'>, bytes?: number): FileRoom
+  /** How much room a user takes, and has left for more files in a folder. */
+  roomAt(user: Pick<User, 'uuid'>, folder: string): Promise<RoomLeft>
 }
 
 /** The `files` feature. */

@@ -1,5 +1,31 @@
 import type { ContentSource } from '../content-source.ts'
-import { defineRegistry, lackingMethod } from '../service.ts'
+import { defineRegistry, defineService, lackingMethod } from '../service.ts'
+import type { User } from './users.ts'
+
+/** A small picture of a file of a user. */
+export interface WantedPreview {
+  readonly user: Pick<User, 'uuid'>
+  /** Absolute path within the user's files. */
+  readonly path: string
+  /** The longest side has at most 256, 768 or 1,600 pixels. */
+  readonly size: 'small' | 'medium' | 'large'
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal
+}
+
+/** Makes small pictures of files, for features that show files to people. */
+export interface PreviewService {
+  /**
+   * Returns a preview as WebP, without metadata: made now if there is none yet.
+   *
+   * @throws NodekeepError NOT_FOUND; UNPROCESSABLE if the file can have none; SERVICE_UNAVAILABLE if it may be tried again later; the
+   *   reason of the signal
+   */
+  get(wanted: WantedPreview): Promise<Uint8Array>
+}
+
+/** The previews of the plugin `previews`. */
+export const Previews = defineService<PreviewService>('previews', 1)
 
 /** A picture that was decoded. */
 export interface DecodedPicture {

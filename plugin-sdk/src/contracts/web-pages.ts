@@ -65,6 +65,12 @@ export const WebPages = defineRegistry<WebPage>(
 )
 
 /**
+ * The path of the stylesheet of the plugin `web`, which everybody may read. A page that a plugin serves itself, such as one for guests, looks
+ * like the pages of the node with it, and is plain where the node has no pages.
+ */
+export const webStylesheet = '/web/shell.css'
+
+/**
  * The Content-Security-Policy of the node's pages: scripts, workers, styles and requests of this origin only, and no HTML from strings. Pictures, sound, video and documents may also be
  * blobs, for previews, and pictures data, for the icons of wallets. A form in a hidden frame downloads an archive.
  */

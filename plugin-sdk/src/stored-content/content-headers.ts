@@ -30,7 +30,7 @@ const code = new Set([
  *
  * @param type the media type, if it does not follow from the name
  */
-export function contentHeaders(name: string, type = typeOf(name)): Record<string, string> {
+export function contentHeaders(name: string, type = mediaTypeOf(name)): Record<string, string> {
   return {
     'accept-ranges': 'bytes',
     'content-type': type.startsWith('text/') ? `${type}; charset=utf-8` : type,
@@ -44,7 +44,8 @@ export function contentHeaders(name: string, type = typeOf(name)): Record<string
   }
 }
 
-function typeOf(name: string): string {
+/** Returns the media type of a file by its name, without parameters: `application/octet-stream` for an unknown one. */
+export function mediaTypeOf(name: string): string {
   // Without the slash, a name such as "png" would be taken for an extension.
   return lookup(`/${name}`) || 'application/octet-stream'
 }

@@ -4,7 +4,8 @@ import { isNodekeepError } from '../errors.ts'
 
 /** An answer with stored content. */
 export interface ContentAnswer {
-  readonly status: 200 | 206
+  /** 207 is for answers about several files (RFC 4918, section 13). */
+  readonly status: 200 | 206 | 207
   /** Such as those of `contentHeaders`, and `content-range` with 206. */
   readonly headers: Readonly<Record<string, string>>
   /** Bytes of the content, with 206 those of the range; `null` if that is not known before. */

@@ -153,6 +153,15 @@ class OneUsersIndex implements UserFileIndex {
     return found === null || tree === undefined ? null : this.#placed(reader, found, tree)
   }
 
+  async at(path: string): Promise<IndexedEntry | null> {
+    const wanted = userPath(path)
+    const reader = await this.#reader()
+    const point = this.#services.mounts.pointOf(wanted)
+    const tree = this.#tree(reader, point)
+    const found = reader.at(this.#userUuid, wanted)
+    return found === null || tree === null ? null : this.#placed(reader, found, { ...tree, mount: point })
+  }
+
   async withContent(sha256: string): Promise<IndexedEntry[]> {
     const reader = await this.#reader()
     return this.#trees(reader).flatMap((tree) =>
@@ -174,6 +183,23 @@ class OneUsersIndex implements UserFileIndex {
       }
       if (page.length === 0) return
     }
+  }
+
+  async named(folder: string, names: readonly string[]): Promise<ReadonlyMap<string, IndexedEntry>> {
+    const path = userPath(folder)
+    checkLimit(Math.max(names.length, 1))
+    const reader = await this.#reader()
+    const mount = this.#services.mounts.pointOf(path)
+    const parent = reader.folderAt(this.#userUuid, path)
+    const found = new Map<string, IndexedEntry>()
+    if (parent === null) return found
+    for (const name of names) {
+      const entry = reader.childOf(parent.id, name)
+      const place = childOf(path, name)
+      if (entry !== null && this.#services.mounts.pointOf(place) === mount)
+        found.set(name, indexedEntry(entry, place))
+    }
+    return found
   }
 
   async hash(path: string, options: HashOptions = {}) {
@@ -203,9 +229,7 @@ class OneUsersIndex implements UserFileIndex {
     if (names === null || names.length === 0) return null
     const path = names.reduce(childOf, tree.mount)
     if (this.#services.mounts.pointOf(path) !== tree.mount) return null
-    const { id, name, type, size, below, revision, modified, sha256 } = entry
-    const date = modified === null ? null : new Date(modified)
-    return { id: String(id), path, name, type, size, below, revision, modified: date, sha256 }
+    return indexedEntry(entry, path)
   }
 
   #trees(reader: EntryReader): MountedTree[] {
@@ -223,6 +247,12 @@ class OneUsersIndex implements UserFileIndex {
   #reader(): Promise<EntryReader> {
     return this.#services.journal.entriesOf(this.#userUuid)
   }
+}
+
+function indexedEntry(entry: KnownEntry, path: UserPath): IndexedEntry {
+  const { id, name, type, size, below, revision, modified, sha256 } = entry
+  const date = modified === null ? null : new Date(modified)
+  return { id: String(id), path, name, type, size, below, revision, modified: date, sha256 }
 }
 
 /** A text without case and accents. */

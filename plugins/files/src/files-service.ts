@@ -16,6 +16,8 @@ export function createFilesService(scopeOf: ScopeOf, rooms: Rooms, maxFileSize: 
   return {
     maxFileSize,
     holdRoom: ({ uuid }, bytes = 0) => rooms.hold(uuid, null, bytes),
+    roomAt: async ({ uuid }, folder) =>
+      rooms.leftAt(uuid, scopeOf(uuid, {}).mounts.pointOf(userPath(folder))),
     for: ({ uuid }, origin = {}) => userFiles(scopeOf(uuid, originOf(origin))),
   }
 }

@@ -6,6 +6,7 @@ import {
   Files,
   HealthChecks,
   PreviewDecoders,
+  Previews,
   UserData,
   UserDirectory,
 } from '@nodekeep/plugin-sdk'
@@ -34,6 +35,7 @@ export default definePlugin({
   config: configuration,
   requires: { files: Files, index: FileIndex, users: UserDirectory, decoders: PreviewDecoders },
   contributes: { health: HealthChecks, userData: UserData },
+  provides: { previews: Previews },
   setup({ config, files, index, users, decoders, health, userData, ...context }) {
     const { dataDir, sqliteFile, generation, log, events, signal, routes, onServing, onStop } = context
     const database = openDatabase(
@@ -127,5 +129,12 @@ export default definePlugin({
       follower.start()
       sweeps.start()
     })
+    return {
+      previews: {
+        async get({ user, path, size, signal }) {
+          return asked.get(await asked.versionOf(user, path, signal), size, signal)
+        },
+      },
+    }
   },
 })

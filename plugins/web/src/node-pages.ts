@@ -18,9 +18,11 @@ export function nodePages(bundle: string): [name: string, page: WebPage][] {
     page('photos', 'Photos', 'image', 'tab', ['files', 'previews']),
     page('chat', 'Chat', 'message-square', 'tab', ['ai', 'files']),
     page('trash', 'Trash', 'trash-2', 'side', ['files']),
+    page('links', 'Links', 'share-2', 'side', ['files', 'shares']),
     page('node', 'Node', 'server', 'tab', []),
     page('published', 'Published', 'globe', 'more', ['files', 'ipfs']),
     page('wasm', 'WebAssembly', 'box', 'more', ['files', 'wasm']),
     page('account', 'Account', 'user', 'user', []),
+    page('connect-app', 'Connect an app', 'smartphone', 'user', ['webdav']),
   ]
 }

@@ -160,6 +160,12 @@ export class EntryReader {
     return id === null ? null : this.#entryOf(id)
   }
 
+  /** The entry of the folder with an id that has a name. */
+  childOf(folder: number, name: string): KnownEntry | null {
+    const id = this.#child.get(folder, name)?.id
+    return id === undefined ? null : this.#entryOf(Number(id))
+  }
+
   /** The entry at names below a root. */
   below(root: number, names: readonly string[]): KnownEntry | null {
     const id = this.#idBelow(root, names)

@@ -11,12 +11,17 @@ import {
   undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
+import {
+  nameVersion,
+  refuseConditions,
+  removeConditions,
+  transferConditions,
+} from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { KeptFilesService } from '../kept/kept-files.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import { userPath } from '../paths/user-path.ts'
 import type { AddedHeaders } from './added-headers.ts'
-import { refuseConditions, removeConditions, transferConditions } from './conditional-requests.ts'
 import { userFilesOf } from './request.ts'
 import {
   changedPath,
@@ -30,7 +35,6 @@ import {
   transferBody,
   transferredPath,
 } from './schemas.ts'
-import { nameVersion } from './version-headers.ts'
 
 const reading = { scope: 'files:read' }
 const writing = { scope: 'files:write' }

@@ -6,6 +6,7 @@ import {
   undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
+import { nameVersion } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyRequest } from 'fastify'
 import type { FileVersion, KeptFilesService, TrashItem, UserKeptFiles } from '../kept/kept-files.ts'
 import {
@@ -19,7 +20,6 @@ import {
   versionsPage,
   versionsQuery,
 } from './schemas.ts'
-import { nameVersion } from './version-headers.ts'
 
 const reading = { scope: 'files:read' }
 /** A large folder takes longer to restore than an answer may take otherwise. */

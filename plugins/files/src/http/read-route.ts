@@ -1,39 +1,10 @@
-import {
-  type FileReading,
-  type FilesService,
-  isNodekeepError,
-  NodekeepError,
-  type RoutesApp,
-  type StorageReadOptions,
-  Type,
-  userOf,
-} from '@nodekeep/plugin-sdk'
-import {
-  type ByteRange,
-  byteRange,
-  contentHeaders,
-  refuseAsCode,
-  sendContent,
-} from '@nodekeep/plugin-sdk/stored-content'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type FilesService, type RoutesApp, Type, userOf } from '@nodekeep/plugin-sdk'
+import { type ReadableFile, sendFile } from '@nodekeep/plugin-sdk/stored-content'
+import type { FastifyRequest } from 'fastify'
 import type { KeptFilesService } from '../kept/kept-files.ts'
-import { versionError } from '../operations/path-errors.ts'
 import type { AddedHeaders } from './added-headers.ts'
-import { allowsRange, readConditions } from './conditional-requests.ts'
 import { userFilesOf } from './request.ts'
 import { fileBytes, pathQuery, versionQuery } from './schemas.ts'
-import { versionHeaders } from './version-headers.ts'
-
-/** A file, or a version of one, that a request reads. */
-interface Readable {
-  stat(): Promise<FileReading['entry']>
-  read(options: StorageReadOptions): Promise<FileReading>
-  /** The headers that other plugins add. */
-  headersOf: (file: FileReading['entry']) => ReturnType<AddedHeaders>
-}
-
-/** Attempts to read a file that changes between its stat and its opening. */
-const attempts = 5
 
 interface ReadRouteServices {
   readonly files: FilesService
@@ -59,7 +30,7 @@ export function readRoutes(app: RoutesApp, { files, kept, headersOf }: ReadRoute
     },
   }
 
-  const fileOf = (request: FastifyRequest<{ Querystring: { path: string } }>): Readable => {
+  const fileOf = (request: FastifyRequest<{ Querystring: { path: string } }>): ReadableFile => {
     const { path } = request.query
     const own = userFilesOf(files, request)
     return {
@@ -69,14 +40,16 @@ export function readRoutes(app: RoutesApp, { files, kept, headersOf }: ReadRoute
     }
   }
   app.head('/read', { config, schema: { querystring: pathQuery } }, (request, reply) =>
-    head(fileOf(request), request, reply),
+    sendFile(reply, request, fileOf(request)),
   )
   const ofFile = { operationId: 'readFile', summary: 'Read a file', querystring: pathQuery, ...answers }
   app.get('/read', { config, schema: ofFile, exposeHeadRoute: false }, (request, reply) =>
-    get(fileOf(request), request, reply),
+    sendFile(reply, request, fileOf(request)),
   )
 
-  const versionOf = (request: FastifyRequest<{ Querystring: { path: string; id: string } }>): Readable => {
+  const versionOf = (
+    request: FastifyRequest<{ Querystring: { path: string; id: string } }>,
+  ): ReadableFile => {
     const { path, id } = request.query
     const own = kept.for(userOf(request))
     return {
@@ -86,7 +59,7 @@ export function readRoutes(app: RoutesApp, { files, kept, headersOf }: ReadRoute
     }
   }
   app.head('/api/files/versions/read', { config, schema: { querystring: versionQuery } }, (request, reply) =>
-    head(versionOf(request), request, reply),
+    sendFile(reply, request, versionOf(request)),
   )
   const ofVersion = {
     operationId: 'readVersion',
@@ -97,106 +70,6 @@ export function readRoutes(app: RoutesApp, { files, kept, headersOf }: ReadRoute
   app.get(
     '/api/files/versions/read',
     { config, schema: ofVersion, exposeHeadRoute: false },
-    (request, reply) => get(versionOf(request), request, reply),
-  )
-}
-
-/** RFC 9110, section 14.2: ranges are for GET only. */
-async function head(readable: Readable, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const file = await fileOf(readable)
-  if (isNotModified(request, file)) return notModified(reply, file)
-  const added = readable.headersOf(file)
-  if (added !== null) reply.headers(await added)
-  return reply.headers({ ...fileHeaders(file), 'content-length': file.size }).send()
-}
-
-async function get(readable: Readable, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  refuseAsCode(request)
-  if (!isConditional(request)) return answer(await readable.read({ reuseBuffers: true }), null)
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const file = await fileOf(readable)
-    if (isNotModified(request, file)) return notModified(reply, file)
-    const range = rangeOf(request, file)
-    const reading = await readable.read({ reuseBuffers: true, ...range }).catch(nullIfShrunk)
-    if (reading?.entry.revision === file.revision) return answer(reading, range)
-    for await (const _chunk of reading?.content ?? []) break
-  }
-  throw new NodekeepError('SERVICE_UNAVAILABLE', 'The file keeps changing. Try again.', {
-    headers: { 'retry-after': '1' },
-  })
-
-  async function answer(reading: FileReading, range: ByteRange | null): Promise<FastifyReply> {
-    const added = readable.headersOf(reading.entry)
-    if (added !== null) reply.headers(await added)
-    return send(reply, reading, range)
-  }
-}
-
-/** The range was within the file when it was made, so the file has another version now. */
-function nullIfShrunk(error: unknown): null {
-  if (isNodekeepError(error) && error.code === 'RANGE_NOT_SATISFIABLE') return null
-  throw error
-}
-
-async function send(
-  reply: FastifyReply,
-  { entry, content }: FileReading,
-  range: ByteRange | null,
-): Promise<FastifyReply> {
-  const headers = fileHeaders(entry)
-  if (range === null) {
-    await sendContent(reply, { status: 200, headers, length: entry.size, content })
-    return reply
-  }
-  const { start, end } = range
-  headers['content-range'] = `bytes ${start}-${end}/${entry.size}`
-  await sendContent(reply, { status: 206, headers, length: end - start + 1, content })
-  return reply
-}
-
-/** The headers of an answer with the content of a file, except for its length. */
-function fileHeaders(file: FileReading['entry']): Record<string, string> {
-  return { ...versionHeaders(file), ...contentHeaders(file.name) }
-}
-
-async function fileOf(readable: Readable): Promise<FileReading['entry']> {
-  const entry = await readable.stat()
-  if (entry.type === 'file') return entry
-  throw new NodekeepError('VALIDATION_ERROR', `"${entry.path}" is a folder.`)
-}
-
-/** Whether the answer depends on which version the file is in, or how large it is. */
-function isConditional({ headers }: FastifyRequest): boolean {
-  return (
-    headers.range !== undefined ||
-    headers['if-none-match'] !== undefined ||
-    headers['if-modified-since'] !== undefined ||
-    headers['if-match'] !== undefined ||
-    headers['if-unmodified-since'] !== undefined
-  )
-}
-
-/** @throws NodekeepError PRECONDITION_FAILED */
-function isNotModified({ headers }: FastifyRequest, file: FileReading['entry']): boolean {
-  const result = readConditions(headers, file)
-  if (result === 'failed') throw versionError()
-  return result === 'not-modified'
-}
-
-function notModified(reply: FastifyReply, file: FileReading['entry']): FastifyReply {
-  return reply.code(304).headers(versionHeaders(file)).send()
-}
-
-/** @throws NodekeepError RANGE_NOT_SATISFIABLE */
-function rangeOf({ headers }: FastifyRequest, file: FileReading['entry']): ByteRange | null {
-  if (!allowsRange([headers['if-range']].flat()[0], file)) return null
-  const range = byteRange(headers.range, file.size)
-  if (range !== 'unsatisfiable') return range
-  throw new NodekeepError(
-    'RANGE_NOT_SATISFIABLE',
-    `The range is not within the file, which has ${file.size} bytes.`,
-    {
-      headers: { 'content-range': `bytes */${file.size}` },
-    },
+    (request, reply) => sendFile(reply, request, versionOf(request)),
   )
 }

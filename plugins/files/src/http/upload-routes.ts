@@ -8,13 +8,11 @@ import {
   undoHeader,
   userOf,
 } from '@nodekeep/plugin-sdk'
-import { timeOfSeconds } from '@nodekeep/plugin-sdk/stored-content'
+import { entityTag, timeOfSeconds, writeConditions } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../operations/writing.ts'
-import { writeConditions } from './conditional-requests.ts'
 import { fileBytes, formOverhead, pathQuery, transferredPath, uploadForm, uploadHeaders } from './schemas.ts'
 import type { Spool } from './spool.ts'
-import { entityTag } from './version-headers.ts'
 
 export interface UploadRouteServices {
   readonly files: FilesService

@@ -8,13 +8,14 @@ import {
   type StorageEntry,
   type StorageKnowledge,
 } from '@nodekeep/plugin-sdk'
+import { versionError } from '@nodekeep/plugin-sdk/stored-content'
 import type { StagingStep } from '../journal/change.ts'
 import type { UserPath } from '../paths/user-path.ts'
 import type { HeldRoom } from '../quota/held-room.ts'
 import { definedOnly } from './defined-only.ts'
 import type { KeptPlace } from './keeping.ts'
 import { makeDirectoryLocked } from './make-directory.ts'
-import { forChange, versionError } from './path-errors.ts'
+import { forChange } from './path-errors.ts'
 import { fileEntry } from './reading.ts'
 import type { Scope } from './scope.ts'
 import { checkPathLengthsOf, type ListedTree, type Tree, treeAt } from './walk.ts'

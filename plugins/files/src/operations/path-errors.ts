@@ -16,14 +16,6 @@ export function folderError(path: UserPath): NodekeepError {
   return new NodekeepError('VALIDATION_ERROR', `"${path}" is a folder.`)
 }
 
-/** The error for a condition that does not hold. */
-export function versionError(): NodekeepError {
-  return new NodekeepError(
-    'PRECONDITION_FAILED',
-    'The file does not have the version that the request names.',
-  )
-}
-
 export function mountError(path: UserPath): NodekeepError {
   return new NodekeepError('CONFLICT', `"${path}" is a mount or contains one, so it stays where it is.`)
 }

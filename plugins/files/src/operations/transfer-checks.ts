@@ -1,6 +1,7 @@
 import { type FileMoveOptions, NodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
+import { versionError } from '@nodekeep/plugin-sdk/stored-content'
 import { isBelow, isWithin, root, type UserPath } from '../paths/user-path.ts'
-import { missingError, mountError, versionError } from './path-errors.ts'
+import { missingError, mountError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 
 /** Options of a move or a copy that {@link checkTransfer} checks. */

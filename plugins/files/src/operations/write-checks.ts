@@ -1,6 +1,6 @@
 import { type FileWriteOptions, NodekeepError } from '@nodekeep/plugin-sdk'
+import { versionError } from '@nodekeep/plugin-sdk/stored-content'
 import { foldersAbove, type UserPath } from '../paths/user-path.ts'
-import { versionError } from './path-errors.ts'
 import type { Scope } from './scope.ts'
 
 /**

@@ -50,6 +50,13 @@ export class DiskReserve {
     if (data !== null && data.free < data.reserve) throw tooLittleLeft(data)
   }
 
+  /** Bytes that may still come to a mount; null if its storage has no folder of a disk, or if the disk cannot tell. */
+  async leftAt(point: UserPath): Promise<number | null> {
+    const folder = this.#mounts.plainFolderAt(point)
+    const disk = folder === undefined ? null : await this.#diskOf(folder)
+    return disk === null ? null : Math.max(0, disk.free - disk.reserve)
+  }
+
   /** A warning while a disk has less than twice what uploads leave free, and a failure while uploads are refused. */
   async health(): Promise<HealthFinding> {
     const places = new Map([['the data folder', this.#dataDir]])

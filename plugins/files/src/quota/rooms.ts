@@ -1,4 +1,4 @@
-import { KeyedLock, NodekeepError } from '@nodekeep/plugin-sdk'
+import { KeyedLock, NodekeepError, type RoomLeft } from '@nodekeep/plugin-sdk'
 import { bytesText } from '../bytes-text.ts'
 import type { EntryReader } from '../entries/entry-reader.ts'
 import type { Journal } from '../journal/journal.ts'
@@ -73,6 +73,19 @@ export class Rooms {
   /** Bytes that a user takes. */
   async takenBy(userUuid: string): Promise<number> {
     return this.#taken(await this.#services.journal.entriesOf(userUuid), userUuid)
+  }
+
+  /** How much a user takes, and may store in addition at a mount. */
+  async leftAt(userUuid: string, point: UserPath): Promise<RoomLeft> {
+    const { quotas, reserve } = this.#services
+    const taken = await this.takenBy(userUuid)
+    const quota = quotas.of(userUuid)
+    const ofQuota = quota === null ? null : Math.max(0, quota - taken)
+    const ofDisk = await reserve.leftAt(point)
+    return {
+      taken,
+      left: ofQuota === null || ofDisk === null ? (ofQuota ?? ofDisk) : Math.min(ofQuota, ofDisk),
+    }
   }
 
   /**

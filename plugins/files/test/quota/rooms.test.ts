@@ -285,3 +285,22 @@ t.test('what is deleted for good takes no room from then on, with the versions o
   await statusOf(post(ada, 'api/files/trash/empty', {}))
   t.equal(await taken(), 20)
 })
+
+t.test('other plugins learn how much room a user has left in a folder', async (t) => {
+  const services = captureServices()
+  const mounts = { '/': 'local', '/m': 'memory' }
+  const node = await createFilesNode({ mounts, ...nothingKept }, { plugins: [services.plugin] })
+  t.teardown(() => node.stop())
+  const [owner, ada] = [await node.signIn('owner'), await node.signIn()]
+  await put(ada, '/a', 'x'.repeat(1000))
+  const { files } = services
+  const onDisk = await files.roomAt(ada.user, '/')
+  t.equal(onDisk.taken, 1000)
+  t.ok(Number(onDisk.left) > 1000, 'the disk bounds it')
+  t.strictSame(await files.roomAt(ada.user, '/m'), { taken: 1000, left: null }, 'a storage without a disk')
+  await setQuota(owner, ada, 5000)
+  t.strictSame(await files.roomAt(ada.user, '/'), { taken: 1000, left: 4000 })
+  await setQuota(owner, ada, 500)
+  t.strictSame(await files.roomAt(ada.user, '/m'), { taken: 1000, left: 0 })
+  await t.rejects(files.roomAt(ada.user, 'a'), { code: 'VALIDATION_ERROR' })
+})

@@ -1,3 +1,9 @@
+/** The steps to connect an app on each system. Some of them have a command or an address to copy. */
+type Systems = readonly {
+  readonly name: string
+  readonly steps: readonly { readonly text: string; readonly code?: string }[]
+}[]
+
 /** All texts of the pages, in one place for translations. A function makes a text with a value in it. */
 export const texts = {
   product: 'Nodekeep',
@@ -1054,6 +1060,90 @@ export const texts = {
       'The address stops working. Your file or folder stays. Copies that others have made stay with them.',
     withdrawn: 'Withdrawn.',
   },
+  links: {
+    title: 'Links',
+    share: 'Share',
+    mark: 'Has a link for guests',
+    explanation: 'Guests need no account. Whoever has the address can use the link until it ends.',
+    hasAlready: (links: number) =>
+      links === 1 ? 'There is a link already.' : `There are ${links} links already.`,
+    guests: 'Guests can',
+    kinds: { read: 'Look and download', drop: 'Upload', both: 'Look, download and upload' },
+    kindHints: {
+      read: 'They change nothing.',
+      drop: 'They see nothing of the folder, also not what others upload.',
+      both: 'They see what other guests upload. They replace and delete nothing.',
+    },
+    fileKind: 'Look and download',
+    ends: 'The link ends',
+    asNow: (date: string) => `as now: ${date}`,
+    term: (days: number) => (days === 1 ? 'in a day' : `in ${days} days`),
+    password: 'Ask guests for a password',
+    newPassword: 'Password',
+    passwordHint: 'Tell it to your guests in another way than the address.',
+    keepPassword: 'Leave it empty to keep the present one.',
+    mostBytes: 'Most that guests upload in all, in GB',
+    mostFiles: 'Most files that guests upload',
+    askSender: 'Ask guests for their name when they upload',
+    pictures: {
+      title: 'Place and camera data of pictures',
+      before: 'Your pictures have',
+      beforeText:
+        'The picture, and often where and when it was taken, the camera and its number, comments, and small copies.',
+      after: 'Guests get',
+      afterText:
+        'The picture as it is, upright and in its colors, and nothing else. Your files stay as they are.',
+      keptText: 'All of it, also the place.',
+      keep: 'Send this data, too',
+      others:
+        'JPEG, PNG, WebP and GIF are cleaned. HEIC, AVIF, TIFF and raw pictures cannot be, and are not sent. Videos and documents are sent as they are.',
+    },
+    make: 'Make the link',
+    made: 'Copy the address now. The node does not keep it, and cannot show it again.',
+    all: 'All links',
+    text: 'Guests use these links without an account. A link moves along with its file or folder, and ends if that is deleted.',
+    none: 'You have no links yet',
+    noneText: 'Select a file or folder on the page "Files", and choose "Share".',
+    list: 'Links',
+    others: 'Links of others',
+    of: (name: string) => `Made by ${name}`,
+    states: { expired: 'Ended', gone: 'Deleted', back: 'Closed' },
+    goneText: 'The file or folder was deleted, so the link does not work.',
+    backText: 'The file or folder was deleted, and is back. The link stays closed until you open it again.',
+    reopen: 'Open it again',
+    endsOn: (date: string) => `ends ${date}`,
+    endedOn: (date: string) => `ended ${date}`,
+    hasPassword: 'with a password',
+    keepsMetadata: 'Pictures are sent with their place and camera data.',
+    dropped: (files: number, mostFiles: number, bytes: string, mostBytes: string) =>
+      `${files.toLocaleString()} of ${mostFiles.toLocaleString()} files and ${bytes} of ${mostBytes} uploaded`,
+    unused: 'Nobody has used it yet.',
+    used: (date: string, counts: readonly string[]) => `Last used ${date}: ${counts.join(', ')}`,
+    visits: (count: number) => (count === 1 ? '1 visit' : `${count.toLocaleString()} visits`),
+    downloads: (count: number) => (count === 1 ? '1 download' : `${count.toLocaleString()} downloads`),
+    uploads: (count: number) => (count === 1 ? '1 upload' : `${count.toLocaleString()} uploads`),
+    uses: {
+      title: 'Last uses',
+      explanation: 'Of the address of a guest, the node keeps only the network.',
+      visits: (times: number) =>
+        times === 1 ? 'Looked at it' : `Looked at it ${times.toLocaleString()} times`,
+      downloads: (times: number, bytes: string) =>
+        times === 1 ? `Downloaded ${bytes}` : `Downloaded ${times.toLocaleString()} times, ${bytes}`,
+      upload: (name: string, bytes: string, sender: string | null) =>
+        sender === null ? `Uploaded ${name} (${bytes})` : `${sender} uploaded ${name} (${bytes})`,
+    },
+    change: 'Change',
+    save: 'Save',
+    changed: 'The link is changed.',
+    newAddress: 'New address',
+    newAddressTitle: (name: string) => `Give the link to "${name}" a new address?`,
+    newAddressText: 'The former address stops working at once.',
+    end: 'End',
+    endTitle: (name: string) => `End the link to "${name}"?`,
+    endText:
+      'The address stops working at once, and so do downloads and uploads that run. The file or folder stays.',
+    ended: 'The link has ended.',
+  },
   account: {
     title: 'Account',
     name: 'Name',
@@ -1154,6 +1244,7 @@ export const texts = {
       idle: (days: number) => `A token that is not used for ${days} days ends by itself.`,
       none: 'No program has a token.',
       add: 'Let a program in',
+      connectApp: 'Connect a file manager or an app by WebDAV',
       make: 'Make a token',
       name: 'Name of the program',
       scopes: 'It may',
@@ -1166,7 +1257,9 @@ export const texts = {
         ipfs: 'Publish your files and import others',
         'node-history': 'See how full and how busy the node was',
         overlay: 'See how the node is reached from outside',
+        shares: 'Make links for guests, and see how they are used',
         update: 'Look for updates and install them',
+        webdav: 'Use your files by WebDAV, as file managers and apps do',
         wasm: 'Run WebAssembly programs',
       } as Readonly<Record<string, string>>,
       noScope: 'Choose at least one.',
@@ -1183,6 +1276,121 @@ export const texts = {
       revokeText: 'Programs with this token cannot use the node any more.',
       revoked: 'Revoked.',
     },
+  },
+  connectApp: {
+    title: 'Connect an app',
+    explanation:
+      'The file manager of a computer, an app on a phone and a backup program open your files by WebDAV. They need an address, a user name and a password.',
+    access: 'What the app asks for',
+    address: 'Address',
+    copyAddress: 'Copy the address of the files',
+    username: 'User name',
+    anyUsername: 'The node takes any other, too.',
+    password: 'Password',
+    passwordText:
+      'Make a password for each app. It opens your files and nothing else. It is an API token: one that is not used for long ends by itself, and you can revoke it on the page',
+    app: 'Name of the app',
+    appExample: 'Files on my laptop',
+    make: 'Make a password',
+    yourPassword: 'The password of the app. It is shown only once',
+    thisMachine:
+      'The address that you use here leads only this computer to the node. For an app on another device, open this page there.',
+    unencrypted:
+      'This address is not encrypted: everybody on the way can read the password, and Windows refuses it. Use an https address of the node if it has one.',
+    steps: 'Steps',
+    /** The steps for each system, with commands for a terminal. */
+    systems: (address: string, username: string): Systems => [
+      {
+        name: 'Windows',
+        steps: [
+          { text: 'In the Explorer, right-click "This PC" and choose "Map network drive".' },
+          {
+            text: 'Paste the address as the folder, check "Connect using different credentials", and choose "Finish".',
+          },
+          { text: 'Enter the user name and the password, and check "Remember my credentials".' },
+          {
+            text: 'Windows takes https addresses only, and files of at most 50 MB. As an administrator, you allow 4 GB. Then restart Windows.',
+            code: 'reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v FileSizeLimitInBytes /t REG_DWORD /d 0xffffffff /f',
+          },
+        ],
+      },
+      {
+        name: 'Mac',
+        steps: [
+          { text: 'In the Finder, press Cmd+K, paste the address, and choose "Connect".' },
+          { text: 'Choose "Registered User", and enter the user name and the password.' },
+        ],
+      },
+      {
+        name: 'Linux: GNOME, KDE',
+        steps: [
+          {
+            text: 'In the "Files" of GNOME, open "Other Locations" or "Network". Enter this as the address of a server:',
+            code: address.replace('http', 'dav'),
+          },
+          {
+            text: 'In the Dolphin of KDE, enter this in the line of the address:',
+            code: address.replace('http', 'webdav'),
+          },
+          { text: 'Enter the user name and the password.' },
+        ],
+      },
+      {
+        name: 'Linux: a folder of the system',
+        steps: [
+          { text: 'Install davfs2. On Debian and Ubuntu:', code: 'sudo apt install davfs2' },
+          {
+            text: 'Mount the files, and enter the user name and the password:',
+            code: `mkdir -p ~/Nodekeep\nsudo mount -t davfs -o uid=$(id -u),gid=$(id -g) ${address} ~/Nodekeep`,
+          },
+        ],
+      },
+      {
+        name: 'Android',
+        steps: [
+          {
+            text: 'Install a file manager that opens WebDAV, such as Material Files, or DAVx⁵, which shows the files in all apps ("WebDAV mounts").',
+          },
+          { text: 'Add a WebDAV server with the address, the user name and the password.' },
+        ],
+      },
+      {
+        name: 'iPhone and iPad',
+        steps: [
+          { text: 'Install an app that opens WebDAV, such as Documents or FE File Explorer.' },
+          { text: 'Add a WebDAV connection with the address, the user name and the password.' },
+        ],
+      },
+      {
+        name: 'rclone, for backups and copies',
+        steps: [
+          {
+            text: 'Add the node. With the vendor "owncloud", rclone keeps the times of files.',
+            code: `rclone config create nodekeep webdav url=${address} vendor=owncloud user=${username}`,
+          },
+          {
+            text: 'Run this, choose "nodekeep", edit it, and paste the password where it asks for it:',
+            code: 'rclone config',
+          },
+          { text: 'Copy a folder:', code: 'rclone copy ~/Pictures nodekeep:Pictures' },
+        ],
+      },
+      {
+        name: 'Notes, passwords and references',
+        steps: [
+          {
+            text: 'Joplin: choose WebDAV as the target of the synchronization, with the address of a folder that is there:',
+            code: `${address}Joplin`,
+          },
+          { text: 'KeePass: open the database by its address:', code: `${address}Passwords.kdbx` },
+          { text: 'Zotero: choose WebDAV to sync files. It adds "zotero" to the address by itself.' },
+        ],
+      },
+    ],
+    phone: 'On a phone',
+    qr: 'The address of this page, as a QR code',
+    phoneText:
+      'Scan it with the camera of the phone. It opens this page there: sign in, make a password, and paste it into the app.',
   },
   chat: {
     list: 'Conversations',

@@ -93,6 +93,7 @@ export function Tokens({ page }: { page: PageContext }): VNode {
     <p class="hint">${text.explanation} ${text.idle(idleDays)}</p>
     ${tokens.length === 0 ? html`<p>${text.none}</p>` : html`<ul class="items">${groups.map(row)}</ul>`}
     ${made.value !== null && html`<${SecretText} key=${made.value} label=${text.yourToken} value=${made.value} />`}
+    ${knownScopes.includes('webdav') && html`<p><a href="#/connect-app">${text.connectApp}</a></p>`}
     <details>
       <summary>${text.add}</summary>
       <form onSubmit=${make}>

@@ -96,7 +96,7 @@ function EntryDetails({
   page,
   entry,
 }: Omit<DetailsProps, 'usage'> & { readonly entry: Entry }): VNode {
-  const { folder, actions, previews, published } = parts
+  const { folder, actions, previews, marks } = parts
   const { name, type, size, modified, created } = entry
   const path = pathIn(folder.path.value, name)
   const isFolder = type === 'directory'
@@ -128,13 +128,14 @@ function EntryDetails({
       <dd><time dateTime=${modified}>${dateText(modified)}</time>${last && html`<br /><bdi>${words.by(makerText(last))}</bdi>`}</dd>
       ${created !== undefined && html`<dt>${words.created}</dt><dd><time dateTime=${created}>${dateText(created)}</time></dd>`}
       ${versions !== null && html`<dt>${texts.versions.title}</dt><dd>${versions}</dd>`}
-      ${published.paths.value.has(path) && html`<dt>${words.published}</dt><dd><a class="alone" href="#/published">${texts.publishing.mark}</a></dd>`}
+      ${marks.published.paths.value.has(path) && html`<dt>${words.published}</dt><dd><a class="alone" href="#/published">${texts.publishing.mark}</a></dd>`}
+      ${marks.linked.paths.value.has(path) && html`<dt>${texts.links.title}</dt><dd><a class="alone" href="#/links">${texts.links.mark}</a></dd>`}
     </dl>
     <${PathLine} path=${path} page=${page} />
-    ${
-      !isFolder &&
-      html`<p class="choices"><button type="button" onClick=${() => actions.showVersions(entry)}>${icon('history')}${texts.versions.title}</button></p>`
-    }
+    <p class="choices">
+      ${marks.linked.isOffered.value && html`<button type="button" onClick=${() => actions.share(entry)}>${icon('share-2')}${texts.links.share}</button>`}
+      ${!isFolder && html`<button type="button" onClick=${() => actions.showVersions(entry)}>${icon('history')}${texts.versions.title}</button>`}
+    </p>
   `
 }
 

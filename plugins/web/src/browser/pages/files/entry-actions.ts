@@ -4,22 +4,24 @@ import { ask } from '../../questions.ts'
 import { accepted } from '../../refusal.ts'
 import { reasonOf } from '../../request.ts'
 import { forgetShared, keptShared } from '../../shared-files.ts'
+import { offerShare } from '../../sharing/share-dialog.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { downloadArchive } from './archive-download.ts'
 import { carImport } from './car-import.ts'
 import type { Dropped } from './dropped-files.ts'
 import { EntryClipboard } from './entry-clipboard.ts'
+import { kindOf } from './entry-kind.ts'
 import { copy, move, newFolder, removal, unreadable } from './entry-operations.ts'
 import { canBeRead, downloadFile, save } from './file-download.ts'
 import type { Folder } from './folder.ts'
 import { chooseFolder } from './folder-choice.ts'
 import { undoHeader } from './last-change.ts'
 import type { Entry } from './listing.ts'
+import type { EntryMarks } from './marked-entries.ts'
 import { nameFault, stemLength } from './names.ts'
 import { archiveAddress, folderOf, nameOf, pathIn } from './paths.ts'
 import { offerPublishing } from './publish-dialog.ts'
-import type { PublishedEntries } from './published-entries.ts'
 import type { StoredCheck } from './stored-check.ts'
 import type { Tasks } from './tasks.ts'
 import { toldOf } from './told.ts'
@@ -46,22 +48,16 @@ export class EntryActions {
   readonly #page: PageContext
   readonly #folder: Folder
   readonly #tasks: Tasks
-  readonly #published: PublishedEntries
+  readonly #marks: EntryMarks
   readonly #settings: ViewSettings
   readonly #clipboard: EntryClipboard
 
-  constructor(
-    page: PageContext,
-    folder: Folder,
-    tasks: Tasks,
-    published: PublishedEntries,
-    settings: ViewSettings,
-  ) {
+  constructor(page: PageContext, folder: Folder, tasks: Tasks, marks: EntryMarks, settings: ViewSettings) {
     this.viewed = new ViewedFile(page, 'files')
     this.#page = page
     this.#folder = folder
     this.#tasks = tasks
-    this.#published = published
+    this.#marks = marks
     this.#settings = settings
     this.#clipboard = new EntryClipboard(page, {
       selected: () => (this.rows.current === null ? [] : this.selectedPaths()),
@@ -290,7 +286,19 @@ export class EntryActions {
   async publish({ name, type, size = 0 }: Entry): Promise<void> {
     await offerPublishing({ path: this.#pathOf(name), size: type === 'file' ? size : null })
     this.focusRows()
-    await this.#published.refresh()
+    await this.#marks.published.refresh()
+  }
+
+  async share({ name, type }: Pick<Entry, 'name' | 'type'>): Promise<void> {
+    await this.sharePath(this.#pathOf(name), type)
+    this.focusRows()
+  }
+
+  /** Offers a link to an entry. */
+  async sharePath(path: string, type: Entry['type']): Promise<void> {
+    const hasPictures = ['folder', 'picture'].includes(kindOf({ name: nameOf(path), type }))
+    await offerShare({ path, type, hasPictures })
+    await this.#marks.linked.refresh()
   }
 
   /** Lets the browser save a file, or anything else as one archive. It streams them to the disk. */

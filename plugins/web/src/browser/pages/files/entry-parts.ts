@@ -2,8 +2,8 @@ import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { EntryActions } from './entry-actions.ts'
 import type { Dragged } from './entry-drag.ts'
 import type { Folder } from './folder.ts'
+import type { EntryMarks } from './marked-entries.ts'
 import type { Previews } from './previews.ts'
-import type { PublishedEntries } from './published-entries.ts'
 import type { ScrollSpeed } from './scroll-speed.ts'
 import type { ViewSettings } from './view-settings.ts'
 
@@ -18,7 +18,7 @@ export interface FolderSize {
 export interface EntryParts {
   readonly folder: Folder
   readonly actions: EntryActions
-  readonly published: PublishedEntries
+  readonly marks: EntryMarks
   readonly previews: Previews
   readonly settings: ViewSettings
   /** The folders whose size is known, by their paths. */

@@ -45,7 +45,7 @@ export function EntryRow({ entry, index, parts, top }: ShownEntryProps & { reado
     <span role="gridcell" class="name">
       <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} previews=${parts.previews} speed=${parts.speed} />
       <span class="words">
-        <${EntryLink} entry=${entry} path=${path} published=${parts.published} />
+        <${EntryLink} entry=${entry} path=${path} marks=${parts.marks} />
         <span class="note">${size === '' ? date : texts.files.facts(date, size)}</span>
       </span>
     </span>

@@ -32,7 +32,7 @@ export function EntryTile({ entry, index, parts }: ShownEntryProps): VNode {
     <label class="box"><input type="checkbox" tabindex="-1" checked=${isSelected} aria-label=${texts.files.of(texts.files.select, shown)} /></label>
     <${EntryPicture} key=${entry.modified} entry=${entry} path=${path} isLarge previews=${parts.previews} speed=${parts.speed} />
     <span class="words">
-      <${EntryLink} entry=${entry} path=${path} published=${parts.published} />
+      <${EntryLink} entry=${entry} path=${path} marks=${parts.marks} />
       <span class="note">${note}</span>
     </span>
     <span class="more">

@@ -19,7 +19,7 @@ interface FolderToolsProps {
 
 /** The actions in the folder that is shown, and the ways to show it. */
 export function FolderTools({ parts, check }: FolderToolsProps): VNode {
-  const { actions, published, settings } = parts
+  const { actions, marks, settings } = parts
   const car = useRef<HTMLInputElement>(null)
   const choose = ({ currentTarget }: Event) => {
     const field = currentTarget as HTMLInputElement
@@ -38,7 +38,7 @@ export function FolderTools({ parts, check }: FolderToolsProps): VNode {
     field.value = ''
   }
   const { files, folder, photo } = actions.choosers
-  const canPublish = published.canPublish.value
+  const canPublish = marks.published.isOffered.value
   const items: readonly (MenuItem | null)[] = [
     ...newItems(actions),
     ...(canPublish

@@ -37,14 +37,15 @@ interface FolderViewProps {
 
 /** The folder that is shown: where it is, what can be done, and its entries. */
 export function FolderView({ parts, menu, tasks, search, check, cuts, page }: FolderViewProps): VNode {
-  const { folder, actions, published, previews, folderSizes, dragged } = parts
+  const { folder, actions, marks, previews, folderSizes, dragged } = parts
   const usage = useUsage(folder, page)
   useEffect(() => {
     const known = usage.answer?.folders.map((one) => [one.path, one] as const)
     folderSizes.value = new Map(known)
   }, [usage.answer])
   useEffect(() => {
-    if (folder.entries.value !== null) published.folderListed(folder.path.value)
+    if (folder.entries.value === null) return
+    for (const marked of [marks.published, marks.linked]) marked.folderListed(folder.path.value)
   }, [folder.entries.value])
   const closeSearch = () => {
     search.close()

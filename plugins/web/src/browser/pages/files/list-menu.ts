@@ -5,8 +5,8 @@ import { Menu, type MenuItem, type MenuPlace } from '../../menu.ts'
 import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
+import type { EntryMarks } from './marked-entries.ts'
 import { folderItems, selectionItems } from './menu-items.ts'
-import type { PublishedEntries } from './published-entries.ts'
 
 interface Opened {
   readonly label: string
@@ -19,18 +19,18 @@ export class ListMenu {
   readonly opened = signal<Opened | null>(null)
   readonly #folder: Folder
   readonly #actions: EntryActions
-  readonly #published: PublishedEntries
+  readonly #marks: EntryMarks
 
-  constructor(folder: Folder, actions: EntryActions, published: PublishedEntries) {
+  constructor(folder: Folder, actions: EntryActions, marks: EntryMarks) {
     this.#folder = folder
     this.#actions = actions
-    this.#published = published
+    this.#marks = marks
   }
 
   /** Opens the menu of the selected entries. */
   ofSelection(at: MenuPlace): void {
     const selected = this.#folder.selection.entries.value
-    const items = selectionItems(selected, this.#actions, this.#published.canPublish.value)
+    const items = selectionItems(selected, this.#actions, this.#marks)
     if (items.length > 0) this.opened.value = { label: texts.files.selection, items, at }
   }
 

@@ -3,16 +3,13 @@ import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
 import type { Entry } from './listing.ts'
+import type { EntryMarks } from './marked-entries.ts'
 import { hasCamera } from './taken-photo.ts'
 
 type Items = readonly (MenuItem | null)[]
 
 /** The actions on the selected entries, none if nothing is selected. */
-export function selectionItems(
-  selected: readonly Entry[],
-  actions: EntryActions,
-  canPublish: boolean,
-): Items {
+export function selectionItems(selected: readonly Entry[], actions: EntryActions, marks: EntryMarks): Items {
   const [first] = selected
   if (first === undefined) return []
   const isOne = selected.length === 1
@@ -25,7 +22,9 @@ export function selectionItems(
       run: () => actions.open(first),
     },
     { label: texts.files.download, icon: 'download', run: () => void actions.download(selected) },
-    canPublish &&
+    marks.linked.isOffered.value &&
+      isOne && { label: texts.links.share, icon: 'share-2', run: () => void actions.share(first) },
+    marks.published.isOffered.value &&
       isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
     null,
     isOne && { label: texts.files.rename, icon: 'pencil', keys: 'F2', run: () => void actions.rename(first) },

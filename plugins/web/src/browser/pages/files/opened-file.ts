@@ -7,6 +7,7 @@ import type { EntryActions } from './entry-actions.ts'
 import { downloadFile } from './file-download.ts'
 import { FileFacts } from './file-facts.ts'
 import type { Folder } from './folder.ts'
+import type { EntryMarks } from './marked-entries.ts'
 import { folderOf, pathIn } from './paths.ts'
 import type { Previews } from './previews.ts'
 import type { Search } from './search.ts'
@@ -18,6 +19,7 @@ interface OpenedFileProps {
   readonly search: Search
   readonly tasks: Tasks
   readonly actions: EntryActions
+  readonly marks: EntryMarks
   readonly previews: Previews
   readonly page: PageContext
 }
@@ -28,6 +30,7 @@ export function OpenedFile({
   search,
   tasks,
   actions,
+  marks,
   previews,
   page,
 }: OpenedFileProps): VNode | null {
@@ -51,6 +54,7 @@ export function OpenedFile({
     next=${at < 0 ? null : (paths[at + 1] ?? null)}
     onDownload=${(path: string) => downloadFile(page, path)}
     onDelete=${(path: string) => deleteFiles(page, tasks, [path])}
+    onShare=${marks.linked.isOffered.value ? (path: string) => void actions.sharePath(path, 'file') : undefined}
     onVersions=${(path: string) => actions.showVersionsOf(path)}
     onClosed=${closed}
     previews=${previews}

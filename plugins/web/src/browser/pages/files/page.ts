@@ -3,6 +3,7 @@ import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { ShareDialog } from '../../sharing/share-dialog.ts'
 import { shownName } from '../../shown-name.ts'
 import { removeArchiveFrame } from './archive-download.ts'
 import { ConflictDialog } from './conflict-dialog.ts'
@@ -15,11 +16,11 @@ import { FolderChoice } from './folder-choice.ts'
 import { FolderView } from './folder-view.ts'
 import { KeysDialog } from './keys-dialog.ts'
 import { ListMenu } from './list-menu.ts'
+import { entryMarks } from './marked-entries.ts'
 import { OpenedFile } from './opened-file.ts'
 import { nameOf } from './paths.ts'
 import { Previews } from './previews.ts'
 import { PublishDialog } from './publish-dialog.ts'
-import { PublishedEntries } from './published-entries.ts'
 import { ScrollSpeed } from './scroll-speed.ts'
 import { Search } from './search.ts'
 import { StoredCheck } from './stored-check.ts'
@@ -49,8 +50,8 @@ const mount: MountPage = (element, page) => {
   const settings = new ViewSettings(page.signal)
   const folder = new Folder(page, settings)
   const search = new Search(page, folder)
-  const published = new PublishedEntries(page)
-  const actions = new EntryActions(page, folder, tasks, published, settings)
+  const marks = entryMarks(page)
+  const actions = new EntryActions(page, folder, tasks, marks, settings)
   tasks.onDone = () => folder.refreshSoon()
   tasks.lastChange.onTakenBack = () => {
     folder.refreshSoon()
@@ -69,7 +70,8 @@ const mount: MountPage = (element, page) => {
     const path = actions.viewed.path.value ?? folder.path.value
     page.setTitle(path === '/' ? null : shownName(nameOf(path)))
   })
-  void published.refresh()
+  void marks.published.refresh()
+  void marks.linked.refresh()
   void actions.uploadShared()
   const previews = new Previews(page)
   void previews.find()
@@ -85,11 +87,11 @@ const mount: MountPage = (element, page) => {
   )
   const folderSizes = signal<ReadonlyMap<string, FolderSize>>(new Map())
   const speed = new ScrollSpeed()
-  const parts = { folder, actions, published, previews, settings, folderSizes, dragged, speed }
-  const menu = new ListMenu(folder, actions, published)
+  const parts = { folder, actions, marks, previews, settings, folderSizes, dragged, speed }
+  const menu = new ListMenu(folder, actions, marks)
   const others = { ...parts, tasks, search, check, page }
   render(
-    html`<${FolderView} ...${{ parts, menu, tasks, search, check, cuts, page }} /><${OpenedFile} ...${others} /><${StoredCheckDialog} ...${others} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${others} /><${PublishDialog} page=${page} /><${KeysDialog} ...${others} /><${ConflictDialog} ...${others} /><${Questions} />`,
+    html`<${FolderView} ...${{ parts, menu, tasks, search, check, cuts, page }} /><${OpenedFile} ...${others} /><${StoredCheckDialog} ...${others} /><${FolderChoice} page=${page} /><${VersionsDialog} ...${others} /><${PublishDialog} page=${page} /><${ShareDialog} page=${page} /><${KeysDialog} ...${others} /><${ConflictDialog} ...${others} /><${Questions} />`,
     element,
   )
   return () => {

@@ -12,10 +12,7 @@ interface SelectionBarProps {
 }
 
 /** The actions on the selected entries, at the bottom of the window. Nothing else moves when it appears. */
-export function SelectionBar({
-  parts: { folder, actions, published },
-  menu,
-}: SelectionBarProps): VNode | null {
+export function SelectionBar({ parts: { folder, actions, marks }, menu }: SelectionBarProps): VNode | null {
   const selected = folder.selection.entries.value
   const [first] = selected
   if (first === undefined) return null
@@ -36,7 +33,8 @@ export function SelectionBar({
     ${button(texts.files.move, 'folder-input', () => void actions.move(selected))}
     ${button(texts.files.copy, 'copy', () => void actions.copy(selected), 'spare')}
     ${isOne && first.type === 'file' && button(texts.versions.title, 'history', () => actions.showVersions(first), 'spare')}
-    ${published.canPublish.value && isOne && button(texts.publishing.publish, 'globe', () => void actions.publish(first), 'spare')}
+    ${marks.linked.isOffered.value && isOne && button(texts.links.share, 'share-2', () => void actions.share(first), 'spare')}
+    ${marks.published.isOffered.value && isOne && button(texts.publishing.publish, 'globe', () => void actions.publish(first), 'spare')}
     ${button(texts.files.delete, 'trash-2', () => void actions.delete(selected))}
     <button type="button" class="quiet" aria-haspopup="menu" onClick=${more}>${icon('ellipsis')}<span>${texts.files.more}</span></button>
   </div>`

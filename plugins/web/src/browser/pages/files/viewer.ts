@@ -22,6 +22,8 @@ interface ViewerProps {
   readonly onDownload: (path: string) => void
   /** Deletes the file. Resolves to whether it goes away: the person may have been asked. */
   readonly onDelete: (path: string) => Promise<boolean>
+  /** Offers a link to the file. */
+  readonly onShare?: (path: string) => void
   /** Shows the versions of the file. */
   readonly onVersions?: (path: string) => void
   /** Called after it was closed. */
@@ -68,8 +70,8 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
   }
   const key = (event: KeyboardEvent) => {
     const target = event.target as Element
-    // A dialog above has its own keys.
-    if (target.closest('dialog') !== null) return
+    // A dialog above has its own keys, also while nothing in it has the focus.
+    if (document.querySelector('dialog[open]') !== null) return
     if (event.key === 'Escape') close()
     // The keys of a player, of a text or of a field belong to it.
     else if (isCommand(event) || target.matches('audio, video, pre, iframe, textarea, input, .scroll')) return
@@ -98,7 +100,7 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
       class: `quiet icon-only step ${shown}`,
       'aria-disabled': to === null,
     })
-  const { onVersions } = props
+  const { onShare, onVersions } = props
   return html`<div class="viewer" role="dialog" aria-modal="true" aria-label=${name} tabindex="-1" ref=${element}>
     <header>
       <h2><bdi>${name}</bdi></h2>
@@ -110,6 +112,7 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
         </span>`
       }
       ${button(words.details, 'info', toggleFacts, { 'aria-pressed': showsFacts.value })}
+      ${onShare && button(texts.links.share, 'share-2', () => onShare(path))}
       ${onVersions && button(texts.versions.title, 'history', () => onVersions(path))}
       ${button(words.download, 'download', () => props.onDownload(path))}
       ${button(words.delete, 'trash-2', () => void remove())}

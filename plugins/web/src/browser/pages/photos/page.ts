@@ -3,8 +3,10 @@ import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { html } from '../../html.ts'
 import { Questions } from '../../questions.ts'
+import { ShareDialog } from '../../sharing/share-dialog.ts'
 import { shownName } from '../../shown-name.ts'
 import { removeArchiveFrame } from '../files/archive-download.ts'
+import { entryMarks } from '../files/marked-entries.ts'
 import { nameOf } from '../files/paths.ts'
 import { Previews } from '../files/previews.ts'
 import { Tasks } from '../files/tasks.ts'
@@ -34,15 +36,17 @@ const mount: MountPage = (element, page) => {
   page.onPlace((_place, query) => void viewed.follow(query.file ?? null))
   tasks.onDone = () => photos.refreshSoon()
   tasks.lastChange.onTakenBack = () => photos.refreshSoon()
+  const { linked } = entryMarks(page)
   void photos.refresh()
+  void linked.refresh()
   // Without them, the node does not have this page.
   previews.areThere.value = true
   const stop = effect(() => {
     const path = viewed.path.value
     page.setTitle(path === null ? null : shownName(nameOf(path)))
   })
-  const parts = { page, photos, previews, viewed, tasks }
-  render(html`<${PhotosView} ...${parts} /><${Questions} />`, element)
+  const parts = { page, photos, previews, linked, viewed, tasks }
+  render(html`<${PhotosView} ...${parts} /><${ShareDialog} page=${page} /><${Questions} />`, element)
   return () => {
     stop()
     render(null, element)

@@ -6,9 +6,11 @@ import { headingId } from '../../action.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
+import { offerShare } from '../../sharing/share-dialog.ts'
 import { texts } from '../../texts.ts'
 import { deleteFiles } from '../files/deletion.ts'
 import { downloadFile } from '../files/file-download.ts'
+import type { MarkedEntries } from '../files/marked-entries.ts'
 import type { Previews } from '../files/previews.ts'
 import { TaskList } from '../files/task-list.ts'
 import type { Tasks } from '../files/tasks.ts'
@@ -31,12 +33,14 @@ interface PhotosViewProps {
   readonly page: PageContext
   readonly photos: Photos
   readonly previews: Previews
+  /** The photos that have a link. */
+  readonly linked: MarkedEntries
   readonly viewed: ViewedFile
   readonly tasks: Tasks
 }
 
 /** All pictures, under their months. */
-export function PhotosView({ page, photos, previews, viewed, tasks }: PhotosViewProps): VNode {
+export function PhotosView({ page, photos, previews, linked, viewed, tasks }: PhotosViewProps): VNode {
   const selection = useMemo(() => new PhotoSelection(), [])
   const remove = async (paths: readonly string[]): Promise<boolean> => {
     const [first, ...others] = paths
@@ -49,6 +53,7 @@ export function PhotosView({ page, photos, previews, viewed, tasks }: PhotosView
     if (selection.isOn.value) selection.end()
     else selection.isOn.value = true
   }
+  const share = (path: string) => void offerShare({ path, type: 'file', hasPictures: true })
   const path = viewed.path.value
   const isEmpty = photos.months.value?.length === 0 && photos.isComplete.value
   return html`<section class="photos">
@@ -76,6 +81,7 @@ export function PhotosView({ page, photos, previews, viewed, tasks }: PhotosView
       next=${photos.beside(path, 1)}
       onDownload=${(path: string) => downloadFile(page, path)}
       onDelete=${(path: string) => remove([path])}
+      onShare=${linked.isOffered.value ? share : undefined}
       previews=${previews}
       page=${page}
     >

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { allowsRange, readConditions } from '../../src/http/conditional-requests.ts'
+import { allowsRange, readConditions } from '../../src/stored-content/conditional-requests.ts'
 
 const file = { revision: 'r1', modified: new Date('2026-05-04T10:20:30.456Z') }
 const before = 'Mon, 04 May 2026 10:20:29 GMT'

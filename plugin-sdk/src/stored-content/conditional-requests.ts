@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { type FileEntry, NodekeepError, type StorageConditions, type UserFiles } from '@nodekeep/plugin-sdk'
-import { entityTags, namesTag } from '@nodekeep/plugin-sdk/stored-content'
-import { versionError } from '../operations/path-errors.ts'
-import { nullIfGone } from './gone.ts'
+import type { FileEntry, UserFiles } from '../contracts/files.ts'
+import type { StorageConditions } from '../contracts/storage.ts'
+import { isNodekeepError, NodekeepError } from '../errors.ts'
+import { entityTags, namesTag } from './entity-tags.ts'
 import { entityTag } from './version-headers.ts'
 
 type Version = Pick<FileEntry, 'revision' | 'modified'>
@@ -168,4 +168,17 @@ async function unmodifiedCondition(
   if (entry === null) return {}
   if (isAfter(entry.modified, since)) throw versionError()
   return { ifRevision: entry.revision }
+}
+
+/** The error for a condition that does not hold. */
+export function versionError(): NodekeepError {
+  return new NodekeepError(
+    'PRECONDITION_FAILED',
+    'The file does not have the version that the request names.',
+  )
+}
+
+function nullIfGone(error: unknown): null {
+  if (isNodekeepError(error) && error.code === 'NOT_FOUND') return null
+  throw error
 }

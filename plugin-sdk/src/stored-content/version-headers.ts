@@ -1,5 +1,5 @@
-import type { FileEntry, FileReading } from '@nodekeep/plugin-sdk'
 import type { FastifyReply } from 'fastify'
+import type { FileEntry, FileReading } from '../contracts/files.ts'
 
 /** The strong entity tag of a file: its revision in quotes. */
 export function entityTag({ revision }: Pick<FileEntry, 'revision'>): string {

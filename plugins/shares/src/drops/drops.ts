@@ -1,0 +1,349 @@
+import { randomBytes } from 'node:crypto'
+import {
+  addressGroup,
+  conflict,
+  type FilesService,
+  isNodekeepError,
+  KeyedLock,
+  NodekeepError,
+  untilAborted,
+} from '@nodekeep/plugin-sdk'
+import type { Place, Places } from '../guests/places.ts'
+import { networkOf } from '../network-of.ts'
+import type { Share } from '../share.ts'
+import type { ShareTable } from '../tables/share-table.ts'
+import type { UseTable } from '../tables/use-table.ts'
+import { type Allowance, Allowances, type Left } from './allowances.ts'
+import { fileName, numberedName } from './file-name.ts'
+import type { StagedDrop, StagedDrops } from './staged-drop.ts'
+
+/** Milliseconds for which an upload is kept that nobody goes on with. */
+export const keepMs = 24 * 60 * 60 * 1000
+
+/** Names that are tried for a file. */
+const mostNames = 10_000
+
+/** Characters of the name that a guest gives. */
+const longestSender = 80
+
+interface DropsServices {
+  readonly files: FilesService
+  readonly places: Places
+  readonly shares: ShareTable
+  readonly uses: UseTable
+  readonly staged: StagedDrops
+  /** Aborts when the plugin stops. */
+  readonly signal: AbortSignal
+}
+
+/** A file as a guest announces it. */
+interface AnnouncedFile {
+  readonly name: string
+  /** The name that the guest gives; null if none was asked for. */
+  readonly sender: string | null
+  /** Bytes. */
+  readonly length: number
+}
+
+interface OpenUpload {
+  readonly id: string
+  readonly share: string
+  readonly userUuid: string
+  readonly name: string
+  readonly sender: string | null
+  readonly network: string
+  readonly length: number
+  readonly staged: StagedDrop
+  readonly allowance: Allowance
+  /** Ends the request that receives bytes now. */
+  newest: AbortController | null
+}
+
+/**
+ * The files that guests upload. Each gets a free name in the shared folder, and nothing is overwritten. An upload of a script goes on
+ * after it broke off.
+ */
+export class Drops {
+  readonly #services: DropsServices
+  readonly #allowances: Allowances
+  readonly #open = new Map<string, OpenUpload>()
+  readonly #turns = new KeyedLock()
+
+  constructor(services: DropsServices) {
+    this.#services = services
+    this.#allowances = new Allowances(services.shares)
+  }
+
+  /** Takes the uploads up that began before a restart. */
+  async resume(): Promise<void> {
+    const { uses, staged } = this.#services
+    for (const upload of uses.uploads()) {
+      const { id, share, userUuid, received, length, network } = upload
+      const bytes = await staged.open(userUuid, id, received)
+      const allowance = this.#allowances.resume(share, network, length)
+      this.#open.set(id, { ...upload, staged: bytes, allowance, newest: null })
+    }
+  }
+
+  /** Files and bytes that guests may still upload by a link. */
+  left(share: string): Left {
+    return this.#allowances.left(share)
+  }
+
+  /** Bytes of the largest file. */
+  get maxFileSize(): number {
+    return this.#services.files.maxFileSize
+  }
+
+  /**
+   * Begins an upload that goes on after it broke off, and returns its id.
+   *
+   * @param address that of the guest
+   * @throws NodekeepError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, TOO_MANY_REQUESTS
+   */
+  async begin(share: Share, address: string, file: AnnouncedFile): Promise<string> {
+    const { uses, staged } = this.#services
+    if (file.length > this.maxFileSize) throw fileTooLarge(this.maxFileSize)
+    const allowance = this.#allowances.take(share, addressGroup(address), file.length)
+    const id = randomBytes(16).toString('hex')
+    const upload = {
+      id,
+      share: share.id,
+      userUuid: share.userUuid,
+      name: fileName(file.name),
+      sender: senderOf(file.sender),
+      network: networkOf(address),
+      length: file.length,
+    }
+    try {
+      uses.addUpload(upload)
+      const bytes = await staged.open(share.userUuid, id)
+      this.#open.set(id, { ...upload, staged: bytes, allowance, newest: null })
+    } catch (error) {
+      allowance.release()
+      throw error
+    }
+    if (file.length === 0) await this.receive(share, id, 0, nothing())
+    return id
+  }
+
+  /**
+   * Tells how many bytes of an upload have arrived, and how many it has.
+   *
+   * @throws NodekeepError NOT_FOUND
+   */
+  progress({ id: share }: Share, id: string): { readonly offset: number; readonly length: number } {
+    const { staged, length } = this.#of(share, id)
+    // The upload is complete when its file is stored.
+    return { offset: staged.received === length ? Math.max(0, length - 1) : staged.received, length }
+  }
+
+  /**
+   * Receives bytes of an upload, and stores the file once all are there. The newest request goes on, and ends the one before: its connection may be gone.
+   *
+   * @returns the number of bytes that have arrived
+   * @throws NodekeepError NOT_FOUND; CONFLICT if the offset is another one; PAYLOAD_TOO_LARGE; INSUFFICIENT_STORAGE; the error of the content
+   */
+  async receive(
+    share: Share,
+    id: string,
+    offset: number,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
+    const upload = this.#of(share.id, id)
+    const turn = new AbortController()
+    upload.newest?.abort(conflict('A newer request goes on with this upload.'))
+    upload.newest = turn
+    return this.#turns.run([id], async () => {
+      try {
+        if (this.#open.get(id) !== upload) throw noSuchUpload()
+        if (offset !== this.progress(share, id).offset) throw otherOffset()
+        const signal = AbortSignal.any([turn.signal, this.#services.signal])
+        await this.#receive(upload, until(content, signal))
+        if (upload.staged.received === upload.length) await this.#finish(share, upload)
+        return upload.staged.received
+      } finally {
+        if (upload.newest === turn) upload.newest = null
+      }
+    })
+  }
+
+  /**
+   * Stores a file of a form, whose length is not known before.
+   *
+   * @throws NodekeepError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, TOO_MANY_REQUESTS; the error of the content
+   */
+  async store(
+    share: Share,
+    address: string,
+    file: Omit<AnnouncedFile, 'length'>,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const allowance = this.#allowances.take(share, addressGroup(address), 0)
+    const staged = await this.#services.staged.open(share.userUuid, randomBytes(16).toString('hex'))
+    try {
+      await staged.receive(bounded(content, this.maxFileSize, allowance))
+      const upload = { name: fileName(file.name), sender: senderOf(file.sender), network: networkOf(address) }
+      await this.#write(share, { ...upload, staged, allowance })
+    } finally {
+      allowance.release()
+      await staged.remove()
+    }
+  }
+
+  /** Ends all uploads of a link. */
+  async end(share: string): Promise<void> {
+    for (const upload of this.#open.values()) if (upload.share === share) await this.#forget(upload)
+    this.#services.uses.removeUploadsOf(share)
+  }
+
+  /** Ends the uploads that nobody went on with, and removes what no upload has. */
+  async sweep(): Promise<void> {
+    const { uses, staged } = this.#services
+    for (const { id } of uses.uploadsUnusedSince(new Date(Date.now() - keepMs))) {
+      const upload = this.#open.get(id)
+      if (upload === undefined) uses.removeUpload(id)
+      else if (upload.newest === null) await this.#forget(upload)
+    }
+    await staged.sweep((id) => this.#open.has(id))
+  }
+
+  #of(share: string, id: string): OpenUpload {
+    const upload = this.#open.get(id)
+    if (upload === undefined || upload.share !== share) throw noSuchUpload()
+    return upload
+  }
+
+  async #receive({ id, staged, length }: OpenUpload, content: AsyncIterable<Uint8Array>): Promise<void> {
+    try {
+      if (staged.received < length) await staged.receive(exactly(content, length - staged.received))
+    } finally {
+      this.#services.uses.setReceived(id, staged.received)
+    }
+  }
+
+  async #finish(share: Share, upload: OpenUpload): Promise<void> {
+    await this.#write(share, upload)
+    await this.#forget(upload)
+  }
+
+  async #forget({ id, staged, allowance, newest }: OpenUpload): Promise<void> {
+    newest?.abort(noSuchUpload())
+    this.#open.delete(id)
+    this.#services.uses.removeUpload(id)
+    allowance.release()
+    await staged.remove()
+  }
+
+  /** Writes the file under a free name. Other guests and the maker may take a name at any time, so only the write itself decides. */
+  async #write(
+    share: Share,
+    upload: Pick<OpenUpload, 'name' | 'sender' | 'network' | 'staged' | 'allowance'>,
+  ): Promise<void> {
+    const { places, uses, signal } = this.#services
+    const { name, sender, network, staged, allowance } = upload
+    const write = async ({ files, root }: Place): Promise<() => Promise<void>> => {
+      // A write makes missing folders. One that has moved meanwhile must not be made again.
+      await files.stat(root)
+      for (let number = 1; number <= mostNames; number += 1) {
+        const path = `${root}/${numberedName(name, number)}`
+        if (await isTaken(files, path)) continue
+        try {
+          const { revision: ifRevision } = await files.write(path, staged.content(), {
+            ifAbsent: true,
+            size: staged.received,
+            room: staged.room,
+            freeChunks: true,
+            by: sender === null ? 'A guest' : `${sender} (guest)`,
+            maker: { kind: 'plugin', id: 'shares', user: share.userUuid },
+            signal,
+          })
+          return () => files.remove(path, { ifRevision, permanent: true })
+        } catch (error) {
+          if (!isNodekeepError(error) || error.code !== 'PRECONDITION_FAILED') throw error
+        }
+      }
+      throw conflict('Too many files have this name.')
+    }
+    // Where the folder is no more, another one may be.
+    await places.at(share, '', write, (takeBack) => takeBack())
+    allowance.spend()
+    uses.record(share.id, {
+      kind: 'upload',
+      network,
+      bytes: staged.received,
+      name,
+      ...(sender !== null && { sender }),
+    })
+  }
+}
+
+async function isTaken(files: ReturnType<FilesService['for']>, path: string): Promise<boolean> {
+  try {
+    await files.stat(path)
+    return true
+  } catch (error) {
+    if (isNodekeepError(error) && error.code === 'NOT_FOUND') return false
+    throw error
+  }
+}
+
+/** The name that a guest gives, as one line; null for none. */
+function senderOf(text: string | null): string | null {
+  const line = (text ?? '')
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim()
+  return line === '' ? null : line.slice(0, longestSender).toWellFormed()
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
+
+async function* until(
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = content[Symbol.asyncIterator]()
+  for (;;) {
+    const step = await untilAborted(chunks.next(), signal)
+    if (step.done) return
+    yield step.value
+  }
+}
+
+async function* exactly(
+  content: AsyncIterable<Uint8Array>,
+  most: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let left = most
+  for await (const chunk of content) {
+    left -= chunk.length
+    if (left < 0)
+      throw new NodekeepError('PAYLOAD_TOO_LARGE', 'The request has more bytes than the upload lacks.')
+    yield chunk
+  }
+}
+
+async function* bounded(
+  content: AsyncIterable<Uint8Array>,
+  maxFileSize: number,
+  allowance: Allowance,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of content) {
+    if (allowance.bytes + chunk.length > maxFileSize) throw fileTooLarge(maxFileSize)
+    allowance.extend(chunk.length)
+    yield chunk
+  }
+}
+
+function fileTooLarge(most: number): NodekeepError {
+  return new NodekeepError('PAYLOAD_TOO_LARGE', `A file has at most ${most.toLocaleString('en')} bytes.`)
+}
+
+function otherOffset(): NodekeepError {
+  return conflict('The upload is at another offset. Ask for its offset with HEAD, and go on from there.')
+}
+
+function noSuchUpload(): NodekeepError {
+  return new NodekeepError('NOT_FOUND', 'There is no such upload. It may have ended. Begin it again.')
+}

@@ -1,0 +1,111 @@
+import { constants } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type FileRoom, type FilesService, NodekeepError } from '@nodekeep/plugin-sdk'
+import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+
+const { O_RDWR, O_CREAT, O_NOFOLLOW = 0 } = constants
+
+/** Bytes that are read at once. */
+const readBytes = 256 * 1024
+
+/** Bytes of a file that arrived, in a file of the plugin's folder, until they are a file of the maker. They count as room of the maker. */
+export class StagedDrop {
+  readonly #path: string
+  readonly #room: FileRoom
+  received: number
+
+  /** @param received bytes that are there already */
+  constructor(path: string, room: FileRoom, received: number) {
+    this.#path = path
+    this.#room = room
+    this.received = received
+  }
+
+  get room(): FileRoom {
+    return this.#room
+  }
+
+  /**
+   * Writes bytes behind those that are there. All that arrived are on the disk at the end, also if the content fails.
+   *
+   * @throws NodekeepError INSUFFICIENT_STORAGE; the error of the content
+   */
+  async receive(content: AsyncIterable<Uint8Array>): Promise<void> {
+    const file = await open(this.#path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
+    try {
+      try {
+        for await (const chunk of content) await this.#append(file, chunk)
+      } finally {
+        await file.datasync()
+      }
+    } catch (error) {
+      throw isDiskFull(error) ? diskFull(error) : error
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Yields all bytes, in chunks whose memory the reader may free. */
+  async *content(): AsyncGenerator<Uint8Array, void, undefined> {
+    if (this.received === 0) return
+    const file = await open(this.#path, O_RDWR | O_NOFOLLOW)
+    try {
+      for (let position = 0; position < this.received; ) {
+        const chunk = Buffer.allocUnsafeSlow(Math.min(readBytes, this.received - position))
+        const { bytesRead } = await file.read(chunk, 0, chunk.length, position)
+        if (bytesRead === 0) throw new Error('The bytes of an upload are gone.')
+        position += bytesRead
+        yield bytesRead === chunk.length ? chunk : chunk.subarray(0, bytesRead)
+      }
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Removes the bytes, and gives their room back. */
+  async remove(): Promise<void> {
+    this.#room.release()
+    await rm(this.#path, { force: true })
+  }
+
+  async #append(file: FileHandle, chunk: Uint8Array): Promise<void> {
+    await this.#room.extend(chunk.length)
+    for (let at = 0; at < chunk.length; ) {
+      const { bytesWritten } = await file.write(chunk, at, chunk.length - at, this.received)
+      at += bytesWritten
+      this.received += bytesWritten
+    }
+  }
+}
+
+/** The folder of all bytes that are not files yet. */
+export class StagedDrops {
+  readonly #folder: string
+  readonly #files: FilesService
+
+  constructor(folder: string, files: FilesService) {
+    this.#folder = folder
+    this.#files = files
+  }
+
+  /**
+   * @param id names the bytes: lower-case hexadecimal digits
+   * @param received bytes that are there already, as after a restart
+   */
+  async open(userUuid: string, id: string, received = 0): Promise<StagedDrop> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    const room = this.#files.holdRoom({ uuid: userUuid }, received)
+    return new StagedDrop(join(this.#folder, id), room, received)
+  }
+
+  /** Removes all bytes that belong to no upload. */
+  async sweep(isKnown: (id: string) => boolean): Promise<void> {
+    for (const id of await readdir(this.#folder).catch(() => []))
+      if (!isKnown(id)) await rm(join(this.#folder, id), { force: true })
+  }
+}
+
+function diskFull(cause: unknown): NodekeepError {
+  return new NodekeepError('INSUFFICIENT_STORAGE', 'There is no room for this file.', { cause })
+}

@@ -1,0 +1,175 @@
+import {
+  type ChangeLog,
+  type ChangePosition,
+  type FileChange,
+  type FileIndex,
+  type FilesService,
+  type IndexedEntry,
+  isNodekeepError,
+  NodekeepError,
+  type UserFiles,
+} from '@nodekeep/plugin-sdk'
+import type { Share } from '../share.ts'
+import type { ShareTable } from '../tables/share-table.ts'
+import { noSuchLink, nothingThere } from './not-there.ts'
+
+/** Attempts of work in a folder that moves meanwhile. */
+const attempts = 5
+
+/** Changes that are read at once. */
+const pageSize = 1000
+
+interface PlacesServices {
+  readonly files: FilesService
+  readonly index: FileIndex
+  readonly changes: ChangeLog
+  readonly shares: ShareTable
+  /** Called when the entry of a link is gone. */
+  readonly onGone: (share: Share) => void
+}
+
+/** A path of the maker's files, and what is below it. */
+export interface Place {
+  readonly files: UserFiles
+  /** The path of the shared file or folder now. */
+  readonly root: string
+  /** The path of the wanted entry: the root, or below it. */
+  readonly path: string
+}
+
+/** Finds the entries of links, wherever they have moved. */
+export class Places {
+  readonly #services: PlacesServices
+
+  constructor(services: PlacesServices) {
+    this.#services = services
+  }
+
+  /**
+   * Returns the entry of an open link; null if the link does not work. If the entry is gone, the link is closed for good: an entry
+   * that comes back from the trash is shared when its maker says so.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE as long as the index of the files is made anew
+   */
+  async entryOf(share: Share): Promise<IndexedEntry | null> {
+    const { index, shares, onGone } = this.#services
+    const ofUser = index.for({ uuid: share.userUuid })
+    const entry = share.entry === null ? await ofUser.at(share.path) : await ofUser.entry(share.entry)
+    if (entry === null) {
+      if (share.entry === null && !(await ofUser.isComplete())) throw notKnownYet()
+      if (!share.isClosed) onGone(share)
+      return null
+    }
+    if (share.isClosed) return null
+    if (entry.id !== share.entry || entry.path !== share.path)
+      shares.change(share.id, { entry: entry.id, path: entry.path })
+    return entry
+  }
+
+  /**
+   * Does work at a path of a link. If the shared folder was moved meanwhile, another folder may have been at its path: then the result
+   * does not count, and the work is done again.
+   *
+   * @param below the path below the shared entry: empty for itself, otherwise it begins with `/`
+   * @param discard frees a result that does not count
+   * @throws NodekeepError NOT_FOUND, with a message that names no path; what the work throws else
+   */
+  async at<T>(
+    share: Share,
+    below: string,
+    work: (place: Place) => Promise<T>,
+    discard: (result: T) => Promise<void> = async () => {},
+  ): Promise<T> {
+    const files = this.#services.files.for({ uuid: share.userUuid })
+    checkBelow(below)
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const position = await this.#services.changes.head(share.userUuid)
+      const { path: root } = await this.#current(share)
+      try {
+        const result = await work({ files, root, path: `${root}${below}` })
+        const stayed = await this.#stayed(share, root, position).catch(async (error) => {
+          await discard(result)
+          throw error
+        })
+        if (stayed) return result
+        await discard(result)
+      } catch (error) {
+        if (await this.#stayed(share, root, position)) throw withoutPath(error)
+      }
+    }
+    throw new NodekeepError('SERVICE_UNAVAILABLE', 'The folder is being moved. Try again.', {
+      headers: { 'retry-after': '1' },
+    })
+  }
+
+  /** The entry of a link that may have been changed meanwhile. */
+  async #current({ id }: Share): Promise<IndexedEntry> {
+    const share = this.#services.shares.get(id)
+    const entry = share === null ? null : await this.entryOf(share)
+    if (entry === null) throw noSuchLink()
+    return entry
+  }
+
+  /** Whether the entry of a link was at a path all the time since a position: it is not enough that it is there again. */
+  async #stayed({ id, userUuid }: Share, path: string, since: ChangePosition): Promise<boolean> {
+    const share = this.#services.shares.get(id)
+    // It waits for the changes that have begun.
+    if (share === null || (await this.entryOf(share))?.path !== path) return false
+    for (let position = since; ; ) {
+      const page = await this.#services.changes.read(userUuid, position, pageSize)
+      if (page.some((change) => takesAway(change, path))) return false
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return true
+      position = { epoch: position.epoch, seq: last.seq, id: last.id }
+    }
+  }
+}
+
+/** Whether a change may have put something else at a path. */
+function takesAway({ op, path, source }: FileChange, of: string): boolean {
+  const isAbove = (folder: string) => of === folder || of.startsWith(`${folder}/`)
+  if (op === 'delete') return isAbove(path)
+  return op === 'move' && (isAbove(path) || (source !== undefined && isAbove(source)))
+}
+
+/** The rules of paths are those of files, but the message of a refusal must not have the path of the shared folder. */
+function checkBelow(below: string): void {
+  if (below === '') return
+  const names = below.split('/').slice(1)
+  if (!below.startsWith('/') || names.some((name) => name === '' || name === '.' || name === '..'))
+    throw nothingThere()
+}
+
+/** Errors of files name the path of the maker. Guests learn of them only that it did not work. */
+function withoutPath(error: unknown): unknown {
+  if (!isNodekeepError(error)) return error
+  switch (error.code) {
+    case 'NOT_FOUND':
+    case 'VALIDATION_ERROR':
+    case 'CONFLICT':
+      return nothingThere()
+    case 'RANGE_NOT_SATISFIABLE':
+    case 'PRECONDITION_FAILED':
+    case 'REQUEST_TIMEOUT':
+    case 'UNPROCESSABLE':
+      return error
+    case 'INSUFFICIENT_STORAGE':
+      return new NodekeepError('INSUFFICIENT_STORAGE', 'There is no room for this file.', { cause: error })
+    case 'PAYLOAD_TOO_LARGE':
+      return new NodekeepError('PAYLOAD_TOO_LARGE', 'The file is too large.', { cause: error })
+    default:
+      return new NodekeepError('SERVICE_UNAVAILABLE', 'The files cannot be read now. Try again later.', {
+        cause: error,
+        logged: error.logged,
+        headers: { 'retry-after': '5' },
+      })
+  }
+}
+
+function notKnownYet(): NodekeepError {
+  return new NodekeepError(
+    'SERVICE_UNAVAILABLE',
+    'The node looks for its files after a restore. Try again in a minute.',
+    { headers: { 'retry-after': '30' } },
+  )
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { type FileReading, NodekeepError } from '@nodekeep/plugin-sdk'
+import type { ByteRange } from '@nodekeep/plugin-sdk/stored-content'
+import { cleaningVersion } from '../pictures/cleaned-picture.ts'
+import type { PictureSource } from '../pictures/picture-bytes.ts'
+import type { PicturePlans } from '../pictures/picture-plans.ts'
+import type { PicturePlan } from '../pictures/plan-picture.ts'
+import { readCleaned } from '../pictures/read-cleaned.ts'
+import type { Share } from '../share.ts'
+import { nothingThere } from './not-there.ts'
+import type { Places } from './places.ts'
+
+/** A file of a link, in one version, as it goes out. */
+export interface GoingFile {
+  readonly name: string
+  /** Bytes of what goes out. */
+  readonly size: number
+  readonly modified: Date
+  /** Names what goes out, and tells nothing of the file. */
+  readonly tag: string
+  /**
+   * The bytes, or a range of them. Its memory may be used again when the chunk after the next one is requested.
+   *
+   * @throws NodekeepError CONFLICT, before its first chunk, if the file has changed meanwhile
+   */
+  read(range: ByteRange | null): AsyncIterable<Uint8Array>
+}
+
+/** Reads files of links as they go out: pictures without places and camera data, unless the maker wants them. */
+export class SharedFiles {
+  readonly #places: Places
+  readonly #plans: PicturePlans
+
+  constructor(places: Places, plans: PicturePlans) {
+    this.#places = places
+    this.#plans = plans
+  }
+
+  /**
+   * Looks at a file.
+   *
+   * @param below the path below the shared entry; empty for itself
+   * @throws NodekeepError NOT_FOUND; UNPROCESSABLE for a picture whose data cannot be removed
+   */
+  async look(share: Share, below: string): Promise<GoingFile> {
+    const file = await this.#places.at(share, below, ({ files, path }) => files.stat(path))
+    if (file.type !== 'file') throw nothingThere()
+    const { name, size, revision, modified } = file
+    const tagOf = (rule: string) =>
+      createHash('sha256')
+        .update(JSON.stringify([share.id, below, revision, rule]))
+        .digest('base64url')
+        .slice(0, 32)
+    const source: PictureSource = {
+      size,
+      read: (start, end) =>
+        this.#read(share, below, revision, start === 0 && end === size - 1 ? null : { start, end }),
+    }
+    const plan: PicturePlan = share.keepMetadata
+      ? { kind: 'unchanged' }
+      : await this.#plans.for(JSON.stringify([share.userUuid, file.path, revision]), name, source)
+    if (plan.kind === 'refused') throw new NodekeepError('UNPROCESSABLE', plan.message, { permanent: true })
+    if (plan.kind === 'unchanged')
+      return {
+        name,
+        size,
+        modified,
+        tag: tagOf(''),
+        read: (range) => this.#read(share, below, revision, range),
+      }
+    const all = { start: 0, end: plan.length - 1 }
+    return {
+      name,
+      size: plan.length,
+      modified,
+      tag: tagOf(`clean${cleaningVersion}`),
+      read: (range) => readCleaned(plan, source, range ?? all),
+    }
+  }
+
+  async *#read(
+    share: Share,
+    below: string,
+    revision: string,
+    range: ByteRange | null,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const reading = await this.#places.at(
+      share,
+      below,
+      ({ files, path }) => files.read(path, { reuseBuffers: true, ...range }),
+      close,
+    )
+    if (reading.entry.revision !== revision) {
+      await close(reading)
+      throw changedMeanwhile()
+    }
+    yield* reading.content
+  }
+}
+
+/** A file is closed by its reading alone. */
+async function close({ content }: FileReading): Promise<void> {
+  for await (const _chunk of content) break
+}
+
+function changedMeanwhile(): NodekeepError {
+  return new NodekeepError('CONFLICT', 'The file was changed meanwhile. Try again.')
+}

@@ -1,0 +1,47 @@
+import type { NodeAddress, RegistryReader } from '@nodekeep/plugin-sdk'
+import type { FastifyRequest } from 'fastify'
+
+/** From where the address of a link works. */
+interface Reach {
+  readonly origin: string
+  /** `everywhere`, in the `network` of the node, or on its `machine` alone. */
+  readonly reach: 'everywhere' | 'network' | 'machine'
+  /** A sentence for the maker if others cannot reach the address. */
+  readonly note: string | null
+}
+
+const localNames = /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+/**
+ * Tells by which address others reach the node: that of an overlay network, otherwise the first one of `server.publicUrl`, otherwise the one by
+ * which the maker came.
+ *
+ * @param added the origins that plugins have added, such as that of an overlay
+ * @throws NodekeepError VALIDATION_ERROR if the request came by no name of the node
+ */
+export function reachOf(address: NodeAddress, added: RegistryReader<string>, request: FastifyRequest): Reach {
+  const overlay = [...added]
+    .map(([, origin]) => URL.parse(origin)?.origin)
+    .find((origin) => origin?.startsWith('https:'))
+  const [configured] = address.publicOrigins()
+  const open = overlay ?? configured
+  if (open !== undefined) {
+    const isLocal = localNames.test(new URL(open).hostname)
+    return isLocal ? onMachine(open) : { origin: open, reach: 'everywhere', note: null }
+  }
+  const { origin, hostname } = address.originOf(request)
+  if (localNames.test(hostname)) return onMachine(origin)
+  return {
+    origin,
+    reach: 'network',
+    note: `This link works in your own network only, at ${origin}. For people elsewhere, the node needs an address that they can reach: see "Reachable from outside" on the page "Node".`,
+  }
+}
+
+function onMachine(origin: string): Reach {
+  return {
+    origin,
+    reach: 'machine',
+    note: 'This link works on the machine of the node only, because the node has no address that others can reach. Set "server.publicUrl", or join an overlay network, and make the link again.',
+  }
+}

@@ -1,0 +1,229 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { inTransaction } from '@nodekeep/plugin-sdk'
+import { openDatabase } from './open-database.ts'
+
+/** Uses of a link that are kept. */
+const mostUses = 200
+
+const hourMs = 60 * 60 * 1000
+
+/**
+ * - `uses`: the visits and downloads of a network within an hour are one row, and each upload is one. `at` is the last time, in
+ *   milliseconds since 1970.
+ * - `counts`: the sums of a link.
+ * - `uploads`: uploads that are not complete. `received` bytes are on the disk. `used` is when a guest went on last.
+ */
+const tables = `
+  CREATE TABLE uses (
+    share TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    network TEXT NOT NULL,
+    hour INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    times INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    name TEXT,
+    sender TEXT
+  ) STRICT;
+  CREATE INDEX uses_of_share ON uses (share, at);
+  CREATE TABLE counts (
+    share TEXT PRIMARY KEY,
+    last INTEGER NOT NULL,
+    visit INTEGER NOT NULL DEFAULT 0,
+    download INTEGER NOT NULL DEFAULT 0,
+    upload INTEGER NOT NULL DEFAULT 0,
+    bytes INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE uploads (
+    id TEXT PRIMARY KEY,
+    share TEXT NOT NULL,
+    user TEXT NOT NULL,
+    name TEXT NOT NULL,
+    sender TEXT,
+    network TEXT NOT NULL,
+    length INTEGER NOT NULL,
+    received INTEGER NOT NULL DEFAULT 0,
+    used INTEGER NOT NULL
+  ) STRICT;
+`
+
+/** A use of a link by a guest. */
+interface Use {
+  readonly kind: 'visit' | 'download' | 'upload'
+  /** The network of the guest's address. */
+  readonly network: string
+  /** Bytes that were sent or received. */
+  readonly bytes: number
+  /** Whether it goes on with a former use, as a range of a file does that a player asks for. Then it counts its bytes alone. */
+  readonly isContinued?: boolean
+  /** The name of an uploaded file. */
+  readonly name?: string
+  /** The name that the guest gave. Nothing proves it. */
+  readonly sender?: string
+}
+
+/** A use as it is kept. */
+interface KeptUse extends Pick<Use, 'kind' | 'network' | 'bytes'> {
+  readonly at: Date
+  readonly times: number
+  readonly name: string | null
+  readonly sender: string | null
+}
+
+/** How often a link was used. */
+interface UseCounts {
+  readonly last: Date | null
+  readonly visits: number
+  readonly downloads: number
+  readonly uploads: number
+  readonly bytes: number
+}
+
+/** An upload that is not complete. */
+interface Upload {
+  readonly id: string
+  readonly share: string
+  readonly userUuid: string
+  readonly name: string
+  readonly sender: string | null
+  readonly network: string
+  readonly length: number
+  readonly received: number
+}
+
+/** The uses of all links, and the uploads that are not complete. Backups leave them out. */
+export class UseTable {
+  readonly #database: DatabaseSync
+
+  constructor(file: string) {
+    this.#database = openDatabase(file, tables)
+    // A power loss may take the last uses: one write to the disk for each download would be too many.
+    this.#database.exec('PRAGMA synchronous = NORMAL')
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  record(share: string, use: Use, at = Date.now()): void {
+    const { kind, network, bytes, isContinued = false, name, sender } = use
+    const hour = Math.floor(at / hourMs)
+    const times = Number(!isContinued)
+    inTransaction(this.#database, () => {
+      this.#database
+        .prepare(
+          `INSERT INTO counts (share, last, ${kind}, bytes) VALUES (:share, :at, :times, :bytes)
+           ON CONFLICT DO UPDATE SET last = :at, ${kind} = ${kind} + :times, bytes = bytes + :bytes`,
+        )
+        .run({ share, at, times, bytes })
+      const { changes } =
+        kind === 'upload'
+          ? { changes: 0 }
+          : this.#database
+              .prepare(
+                `UPDATE uses SET at = :at, times = times + :times, bytes = bytes + :bytes
+                 WHERE share = :share AND kind = :kind AND network = :network AND hour = :hour`,
+              )
+              .run({ share, kind, network, hour, at, times, bytes })
+      if (Number(changes) > 0) return
+      this.#database
+        .prepare(
+          'INSERT INTO uses VALUES (:share, :kind, :network, :hour, :at, :times, :bytes, :name, :sender)',
+        )
+        .run({ share, kind, network, hour, at, times, bytes, name: name ?? null, sender: sender ?? null })
+      this.#database
+        .prepare(
+          `DELETE FROM uses WHERE share = :share AND rowid NOT IN (
+             SELECT rowid FROM uses WHERE share = :share ORDER BY at DESC, rowid DESC LIMIT ${mostUses})`,
+        )
+        .run({ share })
+    })
+  }
+
+  /** The last uses of a link, the newest first. */
+  of(share: string): KeptUse[] {
+    return this.#database
+      .prepare('SELECT * FROM uses WHERE share = ? ORDER BY at DESC, rowid DESC')
+      .all(share)
+      .map((row) => ({
+        kind: row.kind as Use['kind'],
+        network: String(row.network),
+        at: new Date(Number(row.at)),
+        times: Number(row.times),
+        bytes: Number(row.bytes),
+        name: row.name === null ? null : String(row.name),
+        sender: row.sender === null ? null : String(row.sender),
+      }))
+  }
+
+  counts(share: string): UseCounts {
+    const row = this.#database.prepare('SELECT * FROM counts WHERE share = ?').get(share)
+    return {
+      last: row === undefined ? null : new Date(Number(row.last)),
+      visits: Number(row?.visit ?? 0),
+      downloads: Number(row?.download ?? 0),
+      uploads: Number(row?.upload ?? 0),
+      bytes: Number(row?.bytes ?? 0),
+    }
+  }
+
+  addUpload({ id, share, userUuid: user, name, sender, network, length }: Omit<Upload, 'received'>): void {
+    this.#database
+      .prepare(
+        `INSERT INTO uploads (id, share, user, name, sender, network, length, used)
+         VALUES (:id, :share, :user, :name, :sender, :network, :length, :used)`,
+      )
+      .run({ id, share, user, name, sender, network, length, used: Date.now() })
+  }
+
+  upload(share: string, id: string): Upload | null {
+    const row = this.#database.prepare('SELECT * FROM uploads WHERE id = ? AND share = ?').get(id, share)
+    return row === undefined ? null : uploadOf(row)
+  }
+
+  uploads(): Upload[] {
+    return this.#database.prepare('SELECT * FROM uploads').all().map(uploadOf)
+  }
+
+  /** Records how many bytes of an upload are on the disk. */
+  setReceived(id: string, received: number): void {
+    this.#database
+      .prepare('UPDATE uploads SET received = ?, used = ? WHERE id = ?')
+      .run(received, Date.now(), id)
+  }
+
+  removeUpload(id: string): void {
+    this.#database.prepare('DELETE FROM uploads WHERE id = ?').run(id)
+  }
+
+  /** Forgets the uploads by a link. */
+  removeUploadsOf(share: string): void {
+    this.#database.prepare('DELETE FROM uploads WHERE share = ?').run(share)
+  }
+
+  /** The uploads that nobody went on with since a time. */
+  uploadsUnusedSince(time: Date): Upload[] {
+    return this.#database.prepare('SELECT * FROM uploads WHERE used < ?').all(time.getTime()).map(uploadOf)
+  }
+
+  /** Forgets the uses of a link. */
+  forget(share: string): void {
+    inTransaction(this.#database, () => {
+      for (const table of ['uses', 'counts'])
+        this.#database.prepare(`DELETE FROM ${table} WHERE share = ?`).run(share)
+    })
+  }
+}
+
+function uploadOf(row: Record<string, unknown>): Upload {
+  return {
+    id: String(row.id),
+    share: String(row.share),
+    userUuid: String(row.user),
+    name: String(row.name),
+    sender: row.sender === null ? null : String(row.sender),
+    network: String(row.network),
+    length: Number(row.length),
+    received: Number(row.received),
+  }
+}

@@ -1,0 +1,49 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { begin, offsetOf, patch } from './fixtures/guest-uploads.ts'
+import { call, createShareNode, link, put, read } from './fixtures/share-node.ts'
+
+t.test('links and uploads go on after a restart', async (t) => {
+  const dataFolder = t.testdir()
+  let node = await createShareNode({ dataFolder })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn('owner')
+  await call(ada, 'POST', '/mkdir', { path: '/in' })
+  const { path } = await link(ada, '/in', { kind: 'both', maxFiles: 1 })
+  const address = (await begin(node, path, 'a.txt', 6)).headers.get('location') ?? ''
+  await patch(node, address, 0, '012')
+  await node.stop()
+
+  node = await createShareNode({ dataFolder })
+  while ((await begin(node, path, 'b.txt', 1)).status !== 507) await delay(20)
+  t.equal(await offsetOf(node, address), 3)
+  t.equal((await patch(node, address, 3, '345')).status, 204)
+  t.equal(await read(await node.signIn('owner'), '/in/a.txt'), '012345')
+})
+
+t.test('after a restore, links find their folders by their paths', async (t) => {
+  const folder = t.testdir({ data: {}, backup: { a: '' } })
+  const dataFolder = join(folder, 'data')
+  const first = await createShareNode({ dataFolder })
+  const ada = await first.signIn('owner')
+  await put(ada, '/in/a.txt', 'a')
+  await put(ada, '/gone/a.txt', 'a')
+  const { path } = await link(ada, '/in')
+  const gone = await link(ada, '/gone')
+  await call(ada, 'POST', '/delete', { path: '/gone', permanent: true })
+  await first.stop()
+  // As after a restore: the journal of files begins anew, and the plugins learn of it.
+  for (const end of ['', '-wal', '-shm'])
+    await rm(join(dataFolder, `plugins/files/journal.sqlite${end}`), { force: true })
+  const node = await createShareNode({ dataFolder, restored: { other: join(folder, 'backup') } })
+  t.teardown(() => node.stop())
+  for (;;) {
+    const { status } = await node.fetch(path)
+    if (status !== 503) break
+    await delay(50)
+  }
+  t.equal(await (await node.fetch(`${path}/file?path=/a.txt`)).text(), 'a')
+  t.equal((await node.fetch(gone.path)).status, 404)
+})
