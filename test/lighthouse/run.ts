@@ -23,7 +23,18 @@ const categories = Object.keys(goals) as Category[]
 const rounds = 3
 
 /** The pages, by their places. Nobody is signed in at the first. */
-const places = ['sign-in', 'files', 'photos', 'chat', 'trash', 'links', 'node', 'published', 'wasm', 'account']
+const places = [
+  'sign-in',
+  'files',
+  'photos',
+  'chat',
+  'trash',
+  'links',
+  'node',
+  'published',
+  'wasm',
+  'account',
+]
 
 /** The part of a report that counts here. */
 interface Report {

@@ -54,8 +54,7 @@ test('a node gets and gives back a name over its tunnel port, and clients reach 
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     })
     const headers = await signed(identity, asked)
-    const certificate = await identity.certificate()
-    const socket = connect({ host: '127.0.0.1', port: controlPort, ...tunnelTls(certificate) })
+    const socket = connect({ host: '127.0.0.1', port: controlPort, ...(await tunnelTls(identity)) })
     t.teardown(() => socket.destroy())
     await once(socket, 'secureConnect')
     socket.write(writeLine({ purpose: 'api' }))

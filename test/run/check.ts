@@ -20,7 +20,7 @@
  * The way of a test file, by the files beside this one:
  *
  * 1. `test-files.ts` finds it, and `reached.ts` tells whether a change reaches it.
- * 2. `test-group.ts` puts it into a group, and `run-tests.ts` runs three groups at a time, beside lint, types and walls.
+ * 2. `test-group.ts` puts it into a group, and `run-tests.ts` runs four groups at a time, beside lint, types and walls.
  * 3. `test-process.ts` starts the process of the group, which runs `group-program.ts`, or `alone-program.ts` for a file that is alone.
  * 4. `count-tests.ts` counts its tests. `budget.ts` judges the CPU time of its part, and `coverage.ts` the lines that ran.
  */
@@ -30,7 +30,7 @@ import { runTool } from './command.ts'
 import { closingLine, type FileResult, skippedLines } from './count-tests.ts'
 import { belowFloor, Coverage, readCoverage, recordCoverage } from './coverage.ts'
 import { reachedByChange, reasons } from './reached.ts'
-import { installationVariable, makeRunFolder, tarballsVariable } from './run-folder.ts'
+import { installationVariable, makeRunFolder, memoryFolder, tarballsVariable } from './run-folder.ts'
 import { runTests, type TestRun } from './run-tests.ts'
 import { findTestFiles, findTests, type Half } from './test-files.ts'
 
@@ -168,13 +168,18 @@ async function runSelected(steps: readonly Step[]): Promise<TestRun> {
     for (const step of preparation) if (!(await take(step))) return prepared.resolve(false)
     prepared.resolve(true)
   }
+  const memory = await memoryFolder()
+  // Installations and releases are too large for memory.
+  const usesMemory = (file: string) =>
+    memory !== undefined && !needsPackages(file) && !file.startsWith('test/deploy/')
   const since = performance.now()
   const run = await runTests(files, {
-    env: {
+    envOf: (file) => ({
       ...folder.env,
       ...(usesPackages && { [tarballsVariable]: folder.tarballs }),
       ...(usesInstallation && { [installationVariable]: folder.installation }),
-    },
+      ...(usesMemory(file) && { TMPDIR: memory }),
+    }),
     before: [prepare, ...steps.map((step) => () => take(step))],
     isReady: async (file) => !needsPackages(file) || prepared.promise,
     onFile: printFile,

@@ -7,8 +7,8 @@ import { type Coverage, coverageVariable } from './coverage.ts'
 import { groupFiles } from './test-group.ts'
 import { runGroup } from './test-process.ts'
 
-/** The number of processes that run at the same time: one more than processors, since some wait. */
-const jobs = 3
+/** The number of processes that run at the same time. Three left a fifth of two processors idle, since many tests wait. */
+const jobs = 4
 
 /** The result of a run of test files. */
 export interface TestRun extends Counts {
@@ -20,8 +20,8 @@ export interface TestRun extends Counts {
 }
 
 interface Options {
-  /** Further variables for the tests. */
-  readonly env: NodeJS.ProcessEnv
+  /** Returns further variables for the process of a file. */
+  readonly envOf: (file: string) => NodeJS.ProcessEnv
   /** Work that takes turns with the tests, and begins before them. */
   readonly before: readonly (() => Promise<unknown>)[]
   /** Called before the process of a file. Files for which it resolves with false do not run. */
@@ -39,7 +39,7 @@ interface Options {
 /** Runs test files, in groups that share a process. Each runs once. */
 export async function runTests(
   files: readonly string[],
-  { env, before, isReady, onFile, coverage }: Options,
+  { envOf, before, isReady, onFile, coverage }: Options,
 ): Promise<TestRun> {
   await rm(results, { recursive: true, force: true })
   const ended: FileResult[] = []
@@ -54,7 +54,7 @@ export async function runTests(
     const measured = coverage?.isMeasured(first) ? coverage : undefined
     const written = measured && join(measured.folder, `${groups.indexOf(group)}`)
     const run = await runGroup(group, {
-      ...env,
+      ...envOf(first),
       ...(written && { [group.length === 1 ? 'NODE_V8_COVERAGE' : coverageVariable]: written }),
     })
     if (written) await measured.of.add(written)

@@ -16,15 +16,18 @@ interface AddressCount {
 
 /** Counts events by client address, in bounded memory. It does not depend on the system's clock. */
 export class AddressCounter {
-  /** Counts by address, until the end of the window that began with the first event. */
-  readonly #counts: LRUCache<string, number>
+  readonly #options: AddressCounterOptions
+  /** Counts by address, until the end of the window that began with the first event. It takes its memory when it is made. */
+  #counts: LRUCache<string, number> | undefined
 
-  constructor({ windowMs, capacity }: AddressCounterOptions = { windowMs: 60_000, capacity: 10_000 }) {
-    this.#counts = new LRUCache({ max: capacity, ttl: windowMs, ttlResolution: 0, noUpdateTTL: true })
+  constructor(options: AddressCounterOptions = { windowMs: 60_000, capacity: 10_000 }) {
+    this.#options = options
   }
 
   /** Counts an event, and returns the count with it. */
   count(address: string | undefined): AddressCount {
+    const { windowMs: ttl, capacity: max } = this.#options
+    this.#counts ??= new LRUCache({ max, ttl, ttlResolution: 0, noUpdateTTL: true })
     const group = addressGroup(address)
     const count = (this.#counts.get(group) ?? 0) + 1
     this.#counts.set(group, count)

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { type IdentityCertificate, messageOf, type NodeIdentity } from '@nodekeep/plugin-sdk'
+import { messageOf, type NodeIdentity } from '@nodekeep/plugin-sdk'
 import { syncFolderSync } from '@nodekeep/plugin-sdk/durable-files'
 import { base58 } from '@scure/base'
 
@@ -25,7 +25,6 @@ export function createNodeIdentity(dataFolder: string): NodeIdentity {
     loaded ??= loadIdentity(join(dataFolder, 'identity'))
     return loaded
   }
-  let certificate: Promise<IdentityCertificate> | undefined
   return {
     get nodeId() {
       return identity().nodeId
@@ -37,20 +36,7 @@ export function createNodeIdentity(dataFolder: string): NodeIdentity {
       return Uint8Array.from(identity().publicKey)
     },
     sign: (bytes) => new Uint8Array(sign(null, bytes, identity().key)),
-    async certificate() {
-      const { key, nodeId } = identity()
-      certificate ??= certify(key, nodeId)
-      return certificate
-    },
-  }
-}
-
-/** Loads the library only here: most nodes need no certificate, and idle memory counts. */
-async function certify(key: KeyObject, nodeId: string): Promise<IdentityCertificate> {
-  const { identityCertificate } = await import('./identity-certificate.ts')
-  return {
-    cert: identityCertificate(key, nodeId),
-    key: key.export({ type: 'pkcs8', format: 'pem' }) as string,
+    privateKey: () => identity().key.export({ type: 'pkcs8', format: 'pem' }) as string,
   }
 }
 

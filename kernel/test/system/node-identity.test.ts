@@ -73,6 +73,7 @@ test('the key is PKCS#8, and its id is that of the test vector', async (t) => {
     'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
   )
   t.equal(identity.nodeId, 'FVen3X669xLzsi6N2V91DoiyzHzg1uAgqiT8jZ9nS96Z')
+  t.equal(identity.privateKey(), pem)
   t.equal(
     Buffer.from(identity.sign(new Uint8Array())).toString('hex'),
     'e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b',
@@ -117,6 +118,7 @@ test('a key that other accounts may read is an error', { skip: process.platform 
   const { nodeId } = createNodeIdentity(folder)
   chmodSync(keyOf(folder), 0o640)
   t.throws(() => createNodeIdentity(folder).sign(new Uint8Array()), { message: /chmod 600/ })
+  t.throws(() => createNodeIdentity(folder).privateKey(), { message: /chmod 600/ })
   chmodSync(keyOf(folder), 0o600)
   t.equal(createNodeIdentity(folder).nodeId, nodeId)
 

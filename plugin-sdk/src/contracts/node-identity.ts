@@ -16,17 +16,8 @@ export interface NodeIdentity {
   readonly publicKey: Uint8Array
   /** Signs bytes. The signature has 64 bytes. Sign nothing that another party chose alone: add the purpose and a nonce. */
   sign(bytes: Uint8Array): Uint8Array
-  /**
-   * Makes a self-signed certificate (RFC 5280, RFC 8410) of the key, for TLS between two programs that know each other by their
-   * keys. Its names mean nothing: the other side compares the public key.
-   */
-  certificate(): Promise<IdentityCertificate>
-}
-
-/** A certificate and its private key, as PEM: what `tls.createSecureContext` takes. */
-export interface IdentityCertificate {
-  readonly cert: string
-  readonly key: string
+  /** Returns the private key, PKCS#8 (RFC 8410) as PEM, for TLS between two programs that know each other by their keys. */
+  privateKey(): string
 }
 
 /** The kernel's service for the identity of the node. */

@@ -67,7 +67,7 @@ test('The odd names are clean: in NFC, and at most 255 bytes', async (t) => {
 })
 
 test('A backend may leave revisions and dates of creation out of its listings', async (t) => {
-  const { all, failed } = await run(/./, () =>
+  const { all, failed } = await run(/^(?!a large file)/, () =>
     Object.assign(new PaperBackend(), {
       listed: (entry: StorageEntry) => sparse(entry, `of ${entry.revision}`),
     }),

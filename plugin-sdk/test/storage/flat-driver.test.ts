@@ -60,7 +60,7 @@ for (const [what, conditionalWrites, listsMetadata] of [
 ] as const) {
   const register: ConformanceTest = (name, run) => {
     // Much work that is the same for both.
-    const isLong = /more entries than a page|large file|whatever characters/.test(name)
+    const isLong = /more entries than a page|listed exactly once|large file|whatever characters/.test(name)
     if (conditionalWrites || !isLong) void test(`of a store ${what}: ${name}`, run)
   }
   storageConformance(register, {

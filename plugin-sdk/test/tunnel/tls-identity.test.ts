@@ -11,12 +11,12 @@ import { test } from 'tap'
 import { gateway, node, signAs } from './fixtures/identities.ts'
 
 test('both sides know each other by their keys', async (t) => {
-  const server = createServer(tunnelTls(gateway)).listen(0, '127.0.0.1')
+  const server = createServer(await tunnelTls(gateway)).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
   const accepting = once(server, 'secureConnection')
-  const outgoing = connect({ host: '127.0.0.1', port, ...tunnelTls(node) })
+  const outgoing = connect({ host: '127.0.0.1', port, ...(await tunnelTls(node)) })
   t.teardown(() => outgoing.destroy())
   const [incoming] = (await accepting) as [TLSSocket]
   t.teardown(() => incoming.destroy())
@@ -27,7 +27,7 @@ test('both sides know each other by their keys', async (t) => {
 })
 
 test('a client without a certificate, of another protocol or with an older TLS has no id', async (t) => {
-  const server = createServer(tunnelTls(gateway)).listen(0, '127.0.0.1')
+  const server = createServer(await tunnelTls(gateway)).listen(0, '127.0.0.1')
   server.on('tlsClientError', () => {})
   t.teardown(() => server.close())
   await once(server, 'listening')

@@ -36,7 +36,7 @@ export default definePlugin({
     onStop(() => database?.close())
     const registered = database && new RegisteredNames(database, configured)
     const gateway = new Gateway(config, {
-      tls: tunnelTls(await identity.certificate()),
+      tls: await tunnelTls(identity),
       names: registered ?? configured,
       portTable: range === null ? null : new PortTable(sqliteFile('ports'), range),
       certificate,

@@ -21,7 +21,7 @@ export default definePlugin({
     if (gateway === '' || !proxy) return { network: noNetwork }
     const address = gatewayAddress(gateway)
     const trust = await GatewayTrust.load(address, gatewayId, state, log)
-    const tls = async () => tunnelTls(await identity.certificate())
+    const tls = () => tunnelTls(identity)
     const name = config.name === undefined ? null : ownName(config.name)
     const registration = new NameRegistration(name, identity, state, log)
     return { network: new TunnelNetwork({ address, trust, tls, name, registration, maxConnections, log }) }

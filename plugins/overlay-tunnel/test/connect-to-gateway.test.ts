@@ -35,7 +35,7 @@ async function behindProxy(t: Test, take: (near: Socket, gatewayPort: number) =>
   const { port } = proxy.address() as { port: number }
   const route: GatewayRoute = {
     address: { host: '127.0.0.1', port },
-    tls: tunnelTls(await lender.identity.certificate()),
+    tls: await tunnelTls(lender.identity),
     checkId: String,
   }
   return { gateway, route }

@@ -23,7 +23,7 @@ test('a node whose state cannot be written stays at its gateway, and the log tel
   } as unknown as Log
   const address = { host: '127.0.0.1', port: gateway.port }
   const trust = await GatewayTrust.load(address, undefined, state, log)
-  const tls = async () => tunnelTls(await lender.identity.certificate())
+  const tls = () => tunnelTls(lender.identity)
   const { identity } = lender
   const registration = new NameRegistration(null, identity, state, log)
   const services = { address, trust, tls, name: null, registration, maxConnections: 10, log }

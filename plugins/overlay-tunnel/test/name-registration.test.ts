@@ -53,7 +53,7 @@ async function prepare(t: Test, answer: (asked: Asked, response: ServerResponse)
     const network = new TunnelNetwork({
       address,
       trust: await GatewayTrust.load(address, identity.nodeId, state, log),
-      tls: async () => tunnelTls(await identity.certificate()),
+      tls: () => tunnelTls(identity),
       name: own,
       registration: new NameRegistration(own, identity, state, log, 20),
       maxConnections: 10,

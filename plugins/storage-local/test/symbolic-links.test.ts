@@ -178,7 +178,7 @@ for (const kind of ['folder', 'file'] as const) {
       await once(child.stdout, 'data')
       const outcomes = new Map<string, number>()
       const count = (outcome: string) => outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
-      for (let round = 0; round < 100; round += 1) {
+      for (let round = 0; round < 100 || !outcomes.has('read: inside'); round += 1) {
         await Promise.all([
           backend.read('/user/swapped/secret').then(
             async ({ content }) => count(`read: ${await collect(content)}`),
@@ -196,7 +196,6 @@ for (const kind of ['folder', 'file'] as const) {
       child.kill('SIGKILL')
       await once(child, 'close')
       t.notOk([...outcomes.keys()].includes(`read: ${secret}`), 'no file outside the root was read')
-      t.ok(outcomes.get('read: inside') ?? 0, 'some reads found the file')
       t.strictSame(contentsOf(outside), before, 'no file outside the root was changed')
     },
   )

@@ -105,9 +105,10 @@ t.test('entries that are renamed while the node is stopped keep their ids', asyn
   await rm(at('/new/folder/b'))
   const { services } = await start(t, dataFolder)
   await services.changes.follow(ada.user.uuid)
-  for (let ids = before; ids.has('/folder') || !ids.has('/new/folder/a'); await delay(20))
-    ids = await idsOf(services, ada)
-  const after = await idsOf(services, ada)
+  const isFollowed = (ids: typeof before) =>
+    !ids.has('/folder') && ids.has('/new/folder/a') && !ids.has('/new/folder/b')
+  let after = before
+  for (; !isFollowed(after); await delay(20)) after = await idsOf(services, ada)
   t.strictSame([...after.keys()].sort(), ['/new', '/new/file', '/new/folder', '/new/folder/a'])
   for (const path of ['/file', '/folder', '/folder/a'])
     t.equal(after.get(`/new${path}`), before.get(path), path)

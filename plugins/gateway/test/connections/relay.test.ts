@@ -92,7 +92,7 @@ test('a connection without any byte for long is cut', async (t) => {
 test('a client of TLS that resets its connection at a bad moment does not keep it', async (t) => {
   const [client, one] = await pair(t)
   const [node, other] = await pair(t)
-  const inner = new TLSSocket(one, { isServer: true, ...(await someCertificate(t)) })
+  const inner = new TLSSocket(one, { isServer: true, ...(await someCertificate()) })
   relay(inner, other, { idleMs: 60_000, rate: null, closingMs: 100 })
   const closed = new Promise((resolve) => inner.once('close', resolve))
   // Neither the connection nor its time limit keeps the process alive.

@@ -81,7 +81,7 @@ async function listen(t: Test, server: Server): Promise<number> {
 }
 
 test('servers that answer otherwise prove nothing, and cost little', async (t) => {
-  const certificate = await someCertificate(t)
+  const certificate = await someCertificate()
   const { port: elsewhere, key } = await startProvingNode(t)
   const answers: Record<string, (socket: TLSSocket) => void> = {
     'a redirect': (socket) =>

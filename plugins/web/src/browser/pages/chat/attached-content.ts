@@ -3,6 +3,7 @@ import { bytesText } from '../../bytes-text.ts'
 import { accepted } from '../../refusal.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
+import { contentAddress, nameOf } from '../files/paths.ts'
 import type { Message } from './chat-files.ts'
 
 /** A part of a message, as `POST /api/ai/chat` takes it. */
@@ -45,8 +46,8 @@ export class AttachedContents {
   async read(path: string, signal?: AbortSignal): Promise<Part> {
     const known = this.#parts.get(path)
     if (known !== undefined) return known
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    const answer = await this.#fetch(`/read?path=${encodeURIComponent(path)}`, signal && { signal })
+    const name = nameOf(path)
+    const answer = await this.#fetch(contentAddress(path), signal && { signal })
     if (answer.status === 404) return { type: 'text', text: texts.chat.goneFile(name) }
     const { headers, body } = await accepted(answer)
     if (Number(headers.get('content-length')) > mostPicture) {

@@ -3,6 +3,7 @@ import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
+import { contentAddress, nameOf } from '../files/paths.ts'
 import type { Attachment, Attachments } from './attachments.ts'
 
 /** The files that go with the next message, each with a button that removes it. */
@@ -32,7 +33,7 @@ export function AttachmentList({ attachments }: { attachments: Attachments }): V
 export function SentFiles({ paths }: { paths: readonly string[] }): VNode | null {
   if (paths.length === 0) return null
   return html`<ul class="attachments" aria-label=${texts.chat.attached}>
-    ${paths.map((path) => html`<li><${AttachedFile} name=${path.slice(path.lastIndexOf('/') + 1)} path=${path} /></li>`)}
+    ${paths.map((path) => html`<li><${AttachedFile} name=${nameOf(path)} path=${path} /></li>`)}
   </ul>`
 }
 
@@ -42,7 +43,7 @@ const pictures = /\.(avif|gif|jfif|jpe?g|png|webp)$/i
 function AttachedFile({ name, path }: { name: string; path: string | null }): VNode {
   const shown = html`<span class="name">${shownName(name)}</span>`
   if (path === null) return html`<span class="file" aria-busy="true">${icon('upload')}${shown}</span>`
-  const address = `/read?path=${encodeURIComponent(path)}`
+  const address = contentAddress(path)
   const isPicture = pictures.test(name)
   return html`<a class="file" href=${address} target="_blank" rel="noopener">
     ${isPicture ? html`<img src=${address} alt="" loading="lazy" />` : icon('file-text')}

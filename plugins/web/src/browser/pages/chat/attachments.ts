@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { reasonOf } from '../../request.ts'
 import { texts } from '../../texts.ts'
+import { nameOf } from '../files/paths.ts'
 import { type AttachedContents, partOf } from './attached-content.ts'
 import type { ChatFiles } from './chat-files.ts'
 
@@ -54,13 +55,13 @@ export class Attachments {
       this.#checkNumber()
       await this.#contents.read(path)
       if (!this.paths.includes(path))
-        this.#set([...this.list.value, { name: nameIn(path), path, isOfDevice: false }])
+        this.#set([...this.list.value, { name: nameOf(path), path, isOfDevice: false }])
     })
   }
 
   /** Attaches files by their paths, as after a reload. */
   restore(paths: readonly string[]): void {
-    this.list.value = paths.map((path) => ({ name: nameIn(path), path, isOfDevice: false }))
+    this.list.value = paths.map((path) => ({ name: nameOf(path), path, isOfDevice: false }))
   }
 
   /** Removes a file. It stays on the node only if it was there before. */
@@ -110,8 +111,4 @@ export class Attachments {
       this.fault.value = reasonOf(error)
     }
   }
-}
-
-function nameIn(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
 }

@@ -4,6 +4,7 @@ import { chatDatePattern, chatFolder } from '../../chat-address.ts'
 import { accepted } from '../../refusal.ts'
 import { texts } from '../../texts.ts'
 import { undoHeader } from '../files/last-change.ts'
+import { contentAddress } from '../files/paths.ts'
 
 /** One message of a conversation, as it is stored. */
 export interface Message {
@@ -81,7 +82,7 @@ export class ChatFiles {
 
   /** @throws Error if the file is no conversation */
   async read(name: string): Promise<{ chat: StoredChat; etag: string }> {
-    const answer = await accepted(await this.#fetch(`/read?path=${encodeURIComponent(pathOf(name))}`))
+    const answer = await accepted(await this.#fetch(contentAddress(pathOf(name))))
     return { chat: chatIn(await answer.text()), etag: answer.headers.get('etag') ?? '' }
   }
 

@@ -3,6 +3,7 @@ import { batch, signal } from '@preact/signals'
 import { titleOf } from '../../chat-address.ts'
 import { keepDraft, keepFiles, keptDraft, keptFiles } from '../../drafts.ts'
 import { texts } from '../../texts.ts'
+import { nameOf } from '../files/paths.ts'
 import { AttachedContents } from './attached-content.ts'
 import { Attachments } from './attachments.ts'
 import { type ChatFiles, type Message, type StoredChat, titleFrom } from './chat-files.ts'
@@ -282,5 +283,5 @@ export class Conversation {
 /** Returns the title of a new conversation: the beginning of the first question, or the name of its first file. */
 function titleOfNew(messages: readonly Message[]): string {
   const { content = '', files: [path = ''] = [] } = messages.find(({ role }) => role === 'user') ?? {}
-  return titleFrom(content) || titleFrom(path.slice(path.lastIndexOf('/') + 1)) || texts.chat.untitled
+  return titleFrom(content) || titleFrom(nameOf(path)) || texts.chat.untitled
 }
