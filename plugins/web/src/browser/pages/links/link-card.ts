@@ -83,7 +83,7 @@ function Place({ share, isOwn }: { readonly share: Share; readonly isOwn: boolea
   const text = html`<strong><bdi>${shownName(name)}</bdi></strong>`
   if (path === null || !isOwn) return text
   const address = type === 'directory' ? folderAddress(path) : contentAddress(path)
-  return html`<a href=${address} title=${shownName(path)}>${text}</a>`
+  return html`<a class="alone" href=${address} title=${shownName(path)}>${text}</a>`
 }
 
 function factsOf(share: Share): string[] {
