@@ -205,7 +205,7 @@ export class Drops {
       if (upload === undefined) uses.removeUpload(id)
       else if (upload.newest === null) await this.#forget(upload)
     }
-    await staged.sweep((id) => this.#open.has(id))
+    await staged.sweep()
   }
 
   #of(share: string, id: string): OpenUpload {
