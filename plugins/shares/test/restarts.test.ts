@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { begin, offsetOf, patch } from './fixtures/guest-uploads.ts'
@@ -14,12 +15,27 @@ t.test('links and uploads go on after a restart', async (t) => {
   const { path } = await link(ada, '/in', { kind: 'both', maxFiles: 1 })
   const address = (await begin(node, path, 'a.txt', 6)).headers.get('location') ?? ''
   await patch(node, address, 0, '012')
+  const ofNetwork = await link(ada, '/in', { kind: 'drop' })
+  for (let open = 0; open < 64; open += 1)
+    t.equal((await begin(node, ofNetwork.path, `${open}.txt`, 1)).status, 201)
+
+  // An upload that was announced 31 minutes ago, of which nothing arrived: an empty request is none of its bytes.
+  const announced = await link(ada, '/in', { kind: 'drop', maxFiles: 1 })
+  const old = (await begin(node, announced.path, 'old.txt', 6)).headers.get('location') ?? ''
+  const database = new DatabaseSync(join(dataFolder, 'plugins/shares/not-in-backups/uses.sqlite'))
+  const before = Date.now() - 31 * 60 * 1000
+  database.prepare('UPDATE uploads SET used = ? WHERE share = ?').run(before, announced.id)
+  database.close()
+  t.equal((await patch(node, old, 0, '')).status, 204)
   await node.stop()
 
   node = await createShareNode({ dataFolder })
   while ((await begin(node, path, 'b.txt', 1)).status !== 507) await delay(20)
   t.equal(await offsetOf(node, address), 3)
   t.equal((await patch(node, address, 3, '345')).status, 204)
+  t.equal((await begin(node, ofNetwork.path, 'c.txt', 1)).status, 429, 'they count as before')
+  while ((await begin(node, announced.path, 'new.txt', 1)).status === 507) await delay(20)
+  t.equal((await patch(node, old, 0, '012345')).status, 404)
   t.equal(await read(await node.signIn('owner'), '/in/a.txt'), '012345')
 })
 

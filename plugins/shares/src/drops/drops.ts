@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import {
-  addressGroup,
   conflict,
   type FilesService,
   isNodekeepError,
@@ -17,8 +16,8 @@ import { type Allowance, Allowances, type Left } from './allowances.ts'
 import { fileName, numberedName } from './file-name.ts'
 import type { StagedDrop, StagedDrops } from './staged-drop.ts'
 
-/** Milliseconds for which an upload is kept that nobody goes on with. */
-export const keepMs = 24 * 60 * 60 * 1000
+/** Milliseconds for which an upload is kept of which nothing arrives: others may lack its part of what the link takes. */
+export const keepMs = 30 * 60 * 1000
 
 /** Names that are tried for a file. */
 const mostNames = 10_000
@@ -104,7 +103,8 @@ export class Drops {
   async begin(share: Share, address: string, file: AnnouncedFile): Promise<string> {
     const { uses, staged } = this.#services
     if (file.length > this.maxFileSize) throw fileTooLarge(this.maxFileSize)
-    const allowance = this.#allowances.take(share, addressGroup(address), file.length)
+    const network = networkOf(address)
+    const allowance = this.#allowances.take(share, network, file.length)
     const id = randomBytes(16).toString('hex')
     const upload = {
       id,
@@ -112,7 +112,7 @@ export class Drops {
       userUuid: share.userUuid,
       name: fileName(file.name),
       sender: senderOf(file.sender),
-      network: networkOf(address),
+      network,
       length: file.length,
     }
     try {
@@ -179,11 +179,12 @@ export class Drops {
     file: Omit<AnnouncedFile, 'length'>,
     content: AsyncIterable<Uint8Array>,
   ): Promise<void> {
-    const allowance = this.#allowances.take(share, addressGroup(address), 0)
+    const network = networkOf(address)
+    const allowance = this.#allowances.take(share, network, 0)
     const staged = await this.#services.staged.open(share.userUuid, randomBytes(16).toString('hex'))
     try {
       await staged.receive(bounded(content, this.maxFileSize, allowance))
-      const upload = { name: fileName(file.name), sender: senderOf(file.sender), network: networkOf(address) }
+      const upload = { name: fileName(file.name), sender: senderOf(file.sender), network }
       await this.#write(share, { ...upload, staged, allowance })
     } finally {
       allowance.release()
@@ -197,7 +198,7 @@ export class Drops {
     this.#services.uses.removeUploadsOf(share)
   }
 
-  /** Ends the uploads that nobody went on with, and removes what no upload has. */
+  /** Ends the uploads of which nothing arrived for long, and removes what no upload has. */
   async sweep(): Promise<void> {
     const { uses, staged } = this.#services
     for (const { id } of uses.uploadsUnusedSince(new Date(Date.now() - keepMs))) {
@@ -215,10 +216,11 @@ export class Drops {
   }
 
   async #receive({ id, staged, length }: OpenUpload, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const former = staged.received
     try {
-      if (staged.received < length) await staged.receive(exactly(content, length - staged.received))
+      if (former < length) await staged.receive(exactly(content, length - former))
     } finally {
-      this.#services.uses.setReceived(id, staged.received)
+      if (staged.received > former) this.#services.uses.setReceived(id, staged.received)
     }
   }
 
