@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { conflict, type FileIndex, type FilesService, invalid, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  conflict,
+  type FileIndex,
+  type FilesService,
+  invalid,
+  isNodekeepError,
+  NodekeepError,
+} from '@nodekeep/plugin-sdk'
 import type { Passwords } from './guests/passwords.ts'
 import type { Places } from './guests/places.ts'
 import type { RunningAnswers } from './guests/running-answers.ts'
@@ -205,7 +212,9 @@ export class Shares {
   async stateOf(share: Share): Promise<{ readonly state: ShareState; readonly path: string | null }> {
     const { places, table } = this.#services
     const isExpired = share.expires.getTime() <= Date.now()
-    const entry = share.isClosed ? null : await places.entryOf(share)
+    const entry = share.isClosed ? null : await places.entryOf(share).catch(unlessUnavailable)
+    // It is not known whether the entry is gone, so the link stays as it was.
+    if (entry === undefined) return { state: isExpired ? 'expired' : 'open', path: share.path }
     if (entry !== null) return { state: isExpired ? 'expired' : 'open', path: entry.path }
     const back = await this.#entryBack(table.get(share.id) ?? share)
     if (isExpired) return { state: 'expired', path: back?.path ?? null }
@@ -216,7 +225,7 @@ export class Shares {
   async check(userUuid: string): Promise<void> {
     const { places } = this.#services
     for (const share of this.ofUser(userUuid))
-      if (!share.isClosed && share.entry !== null) await places.entryOf(share)
+      if (!share.isClosed && share.entry !== null) await places.entryOf(share).catch(unlessUnavailable)
   }
 
   async #endUses(id: string): Promise<void> {
@@ -270,4 +279,9 @@ export class Shares {
 
 function noSuchShare(): NodekeepError {
   return new NodekeepError('NOT_FOUND', 'You have no such link.')
+}
+
+/** An entry of a disk that is away is found later. */
+function unlessUnavailable(error: unknown): undefined {
+  if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE') throw error
 }
