@@ -76,10 +76,14 @@ export class Drops {
   /** Takes the uploads up that began before a restart. */
   async resume(): Promise<void> {
     const { uses, staged } = this.#services
-    for (const upload of uses.uploads()) {
-      const { id, share, userUuid, received, length, network } = upload
+    // All have their parts before the first wait: guests come already.
+    const uploads = uses.uploads().map((upload) => {
+      const { share, network, length } = upload
+      return { upload, allowance: this.#allowances.resume(share, network, length) }
+    })
+    for (const { upload, allowance } of uploads) {
+      const { id, userUuid, received } = upload
       const bytes = await staged.open(userUuid, id, received)
-      const allowance = this.#allowances.resume(share, network, length)
       this.#open.set(id, { ...upload, staged: bytes, allowance, newest: null })
     }
   }
