@@ -29,7 +29,7 @@ import { ShareTable } from './tables/share-table.ts'
 import { UseTable } from './tables/use-table.ts'
 
 /** Milliseconds between two removals of links and uploads that have ended. */
-const sweepMs = 60 * 60 * 1000
+const sweepMs = 5 * 60 * 1000
 
 /** The stylesheet and the script that `npm run bundle` makes, beside `src` and `dist`. */
 const bundle = join(import.meta.dirname, '../bundle')
@@ -117,11 +117,11 @@ export default definePlugin({
         if (table.hasAny(userUuid)) follower.notice(userUuid)
       })
       let sweeping = drops.resume().then(sweep)
-      const hourly = setInterval(() => {
+      const timer = setInterval(() => {
         sweeping = sweep()
       }, sweepMs).unref()
       onStop(async () => {
-        clearInterval(hourly)
+        clearInterval(timer)
         await sweeping
       })
     })

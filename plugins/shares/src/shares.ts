@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { conflict, type FileIndex, type FilesService, invalid, NodekeepError } from '@nodekeep/plugin-sdk'
+import {
+  conflict,
+  type FileIndex,
+  type FilesService,
+  invalid,
+  isNodekeepError,
+  NodekeepError,
+} from '@nodekeep/plugin-sdk'
 import type { Passwords } from './guests/passwords.ts'
 import type { Places } from './guests/places.ts'
 import type { RunningAnswers } from './guests/running-answers.ts'
@@ -136,16 +143,17 @@ export class Shares {
   get(user: { readonly uuid: string; readonly owner: boolean }, id: string): Share {
     const share = this.#services.table.get(id)
     if (share !== null && (user.owner || share.userUuid === user.uuid)) return share
-    throw new NodekeepError('NOT_FOUND', 'You have no such link.')
+    throw noSuchShare()
   }
 
   /**
-   * Changes a link. What runs by it ends if guests may do less, or have to enter a password, from now on.
+   * Changes a link. What runs by it ends if guests may do less, or have to enter a password, from now on. Changes at the same time
+   * that name other terms all count.
    *
    * @param isReopened whether a link works again whose entry was gone, and is back
    * @param isRenewed whether it gets a new secret in place of the former one
    * @returns the link, and its new secret; null if it has the former one
-   * @throws NodekeepError VALIDATION_ERROR, CONFLICT
+   * @throws NodekeepError NOT_FOUND, VALIDATION_ERROR, CONFLICT
    */
   async change(
     share: Share,
@@ -155,15 +163,24 @@ export class Shares {
     const { table, passwords } = this.#services
     const hash =
       password === undefined ? undefined : password === null ? null : await passwords.hashOf(password)
+    const reopened = isReopened ? await this.#reopened(share) : {}
+    // From here on, nothing waits: another change may have been made meanwhile, and stays.
+    const former = table.get(share.id)
+    if (former === null) throw noSuchShare()
+    const terms = this.#terms(former.type, former, wishes)
     const change: ShareChange = {
-      ...this.#terms(share.type, share, wishes),
+      ...terms,
       ...(hash !== undefined && { password: hash }),
-      ...(isReopened && (await this.#reopened(share))),
+      ...reopened,
     }
+    const mayLess =
+      wishes.kind !== undefined ||
+      (former.keepMetadata && !terms.keepMetadata) ||
+      terms.expires.getTime() < former.expires.getTime()
     const token = isRenewed ? newToken() : null
     table.change(share.id, change, token === null ? undefined : hashOfToken(token))
-    if (isRenewed || hash !== undefined || wishes.kind !== undefined) await this.#endUses(share.id)
-    return { share: table.get(share.id) ?? share, token }
+    if (isRenewed || hash !== undefined || mayLess) await this.#endUses(share.id)
+    return { share: table.get(share.id) ?? former, token }
   }
 
   /** Ends a link, and everything that runs by it. */
@@ -195,7 +212,9 @@ export class Shares {
   async stateOf(share: Share): Promise<{ readonly state: ShareState; readonly path: string | null }> {
     const { places, table } = this.#services
     const isExpired = share.expires.getTime() <= Date.now()
-    const entry = share.isClosed ? null : await places.entryOf(share)
+    const entry = share.isClosed ? null : await places.entryOf(share).catch(unlessUnavailable)
+    // It is not known whether the entry is gone, so the link stays as it was.
+    if (entry === undefined) return { state: isExpired ? 'expired' : 'open', path: share.path }
     if (entry !== null) return { state: isExpired ? 'expired' : 'open', path: entry.path }
     const back = await this.#entryBack(table.get(share.id) ?? share)
     if (isExpired) return { state: 'expired', path: back?.path ?? null }
@@ -206,7 +225,7 @@ export class Shares {
   async check(userUuid: string): Promise<void> {
     const { places } = this.#services
     for (const share of this.ofUser(userUuid))
-      if (!share.isClosed && share.entry !== null) await places.entryOf(share)
+      if (!share.isClosed && share.entry !== null) await places.entryOf(share).catch(unlessUnavailable)
   }
 
   async #endUses(id: string): Promise<void> {
@@ -256,4 +275,13 @@ export class Shares {
       throw invalid(`"expires" must be in the future, and within ${this.maxDays} days (shares.maxDays).`)
     return expires
   }
+}
+
+function noSuchShare(): NodekeepError {
+  return new NodekeepError('NOT_FOUND', 'You have no such link.')
+}
+
+/** An entry of a disk that is away is found later. */
+function unlessUnavailable(error: unknown): undefined {
+  if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE') throw error
 }

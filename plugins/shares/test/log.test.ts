@@ -19,9 +19,12 @@ t.test('the log has no secret of a link, and no password', async (t) => {
     (await enter('open sesame')).status,
     await upload(node, path, 'y.txt', 'y'),
     (await begin(node, path, 'z.txt', 1)).status,
+    // No route has these.
+    (await node.fetch(`${path}/x`)).status,
+    (await node.fetch(path, { method: 'DELETE' })).status,
   ]
   for (let wrong = 0; wrong < 11; wrong += 1) statuses.push((await enter('wrong sesame')).status)
-  t.strictSame(new Set(statuses), new Set([403, 404, 401, 204, 507, 429]))
+  t.strictSame(new Set(statuses), new Set([403, 404, 401, 204, 507, 405, 429]))
   await call(ada, 'POST', '/delete', { path: '/a' })
   const secrets = [path, locked.path].map((address) => address.slice('/s/'.length))
   for (const secret of [...secrets, 'sesame'])
@@ -32,5 +35,9 @@ t.test('the log has no secret of a link, and no password', async (t) => {
   t.ok(
     lines.some((line) => line.includes('"path":"/s/:token/file"')),
     'its requests are in the log',
+  )
+  t.ok(
+    lines.some((line) => line.includes('"path":"/s/:long/x"')),
+    'those without a route, too',
   )
 })

@@ -1,9 +1,10 @@
-import { rm } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { begin, offsetOf, patch } from './fixtures/guest-uploads.ts'
-import { call, createShareNode, link, put, read } from './fixtures/share-node.ts'
+import { call, createShareNode, link, put, read, shareOf } from './fixtures/share-node.ts'
 
 t.test('links and uploads go on after a restart', async (t) => {
   const dataFolder = t.testdir()
@@ -14,13 +15,61 @@ t.test('links and uploads go on after a restart', async (t) => {
   const { path } = await link(ada, '/in', { kind: 'both', maxFiles: 1 })
   const address = (await begin(node, path, 'a.txt', 6)).headers.get('location') ?? ''
   await patch(node, address, 0, '012')
+  const ofNetwork = await link(ada, '/in', { kind: 'drop' })
+  for (let open = 0; open < 64; open += 1)
+    t.equal((await begin(node, ofNetwork.path, `${open}.txt`, 1)).status, 201)
+
+  // An upload that was announced 31 minutes ago, of which nothing arrived: an empty request is none of its bytes.
+  const announced = await link(ada, '/in', { kind: 'drop', maxFiles: 1 })
+  const old = (await begin(node, announced.path, 'old.txt', 6)).headers.get('location') ?? ''
+  const database = new DatabaseSync(join(dataFolder, 'plugins/shares/not-in-backups/uses.sqlite'))
+  const before = Date.now() - 31 * 60 * 1000
+  database.prepare('UPDATE uploads SET used = ? WHERE share = ?').run(before, announced.id)
+  database.close()
+  t.equal((await patch(node, old, 0, '')).status, 204)
   await node.stop()
 
   node = await createShareNode({ dataFolder })
   while ((await begin(node, path, 'b.txt', 1)).status !== 507) await delay(20)
   t.equal(await offsetOf(node, address), 3)
   t.equal((await patch(node, address, 3, '345')).status, 204)
+  t.equal((await begin(node, ofNetwork.path, 'c.txt', 1)).status, 429, 'they count as before')
+  while ((await begin(node, announced.path, 'new.txt', 1)).status === 507) await delay(20)
+  t.equal((await patch(node, old, 0, '012345')).status, 404)
   t.equal(await read(await node.signIn('owner'), '/in/a.txt'), '012345')
+})
+
+t.test('a disk that is away closes no link', async (t) => {
+  const folder = t.testdir({ data: {} })
+  const [dataFolder, root] = [join(folder, 'data'), join(folder, 'disk')]
+  const config = {
+    storage: { mounts: { '/': 'local', '/disk': 'disk' } },
+    disk: { root },
+    plugins: { disk: { from: 'storage-local', required: false } },
+  }
+  const start = async () => {
+    const node = await createShareNode({ dataFolder, config })
+    t.teardown(() => node.stop())
+    return { node, ada: await node.signIn('owner') }
+  }
+  const first = await start()
+  await put(first.ada, '/disk/a/x.txt', 'x')
+  const { path, id } = await link(first.ada, '/disk/a')
+  await first.node.stop()
+
+  await rename(root, `${root} away`)
+  await writeFile(root, 'no folder')
+  const without = await start()
+  // A change of files checks all links of their user.
+  await put(without.ada, '/b.txt', 'b')
+  t.equal((await without.node.fetch(path)).status, 503)
+  t.match(await shareOf(without.ada, id), { state: 'open', path: '/disk/a' })
+  await without.node.stop()
+
+  await rm(root)
+  await rename(`${root} away`, root)
+  const { node } = await start()
+  t.equal(await (await node.fetch(`${path}/file?path=/x.txt`)).text(), 'x')
 })
 
 t.test('after a restore, links find their folders by their paths', async (t) => {

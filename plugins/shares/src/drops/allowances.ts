@@ -8,21 +8,21 @@ export interface Left {
   readonly bytes: number
 }
 
-/** Uploads of one address, and of one link, that are not complete. */
-const mostOfAddress = 64
+/** Uploads of one network, and of one link, that are not complete. */
+const mostOfNetwork = 64
 const mostOfLink = 256
 
 /** A part of what guests may upload by a link, for one file that is being uploaded. */
 export class Allowance {
   readonly share: string
-  readonly address: string
+  readonly network: string
   readonly #allowances: Allowances
   bytes = 0
 
-  constructor(allowances: Allowances, share: string, address: string) {
+  constructor(allowances: Allowances, share: string, network: string) {
     this.#allowances = allowances
     this.share = share
-    this.address = address
+    this.network = network
   }
 
   /** @throws NodekeepError INSUFFICIENT_STORAGE if guests may not upload as many bytes */
@@ -73,27 +73,27 @@ export class Allowances {
   /**
    * Takes the allowance for one file.
    *
-   * @param address the group of the guest's address
+   * @param network that of the guest's address
    * @throws NodekeepError INSUFFICIENT_STORAGE, TOO_MANY_REQUESTS
    */
-  take({ id, maxFiles }: Pick<Share, 'id' | 'maxFiles'>, address: string, bytes: number): Allowance {
+  take({ id, maxFiles }: Pick<Share, 'id' | 'maxFiles'>, network: string, bytes: number): Allowance {
     const open = this.#of(id)
-    const ofAddress = open.filter((other) => other.address === address)
-    if (ofAddress.length >= mostOfAddress || open.length >= mostOfLink)
+    const ofNetwork = open.filter((other) => other.network === network)
+    if (ofNetwork.length >= mostOfNetwork || open.length >= mostOfLink)
       throw new NodekeepError('TOO_MANY_REQUESTS', 'Too many uploads by this link have not ended yet.', {
         headers: { 'retry-after': '30' },
       })
     if (this.left(id).files < 1)
       throw new NodekeepError('INSUFFICIENT_STORAGE', `This link takes no more than ${maxFiles} files.`)
-    const allowance = new Allowance(this, id, address)
+    const allowance = new Allowance(this, id, network)
     allowance.extend(bytes)
     this.#open.add(allowance)
     return allowance
   }
 
   /** Takes the allowance of an upload that began before a restart. */
-  resume(share: string, address: string, bytes: number): Allowance {
-    const allowance = new Allowance(this, share, address)
+  resume(share: string, network: string, bytes: number): Allowance {
+    const allowance = new Allowance(this, share, network)
     allowance.bytes = bytes
     this.#open.add(allowance)
     return allowance

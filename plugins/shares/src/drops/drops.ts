@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import {
-  addressGroup,
   conflict,
   type FilesService,
   isNodekeepError,
@@ -17,8 +16,8 @@ import { type Allowance, Allowances, type Left } from './allowances.ts'
 import { fileName, numberedName } from './file-name.ts'
 import type { StagedDrop, StagedDrops } from './staged-drop.ts'
 
-/** Milliseconds for which an upload is kept that nobody goes on with. */
-export const keepMs = 24 * 60 * 60 * 1000
+/** Milliseconds for which an upload is kept of which nothing arrives: others may lack its part of what the link takes. */
+export const keepMs = 30 * 60 * 1000
 
 /** Names that are tried for a file. */
 const mostNames = 10_000
@@ -77,10 +76,14 @@ export class Drops {
   /** Takes the uploads up that began before a restart. */
   async resume(): Promise<void> {
     const { uses, staged } = this.#services
-    for (const upload of uses.uploads()) {
-      const { id, share, userUuid, received, length, network } = upload
+    // All have their parts before the first wait: guests come already.
+    const uploads = uses.uploads().map((upload) => {
+      const { share, network, length } = upload
+      return { upload, allowance: this.#allowances.resume(share, network, length) }
+    })
+    for (const { upload, allowance } of uploads) {
+      const { id, userUuid, received } = upload
       const bytes = await staged.open(userUuid, id, received)
-      const allowance = this.#allowances.resume(share, network, length)
       this.#open.set(id, { ...upload, staged: bytes, allowance, newest: null })
     }
   }
@@ -104,7 +107,8 @@ export class Drops {
   async begin(share: Share, address: string, file: AnnouncedFile): Promise<string> {
     const { uses, staged } = this.#services
     if (file.length > this.maxFileSize) throw fileTooLarge(this.maxFileSize)
-    const allowance = this.#allowances.take(share, addressGroup(address), file.length)
+    const network = networkOf(address)
+    const allowance = this.#allowances.take(share, network, file.length)
     const id = randomBytes(16).toString('hex')
     const upload = {
       id,
@@ -112,7 +116,7 @@ export class Drops {
       userUuid: share.userUuid,
       name: fileName(file.name),
       sender: senderOf(file.sender),
-      network: networkOf(address),
+      network,
       length: file.length,
     }
     try {
@@ -179,11 +183,12 @@ export class Drops {
     file: Omit<AnnouncedFile, 'length'>,
     content: AsyncIterable<Uint8Array>,
   ): Promise<void> {
-    const allowance = this.#allowances.take(share, addressGroup(address), 0)
+    const network = networkOf(address)
+    const allowance = this.#allowances.take(share, network, 0)
     const staged = await this.#services.staged.open(share.userUuid, randomBytes(16).toString('hex'))
     try {
       await staged.receive(bounded(content, this.maxFileSize, allowance))
-      const upload = { name: fileName(file.name), sender: senderOf(file.sender), network: networkOf(address) }
+      const upload = { name: fileName(file.name), sender: senderOf(file.sender), network }
       await this.#write(share, { ...upload, staged, allowance })
     } finally {
       allowance.release()
@@ -197,7 +202,7 @@ export class Drops {
     this.#services.uses.removeUploadsOf(share)
   }
 
-  /** Ends the uploads that nobody went on with, and removes what no upload has. */
+  /** Ends the uploads of which nothing arrived for long, and removes what no upload has. */
   async sweep(): Promise<void> {
     const { uses, staged } = this.#services
     for (const { id } of uses.uploadsUnusedSince(new Date(Date.now() - keepMs))) {
@@ -205,7 +210,7 @@ export class Drops {
       if (upload === undefined) uses.removeUpload(id)
       else if (upload.newest === null) await this.#forget(upload)
     }
-    await staged.sweep((id) => this.#open.has(id))
+    await staged.sweep()
   }
 
   #of(share: string, id: string): OpenUpload {
@@ -215,10 +220,11 @@ export class Drops {
   }
 
   async #receive({ id, staged, length }: OpenUpload, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const former = staged.received
     try {
-      if (staged.received < length) await staged.receive(exactly(content, length - staged.received))
+      if (former < length) await staged.receive(exactly(content, length - former))
     } finally {
-      this.#services.uses.setReceived(id, staged.received)
+      if (staged.received > former) this.#services.uses.setReceived(id, staged.received)
     }
   }
 

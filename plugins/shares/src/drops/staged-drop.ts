@@ -13,13 +13,18 @@ const readBytes = 256 * 1024
 export class StagedDrop {
   readonly #path: string
   readonly #room: FileRoom
+  readonly #onRemove: () => void
   received: number
 
-  /** @param received bytes that are there already */
-  constructor(path: string, room: FileRoom, received: number) {
+  /**
+   * @param received bytes that are there already
+   * @param onRemove called when the bytes are of no use any more
+   */
+  constructor(path: string, room: FileRoom, received: number, onRemove: () => void) {
     this.#path = path
     this.#room = room
     this.received = received
+    this.#onRemove = onRemove
   }
 
   get room(): FileRoom {
@@ -66,6 +71,7 @@ export class StagedDrop {
   /** Removes the bytes, and gives their room back. */
   async remove(): Promise<void> {
     this.#room.release()
+    this.#onRemove()
     await rm(this.#path, { force: true })
   }
 
@@ -83,6 +89,8 @@ export class StagedDrop {
 export class StagedDrops {
   readonly #folder: string
   readonly #files: FilesService
+  /** The ids of the bytes that are in use. */
+  readonly #open = new Set<string>()
 
   constructor(folder: string, files: FilesService) {
     this.#folder = folder
@@ -96,13 +104,14 @@ export class StagedDrops {
   async open(userUuid: string, id: string, received = 0): Promise<StagedDrop> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const room = this.#files.holdRoom({ uuid: userUuid }, received)
-    return new StagedDrop(join(this.#folder, id), room, received)
+    this.#open.add(id)
+    return new StagedDrop(join(this.#folder, id), room, received, () => this.#open.delete(id))
   }
 
-  /** Removes all bytes that belong to no upload. */
-  async sweep(isKnown: (id: string) => boolean): Promise<void> {
+  /** Removes all bytes that are not in use. */
+  async sweep(): Promise<void> {
     for (const id of await readdir(this.#folder).catch(() => []))
-      if (!isKnown(id)) await rm(join(this.#folder, id), { force: true })
+      if (!this.#open.has(id)) await rm(join(this.#folder, id), { force: true })
   }
 }
 

@@ -45,8 +45,11 @@ export class Passwords {
    */
   async isRight({ id, password }: Share, address: string, attempt: string): Promise<boolean> {
     if (password === null) return true
-    const keys = [id, `${id} ${address}`] as const
-    const taken = keys.map((key, at) => this.#take(key, at === 0 ? mostOfLink : mostOfAddress))
+    const ofAddress = `${id} ${address}`
+    // A refused attempt counts for neither: one address must not lock the link for all.
+    this.#check(id, mostOfLink)
+    this.#check(ofAddress, mostOfAddress)
+    const taken = [id, ofAddress].map((key) => this.#take(key))
     const { salt, hash } = password
     const derived = await this.#slots.run(address, () =>
       derive(attempt.normalize('NFC'), salt, hashBytes, cost),
@@ -56,17 +59,25 @@ export class Passwords {
     return isRight
   }
 
-  /** Counts an attempt as wrong, until it is known to be right: attempts at the same time count, too. */
-  #take(key: string, most: number): Attempts {
-    const now = Date.now()
+  /** @throws NodekeepError TOO_MANY_REQUESTS */
+  #check(key: string, most: number): void {
+    const { until, wrong } = this.#attemptsOf(key)
+    if (wrong < most) return
+    const seconds = Math.ceil((until - Date.now()) / 1000)
+    throw new NodekeepError('TOO_MANY_REQUESTS', 'Too many wrong passwords. Try again later.', {
+      headers: { 'retry-after': `${seconds}` },
+    })
+  }
+
+  #attemptsOf(key: string): Attempts {
     const known = this.#attempts.get(key)
-    const attempts = known === undefined || known.until <= now ? { until: now + windowMs, wrong: 0 } : known
-    if (attempts.wrong >= most) {
-      const seconds = Math.ceil((attempts.until - now) / 1000)
-      throw new NodekeepError('TOO_MANY_REQUESTS', 'Too many wrong passwords. Try again later.', {
-        headers: { 'retry-after': `${seconds}` },
-      })
-    }
+    const now = Date.now()
+    return known === undefined || known.until <= now ? { until: now + windowMs, wrong: 0 } : known
+  }
+
+  /** Counts an attempt as wrong, until it is known to be right: attempts at the same time count, too. */
+  #take(key: string): Attempts {
+    const attempts = this.#attemptsOf(key)
     attempts.wrong += 1
     this.#attempts.delete(key)
     this.#attempts.set(key, attempts)

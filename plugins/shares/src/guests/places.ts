@@ -49,14 +49,14 @@ export class Places {
    * Returns the entry of an open link; null if the link does not work. If the entry is gone, the link is closed for good: an entry
    * that comes back from the trash is shared when its maker says so.
    *
-   * @throws NodekeepError SERVICE_UNAVAILABLE as long as the index of the files is made anew
+   * @throws NodekeepError SERVICE_UNAVAILABLE if the entry is not in the index, and the index is made anew or a disk is away
    */
   async entryOf(share: Share): Promise<IndexedEntry | null> {
     const { index, shares, onGone } = this.#services
     const ofUser = index.for({ uuid: share.userUuid })
     const entry = share.entry === null ? await ofUser.at(share.path) : await ofUser.entry(share.entry)
     if (entry === null) {
-      if (share.entry === null && !(await ofUser.isComplete())) throw notKnownYet()
+      if (!(await ofUser.isComplete())) throw notKnownYet()
       if (!share.isClosed) onGone(share)
       return null
     }
@@ -169,7 +169,7 @@ function withoutPath(error: unknown): unknown {
 function notKnownYet(): NodekeepError {
   return new NodekeepError(
     'SERVICE_UNAVAILABLE',
-    'The node looks for its files after a restore. Try again in a minute.',
+    'The node looks for its files, or a disk is away. Try again in a minute.',
     { headers: { 'retry-after': '30' } },
   )
 }

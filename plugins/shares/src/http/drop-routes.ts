@@ -94,10 +94,9 @@ export function resumableRoutes(app: RoutesApp, { guests, drops, running }: Drop
       const { filename = '', sender = null } = metadataOf(request)
       const file = { name: filename, sender: share.askSender ? sender : null, length }
       const id = await drops.begin(share, request.ip, file)
-      const expires = new Date(Date.now() + keepMs).toUTCString()
       return reply
         .code(201)
-        .headers({ location: `/s/${token}/uploads/${id}`, 'upload-expires': expires })
+        .headers({ location: `/s/${token}/uploads/${id}`, 'upload-expires': expiry() })
         .send()
     }),
   )
@@ -119,9 +118,14 @@ export function resumableRoutes(app: RoutesApp, { guests, drops, running }: Drop
       // Leaving the loop must not end the connection, because an answer is still to be sent on it.
       const content = request.raw.iterator({ destroyOnReturn: false })
       const offset = await drops.receive(share, idOf(request), numberIn(request, 'upload-offset'), content)
-      return reply.code(204).header('upload-offset', offset).send()
+      return reply.code(204).headers({ 'upload-offset': offset, 'upload-expires': expiry() }).send()
     }),
   )
+}
+
+/** When an upload ends that nobody goes on with from now on. */
+function expiry(): string {
+  return new Date(Date.now() + keepMs).toUTCString()
 }
 
 /** @throws NodekeepError VALIDATION_ERROR */

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { clientSignal, nameOf, type PreviewService, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
+import {
+  clientSignal,
+  FairSlots,
+  nameOf,
+  type PreviewService,
+  type RoutesApp,
+  Type,
+} from '@nodekeep/plugin-sdk'
 import { sendOwnFile } from '@nodekeep/plugin-sdk/send-own-file'
 import { contentHeaders, namesTag, refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -26,7 +33,10 @@ import { sendZip } from './send-zip.ts'
 const pageSize = 500
 
 /** Entries of a folder among which the neighbors of a file are looked for. */
-const mostNeighbors = 2000
+const mostNeighbors = 500
+
+/** Previews that guests of a link wait for at a time. A maker has more, and those of guests count among them. */
+const previewsOfLink = 8
 
 /** Requests of one address to one kind of route within a minute, and those for small pictures: the guests of a party have one address. */
 const requestsPerMinute = 1200
@@ -76,6 +86,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(guestHeaders)
   })
+  const previewSlots = new FairSlots({ mostPerKey: previewsOfLink })
   const begin = ({ share, address }: Guest, request: FastifyRequest, reply: FastifyReply) => {
     running.begin(reply, { share: share.id, kind: 'download', address })
     return (bytes: number, isContinued = false) => {
@@ -204,9 +215,10 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
       const { path = '', size = 'small' } = request.query as { path?: string; size?: 'small' | 'large' }
       const signal = clientSignal(reply)
       const user = { uuid: share.userUuid }
-      const made = await places.at(share, path, (place) =>
-        previews.get({ user, path: place.path, size, signal }),
-      )
+      const made = await previewSlots.run(share.id, async () => {
+        signal.throwIfAborted()
+        return places.at(share, path, (place) => previews.get({ user, path: place.path, size, signal }))
+      })
       const etag = `"${createHash('sha256').update(made).digest('base64url')}"`
       const { 'accept-ranges': _ranges, ...headers } = contentHeaders('preview.webp', 'image/webp')
       reply.headers({ ...headers, etag, 'cache-control': 'private, no-cache' })
@@ -298,8 +310,11 @@ async function pageOfFile(
     if (entry.type !== 'file') throw nothingThere()
     const names: string[] = []
     if (path !== '') {
+      let listed = 0
       for await (const { name, type } of files.list(full.slice(0, full.lastIndexOf('/')))) {
-        if (type === 'file' && names.push(name) === mostNeighbors) break
+        if (type === 'file') names.push(name)
+        listed += 1
+        if (listed === mostNeighbors) break
       }
     }
     const at = names.indexOf(entry.name)

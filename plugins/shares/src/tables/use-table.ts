@@ -11,7 +11,7 @@ const hourMs = 60 * 60 * 1000
  * - `uses`: the visits and downloads of a network within an hour are one row, and each upload is one. `at` is the last time, in
  *   milliseconds since 1970.
  * - `counts`: the sums of a link.
- * - `uploads`: uploads that are not complete. `received` bytes are on the disk. `used` is when a guest went on last.
+ * - `uploads`: uploads that are not complete. `received` bytes are on the disk. `used` is when bytes arrived last.
  */
 const tables = `
   CREATE TABLE uses (
@@ -201,7 +201,7 @@ export class UseTable {
     this.#database.prepare('DELETE FROM uploads WHERE share = ?').run(share)
   }
 
-  /** The uploads that nobody went on with since a time. */
+  /** The uploads of which nothing arrived since a time. */
   uploadsUnusedSince(time: Date): Upload[] {
     return this.#database.prepare('SELECT * FROM uploads WHERE used < ?').all(time.getTime()).map(uploadOf)
   }

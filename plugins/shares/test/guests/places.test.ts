@@ -66,10 +66,13 @@ test('running downloads end with their link', async (t) => {
   const ends: Record<string, (id: string) => Promise<unknown>> = {
     'a revocation': (id) => ada.fetch(`/api/shares/${id}`, { method: 'DELETE' }),
     'a new address': (id) => send(ada, 'PATCH', `/api/shares/${id}`, { newAddress: true }),
+    'pictures without places': (id) => send(ada, 'PATCH', `/api/shares/${id}`, { keepMetadata: false }),
+    'an earlier end': (id) =>
+      send(ada, 'PATCH', `/api/shares/${id}`, { expires: new Date(Date.now() + 60_000).toISOString() }),
     'a deletion': () => call(ada, 'POST', '/delete', { path: '/big' }),
   }
   for (const [name, end] of Object.entries(ends)) {
-    const { path, id } = await link(ada, '/big')
+    const { path, id } = await link(ada, '/big', { keepMetadata: true })
     const socket = await stalledDownload(node, path)
     await end(id)
     let bytes = 0

@@ -1,11 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { definePlugin, NodekeepError, Previews } from '@nodekeep/plugin-sdk'
 import { unzipSync } from 'fflate'
 import t, { test } from 'tap'
 import { call, createShareNode, link, put, send, shareOf } from '../fixtures/share-node.ts'
 
 t.jobs = 3
 
-const node = await createShareNode()
+/** Previews of the folder `/many` that are asked for at a time, and the most of them. They are made once the test says so. */
+const asked = { now: 0, most: 0, turn: Promise.withResolvers<void>() }
+const slowPreviews = definePlugin({
+  id: 'slow-previews',
+  provides: { previews: Previews },
+  setup: () => ({
+    previews: {
+      async get({ path }) {
+        if (!path.startsWith('/many/')) throw new NodekeepError('NOT_FOUND', 'There is none.')
+        asked.now += 1
+        asked.most = Math.max(asked.most, asked.now)
+        await asked.turn.promise
+        asked.now -= 1
+        return Buffer.from('small')
+      },
+    },
+  }),
+})
+
+const node = await createShareNode({ plugins: [slowPreviews] })
 t.teardown(() => node.stop())
 
 const pageOf = async (path: string, init: RequestInit = {}) => {
@@ -200,6 +220,19 @@ test('a password is asked for, and a cookie of this link alone remembers it', as
   t.equal((await file(path, '/a.txt', { headers: { cookie } })).status, 401, 'another password')
   await send(ada, 'PATCH', `/api/shares/${id}`, { password: null })
   t.equal((await file(path, '/a.txt')).status, 200)
+})
+
+test('guests of a link wait for few previews at a time', async (t) => {
+  const ada = await node.signIn()
+  await put(ada, '/many/a.jpg', 'a')
+  const { path } = await link(ada, '/many')
+  const answers = Array.from({ length: 20 }, () => node.fetch(`${path}/preview?path=/a.jpg`))
+  while (asked.now < 8) await delay(20)
+  // Requests that came with it would have asked by its answer.
+  t.equal((await node.fetch(`${path}/view?path=/a.jpg`)).status, 200)
+  asked.turn.resolve()
+  for (const answer of answers) t.equal(await (await answer).text(), 'small')
+  t.equal(asked.most, 8)
 })
 
 test('the stylesheet and the script of the pages are there', async (t) => {

@@ -60,6 +60,26 @@ test('a link is made, listed, changed and revoked', async (t) => {
   t.equal(await shareOf(ada, made.id), undefined)
 })
 
+test('changes at the same time give no right back', async (t) => {
+  const ada = await node.signIn()
+  await put(ada, '/both/a.txt', 'a')
+  const { id, path } = await link(ada, '/both', { kind: 'both' })
+  await Promise.all(
+    [{ password: 'open sesame' }, { kind: 'drop' }, { keepMetadata: true }].map((wishes) =>
+      call(ada, 'PATCH', `/api/shares/${id}`, wishes),
+    ),
+  )
+  t.match(await shareOf(ada, id), { kind: 'drop', password: true, keepMetadata: true })
+
+  const [changed, removed] = await Promise.all([
+    send(ada, 'PATCH', `/api/shares/${id}`, { password: 'another' }),
+    ada.fetch(`/api/shares/${id}`, { method: 'DELETE' }),
+  ])
+  t.ok([200, 404].includes(changed.status), 'it may come first')
+  t.equal(removed.status, 200)
+  t.equal((await node.fetch(path)).status, 404)
+})
+
 test('a link is found by its hash, and nothing else of its address or password is stored', async (t) => {
   const ada = await node.signIn()
   await put(ada, '/a.txt', 'a')
