@@ -23,7 +23,7 @@ export interface GoingFile {
    *
    * @throws NodekeepError CONFLICT, before its first chunk, if the file has changed meanwhile
    */
-  read(range: ByteRange | null): AsyncIterable<Uint8Array>
+  read(range: ByteRange | null): AsyncGenerator<Uint8Array, void, undefined>
 }
 
 /** Reads files of links as they go out: pictures without places and camera data, unless the maker wants them. */
