@@ -58,7 +58,7 @@ export class SharedFiles {
     }
     const plan: PicturePlan = share.keepMetadata
       ? { kind: 'unchanged' }
-      : await this.#plans.for(JSON.stringify([share.userUuid, file.path, revision]), name, source)
+      : await this.#plans.for({ userUuid: share.userUuid, path: file.path, revision }, source)
     if (plan.kind === 'refused') throw new NodekeepError('UNPROCESSABLE', plan.message, { permanent: true })
     if (plan.kind === 'unchanged')
       return {
