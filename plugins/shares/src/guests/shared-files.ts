@@ -23,7 +23,7 @@ export interface GoingFile {
    *
    * @throws NodekeepError CONFLICT, before its first chunk, if the file has changed meanwhile
    */
-  read(range: ByteRange | null): AsyncIterable<Uint8Array>
+  read(range: ByteRange | null): AsyncGenerator<Uint8Array, void, undefined>
 }
 
 /** Reads files of links as they go out: pictures without places and camera data, unless the maker wants them. */
@@ -58,7 +58,7 @@ export class SharedFiles {
     }
     const plan: PicturePlan = share.keepMetadata
       ? { kind: 'unchanged' }
-      : await this.#plans.for(JSON.stringify([share.userUuid, file.path, revision]), name, source)
+      : await this.#plans.for({ userUuid: share.userUuid, path: file.path, revision }, source)
     if (plan.kind === 'refused') throw new NodekeepError('UNPROCESSABLE', plan.message, { permanent: true })
     if (plan.kind === 'unchanged')
       return {

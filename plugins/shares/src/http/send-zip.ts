@@ -62,7 +62,7 @@ export async function sendZip(
         yield step.value
       }
     } finally {
-      // A canceled stream of this library leaves the file open that it reads.
+      // A canceled stream of this library leaves the file open that it reads. The end of the inputs closes it.
       await inputs.return()
     }
   }
@@ -113,7 +113,12 @@ async function* zipInputs(
     }
     try {
       const { size, modified, read } = await files.look(share, entry.below)
-      yield { name: zipName, lastModified: zipTime(modified), size, input: ReadableStream.from(read(null)) }
+      const content = read(null)
+      try {
+        yield { name: zipName, lastModified: zipTime(modified), size, input: ReadableStream.from(content) }
+      } finally {
+        await content.return()
+      }
     } catch (error) {
       if (!isNodekeepError(error)) throw error
       if (error.code === 'UNPROCESSABLE') missing.push(`${zipName}: ${error.message}`)

@@ -45,7 +45,7 @@ export async function planGif(bytes: PictureBytes, draft: PictureDraft): Promise
       draft.keep(start, bytes.position)
     } else if (block === extension) {
       const [kind] = await bytes.take(1)
-      const name = await passParts(bytes)
+      const name = await passExtension(bytes)
       if (kind === frameControl || (kind === application && keptApplications.has(name)))
         draft.keep(start, bytes.position)
     } else throw new RefusedPicture('broken')
@@ -53,14 +53,32 @@ export async function planGif(bytes: PictureBytes, draft: PictureDraft): Promise
   if (!hasImage) throw new RefusedPicture('broken')
 }
 
-/** Passes the parts of a block, each of which has its length in front, up to the empty one. Returns the first part as text. */
-async function passParts(bytes: PictureBytes): Promise<string> {
-  let first: string | null = null
+/** Passes the parts of an extension. Returns the first one as text. */
+async function passExtension(bytes: PictureBytes): Promise<string> {
+  const [length = 0] = await bytes.take(1)
+  if (length === 0) return ''
+  const first = await bytes.take(length)
+  await passParts(bytes)
+  return first.toString('latin1')
+}
+
+/** Passes the parts of a block, each of which has its length in front, up to the empty one. They are many, so none is a step of its own. */
+async function passParts(bytes: PictureBytes): Promise<void> {
+  /** Bytes up to the next length. */
+  let at = 0
   for (;;) {
-    const [length = 0] = await bytes.take(1)
-    if (length === 0) return first ?? ''
-    if (first === null) first = (await bytes.take(length)).toString('latin1')
-    else await bytes.skip(length)
+    const chunk = await bytes.peek()
+    if (chunk.length === 0) throw new RefusedPicture('broken')
+    while (at < chunk.length) {
+      const length = chunk[at] ?? 0
+      at += 1 + length
+      if (length === 0) {
+        bytes.pass(at)
+        return
+      }
+    }
+    bytes.pass(chunk.length)
+    at -= chunk.length
   }
 }
 

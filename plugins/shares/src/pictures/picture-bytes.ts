@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { RefusedPicture } from './refused-picture.ts'
 
 /** A file with one content. */
@@ -14,15 +15,28 @@ export interface PictureSource {
 /** Bytes that are read in vain rather than opening the file again behind them. */
 const nearBytes = 1024 * 1024
 
+/**
+ * Most reads of some bytes in a picture. Each costs about as much as a thousand bytes that are passed. A GIF has six for each image, and a PNG of 512 MB
+ * in chunks of 8 KB, as most encoders write them, has 65,000.
+ */
+const mostTakes = 100_000
+
+/** Reads after which other work has its turn: some milliseconds. */
+const takesPerTurn = 1000
+
 const none: Buffer = Buffer.alloc(0)
 
-/** Reads a file from its start to its end, and leaves out what is skipped. An end that comes too early refuses the picture as broken. */
+/**
+ * Reads a file from its start to its end, and leaves out what is skipped. An end that comes too early refuses the picture as broken, and so do
+ * more small parts than a real picture has. Other work of the node has its turn in between.
+ */
 export class PictureBytes {
   readonly #source: PictureSource
   #chunks: AsyncIterator<Uint8Array> | null = null
   /** The bytes that are left of the chunk that came last. */
   #rest: Buffer = none
   #position = 0
+  #takes = 0
 
   constructor(source: PictureSource) {
     this.#source = source
@@ -45,6 +59,7 @@ export class PictureBytes {
       this.#chunks ??= this.#source.read(this.#position, size - 1)[Symbol.asyncIterator]()
       const { done, value } = await this.#chunks.next()
       if (done) throw new RefusedPicture('broken')
+      await nextTurn()
       this.#rest = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
     }
     return this.#rest
@@ -67,6 +82,9 @@ export class PictureBytes {
   /** Returns a copy of the next bytes, and passes them. */
   async take(count: number): Promise<Buffer> {
     this.#checkRoom(count)
+    this.#takes += 1
+    if (this.#takes > mostTakes) throw new RefusedPicture('broken')
+    if (this.#takes % takesPerTurn === 0) await nextTurn()
     const taken = Buffer.alloc(count)
     for (let filled = 0; filled < count; ) {
       const copied = (await this.peek()).copy(taken, filled)

@@ -16,10 +16,14 @@ const signatures: readonly (readonly [string, string])[] = [
   ['FUJIFILMCCD-RAW', 'raw'],
   ['FOVb', 'raw'],
   ['\0MRM', 'raw'],
+  ['II\x1a\0\0\0HEAPCCDR', 'raw'],
   ['\xff\x0a', 'JPEG XL'],
   ['\0\0\0\x0cJXL ', 'JPEG XL'],
   ['\0\0\0\x0cjP  ', 'JPEG 2000'],
   ['\xff\x4f\xff\x51', 'JPEG 2000'],
+  ['II\xbc', 'JPEG XR'],
+  ['BPG\xfb', 'BPG'],
+  ['FLIF', 'FLIF'],
   ['8BPS', 'Photoshop'],
   ['\x8aMNG', 'MNG'],
   ['\x8bJNG', 'JNG'],
@@ -34,7 +38,10 @@ const brands: readonly (readonly [RegExp, string])[] = [
 
 /** Endings of names that programs give to pictures with a place or a camera. */
 const endings =
-  /\.(?:a?png|arw|avifs?|cr[23w]|dng|gif|hei[cf]s?|hif|j2k|jfif?|jif|jp[2efxg]|jpeg|jxl|[jm]ng|nef|nrw|orf|pef|pjpe?g|pjp|ps[bd]|raf|raw|rw2|sr[2fw]|tiff?|webp|x3f)$/i
+  /\.(?:a?png|arw|avifs?|bpg|cr[23w]|dng|flif|gif|hdp|hei[cf]s?|hif|j2k|jfif?|jif|jp[2efxg]|jpeg|jx[lr]|[jm]ng|nef|nrw|orf|pef|pjpe?g|pjp|ps[bd]|raf|raw|rw2|sr[2fw]|tiff?|wdp|webp|x3f)$/i
+
+/** The start of an XMP packet in a file of its own (XMP Specification, part 1, section 7.3), with or without a declaration of XML. */
+const sidecar = /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:\?xpacket begin|x:xmpmeta)/
 
 /** Bytes of a file that tell the format. */
 export const headBytes = 512
@@ -50,4 +57,9 @@ export function pictureFormat(head: Buffer): string | null {
 /** Whether a file is a picture by its name. */
 export function hasPictureName(name: string): boolean {
   return endings.test(name)
+}
+
+/** Whether a file has the data of a picture that lies beside it, as XMP: by its first bytes, or by its name. */
+export function isSidecar(head: Buffer, name: string): boolean {
+  return sidecar.test(head.toString('latin1', 0, headBytes)) || /\.xmp$/i.test(name)
 }

@@ -1,3 +1,4 @@
+import { FairSlots, nameOf } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import type { PictureSource } from './picture-bytes.ts'
 import { type PicturePlan, planPicture } from './plan-picture.ts'
@@ -5,8 +6,24 @@ import { type PicturePlan, planPicture } from './plan-picture.ts'
 /** Most pieces of all plans that are kept: some MB of memory. */
 const mostPieces = 50_000
 
-/** Plans pictures, and keeps the plans that were used last: a player of ranges, and one who looks first, do not make the node read a file again. */
+/** Plans that are made at a time, and those of the files of one user. Each reads a file, and may look at all of its bytes. */
+const mostAtOnce = 8
+const mostOfUser = 4
+
+/** A file in one version. */
+interface PictureFile {
+  readonly userUuid: string
+  readonly path: string
+  readonly revision: string
+}
+
+/**
+ * Plans pictures, a few at a time, and keeps the plans that were used last: a player of ranges, and one who looks first, do not make the node read a
+ * file again. Requests for one file at a time share its plan, which is made to its end although a guest leaves.
+ */
 export class PicturePlans {
+  readonly #slots = new FairSlots({ most: mostAtOnce, mostPerKey: mostOfUser })
+  readonly #running = new Map<string, Promise<PicturePlan>>()
   readonly #plans = new LRUCache<string, PicturePlan>({
     maxSize: mostPieces,
     sizeCalculation: (plan) => (plan.kind === 'cleaned' ? 1 + plan.pieces.length : 1),
@@ -15,14 +32,27 @@ export class PicturePlans {
   /**
    * Returns the plan of a file.
    *
-   * @param key names the content and the name, such as user, entry, revision and name
    * @throws only the errors of the source
    */
-  async for(key: string, name: string, source: PictureSource): Promise<PicturePlan> {
-    const known = this.#plans.get(key)
-    if (known !== undefined) return known
-    const plan = await planPicture(name, source)
-    this.#plans.set(key, plan)
-    return plan
+  async for({ userUuid, path, revision }: PictureFile, source: PictureSource): Promise<PicturePlan> {
+    const key = JSON.stringify([userUuid, path, revision])
+    for (;;) {
+      const known = this.#plans.get(key)
+      if (known !== undefined) return known
+      const running = this.#running.get(key)
+      if (running === undefined) break
+      // Its source may be that of a link that has ended, so its failure is not one of this source.
+      const shared = await running.catch(() => null)
+      if (shared !== null) return shared
+    }
+    const plan = this.#slots.run(userUuid, () => planPicture(nameOf(path), source))
+    this.#running.set(key, plan)
+    try {
+      const made = await plan
+      this.#plans.set(key, made)
+      return made
+    } finally {
+      this.#running.delete(key)
+    }
   }
 }

@@ -2,7 +2,7 @@ import { type CleanedPicture, PictureDraft } from './cleaned-picture.ts'
 import { planGif } from './gif.ts'
 import { planJpeg } from './jpeg.ts'
 import { PictureBytes, type PictureSource } from './picture-bytes.ts'
-import { hasPictureName, headBytes, pictureFormat } from './picture-format.ts'
+import { hasPictureName, headBytes, isSidecar, pictureFormat } from './picture-format.ts'
 import { planPng } from './png.ts'
 import { type RefusalReason, RefusedPicture } from './refused-picture.ts'
 import { planWebp } from './webp.ts'
@@ -27,7 +27,7 @@ const planners: ReadonlyMap<string, (bytes: PictureBytes, draft: PictureDraft) =
 
 /**
  * Plans how a file goes out: pictures without all that is not needed to show them, in unchanged pixels. The first bytes tell whether it is a picture.
- * A file that is one by its name alone is refused, since programs may still find data in it.
+ * A file that is one by its name alone is refused, since programs may still find data in it, and so is a file of XMP beside a picture.
  *
  * Libraries for this were looked at, such as `exif-be-gone` and `exif-strip`: they need the whole file in memory or make a stream without
  * length and ranges, drop the orientation, keep what they do not know, and do not end at the end of the picture.
@@ -39,8 +39,10 @@ export async function planPicture(name: string, source: PictureSource): Promise<
   const bytes = new PictureBytes(source)
   let format: string | null = null
   try {
-    format = pictureFormat(await bytes.look(headBytes))
+    const head = await bytes.look(headBytes)
+    format = pictureFormat(head)
     if (format === null) {
+      if (isSidecar(head, name)) throw new RefusedPicture('sidecar')
       if (!hasPictureName(name)) return { kind: 'unchanged' }
       throw new RefusedPicture('broken')
     }
@@ -62,6 +64,8 @@ function messageOf(reason: RefusalReason, format: string | null): string {
   const whole = 'Ask the person who made this link to send the picture as it is.'
   if (reason === 'format')
     return `The node cannot remove the place and camera data of ${format} pictures, so it does not send this one. ${whole}`
+  if (reason === 'sidecar')
+    return 'The file has the place and camera data of a picture, so the node does not send it. Ask the person who made this link to send it as it is.'
   if (reason === 'large')
     return `The node removes the place and camera data of pictures of up to ${mostBytes / 1024 / 1024} MB, and this one is larger. ${whole}`
   return `The picture is damaged or not whole, so the node cannot remove its place and camera data, and does not send it. ${whole}`

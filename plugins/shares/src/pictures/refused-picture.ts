@@ -1,5 +1,8 @@
-/** The reason for which a picture cannot be cleaned: the node knows no way for its format, it is damaged or not whole, or it is too large. */
-export type RefusalReason = 'format' | 'broken' | 'large'
+/**
+ * The reason for which a picture cannot be cleaned: the node knows no way for its format, it is damaged or not whole, it is too large, or it
+ * is a file that has nothing but such data.
+ */
+export type RefusalReason = 'format' | 'broken' | 'large' | 'sidecar'
 
 /** Ends the reading of a picture that cannot be cleaned. */
 export class RefusedPicture extends Error {

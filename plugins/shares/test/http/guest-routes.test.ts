@@ -1,3 +1,4 @@
+import { readdir, readlink } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { definePlugin, NodekeepError, Previews } from '@nodekeep/plugin-sdk'
 import { unzipSync } from 'fflate'
@@ -129,6 +130,29 @@ test('all of a folder is one archive', async (t) => {
   })
   t.notOk('all/broken.jpg' in (await contentOf('')))
   t.strictSame(Object.keys(await contentOf('?path=/deep')).sort(), ['deep/er/', 'deep/er/b.txt'])
+})
+
+test('a guest who leaves in the middle of an archive leaves no file open', {
+  skip: process.platform !== 'linux' && 'only Linux tells which files are open',
+}, async () => {
+  const ada = await node.signIn()
+  const name = 'left-in-the-middle.bin'
+  await put(ada, `/large/${name}`, Buffer.alloc(48 * 1024 * 1024))
+  const openFiles = async () => {
+    const descriptors = await readdir('/proc/self/fd')
+    const paths = await Promise.all(
+      // Others are closed meanwhile.
+      descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => '')),
+    )
+    return paths.filter((path) => path.endsWith(name))
+  }
+  const { path } = await link(ada, '/large')
+  const leave = new AbortController()
+  const answer = await node.fetch(`${path}/zip`, { signal: leave.signal })
+  await answer.body?.getReader().read()
+  while ((await openFiles()).length === 0) await delay(20)
+  leave.abort()
+  while ((await openFiles()).length > 0) await delay(20)
 })
 
 test('nothing outside of the folder is reached, and all refusals are alike', async (t) => {

@@ -97,7 +97,18 @@ test('the format is told by the bytes, and by the name where the bytes tell none
     t.notOk((await cleanedBytes(photo, name)).includes(secret), name)
   const text = Buffer.from(`Only ${secret}`)
   t.same(await cleaned(text, 'letter.txt'), text)
-  for (const name of ['letter.jpg', 'LETTER.JPEG', 'letter.heic', 'letter.dng', 'letter.webp'])
+  for (const name of [
+    'letter.jpg',
+    'LETTER.JPEG',
+    'letter.heic',
+    'letter.dng',
+    'letter.webp',
+    'letter.wdp',
+    'letter.HDP',
+    'letter.jxr',
+    'letter.bpg',
+    'letter.flif',
+  ])
     t.equal(await cleaned(text, name), 'broken', name)
   const hidden = Buffer.concat([Buffer.from('junk'), photo])
   t.equal(await cleaned(hidden, 'photo.jpg'), 'broken')
@@ -114,12 +125,29 @@ test('formats that the node cannot clean stay', async (t) => {
     'JPEG XL': '\xff\x0a\xfa\x3f',
     'JPEG XL in boxes': '\0\0\0\x0cJXL \r\n\x87\n',
     'JPEG 2000': '\0\0\0\x0cjP  \r\n\x87\n',
+    'JPEG XR': 'II\xbc\x01\x08\0\0\0',
+    BPG: 'BPG\xfb\x20\0',
+    FLIF: 'FLIF31\0\0',
+    'raw of older cameras by Canon': 'II\x1a\0\0\0HEAPCCDR\x02\0\x01\0',
     Photoshop: '8BPS\0\x01',
   }
   for (const [format, head] of Object.entries(heads))
     t.equal(await cleaned(Buffer.from(head, 'latin1'), 'file'), 'format', format)
   const video = Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0mp42isom', 'latin1')
   t.same(await cleaned(video, 'video.mp4'), video, 'a video is no picture')
+})
+
+test('a file of XMP beside a picture stays', async (t) => {
+  const meta = `<x:xmpmeta xmlns:x="adobe:ns:meta/">${secret}</x:xmpmeta>`
+  for (const start of [
+    '',
+    '<?xml version="1.0" encoding="UTF-8"?>\n',
+    '\ufeff<?xpacket begin="" id="W5M0"?>\n',
+  ])
+    t.equal(await cleaned(Buffer.from(`${start}${meta}`), 'photo.txt'), 'sidecar', start)
+  t.equal(await cleaned(Buffer.from(secret), 'photo.jpg.XMP'), 'sidecar')
+  const page = Buffer.from('<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>')
+  t.same(await cleaned(page, 'drawing.svg'), page, 'other XML goes out')
 })
 
 test('the numbers that decoders need stay in a JPEG, and previews go', async (t) => {
