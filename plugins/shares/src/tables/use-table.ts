@@ -176,11 +176,6 @@ export class UseTable {
       .run({ id, share, user, name, sender, network, length, used: Date.now() })
   }
 
-  upload(share: string, id: string): Upload | null {
-    const row = this.#database.prepare('SELECT * FROM uploads WHERE id = ? AND share = ?').get(id, share)
-    return row === undefined ? null : uploadOf(row)
-  }
-
   uploads(): Upload[] {
     return this.#database.prepare('SELECT * FROM uploads').all().map(uploadOf)
   }
