@@ -169,9 +169,9 @@ async function runSelected(steps: readonly Step[]): Promise<TestRun> {
     prepared.resolve(true)
   }
   const memory = await memoryFolder()
-  // Installations and releases are too large for memory.
+  // Installations and releases are too large for memory. Long random tests use the nodes of benches, which need a disk.
   const usesMemory = (file: string) =>
-    memory !== undefined && !needsPackages(file) && !file.startsWith('test/deploy/')
+    memory !== undefined && !needsPackages(file) && !/^test\/(deploy|faults)\//.test(file)
   const since = performance.now()
   const run = await runTests(files, {
     envOf: (file) => ({

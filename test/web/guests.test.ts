@@ -1,3 +1,4 @@
+// In a process of its own: the library that makes the pictures keeps threads.
 import { join } from 'node:path'
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import axe from 'axe-core'
