@@ -1,4 +1,4 @@
-import type { StorageEntry } from '@nodekeep/plugin-sdk'
+import { isNodekeepError, type StorageEntry } from '@nodekeep/plugin-sdk'
 import type { ChangeIntent } from '../journal/change.ts'
 import { entryIn, type Location, type Mounts } from '../mounts/mounts.ts'
 import { moveStored } from '../mounts/move-stored.ts'
@@ -75,10 +75,21 @@ async function isKeptInstead(
     await moveStored(backend, backendPath, formerPath, kept)
     return false
   }
-  if (kept.type === 'directory') return op === 'delete' && backend.supports.atomicFolders === true
+  if (kept.type === 'directory') {
+    if (backend.supports.atomicFolders === true) return op === 'delete'
+    // Where no folder moves in one step, an empty one is made at the kept place before it goes. A restore would bring it a second time.
+    if (op === 'delete' && entry.type === 'directory')
+      await backend.remove(backendPath, { onlyIfEmpty: true }).catch(ignoreRefused)
+    return false
+  }
   if (op === 'delete' && entry.revision !== revision) return true
   // If the two are not surely the same file, a comparison finds the kept one.
   const isCopy = backend.move === undefined && kept.size === entry.size
   if (kept.revision === entry.revision || isCopy) await backend.remove(backendPath)
   return false
+}
+
+/** A folder with something in it stays. So does an empty one that the storage does not remove: the change must not stay open for it. */
+function ignoreRefused(error: unknown): void {
+  if (!isNodekeepError(error)) throw error
 }

@@ -292,3 +292,28 @@ t.test('a deletion and a restore that break off leave each file at one place', a
     t.strictSame([found.sort(), await keptOnStorage()], [['a', 'b', 'c'], []], `${steps} steps`)
   }
 })
+
+t.test(
+  'an empty folder that a broken-off deletion has left at its path does not come back a second time',
+  async (t) => {
+    const { objects, newUser } = await createKeptNode(t, 'moves')
+    for (let steps = 1; steps <= 24; steps += 1) {
+      const { files, kept, write } = await newUser()
+      await files.makeDirectory('/docs/empty')
+      await write('/docs/full/file', 'x')
+      objects.failOnce(steps, steps % 2 === 0)
+      await files.remove('/docs').catch(() => {})
+      objects.failOnce(Number.POSITIVE_INFINITY, false)
+      for (const { id } of (await kept.trash()).items) await kept.restore(id)
+      const found: string[] = []
+      const folders = ['/']
+      for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+        for await (const { path, name, type } of files.list(folder)) {
+          if (type === 'directory') folders.push(path)
+          if (name === 'empty' || name === 'file') found.push(name)
+        }
+      }
+      t.strictSame(found.sort(), ['empty', 'file'], `${steps} steps`)
+    }
+  },
+)
