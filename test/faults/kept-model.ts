@@ -172,10 +172,11 @@ export class KeptModel {
         return this.#restoreVersion(change.path, this.versions(change.path)[change.index])
       case 'delete version':
         return this.#forget(this.versions(change.path).slice(change.index, change.index + 1))
+      // The versions of their files go next. If a crash or a fault comes before, the answer is the same, and the purge removes them.
       case 'delete item':
-        return this.#deleteItems(this.items.slice(change.index, change.index + 1))
+        return this.#forget(this.items.slice(change.index, change.index + 1))
       case 'empty trash':
-        this.#deleteItems(this.items)
+        this.#forget(this.items)
         return true
       case 'undo':
         throw new Error('An undo depends on what was done.')
@@ -221,15 +222,6 @@ export class KeptModel {
     this.#keepVersion(path, there)
     this.tree.set(path, { content: former.content, key: there.key })
     return true
-  }
-
-  /** Items that are files go with their versions. */
-  #deleteItems(items: readonly Kept[]): boolean {
-    for (const item of items) {
-      const file = item.entries.get('')
-      this.#forget([item, ...(typeof file?.content === 'string' ? this.#versionsOf(file.key) : [])])
-    }
-    return items.length > 0
   }
 
   #keepItem(path: string): void {

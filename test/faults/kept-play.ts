@@ -237,9 +237,9 @@ export class KeptPlay {
     const mayCome = surplus((after ?? before).contents, before.contents)
     // A move that copies has both for a moment.
     if (asked?.op === 'move' && this.#kind === 'copies') mayCome.push(...before.contentsIn(asked.source))
-    const mayGo = surplus(before.contents, (after ?? before).contents)
+    const wanted = after ?? before
+    const mayGo = surplus(before.contents, surplus(wanted.contents, orphanedIn(wanted)))
     const free = gaveWay ? before.kept.filter(({ age }) => age !== 'new') : []
-    mayGo.push(...orphanedIn(before))
     for (const { entries } of free)
       mayGo.push(...[...entries.values()].flatMap(({ content }) => content ?? []))
     assert.deepEqual(surplus(surplus(found.contents, before.contents), mayCome), [], 'nothing else is there')
