@@ -128,6 +128,7 @@ t.test('what is deleted for good, and what is only moved, is not kept', async (t
   await files.remove('/empty', { onlyIfEmpty: true })
   t.strictSame([await trashed(), await keptOnStorage()], [[], []])
 
+  for (const path of ['/d', '/e']) await write(path, 'another content')
   const { revision } = await files.stat('/d')
   await t.rejects(files.remove('/d', { ifRevision: 'another' }), { code: 'PRECONDITION_FAILED' })
   await files.remove('/d', { ifRevision: revision })
@@ -140,8 +141,10 @@ t.test('what is deleted for good, and what is only moved, is not kept', async (t
   )
   for (const options of [{ limit: 0 }, { limit: 1001 }, { cursor: 'x' }, { cursor: '-1' }])
     await t.rejects(kept.trash(options), { code: 'VALIDATION_ERROR' })
+  t.equal((await keptOnStorage()).length, 4, 'two items, and a version of each')
   await kept.deleteItem(page.items[0]?.id ?? '')
   t.strictSame(await trashed(), ['/d'])
+  t.equal((await keptOnStorage()).length, 2, 'its version went, too')
   await files.remove('/cold/b')
   await kept.emptyTrash()
   t.strictSame([await trashed(), await keptOnStorage()], [[], []])
