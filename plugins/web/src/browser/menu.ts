@@ -37,7 +37,8 @@ const wordMs = 700
 const gap = 6
 
 /**
- * A menu over the page. The arrow keys, Home, End and letters lead through it; Escape and a press elsewhere close it. It gives the focus back.
+ * A menu over the page. The arrow keys, Home, End and letters lead through it; Escape, a press elsewhere and another address close it. It gives
+ * the focus back.
  */
 export function Menu({ label, items, at, onClose, children }: MenuProps): VNode {
   const element = useRef<HTMLDivElement>(null)
@@ -57,9 +58,16 @@ export function Menu({ label, items, at, onClose, children }: MenuProps): VNode 
       if (!isOwn) onClose()
     }
     addEventListener('pointerdown', pressElsewhere, { capture: true })
+    // "Back" leads to another page, but the frame and its menus stay. The event of the place before may still be to come.
+    const { hash } = location
+    const leave = () => {
+      if (location.hash !== hash) onClose()
+    }
+    addEventListener('hashchange', leave)
     return () => {
       removeEventListener('pointerdown', pressElsewhere, { capture: true })
       removeEventListener('resize', move)
+      removeEventListener('hashchange', leave)
       const { activeElement } = document
       const isFree = activeElement === document.body || menu.contains(activeElement)
       if (isFree && before instanceof HTMLElement) before.focus({ preventScroll: true })
