@@ -173,7 +173,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
     ]
     t.strictSame(await lines(), ofFolder)
     await menu.getByRole('menuitem', { name: 'Select all' }).click()
-    await page.getByText('4 of 4 selected').waitFor()
+    await page.getByText('4 of 4 selected', { exact: true }).waitFor()
     await page
       .getByRole('group', { name: 'Selected entries' })
       .getByRole('button', { name: 'Select nothing' })

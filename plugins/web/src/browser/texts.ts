@@ -666,7 +666,7 @@ export const texts = {
     emptyText: 'Drop files and folders here, paste a picture, or begin with one of these.',
     count: (entries: number) => (entries === 1 ? '1 entry' : `${entries.toLocaleString()} entries`),
     selectedCount: (selected: number, entries: number, bytes: string) =>
-      `${selected.toLocaleString()} of ${entries.toLocaleString()} selected, ${bytes}`,
+      `${selected.toLocaleString()} of ${entries.toLocaleString()} selected${bytes && `, ${bytes}`}`,
     selection: 'Selected entries',
     select: 'Select',
     selectAll: 'Select all',

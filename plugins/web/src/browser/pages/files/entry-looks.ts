@@ -8,6 +8,12 @@ export function sizeText({ size }: Entry, ofFolder: FolderSize | undefined): str
   return bytes === undefined ? '' : bytesText(bytes)
 }
 
+/** The size of entries together; an empty text with a folder, whose size is not known. */
+export function sizeOfAll(entries: readonly Entry[]): string {
+  if (entries.some(({ type }) => type === 'directory')) return ''
+  return bytesText(entries.reduce((sum, { size = 0 }) => sum + size, 0))
+}
+
 /** The classes of an entry, by its state. */
 export function entryClass(base: 'row' | 'tile', index: number, path: string, parts: EntryParts): string {
   const { folder, actions, dragged } = parts

@@ -1,7 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { bytesText } from '../../bytes-text.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
@@ -12,6 +11,7 @@ import type { CutUploads } from './cut-uploads.ts'
 import { CutUploadsLine } from './cut-uploads-line.ts'
 import { Details } from './details.ts'
 import { EntryList } from './entry-list.ts'
+import { sizeOfAll } from './entry-looks.ts'
 import type { EntryParts } from './entry-parts.ts'
 import type { Folder } from './folder.ts'
 import { FolderTools } from './folder-tools.ts'
@@ -136,6 +136,5 @@ function statusText(folder: Folder): string {
   if (entries.length === 0) return texts.files.empty
   const selected = folder.selection.entries.value
   if (selected.length === 0) return texts.files.count(entries.length)
-  const bytes = selected.reduce((sum, { size = 0 }) => sum + size, 0)
-  return texts.files.selectedCount(selected.length, entries.length, bytesText(bytes))
+  return texts.files.selectedCount(selected.length, entries.length, sizeOfAll(selected))
 }

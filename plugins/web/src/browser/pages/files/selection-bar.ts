@@ -1,9 +1,9 @@
 import type { VNode } from 'preact'
-import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { type IconName, icon } from '../../icon.ts'
 import { texts } from '../../texts.ts'
 import type { EntryParts } from './entry-parts.ts'
+import { sizeOfAll } from './entry-looks.ts'
 import type { ListMenu } from './list-menu.ts'
 
 interface SelectionBarProps {
@@ -17,7 +17,6 @@ export function SelectionBar({ parts: { folder, actions, marks }, menu }: Select
   const [first] = selected
   if (first === undefined) return null
   const isOne = selected.length === 1
-  const bytes = selected.reduce((sum, { size = 0 }) => sum + size, 0)
   const button = (text: string, name: IconName, act: () => void, kind = '') =>
     html`<button type="button" class=${`quiet ${kind}`} onClick=${act}>${icon(name)}<span>${text}</span></button>`
   const more = ({ currentTarget }: Event) => menu.ofSelection(currentTarget as Element)
@@ -27,7 +26,7 @@ export function SelectionBar({ parts: { folder, actions, marks }, menu }: Select
   }
   return html`<div class="bottom-bar selected" role="group" aria-label=${texts.files.selection}>
     <button type="button" class="quiet icon-only" aria-label=${texts.files.selectNone} title=${texts.files.selectNone} onClick=${none}>${icon('x')}</button>
-    <span class="count"><strong>${selected.length.toLocaleString()}</strong><span class="note">${bytes > 0 && bytesText(bytes)}</span></span>
+    <span class="count"><strong>${selected.length.toLocaleString()}</strong><span class="note">${sizeOfAll(selected)}</span></span>
     ${button(texts.files.download, 'download', () => void actions.download(selected))}
     ${isOne && button(texts.files.rename, 'pencil', () => void actions.rename(first), 'spare')}
     ${button(texts.files.move, 'folder-input', () => void actions.move(selected))}
