@@ -39,6 +39,9 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
     actions.rows.current?.scrollTo(0, 0)
     if (isListed) show(selection.active.peek())
   }, [folder.path.value, isListed, isGrid])
+  useEffect(() => {
+    if (isListed) show(selection.active.peek())
+  }, [selection.arrivals.value])
 
   const at = (target: EventTarget | null): PressedEntry<Entry> | null => {
     const element = (target as Element).closest<HTMLElement>('[data-index]')

@@ -126,17 +126,19 @@ export class Folder {
   }
 
   /**
+   * Makes a folder, and goes to it. What is selected stays: the folder does not join it.
+   *
    * @returns the group that takes it back; `null` if nothing does
    * @throws Refusal; TypeError if the node does not answer
    */
   async makeFolder(name: string): Promise<string | null> {
     const undo = await this.#change('/mkdir', { path: pathIn(this.path.value, name) })
-    this.selection.onlyKey(name)
+    this.selection.goToKey(name)
     return undo
   }
 
   /**
-   * Makes an empty file.
+   * Makes an empty file, and goes to it.
    *
    * @returns the group that takes it back; `null` if nothing does
    * @throws Refusal with the status 412 if something has its name; TypeError if the node does not answer
@@ -148,7 +150,7 @@ export class Folder {
     if (answer.status === 412) throw new Refusal(412, texts.files.state.exists)
     await accepted(answer)
     await this.refresh()
-    this.selection.onlyKey(name)
+    this.selection.goToKey(name)
     return answer.headers.get(undoHeader)
   }
 

@@ -4,6 +4,8 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals'
 export class Selection<T> {
   /** The index of the entry where the keyboard is; 0 in an empty list. */
   readonly active = signal(0)
+  /** Rises when the keyboard went to an entry by its key, which may be out of view. */
+  readonly arrivals = signal(0)
   /** The selected entries, in the order of the list. */
   readonly entries: ReadonlySignal<readonly T[]>
   readonly #keys = signal<ReadonlySet<string>>(new Set())
@@ -65,13 +67,17 @@ export class Selection<T> {
   /** Selects the entry with a key, if there is one. */
   onlyKey(key: string): void {
     const index = this.#indexOf(key)
-    if (index >= 0) this.only(index)
+    if (index < 0) return
+    this.only(index)
+    this.arrivals.value += 1
   }
 
   /** Moves the keyboard to the entry with a key, if there is one. */
   goToKey(key: string): void {
     const index = this.#indexOf(key)
-    if (index >= 0) this.goTo(index)
+    if (index < 0) return
+    this.goTo(index)
+    this.arrivals.value += 1
   }
 
   /** Goes on after the list was loaded again: entries that are gone are no longer selected. */
