@@ -760,6 +760,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     )
     await row(page, 'to').click({ position: aside })
     await page.getByRole('button', { name: 'Copy' }).click()
+    await dialog.getByTitle('A folder cannot be put into itself.').and(page.locator(':disabled')).waitFor()
     await dialog.getByRole('button', { name: 'Copy here' }).click()
     await row(page, 'to (2)').waitFor()
     t.equal(await contentOf(ada, '/to (2)/a.txt'), 'a')

@@ -710,6 +710,7 @@ export const texts = {
     moveTitle: (entry: string) => `Move ${entry} to`,
     moveHere: 'Move here',
     isHere: 'It is here already. Choose another folder.',
+    isItself: 'A folder cannot be put into itself.',
     copy: 'Copy',
     copyTitle: (entry: string) => `Copy ${entry} to`,
     copyHere: 'Copy here',

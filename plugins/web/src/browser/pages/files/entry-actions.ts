@@ -266,6 +266,7 @@ export class EntryActions {
       agree: isCopy ? texts.files.copyHere : texts.files.moveHere,
       start: this.#folder.path.value,
       other: !isCopy,
+      goes: paths,
     })
     if (to !== null) this.transfer(paths, to, how)
     this.focusRows()

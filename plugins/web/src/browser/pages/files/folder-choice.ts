@@ -11,7 +11,7 @@ import { texts } from '../../texts.ts'
 import { byName, sorted } from './entry-order.ts'
 import { type Entry, listFolder } from './listing.ts'
 import { nameFault } from './names.ts'
-import { folderOf, pathIn } from './paths.ts'
+import { folderOf, isWithin, pathIn } from './paths.ts'
 
 interface FolderQuestion {
   readonly title: string
@@ -21,6 +21,8 @@ interface FolderQuestion {
   readonly start: string
   /** Whether the folder must be another than the first. */
   readonly other: boolean
+  /** The paths of what goes into the folder: they, and what is in them, cannot be chosen. */
+  readonly goes?: readonly string[]
 }
 
 /** The id of the reason why the folder cannot be chosen. */
@@ -91,7 +93,7 @@ function Choice({ question, page }: ChoiceProps): VNode {
     })
     if (name !== null) open(pathIn(parent, name))
   }
-  const { title, agree, start, other, answer } = question
+  const { title, agree, start, other, goes = [], answer } = question
   const isHere = other && path.value === start
   return html`<${Dialog} title=${title} onClose=${() => answer(null)}>
     <div class="folder-choice">
@@ -100,11 +102,13 @@ function Choice({ question, page }: ChoiceProps): VNode {
         <bdi>${path.value === '/' ? texts.files.home : shownName(path.value)}</bdi>
       </p>
       <ul ref=${list} tabindex="-1" aria-label=${texts.files.folders}>
-        ${folders.value?.map(
-          ({ name }) => html`<li key=${name}>
-            <button type="button" class="quiet" onClick=${() => open(pathIn(path.value, name))}>${icon('folder')}<bdi>${shownName(name)}</bdi></button>
-          </li>`,
-        )}
+        ${folders.value?.map(({ name }) => {
+          const at = pathIn(path.value, name)
+          const isItself = goes.some((one) => isWithin(at, one))
+          return html`<li key=${name}>
+            <button type="button" class="quiet" disabled=${isItself} title=${isItself ? texts.files.isItself : undefined} onClick=${() => open(at)}>${icon('folder')}<bdi>${shownName(name)}</bdi></button>
+          </li>`
+        })}
       </ul>
       <p class="hint">${folders.value?.length === 0 && texts.files.noFolders}</p>
       <p class="hint" id=${reasonId}>${isHere && texts.files.isHere}</p>
