@@ -40,10 +40,7 @@ export function Details({ parts, usage, page }: DetailsProps): VNode | null {
   const { settings, actions } = parts
   const isOver = useMedia(withoutRoom)
   if (!settings.showsDetails.value) return null
-  const close = () => {
-    settings.showsDetails.value = false
-    actions.focusRows()
-  }
+  const close = () => actions.closeDetails()
   const content = html`<${Content} parts=${parts} usage=${usage} page=${page} />`
   if (isOver) {
     return html`<${Dialog} title=${words.title} onClose=${close}>

@@ -51,6 +51,8 @@ export class EntryActions {
   readonly #marks: EntryMarks
   readonly #settings: ViewSettings
   readonly #clipboard: EntryClipboard
+  /** The path of the entry that is selected for its details only, or `null`. */
+  #detailed: string | null = null
 
   constructor(page: PageContext, folder: Folder, tasks: Tasks, marks: EntryMarks, settings: ViewSettings) {
     this.viewed = new ViewedFile(page, 'files')
@@ -99,6 +101,24 @@ export class EntryActions {
   /** Shows the details of what is selected, or of the folder. */
   showDetails(): void {
     this.#settings.showsDetails.value = true
+  }
+
+  /** Shows the details of an entry. If it is not selected, it is until they are closed. */
+  showDetailsOf(entry: Entry): void {
+    const { selection } = this.#folder
+    if (!selection.has(entry)) {
+      selection.onlyKey(entry.name)
+      this.#detailed = this.#pathOf(entry.name)
+    }
+    this.showDetails()
+  }
+
+  closeDetails(): void {
+    this.#settings.showsDetails.value = false
+    const [path, ...others] = this.selectedPaths()
+    if (path === this.#detailed && others.length === 0) this.#folder.selection.none()
+    this.#detailed = null
+    this.focusRows()
   }
 
   showKeys(): void {

@@ -50,8 +50,15 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
     return element === null || entry === undefined ? null : { element, entry, index }
   }
   const openMenu = ({ element, entry, index }: PressedEntry<Entry>, place?: { x: number; y: number }) => {
-    if (!selection.has(entry)) selection.only(index)
-    menu.ofSelection(place ?? element)
+    const at = place ?? element
+    if (selection.has(entry)) return menu.ofSelection(at)
+    // With a selection, the next tap of a finger would select instead of open.
+    if (press.isTouch()) {
+      selection.goTo(index)
+      return menu.ofEntry(entry, at)
+    }
+    selection.only(index)
+    menu.ofSelection(at)
   }
   const press = useLongPress(at, openMenu)
 

@@ -158,10 +158,13 @@ export class Folder {
    * @returns the group that takes it back; `null` if nothing does
    * @throws Refusal with the status 412 if something has the new name; TypeError if the node does not answer
    */
-  async rename({ name }: Entry, newName: string): Promise<string | null> {
+  async rename(entry: Entry, newName: string): Promise<string | null> {
+    const { name } = entry
+    const isSelected = this.selection.has(entry)
     const [source, destination] = [name, newName].map((of) => pathIn(this.path.value, of))
     const undo = await this.#change('/move', { source, destination }, { 'if-none-match': '*' })
-    this.selection.onlyKey(newName)
+    if (isSelected) this.selection.onlyKey(newName)
+    else this.selection.goToKey(newName)
     return undo
   }
 

@@ -2,11 +2,13 @@ import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { Menu, type MenuItem, type MenuPlace } from '../../menu.ts'
+import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import type { EntryActions } from './entry-actions.ts'
 import type { Folder } from './folder.ts'
+import type { Entry } from './listing.ts'
 import type { EntryMarks } from './marked-entries.ts'
-import { folderItems, selectionItems } from './menu-items.ts'
+import { entryItems, folderItems } from './menu-items.ts'
 
 interface Opened {
   readonly label: string
@@ -14,7 +16,7 @@ interface Opened {
   readonly at: MenuPlace
 }
 
-/** The menu of the entries: of those that are selected, or of the folder that is shown. */
+/** The menu of the entries: of those that are selected, of one of them, or of the folder that is shown. */
 export class ListMenu {
   readonly opened = signal<Opened | null>(null)
   readonly #folder: Folder
@@ -29,9 +31,12 @@ export class ListMenu {
 
   /** Opens the menu of the selected entries. */
   ofSelection(at: MenuPlace): void {
-    const selected = this.#folder.selection.entries.value
-    const items = selectionItems(selected, this.#actions, this.#marks)
-    if (items.length > 0) this.opened.value = { label: texts.files.selection, items, at }
+    this.#ofEntries(this.#folder.selection.entries.value, texts.files.selection, at)
+  }
+
+  /** Opens the menu of an entry, whether it is selected or not. */
+  ofEntry(entry: Entry, at: MenuPlace): void {
+    this.#ofEntries([entry], shownName(entry.name), at)
   }
 
   /** Opens the menu of the folder. */
@@ -41,6 +46,11 @@ export class ListMenu {
 
   close(): void {
     this.opened.value = null
+  }
+
+  #ofEntries(entries: readonly Entry[], label: string, at: MenuPlace): void {
+    const items = entryItems(entries, this.#actions, this.#marks)
+    if (items.length > 0) this.opened.value = { label, items, at }
   }
 }
 

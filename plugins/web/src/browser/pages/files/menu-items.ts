@@ -8,11 +8,11 @@ import { hasCamera } from './taken-photo.ts'
 
 type Items = readonly (MenuItem | null)[]
 
-/** The actions on the selected entries, none if nothing is selected. */
-export function selectionItems(selected: readonly Entry[], actions: EntryActions, marks: EntryMarks): Items {
-  const [first] = selected
+/** The actions on entries, none without any. Several are those that are selected. */
+export function entryItems(entries: readonly Entry[], actions: EntryActions, marks: EntryMarks): Items {
+  const [first] = entries
   if (first === undefined) return []
-  const isOne = selected.length === 1
+  const isOne = entries.length === 1
   const isFile = isOne && first.type === 'file'
   const items: readonly (MenuItem | null | false)[] = [
     isOne && {
@@ -21,24 +21,28 @@ export function selectionItems(selected: readonly Entry[], actions: EntryActions
       keys: 'Enter',
       run: () => actions.open(first),
     },
-    { label: texts.files.download, icon: 'download', run: () => void actions.download(selected) },
+    { label: texts.files.download, icon: 'download', run: () => void actions.download(entries) },
     marks.linked.isOffered.value &&
       isOne && { label: texts.links.share, icon: 'share-2', run: () => void actions.share(first) },
     marks.published.isOffered.value &&
       isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
     null,
     isOne && { label: texts.files.rename, icon: 'pencil', keys: 'F2', run: () => void actions.rename(first) },
-    { label: texts.files.move, icon: 'folder-input', run: () => void actions.move(selected) },
-    { label: texts.files.copy, icon: 'copy', run: () => void actions.copy(selected) },
+    { label: texts.files.move, icon: 'folder-input', run: () => void actions.move(entries) },
+    { label: texts.files.copy, icon: 'copy', run: () => void actions.copy(entries) },
     isFile && { label: texts.versions.title, icon: 'history', run: () => actions.showVersions(first) },
-    { label: texts.details.title, icon: 'info', run: () => actions.showDetails() },
+    {
+      label: texts.details.title,
+      icon: 'info',
+      run: () => (isOne ? actions.showDetailsOf(first) : actions.showDetails()),
+    },
     null,
     {
       label: texts.files.delete,
       icon: 'trash-2',
       keys: 'Del',
       isDanger: true,
-      run: () => void actions.delete(selected),
+      run: () => void actions.delete(entries),
     },
   ]
   return items.filter((item) => item !== false)
