@@ -916,6 +916,11 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await chooser.setInputFiles(join(folder, 'full.txt'))
     await page.getByText('The disk of the node is full.').waitFor()
     const again = page.getByRole('button', { name: 'Try again: full.txt' })
+    await page.setViewportSize({ width: 1280, height: 480 })
+    const bottom = "document.querySelector('.files .rows').getBoundingClientRect().bottom"
+    const head = "document.querySelector('.tasks .fold').getBoundingClientRect().top"
+    await untilTrue(page, `${bottom} <= ${head}`)
+    await page.setViewportSize({ width: 1280, height: 720 })
     await again.waitFor()
     t.equal(await page.getByText('Everything is done.').count(), 0)
     await again.click()
