@@ -214,7 +214,15 @@ export class EntryActions {
         nameFault(name) ?? this.#changed(texts.files.done.madeText, name, () => this.#folder.makeText(name)),
     })
     this.focusRows()
-    if (name !== null) this.viewed.edit(this.#pathOf(name))
+    if (name === null) return
+    const path = this.#pathOf(name)
+    // A text that has words is not taken back like an empty one.
+    this.viewed.onChange = (changed) => {
+      if (changed !== path) return
+      this.#tasks.lastChange.clear()
+      this.viewed.onChange = () => {}
+    }
+    this.viewed.edit(path)
   }
 
   async rename(entry: Entry): Promise<void> {

@@ -93,6 +93,7 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
   useLayoutEffect(() => {
     viewed.mayLeave = isDirty ? mayLeave : null
     if (!isDirty) return
+    viewed.onChange(path)
     const stay = (event: Event) => event.preventDefault()
     addEventListener('beforeunload', stay)
     return () => {

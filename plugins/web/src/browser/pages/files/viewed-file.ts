@@ -10,6 +10,8 @@ export class ViewedFile {
   readonly path = signal<string | null>(null)
   /** Set while something in the file is not saved. It asks the person, and resolves to whether the file may go away. */
   mayLeave: (() => Promise<boolean>) | null = null
+  /** Called when the person begins to change the text of a file. */
+  onChange: (path: string) => void = () => {}
   /** The file that was opened to be edited; `null` once its editor is open. */
   toEdit: string | null = null
   readonly #page: PageContext
