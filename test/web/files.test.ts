@@ -658,7 +658,11 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await page.getByLabel('Name of the folder').inputValue(), 'typed')
     await page.keyboard.press('Enter')
     await page.locator('.row.active').and(row(page, 'typed')).waitFor()
-    t.equal(await row(page, 'typed').getAttribute('aria-selected'), 'false', 'the next that is ticked is alone')
+    t.equal(
+      await row(page, 'typed').getAttribute('aria-selected'),
+      'false',
+      'the next that is ticked is alone',
+    )
     await hasFocus(page)
     t.equal((await statOf(ada, '/typed')).type, 'directory')
   })

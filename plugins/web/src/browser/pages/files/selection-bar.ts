@@ -2,8 +2,8 @@ import type { VNode } from 'preact'
 import { html } from '../../html.ts'
 import { type IconName, icon } from '../../icon.ts'
 import { texts } from '../../texts.ts'
-import type { EntryParts } from './entry-parts.ts'
 import { sizeOfAll } from './entry-looks.ts'
+import type { EntryParts } from './entry-parts.ts'
 import type { ListMenu } from './list-menu.ts'
 
 interface SelectionBarProps {
