@@ -1,10 +1,13 @@
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { computed, signal } from '@preact/signals'
 import type { VNode } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { html } from '../html.ts'
 import { type IconName, icon } from '../icon.ts'
 import { isLoopback } from '../loopback.ts'
 import { narrow } from '../media.ts'
 import { texts } from '../texts.ts'
+import { FrameAnswer, useFrameAnswer } from './frame/frame-answer.ts'
 import { shownPage } from './page-host.ts'
 import { session } from './session.ts'
 
@@ -101,6 +104,21 @@ const steps = computed(() => {
   return possible.slice(0, mostSteps).filter(({ name }) => !tried.includes(name))
 })
 
+const backups = new FrameAnswer<NodeAnswers['GET /api/backup/status']>({
+  path: '/api/backup/status',
+  freshMs: 0,
+  everyMs: (answer) => (answer?.running ? 5000 : null),
+})
+
+/** Finishes the step of the first backup, if there is one: the person may have made it by another way. */
+function MadeBackup({ onMade }: { readonly onMade: () => void }): null {
+  const count = useFrameAnswer(backups)?.stored.backups ?? 0
+  useEffect(() => {
+    if (count > 0) onMade()
+  }, [count])
+  return null
+}
+
 /** Things to try, above the first page. What was tried goes away for good, and so does everything with the button. */
 export function FirstSteps(): VNode | null {
   const person = newPerson.value
@@ -109,7 +127,9 @@ export function FirstSteps(): VNode | null {
   const words = texts.firstSteps
   const finish = (finished: readonly FirstStep[]) =>
     remember({ ...person, tried: [...person.tried, ...finished.map(({ name }) => name)] })
+  const backup = shown.find(({ name }) => name === 'backup')
   return html`<section class="first-steps" aria-labelledby="first-steps">
+    ${backup && html`<${MadeBackup} onMade=${() => finish([backup])} />`}
     <div>
       <h2 id="first-steps">${words.title}</h2>
       <button type="button" class="quiet icon-only" aria-label=${words.close} title=${words.close} onClick=${() => finish(shown)}>
