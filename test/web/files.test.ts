@@ -8,6 +8,7 @@ import { unzipSync } from 'fflate'
 import type { Browser, Locator, Page, Request } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { needsChromium, startChromium } from '../browser/chromium.ts'
+import { untilTrue } from '../browser/until-true.ts'
 import { memoryGrowth } from './browser-memory.ts'
 import { chooseInPersonMenu, chooseNew, openPage } from './fixtures/frame.ts'
 
@@ -920,10 +921,10 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await chooser.setInputFiles(join(folder, 'full.txt'))
     await page.getByText('The disk of the node is full.').waitFor()
     const again = page.getByRole('button', { name: 'Try again: full.txt' })
-    await page.setViewportSize({ width: 1280, height: 480 })
+    await page.setViewportSize({ width: 1280, height: 400 })
     const bottom = "document.querySelector('.files .rows').getBoundingClientRect().bottom"
-    const head = "document.querySelector('.tasks .fold').getBoundingClientRect().top"
-    await untilTrue(page, `${bottom} <= ${head}`)
+    const below = "document.querySelector('.files .status-line').getBoundingClientRect().top"
+    await untilTrue(page, `${bottom} <= ${below}`)
     await page.setViewportSize({ width: 1280, height: 720 })
     await again.waitFor()
     t.equal(await page.getByText('Everything is done.').count(), 0)
