@@ -1,4 +1,4 @@
-import{A as Nn,D as Fn,I as Ur,J as Cr,L as Pr,O as Un,Q as Cn,b as S,c as Lr,e as Be,f as Rr,g as we,h as Nr,i as xe,k as J,l as k,m as et,n as Se,o as Fr,t as vt,u as Ht,x as Rn}from"./chunk.js";function fe({label:t,hint:e="",fault:n,focused:r=!1,...s}){let o=we(null),i=Nr(()=>`field-${Math.random().toString(36).slice(2)}`,[]);return Be(()=>{r&&o.current?.focus()},[]),Be(()=>{n!==""&&(o.current?.focus(),o.current?.closest(".field")?.scrollIntoView({block:"nearest"}))},[n]),S`<div class="field">
+import{A as Nn,D as Fn,G as Ur,H as Cr,J as Pr,O as Un,Q as Cn,b as S,c as Lr,e as Be,f as Rr,g as we,h as Nr,i as xe,k as J,l as k,m as et,n as Se,o as Fr,t as vt,u as Ht,x as Rn}from"./chunk.js";function fe({label:t,hint:e="",fault:n,focused:r=!1,...s}){let o=we(null),i=Nr(()=>`field-${Math.random().toString(36).slice(2)}`,[]);return Be(()=>{r&&o.current?.focus()},[]),Be(()=>{n!==""&&(o.current?.focus(),o.current?.closest(".field")?.scrollIntoView({block:"nearest"}))},[n]),S`<div class="field">
     <label>
       ${t}
       <input ...${s} ref=${o} aria-invalid=${n!==""} aria-describedby=${`${i}-fault ${i}-hint`} />
