@@ -1101,6 +1101,12 @@ export const texts = {
     },
     make: 'Make the link',
     made: 'Copy the address now. The node does not keep it, and cannot show it again.',
+    reach: {
+      network: 'Links work in your own network only: other people do not reach this node yet.',
+      machine: 'Links work only on the computer of this node: other devices do not reach it yet.',
+    },
+    howToOpen: 'How to open it to others',
+    askOwner: 'The owner of this node can open it to others.',
     all: 'All links',
     text: 'Guests use these links without an account. A link moves along with its file or folder, and ends if that is deleted.',
     none: 'You have no links yet',
