@@ -1087,7 +1087,8 @@ export const texts = {
     mostFiles: 'Most files that guests upload',
     askSender: 'Ask guests for their name when they upload',
     pictures: {
-      title: 'Place and camera data of pictures',
+      removed: 'Pictures are sent without place and camera data',
+      kept: 'Pictures are sent with place and camera data',
       before: 'Your pictures have',
       beforeText:
         'The picture, and often where and when it was taken, the camera and its number, comments, and small copies.',
