@@ -334,6 +334,8 @@ export const texts = {
       list: 'Backups on this node',
       stored: (count: number, size: string) =>
         count === 1 ? `1 backup takes ${size}.` : `${count} backups take ${size} together.`,
+      onlyHere:
+        'Backups lie on this node alone, like the files. Download them, or keep copies elsewhere, in case its disk fails.',
       keepsAll: 'All of them stay until you delete them, or set "backup.keep" in the configuration.',
       deletes: (deleted: number, count: number) => {
         if (deleted === 0) return 'The next backup deletes nothing.'
@@ -1467,6 +1469,7 @@ export const texts = {
     changedElsewhere:
       'This conversation was changed elsewhere. What you see here is stored as another file, so both are kept.',
     noModels: 'No model answers',
+    cannotSend: 'Nothing can be sent, because no model answers.',
     askOwner: 'The owner of this node has to connect a model first. Ask them for one.',
     howToAdd: 'Choose one of these. Models appear here by themselves.',
     ways: [

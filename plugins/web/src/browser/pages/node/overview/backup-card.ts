@@ -25,10 +25,17 @@ export function useBackups(page: PageContext): Polled<{ readonly status: Status 
 export function BackupCard({ status }: { status: Status }): VNode {
   const { fact, note, kind } = toldBy(status)
   const { backups, bytes } = status.stored
+  const { stored, onlyHere } = texts.node.backups
   return html`<${Card} icon="archive" title=${words.title} fact=${fact} kind=${kind} more=${['backups', words.more]}>
     <p class="note">${note}</p>
-    ${backups > 0 && html`<p class="note">${texts.node.backups.stored(backups, bytesText(bytes))}</p>`}
+    ${backups > 0 && html`<p class="note">${stored(backups, bytesText(bytes))}</p>`}
+    ${hasNoCopy(status) && html`<p class="note">${onlyHere}</p>`}
   <//>`
+}
+
+/** Whether the loss of the disk takes all backups along. */
+export function hasNoCopy({ stored, targets }: Pick<Status, 'stored' | 'targets'>): boolean {
+  return stored.backups > 0 && targets.length === 0
 }
 
 interface Told {
