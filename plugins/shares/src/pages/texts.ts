@@ -12,6 +12,11 @@ export function dayText(date: Date): string {
   return date.toLocaleDateString('en', { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' })
 }
 
+/** Says until when a link works. */
+export function untilText(expires: Date): string {
+  return `This link works until ${dayText(expires)}.`
+}
+
 /** Characters that cannot be seen, or that change the order of the characters around them (Unicode, UAX #9). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: names of files may contain them.
 const hidden = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
