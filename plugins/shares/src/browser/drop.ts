@@ -3,7 +3,7 @@
  * connection breaks off. Without the script, the browser sends the form itself.
  */
 
-import { limitsText } from '../pages/drop-limits.ts'
+import { limitsText } from '../protocol/drop-limits.ts'
 
 /** Bytes of a piece: a connection that breaks off costs no more. */
 const pieceBytes = 8 * 1024 * 1024

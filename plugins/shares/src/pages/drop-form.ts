@@ -1,4 +1,4 @@
-import { type DropLimits, limitsText } from './drop-limits.ts'
+import { type DropLimits, limitsText } from '../protocol/drop-limits.ts'
 import { type Html, html } from './html.ts'
 
 /** The bounds of the uploads of a guest. */

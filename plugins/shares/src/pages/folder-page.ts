@@ -1,6 +1,7 @@
+import { bytesText } from '../protocol/bytes-text.ts'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
-import { bytesText, dayText, shownName, untilText } from './texts.ts'
+import { dayText, shownName, untilText } from './texts.ts'
 
 /** An entry of a shared folder. */
 export interface ListedEntry {

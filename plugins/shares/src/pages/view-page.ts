@@ -1,7 +1,8 @@
+import { bytesText } from '../protocol/bytes-text.ts'
 import { addressOf, hasPicture } from './folder-page.ts'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
-import { bytesText, dayText, shownName, untilText } from './texts.ts'
+import { dayText, shownName, untilText } from './texts.ts'
 
 /** A file in a link, as a guest sees it. */
 interface FileView {

@@ -8,6 +8,7 @@ import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
 import { durationText, shortDateText } from '../../../times.ts'
 import { Card } from '../cards/card.ts'
+import { hasNoCopy } from '../has-no-copy.ts'
 
 type Status = NodeAnswers['GET /api/backup/status']
 
@@ -31,11 +32,6 @@ export function BackupCard({ status }: { status: Status }): VNode {
     ${backups > 0 && html`<p class="note">${stored(backups, bytesText(bytes))}</p>`}
     ${hasNoCopy(status) && html`<p class="note">${onlyHere}</p>`}
   <//>`
-}
-
-/** Whether the loss of the disk takes all backups along. */
-export function hasNoCopy({ stored, targets }: Pick<Status, 'stored' | 'targets'>): boolean {
-  return stored.backups > 0 && targets.length === 0
 }
 
 interface Told {

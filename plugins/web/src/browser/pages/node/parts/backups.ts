@@ -11,7 +11,7 @@ import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { dateText, durationText } from '../../../times.ts'
-import { hasNoCopy } from '../overview/backup-card.ts'
+import { hasNoCopy } from '../has-no-copy.ts'
 import { FindDialog } from './find-in-backup.ts'
 import { RestoreDialog } from './restore.ts'
 

@@ -1,4 +1,4 @@
-import { bytesText } from './texts.ts'
+import { bytesText } from './bytes-text.ts'
 
 /** The bounds of the uploads of guests that are left. */
 export interface DropLimits {
