@@ -299,7 +299,7 @@ t.test('a page whose plugin stops says so, and keeps what was typed', { skip: ne
   const open = (name: string) => page.getByRole('link', { name, exact: true }).click()
 
   await open('Chat')
-  await page.getByText('No model answers').waitFor()
+  await page.getByRole('heading', { name: 'No model answers' }).waitFor()
   await page.getByLabel('Message', { exact: true }).fill('typed')
   await turn('ai', 'disable')
   await page.getByRole('button', { name: 'Look again' }).click()
