@@ -245,10 +245,11 @@ export class KeptPlay {
     assert.deepEqual(surplus(surplus(found.contents, before.contents), mayCome), [], 'nothing else is there')
     assert.deepEqual(surplus(surplus(before.contents, found.contents), mayGo), [], 'nothing is lost')
     if (asked?.op === 'undo') return
-    // A folder that is replaced is kept before the other one comes.
-    const isReplaced = (path: string) => place !== null && isWithin(path, place)
+    // A folder that is replaced is kept with all that is in it before the other one comes, which may have the same contents.
+    const isReplaced = (path: string) =>
+      place !== null && before.tree.get(place)?.content === null && isWithin(path, place)
     for (const [path, { content }] of before.tree) {
-      if (content === null && isReplaced(path)) continue
+      if (isReplaced(path)) continue
       if ((after ?? before).tree.get(path)?.content === content)
         assert.equal(found.tree.get(path)?.content, content, `${path} is as it was`)
     }
