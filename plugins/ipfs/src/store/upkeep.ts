@@ -141,6 +141,7 @@ export class Upkeep {
 
   *#sweep(): Generator<void> {
     const { blocks, entries, sessions } = this.#services
+    if (this.#mayRemoveEntries) this.#isTreeChanged = true
     for (let isMore = true; isMore; ) {
       isMore = sessions.transaction(() => {
         this.#mayRemoveEntries = entries.sweep(sweptAtOnce)
@@ -224,8 +225,12 @@ export class Upkeep {
     send({ answers: [{ id }] })
   }
 
-  /** The former record still has the names of what was removed, so a compaction begins with a new one. */
+  /**
+   * The former record still has the names of what was removed, so a compaction begins with a new one. What a removed folder had is in
+   * the table until a sweep, so that comes first.
+   */
   *#recordFor(compaction: Compaction): Generator<void> {
+    yield* this.#sweep()
     yield* this.#record()
     compaction.epoch = this.#services.blocks.nextEpoch()
   }

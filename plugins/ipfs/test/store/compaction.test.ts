@@ -23,6 +23,9 @@ function filesWith({ folder, packs }: StoreStand, text: string): string[] {
   return files.filter((file) => !file.endsWith('packs') && readFileSync(file).includes(text))
 }
 
+/** Returns how a record of the tree has a name. */
+const storedText = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('latin1')
+
 t.test('a pack that is more than half dead is rewritten, but not below a snapshot', async (t) => {
   const stand = storeStand(t)
   const store = await stand.open()
@@ -70,7 +73,6 @@ t.test('after a compaction, no file has the bytes or the name of what was remove
   await addFile(store, `${folder}/a`, ['the secret content', ...parts('a')])
   await addFile(store, '/kept', ['kept', ...parts('b')])
   await store.compact()
-  const stored = (text: string) => Buffer.from(text, 'utf16le').swap16().toString('latin1')
   t.ok(filesWith(stand, 'the secret content').length > 0)
   await store.change([{ kind: 'remove', path: folder }])
   const reading = store.session()
@@ -80,13 +82,26 @@ t.test('after a compaction, no file has the bytes or the name of what was remove
   await compacted
   t.strictSame(filesWith(stand, 'the secret content'), [])
   for (const file of packFiles(stand))
-    t.notOk(readFileSync(file).toString('latin1').includes(stored('secret')))
+    t.notOk(readFileSync(file).toString('latin1').includes(storedText('secret')))
   t.equal(await fileAt(store.view, '/kept'), ['kept', ...parts('b')].join(''))
   t.strictSame(pathsIn(store.view), ['/kept', '/other'])
   const { length, live } = store.view.connection
     .prepare('SELECT sum(length) - 18 * count(*) AS length, sum(live) AS live FROM pack')
     .get() as never
   t.equal(live, length, 'packs have nothing else than blocks')
+  t.equal(await store.check(), null)
+})
+
+t.test('a compaction that is asked for with the removal of a folder leaves no name of it', async (t) => {
+  const stand = storeStand(t)
+  const store = await stand.open()
+  await addFile(store, '/a secret name/a secret file', ['a'])
+  await addFile(store, '/kept', ['kept'])
+  await store.compact()
+  await Promise.all([store.change([{ kind: 'remove', path: '/a secret name' }]), store.compact()])
+  for (const file of packFiles(stand))
+    t.notOk(readFileSync(file).toString('latin1').includes(storedText('secret')))
+  t.strictSame(pathsIn(store.view), ['/kept'])
   t.equal(await store.check(), null)
 })
 
