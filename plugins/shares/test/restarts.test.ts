@@ -85,7 +85,7 @@ t.test('after a restore, links find their folders by their paths', async (t) => 
   await first.stop()
   // As after a restore: the journal of files begins anew, and the plugins learn of it.
   for (const end of ['', '-wal', '-shm'])
-    await rm(join(dataFolder, `plugins/files/journal.sqlite${end}`), { force: true })
+    await rm(join(dataFolder, `plugins/files/not-in-backups/journal.sqlite${end}`), { force: true })
   const node = await createShareNode({ dataFolder, restored: { other: join(folder, 'backup') } })
   t.teardown(() => node.stop())
   for (;;) {

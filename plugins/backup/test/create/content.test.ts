@@ -125,11 +125,11 @@ test('a file that another program changes in place is taken and named as changed
       async halt() {
         const halted = await prepared.halt()
         const omitted = async () => {
-          // The clock of the file system may be some milliseconds behind.
+          // The clock of the file system may be some milliseconds behind. A Date of `stat` is rounded up.
           const probe = join(node.dataFolder, 'probe')
           const now = Date.now()
           do writeFileSync(probe, '')
-          while (statSync(probe).mtime.getTime() <= now)
+          while (statSync(probe).mtimeMs < now + 1)
           change()
           return []
         }
