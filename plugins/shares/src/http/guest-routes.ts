@@ -165,7 +165,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
   const readFile = guests.only('read', async (guest, request, reply) => {
     const { path = '', download } = request.query as { path?: string; download?: string }
     const onEnd = begin(guest, request, reply)
-    const file = await files.look(guest.share, path)
+    const file = await files.look(guest.share, path, clientSignal(reply))
     return sendFile(request, reply, { file, isSaved: download !== undefined, onEnd })
   })
   const file = { config: { ...forGuests, answersLate: true }, exposeHeadRoute: false } as const
