@@ -72,8 +72,9 @@ export default definePlugin({
           .catch((error) => log.warn({ err: error }, 'Uploads of a link cannot be removed now.'))
       },
     })
-    const staged = new StagedDrops(join(dataDir, 'not-in-backups', 'staged'), files)
+    const staged = new StagedDrops(join(dataDir, 'not-in-backups', 'staged'))
     const drops = new Drops({ files, places, shares: table, uses, staged, signal })
+    drops.resume()
     const { maxDays, linksPerUser } = config
     const shares: Shares = new Shares({
       table,
@@ -116,7 +117,7 @@ export default definePlugin({
       events.on(FileChanged, ({ userUuid }) => {
         if (table.hasAny(userUuid)) follower.notice(userUuid)
       })
-      let sweeping = drops.resume().then(sweep)
+      let sweeping = sweep()
       const timer = setInterval(() => {
         sweeping = sweep()
       }, sweepMs).unref()

@@ -11,6 +11,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { Share } from '../share.ts'
 import type { ShareTable } from '../tables/share-table.ts'
+import { noRoom } from './no-room.ts'
 import { noSuchLink, nothingThere } from './not-there.ts'
 
 /** Attempts of work in a folder that moves meanwhile. */
@@ -154,7 +155,7 @@ function withoutPath(error: unknown): unknown {
     case 'UNPROCESSABLE':
       return error
     case 'INSUFFICIENT_STORAGE':
-      return new NodekeepError('INSUFFICIENT_STORAGE', 'There is no room for this file.', { cause: error })
+      return noRoom(error)
     case 'PAYLOAD_TOO_LARGE':
       return new NodekeepError('PAYLOAD_TOO_LARGE', 'The file is too large.', { cause: error })
     default:
