@@ -91,8 +91,9 @@ export default definePlugin({
     userData.add('shares', { erase: (userUuid) => shares.erase(userUuid) })
 
     const guests = new Guests({ shares: table, passwords, nodeAddress: address })
-    const shared = new SharedFiles(places, new PicturePlans())
-    routes((app) => makerRoutes(app, { shares, uses, users, address, origins }))
+    const plans = new PicturePlans()
+    const shared = new SharedFiles(places, plans)
+    routes((app) => makerRoutes(app, { shares, uses, users, files, plans, address, origins }))
     routes(
       (app) => {
         guestRoutes(app, { guests, places, files: shared, drops, uses, running, previews, bundle })
