@@ -82,6 +82,6 @@ function Sharing({ subject, page, close }: SharingProps): VNode {
   return html`
     <p>${words.explanation}</p>
     ${open > 0 && html`<p class="hint">${words.hasAlready(open)} <a href="#/links">${words.all}</a></p>`}
-    <${ShareForm} subject=${subject} share=${null} days=${known.value} agree=${words.make} onAgree=${make} onCancel=${close} />
+    <${ShareForm} subject=${subject} share=${null} days=${known.value} agree=${words.make} onAgree=${make} onCancel=${close} page=${page} />
   `
 }
