@@ -123,9 +123,11 @@ export class Drops {
       // It is there before the first wait, so that the end of its link ends it.
       uses.addUpload(upload)
       this.#open.set(id, upload)
-      await allowance.hold(file.length)
-      this.#of(share.id, id)
       if (file.length === 0) await this.receive(share, id, 0, nothing())
+      else {
+        await allowance.hold(file.length)
+        this.#of(share.id, id)
+      }
     } catch (error) {
       await this.#forget(upload)
       throw error
