@@ -368,7 +368,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(page, 'Sign in')
     t.match(await whoIsSignedIn(page), { wallet: address, username: 'grace-h' })
     const steps = page.getByRole('region', { name: 'Things to try' })
-    await steps.getByRole('link', { name: 'Ask a model' }).waitFor()
+    await steps.getByRole('link', { name: 'See your photos' }).waitFor()
     t.equal(await steps.getByRole('link', { name: 'Make a first backup' }).count(), 0, 'only the owner can')
     await end()
     await openAccount(desk)

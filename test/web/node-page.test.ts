@@ -334,6 +334,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await open('Backups')
     await page.getByText(/^1 backup takes \d+(\.\d)? [kM]B\. The next backup deletes it\.$/).waitFor()
     await page.getByText('Deleted after the next backup').waitFor()
+    await page.getByText('Backups lie on this node alone, like the files.').waitFor()
     const saved = page.getByRole('link', { name: /^Download: / })
     const [download] = await Promise.all([page.waitForEvent('download'), saved.click()])
     const file = join(t.testdir({}), 'backup')

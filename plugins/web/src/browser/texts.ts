@@ -334,6 +334,8 @@ export const texts = {
       list: 'Backups on this node',
       stored: (count: number, size: string) =>
         count === 1 ? `1 backup takes ${size}.` : `${count} backups take ${size} together.`,
+      onlyHere:
+        'Backups lie on this node alone, like the files. Download them, or keep copies elsewhere, in case its disk fails.',
       keepsAll: 'All of them stay until you delete them, or set "backup.keep" in the configuration.',
       deletes: (deleted: number, count: number) => {
         if (deleted === 0) return 'The next backup deletes nothing.'
@@ -1087,7 +1089,8 @@ export const texts = {
     mostFiles: 'Most files that guests upload',
     askSender: 'Ask guests for their name when they upload',
     pictures: {
-      title: 'Place and camera data of pictures',
+      removed: 'Pictures are sent without place and camera data',
+      kept: 'Pictures are sent with place and camera data',
       before: 'Your pictures have',
       beforeText:
         'The picture, and often where and when it was taken, the camera and its number, comments, and small copies.',
@@ -1112,6 +1115,12 @@ export const texts = {
     },
     make: 'Make the link',
     made: 'Copy the address now. The node does not keep it, and cannot show it again.',
+    reach: {
+      network: 'Links work in your own network only: other people do not reach this node yet.',
+      machine: 'Links work only on the computer of this node: other devices do not reach it yet.',
+    },
+    howToOpen: 'How to open it to others',
+    askOwner: 'The owner of this node can open it to others.',
     all: 'All links',
     text: 'Guests use these links without an account. A link moves along with its file or folder, and ends if that is deleted.',
     none: 'You have no links yet',
@@ -1471,6 +1480,7 @@ export const texts = {
     changedElsewhere:
       'This conversation was changed elsewhere. What you see here is stored as another file, so both are kept.',
     noModels: 'No model answers',
+    cannotSend: 'Nothing can be sent, because no model answers.',
     askOwner: 'The owner of this node has to connect a model first. Ask them for one.',
     howToAdd: 'Choose one of these. Models appear here by themselves.',
     ways: [

@@ -146,14 +146,14 @@ interface PicturesProps extends Pick<ShareFormProps, 'page'> {
 
 /** The data that pictures have, and those that guests get. */
 function Pictures({ path, keeps, page, onChange }: PicturesProps): VNode {
-  return html`<fieldset class="pictures">
-    <legend>${words.pictures.title}</legend>
+  return html`<details class="pictures">
+    <summary>${keeps ? words.pictures.kept : words.pictures.removed}</summary>
     <dl>
       <${PictureData} path=${path} keeps=${keeps} page=${page} />
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${keeps} onChange=${onChange} /> ${words.pictures.keep}</label>
     ${!keeps && html`<p class="hint">${words.pictures.others}</p>`}
-  </fieldset>`
+  </details>`
 }
 
 /** The days that a person can choose, the fewest first. */
