@@ -258,7 +258,7 @@ t.test('the command line shows the usage, of the owner and of all', async (t) =>
   const everybody = await run('usage', '--all')
   t.match(everybody, {
     code: 0,
-    stdout: new RegExp(`${ada.user.username} +3\\.0 MB.*${owner.user.username}`, 's'),
+    stdout: new RegExp(`${ada.user.username} +3 MB.*${owner.user.username}`, 's'),
   })
   t.match(everybody.stdout, /MOUNT +STORAGE.*local/s)
   t.match(JSON.parse((await run('usage', '--all', '--json')).stdout), {
