@@ -66,7 +66,7 @@ export async function* partsOf(
   acquire: () => Promise<() => void>,
 ): AsyncGenerator<Part, void, undefined> {
   // The garbage collector would free them late, and take a second of the processor for each GiB.
-  const free: Buffer[] = []
+  const free: Buffer<ArrayBuffer>[] = []
   let release: (() => void) | null = null
   let number = 1
   let bytes = Buffer.alloc(0)
