@@ -47,15 +47,7 @@ const dayMs = 86_400_000
 const gigabyte = 1e9
 
 /** The terms that a person chooses for a link: a new one, or one that is there. */
-export function ShareForm({
-  subject,
-  share,
-  days,
-  agree,
-  onAgree,
-  onCancel,
-  page,
-}: ShareFormProps): VNode {
+export function ShareForm({ subject, share, days, agree, onAgree, onCancel, page }: ShareFormProps): VNode {
   const kind = useSignal<Share['kind']>(share?.kind ?? 'read')
   const hasPassword = useSignal(share?.password ?? false)
   const keeps = useSignal(share?.keepMetadata ?? false)
