@@ -27,9 +27,7 @@ t.teardown(() => node?.stop())
 const onePixel = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;'
 
 /** A picture with a place, a camera and a time. */
-const photo = readFileSync(
-  new URL('../../plugins/previews/test/fixtures/files/photo.jpg', import.meta.url),
-)
+const photo = readFileSync(new URL('../../plugins/previews/test/fixtures/files/photo.jpg', import.meta.url))
 
 interface Scene {
   readonly page: Page
@@ -185,7 +183,11 @@ test('a file is shared while it is shown, and by its details', async (t, { page,
   await dialog.getByText('There is a link already.').waitFor()
 })
 
-test('the dialog says what the shared picture has, and what guests get', async (_t, { page, ada, dialog }) => {
+test('the dialog says what the shared picture has, and what guests get', async (_t, {
+  page,
+  ada,
+  dialog,
+}) => {
   await ada.fetch('/write?path=/album/photo.jpg', { method: 'PUT', body: photo })
   await put(ada, '/album/phone.heic', '\0\0\0\x18ftypheic\0\0\0\0mif1heic')
   const isRead = async () => {

@@ -76,24 +76,27 @@ t.test('a disk that is away closes no link', async (t) => {
   t.equal(await (await node.fetch(`${path}/file?path=/x.txt`)).text(), 'x')
 })
 
-t.test('while a disk is away that nobody has looked at, a deletion on another one closes its link', async (t) => {
-  const node = await createShareNode({ config: { storage: { mounts: { '/': 'local', '/far': 'away' } } } })
-  t.teardown(() => node.stop())
-  const ada = await node.signIn()
-  await put(ada, '/a/b/x.txt', 'x')
-  const links = [await link(ada, '/a'), await link(ada, '/a/b')]
-  await call(ada, 'POST', '/delete', { path: '/a' })
-  for (const { path, id } of links) {
-    await untilState(ada, id, 'gone')
-    t.equal((await node.fetch(path)).status, 404)
-  }
-  const { items } = (await (await ada.fetch('/api/files/trash')).json()) as { items: { id: string }[] }
-  await call(ada, 'POST', '/api/files/trash/restore', { id: items[0]?.id })
-  for (const { path, id } of links) {
-    await untilState(ada, id, 'back')
-    t.equal((await node.fetch(path)).status, 404, 'nobody was asked yet')
-  }
-})
+t.test(
+  'while a disk is away that nobody has looked at, a deletion on another one closes its link',
+  async (t) => {
+    const node = await createShareNode({ config: { storage: { mounts: { '/': 'local', '/far': 'away' } } } })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    await put(ada, '/a/b/x.txt', 'x')
+    const links = [await link(ada, '/a'), await link(ada, '/a/b')]
+    await call(ada, 'POST', '/delete', { path: '/a' })
+    for (const { path, id } of links) {
+      await untilState(ada, id, 'gone')
+      t.equal((await node.fetch(path)).status, 404)
+    }
+    const { items } = (await (await ada.fetch('/api/files/trash')).json()) as { items: { id: string }[] }
+    await call(ada, 'POST', '/api/files/trash/restore', { id: items[0]?.id })
+    for (const { path, id } of links) {
+      await untilState(ada, id, 'back')
+      t.equal((await node.fetch(path)).status, 404, 'nobody was asked yet')
+    }
+  },
+)
 
 /** Makes the journal of files begin anew, as a restore does. */
 async function removeJournal(dataFolder: string): Promise<void> {

@@ -88,12 +88,7 @@ export class SharedFiles {
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const options = { reuseBuffers: true, ...range, ...(signal && { signal }) }
-    const reading = await this.#places.at(
-      share,
-      below,
-      ({ files, path }) => files.read(path, options),
-      close,
-    )
+    const reading = await this.#places.at(share, below, ({ files, path }) => files.read(path, options), close)
     if (reading.entry.revision !== revision) {
       await close(reading)
       throw changedMeanwhile()

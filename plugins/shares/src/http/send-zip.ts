@@ -105,11 +105,7 @@ async function entriesIn(
   return { name: nameOf(path), entries }
 }
 
-async function* zipInputs(
-  files: SharedFiles,
-  share: Share,
-  { name, below, entries, signal }: ZipFolder,
-) {
+async function* zipInputs(files: SharedFiles, share: Share, { name, below, entries, signal }: ZipFolder) {
   const missing: string[] = []
   for (const entry of entries) {
     const zipName = `${name}${entry.below.slice(below.length)}`

@@ -45,58 +45,71 @@ function nothingIsLeftOver(t: Test): void {
   t.strictSame(readdirSync(folder), [], 'nothing is left over')
 }
 
-for (const [how, way] of Object.entries(ways)) {
-  t.test(`64 guests at the most files of a link, ${how}`, async (t) => {
-    const ada = await node.signIn()
-    await makeFolder(ada)
-    const { path, id } = await link(ada, '/in', { kind: 'drop', maxFiles: 20 })
-    const { stored, refused } = await sendAll(way, path)
-    t.equal(stored, 20)
-    t.equal(refused.length, guests - 20)
-    for (const text of refused)
-      t.match(text, 'This link takes no more than 20 files. Ask the person who made it for more.')
-    t.equal((await namesIn(ada, '/in')).length, 20, 'each has a name of its own')
-    t.match(await shareOf(ada, id), { dropped: { files: 20, bytes: 20 * size }, used: { uploads: 20 } })
-    t.match(await (await node.fetch(path)).text(), 'takes no more files')
-    nothingIsLeftOver(t)
-  })
+t.test('64 guests at the most files of a link', async (t) => {
+  for (const [how, way] of Object.entries(ways)) {
+    await t.test(how, async (t) => {
+      const ada = await node.signIn()
+      await makeFolder(ada)
+      const { path, id } = await link(ada, '/in', { kind: 'drop', maxFiles: 20 })
+      const { stored, refused } = await sendAll(way, path)
+      t.equal(stored, 20)
+      t.equal(refused.length, guests - 20)
+      for (const text of refused)
+        t.match(text, 'This link takes no more than 20 files. Ask the person who made it for more.')
+      t.equal((await namesIn(ada, '/in')).length, 20, 'each has a name of its own')
+      t.match(await shareOf(ada, id), { dropped: { files: 20, bytes: 20 * size }, used: { uploads: 20 } })
+      t.match(await (await node.fetch(path)).text(), 'takes no more files')
+      nothingIsLeftOver(t)
+    })
+  }
+})
 
-  t.test(`64 guests at the most bytes of a link, ${how}`, async (t) => {
-    const ada = await node.signIn()
-    await makeFolder(ada)
-    const { path, id } = await link(ada, '/in', { kind: 'drop', maxBytes: 10 * size + 50 })
-    const { stored, refused } = await sendAll(way, path)
-    t.equal(stored, 10)
-    t.equal(refused.length, guests - 10)
-    for (const text of refused)
-      t.match(text, /This link takes (no|at most [\d,]+) more bytes\. Ask the person who made it for more\./)
-    t.match(await shareOf(ada, id), { dropped: { files: 10, bytes: 10 * size }, used: { uploads: 10 } })
-    nothingIsLeftOver(t)
-    t.equal(await upload(node, path, 'rest.txt', 'x'.repeat(50)), 204, 'the rest is there for others')
-    t.equal(await upload(node, path, 'more.txt', 'x'), 507)
-    t.equal((await namesIn(ada, '/in')).length, 11)
-  })
+t.test('64 guests at the most bytes of a link', async (t) => {
+  for (const [how, way] of Object.entries(ways)) {
+    await t.test(how, async (t) => {
+      const ada = await node.signIn()
+      await makeFolder(ada)
+      const { path, id } = await link(ada, '/in', { kind: 'drop', maxBytes: 10 * size + 50 })
+      const { stored, refused } = await sendAll(way, path)
+      t.equal(stored, 10)
+      t.equal(refused.length, guests - 10)
+      for (const text of refused)
+        t.match(
+          text,
+          /This link takes (no|at most [\d,]+) more bytes\. Ask the person who made it for more\./,
+        )
+      t.match(await shareOf(ada, id), { dropped: { files: 10, bytes: 10 * size }, used: { uploads: 10 } })
+      nothingIsLeftOver(t)
+      t.equal(await upload(node, path, 'rest.txt', 'x'.repeat(50)), 204, 'the rest is there for others')
+      t.equal(await upload(node, path, 'more.txt', 'x'), 507)
+      t.equal((await namesIn(ada, '/in')).length, 11)
+    })
+  }
+})
 
-  t.test(`64 guests at the quota of the maker, ${how}`, async (t) => {
-    const ada = await node.signIn()
-    await makeFolder(ada)
-    await setQuota(ada, 10 * size + 50)
-    const { path, id } = await link(ada, '/in', { kind: 'drop' })
-    const { stored, refused } = await sendAll(way, path)
-    t.equal(stored, 10)
-    t.equal(refused.length, guests - 10)
-    for (const text of refused) {
-      t.match(text, 'There is no room for this file. Tell the person who made this link.')
-      t.notMatch(text, /You may store|quota/, 'guests do not learn what the maker has')
-    }
-    t.match(await shareOf(ada, id), { dropped: { files: 10, bytes: 10 * size }, used: { uploads: 10 } })
-    nothingIsLeftOver(t)
-    t.match(await (await ada.fetch('/api/files/usage')).json(), { quota: { taken: 10 * size } })
-    t.equal(await upload(node, path, 'rest.txt', 'x'.repeat(50)), 204, 'the rest is there for others')
-    t.equal(await upload(node, path, 'more.txt', 'x'), 507)
-    t.equal((await namesIn(ada, '/in')).length, 11)
-  })
-}
+t.test('64 guests at the quota of the maker', async (t) => {
+  for (const [how, way] of Object.entries(ways)) {
+    await t.test(how, async (t) => {
+      const ada = await node.signIn()
+      await makeFolder(ada)
+      await setQuota(ada, 10 * size + 50)
+      const { path, id } = await link(ada, '/in', { kind: 'drop' })
+      const { stored, refused } = await sendAll(way, path)
+      t.equal(stored, 10)
+      t.equal(refused.length, guests - 10)
+      for (const text of refused) {
+        t.match(text, 'There is no room for this file. Tell the person who made this link.')
+        t.notMatch(text, /You may store|quota/, 'guests do not learn what the maker has')
+      }
+      t.match(await shareOf(ada, id), { dropped: { files: 10, bytes: 10 * size }, used: { uploads: 10 } })
+      nothingIsLeftOver(t)
+      t.match(await (await ada.fetch('/api/files/usage')).json(), { quota: { taken: 10 * size } })
+      t.equal(await upload(node, path, 'rest.txt', 'x'.repeat(50)), 204, 'the rest is there for others')
+      t.equal(await upload(node, path, 'more.txt', 'x'), 507)
+      t.equal((await namesIn(ada, '/in')).length, 11)
+    })
+  }
+})
 
 t.test('an upload for which there is no room any more ends, and takes nothing from others', async (t) => {
   const ada = await node.signIn()

@@ -12,7 +12,7 @@ async function* later(content: AsyncIterable<Uint8Array>, signal: AbortSignal) {
   yield* content
 }
 
-/** The storage \`memory\` on a disk that does not answer for some files. */
+/** The storage `memory` on a disk that does not answer for some files. */
 const slowDisk = definePlugin({
   id: 'slow-disk',
   requires: { backends: StorageBackends },
@@ -48,14 +48,14 @@ t.test('guests who leave before their answer hold up nobody', async (t) => {
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   // More than the node looks at for a user at a time.
-  const leaving = Array.from({ length: 6 }, (_, at) => \`left-\${at}.gif\`)
-  for (const name of [...leaving, 'stays.gif']) await put(ada, \`/far/trip/\${name}\`, gif)
+  const leaving = Array.from({ length: 6 }, (_, at) => `left-${at}.gif`)
+  for (const name of [...leaving, 'stays.gif']) await put(ada, `/far/trip/${name}`, gif)
   const { path } = await link(ada, '/far/trip')
   const leave = new AbortController()
-  const left = leaving.map((name) => node.fetch(\`\${path}/file?path=/\${name}\`, { signal: leave.signal }))
+  const left = leaving.map((name) => node.fetch(`${path}/file?path=/${name}`, { signal: leave.signal }))
   const outcomes = Promise.allSettled(left)
   while (held.paths.size < 4) await delay(20)
-  const stays = node.fetch(\`\${path}/file?path=/stays.gif\`)
+  const stays = node.fetch(`${path}/file?path=/stays.gif`)
   leave.abort()
   t.ok((await outcomes).every(({ status }) => status === 'rejected'))
   const answer = await stays

@@ -40,7 +40,7 @@ export function PictureData({ path, keeps, page }: PictureDataProps): VNode {
       (picture) => {
         found.value = picture
       },
-      // What is said about pictures in general holds.
+      // The words about pictures in general hold.
       () => {},
     )
     return () => left.abort()

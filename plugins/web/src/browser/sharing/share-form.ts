@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
 import { reasonOf } from '../request.ts'
@@ -47,15 +47,7 @@ const dayMs = 86_400_000
 const gigabyte = 1e9
 
 /** The terms that a person chooses for a link: a new one, or one that is there. */
-export function ShareForm({
-  subject,
-  share,
-  days,
-  agree,
-  onAgree,
-  onCancel,
-  page,
-}: ShareFormProps): VNode {
+export function ShareForm({ subject, share, days, agree, onAgree, onCancel, page }: ShareFormProps): VNode {
   const kind = useSignal<Share['kind']>(share?.kind ?? 'read')
   const hasPassword = useSignal(share?.password ?? false)
   const keeps = useSignal(share?.keepMetadata ?? false)
@@ -63,7 +55,7 @@ export function ShareForm({
   const isBusy = useSignal(false)
   const element = useRef<HTMLFormElement>(null)
   // It may appear after its dialog, in the place of what had the focus.
-  useEffect(() => element.current?.querySelector<HTMLElement>('input:checked, select')?.focus(), [])
+  useLayoutEffect(() => element.current?.querySelector<HTMLElement>('input:checked, select')?.focus(), [])
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (isBusy.value) return
