@@ -153,6 +153,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
 
     const steps = page.getByRole('region', { name: 'Things to try' })
     t.equal(await steps.getByRole('link').count(), 3)
+    await steps.getByRole('link', { name: 'See your photos' }).waitFor()
     for (const name of ['Open it on your phone', 'Let your family in'])
       t.equal(await steps.getByRole('link', { name }).count(), 0, 'no other device reaches the node yet')
     await steps.getByRole('link', { name: 'Open it to your phone' }).click()
@@ -182,6 +183,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await typePassword(page, password)
     t.equal((await whoIsSignedIn(page)).uuid, owner)
     t.equal(await steps.count(), 0, 'they are gone for good')
+    // The page that has them is shown.
+    await page.getByRole('button', { name: 'New', exact: true }).waitFor()
     await openAccount(page)
     t.equal(await page.getByText(address).count(), 1, 'the address is there once')
     t.equal(await copyAddress(page), address)
@@ -370,6 +373,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     const steps = page.getByRole('region', { name: 'Things to try' })
     await steps.getByRole('link', { name: 'See your photos' }).waitFor()
     t.equal(await steps.getByRole('link', { name: 'Make a first backup' }).count(), 0, 'only the owner can')
+    // The node has told its models.
+    await steps.getByRole('link', { name: 'Ask a model' }).waitFor()
     await end()
     await openAccount(desk)
   })
