@@ -1,3 +1,5 @@
+import { counted } from './counted.ts'
+
 /** The steps to connect an app on each system. Some of them have a command or an address to copy. */
 type Systems = readonly {
   readonly name: string
@@ -17,7 +19,7 @@ export const texts = {
   statusOnly: (status: number) => `The node answered with the status ${status}. Try again later.`,
   shell: {
     navigation: 'Pages',
-    attention: (count: number) => (count === 1 ? '1 thing needs you' : `${count} things need you`),
+    attention: (count: number) => counted(count, 'thing needs you', 'things need you'),
     more: 'More',
     search: 'Search files and what is in them',
     searchShort: 'Search',
@@ -156,12 +158,12 @@ export const texts = {
           days === 1 ? `${bytes} more than the day before.` : `${bytes} more than ${days} days before.`,
         less: (bytes: string, days: number) =>
           days === 1 ? `${bytes} less than the day before.` : `${bytes} less than ${days} days before.`,
-        requests: (count: number) => (count === 1 ? '1 request.' : `${count.toLocaleString()} requests.`),
+        requests: (count: number) => `${counted(count, 'request')}.`,
         busy: (percent: number) => `The processor was busy for ${percent} % of the time.`,
       },
       people: {
         title: 'People',
-        more: (count: number) => (count === 1 ? '1 user' : `All ${count} users`),
+        more: (count: number) => `${count === 1 ? '' : 'All '}${counted(count, 'user')}`,
         asks: (name: string) => `${name} asks to be let in`,
         decide: 'Decide',
       },
@@ -205,7 +207,7 @@ export const texts = {
       text: 'The page "Chat" offers the models of these providers.',
       list: 'Providers of models',
       states: { works: 'Works', empty: 'No models', failed: 'Does not answer', waiting: 'Is being asked' },
-      models: (count: number) => (count === 1 ? '1 model' : `${count.toLocaleString()} models`),
+      models: (count: number) => counted(count, 'model'),
       emptyText: 'It has no models yet. A provider on the internet needs a key.',
       none: 'The node has no provider. Enable one under "Plugins".',
       how: 'How to connect a model',
@@ -297,7 +299,7 @@ export const texts = {
       created: (filename: string) => `The backup ${filename} is complete.`,
       preparing: 'The backup is prepared …',
       writing: (entries: number, size: string) =>
-        `The backup is written: ${entries} files and folders, ${size}`,
+        `The backup is written: ${counted(entries, 'file or folder', 'files and folders')}, ${size}`,
       drilling: 'The backup is tried out …',
       progress: 'Progress of the backup',
       last: (date: string) => `The last backup was made on ${date}.`,
@@ -308,10 +310,7 @@ export const texts = {
       how: 'How the node makes backups by itself',
       howText:
         'Write this into the configuration of the node, and restart it. Then a backup is made every night at half past three. Of the older ones, one for each of 7 days, 4 weeks and 6 months stays:',
-      encrypted: (keys: number) =>
-        keys === 1
-          ? 'Backups are encrypted to one recovery key.'
-          : `Backups are encrypted to ${keys} recovery keys.`,
+      encrypted: (keys: number) => `Backups are encrypted to ${counted(keys, 'recovery key')}.`,
       unencrypted: (command: string) => `Backups are not encrypted. "${command} key" makes a key for that.`,
       rehearsed: (date: string) => `On ${date}, somebody proved that they have the key.`,
       unrehearsed: (command: string) =>
@@ -333,7 +332,7 @@ export const texts = {
       takenBack: (backup: string) => `${backup} is not restored.`,
       list: 'Backups on this node',
       stored: (count: number, size: string) =>
-        count === 1 ? `1 backup takes ${size}.` : `${count} backups take ${size} together.`,
+        `${counted(count, `backup takes ${size}`, `backups take ${size} together`)}.`,
       onlyHere:
         'Backups lie on this node alone, like the files. Download them, or keep copies elsewhere, in case its disk fails.',
       keepsAll: 'All of them stay until you delete them, or set "backup.keep" in the configuration.',
@@ -480,12 +479,10 @@ export const texts = {
       previews: 'Previews of pictures',
       search: 'Search in contents',
       complete: 'All files are done.',
-      waiting: (files: number) => (files === 1 ? '1 file waits.' : `${files.toLocaleString()} files wait.`),
+      waiting: (files: number) => `${counted(files, 'file waits', 'files wait')}.`,
       counting: 'The node is still looking for files.',
-      made: (files: number) =>
-        `Previews of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} were made.`,
-      indexed: (files: number) =>
-        `The contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} can be found.`,
+      made: (files: number) => `Previews of ${counted(files, 'file')} were made.`,
+      indexed: (files: number) => `The contents of ${counted(files, 'file')} can be found.`,
       cache: (bytes: string, limit: string) => `They take ${bytes} of at most ${limit}.`,
       index: (bytes: string) => `The index takes ${bytes}.`,
       failed: 'Files that were left out, by reason',
@@ -591,9 +588,7 @@ export const texts = {
       readingText: 'This may take some minutes.',
       found: (date: string) => `Everything as it was on ${date}`,
       people: (count: number, names: string) =>
-        count === 1
-          ? `1 person comes back: ${names}`
-          : `${count.toLocaleString()} people come back: ${names}`,
+        `${counted(count, 'person comes back', 'people come back')}: ${names}`,
       owner: (name: string) => `The owner is ${name}.`,
       noOwner: 'The node of the backup had no owner.',
       sameSignIn:
@@ -635,7 +630,7 @@ export const texts = {
     chooseFolder: 'Choose a folder',
     chooseFiles: 'Choose files',
     progress: (files: number, allFiles: number, bytes: string, allBytes: string) =>
-      `${files.toLocaleString()} of ${allFiles.toLocaleString()} files, ${bytes} of ${allBytes}`,
+      `${files.toLocaleString()} of ${counted(allFiles, 'file')}, ${bytes} of ${allBytes}`,
     pause: 'Pause',
     resume: 'Go on',
     again: 'Check others',
@@ -666,7 +661,7 @@ export const texts = {
     empty: 'This folder is empty.',
     emptyTitle: 'Nothing is here yet',
     emptyText: 'Drop files and folders here, paste a picture, or begin with one of these.',
-    count: (entries: number) => (entries === 1 ? '1 entry' : `${entries.toLocaleString()} entries`),
+    count: (entries: number) => counted(entries, 'entry', 'entries'),
     selectedCount: (selected: number, entries: number, bytes: string) =>
       `${selected.toLocaleString()} of ${entries.toLocaleString()} selected${bytes && `, ${bytes}`}`,
     selection: 'Selected entries',
@@ -735,7 +730,7 @@ export const texts = {
       made: (entry: string) => `Made the folder ${entry}.`,
       madeText: (entry: string) => `Made the text ${entry}.`,
     },
-    deleteSeveral: (entries: number) => `Delete ${entries} entries?`,
+    deleteSeveral: (entries: number) => `Delete ${counted(entries, 'entry', 'entries')}?`,
     deleteTitle: (name: string) => `Delete "${name}"?`,
     deleteFile: 'Deleted files are gone for good, except in backups.',
     deleteFolder: 'Deleted folders and everything in them are gone for good, except in backups.',
@@ -816,7 +811,7 @@ export const texts = {
       coming: 'New',
       forAll: (asking: number) =>
         asking > 0
-          ? `Do the same for all others, of which ${asking === 1 ? '1 waits' : `${asking.toLocaleString()} wait`}`
+          ? `Do the same for all others, of which ${counted(asking, 'waits', 'wait')}`
           : 'Do the same for all others',
     },
     replace: 'Replace',
@@ -842,7 +837,7 @@ export const texts = {
     importCar: 'Import a CAR file',
     importing: (name: string) => `Import ${name}`,
     imported: (came: { files: number; bytes: string; path: string; symlinks: number }) =>
-      `${came.files === 1 ? '1 file' : `${came.files.toLocaleString()} files`} with ${came.bytes} came into ${came.path}.${
+      `${counted(came.files, 'file')} with ${came.bytes} came into ${came.path}.${
         came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
       }`,
   },
@@ -926,7 +921,7 @@ export const texts = {
     unread: (files: number) =>
       files === 0
         ? 'The node still looks for files that it has not read. Some contents may be missing here.'
-        : `The node has not read the contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} yet. They may be missing here.`,
+        : `The node has not read the contents of ${counted(files, 'file')} yet. They may be missing here.`,
     folder: 'In',
     isFolder: 'Folder',
     isChat: 'Conversation',
@@ -958,7 +953,7 @@ export const texts = {
     columns: { name: 'Name', kind: 'Was in', size: 'Size', changed: 'Deleted' },
     by: 'By',
     sizeOfFolder: (entries: string, bytes: string) => `${bytes} in ${entries}`,
-    newest: (entries: number) => `The newest ${entries.toLocaleString()} entries are shown.`,
+    newest: (entries: number) => `The newest ${counted(entries, 'entry is', 'entries are')} shown.`,
     restore: 'Restore',
     restoreTo: 'Restore to another folder',
     // The entry is a name in quotes, or a number of entries.
@@ -971,7 +966,7 @@ export const texts = {
     forGoodText: 'Then it cannot be restored, except from a backup that has it.',
     empty: 'Empty the trash',
     emptyTitle: (items: number, bytes: string) =>
-      `Delete ${items === 1 ? '1 item' : `all ${items.toLocaleString()} items`} of the trash, ${bytes}, for good?`,
+      `Delete ${items === 1 ? '' : 'all '}${counted(items, 'item')} of the trash, ${bytes}, for good?`,
     emptied: 'The trash is empty.',
     more: 'Show more',
   },
@@ -1046,7 +1041,7 @@ export const texts = {
     list: 'Published files and folders',
     sum: (bytes: string) => `Everything together takes ${bytes}.`,
     facts: (date: string, files: number, bytes: string) =>
-      `Published on ${date}: ${files === 1 ? '1 file' : `${files.toLocaleString()} files`}, ${bytes}`,
+      `Published on ${date}: ${counted(files, 'file')}, ${bytes}`,
     failed: (problem: string) => `It could not be published: ${problem}`,
     remove: 'Remove from the list',
     states: {
@@ -1126,12 +1121,12 @@ export const texts = {
     hasPassword: 'with a password',
     keepsMetadata: 'Pictures are sent with their place and camera data.',
     dropped: (files: number, mostFiles: number, bytes: string, mostBytes: string) =>
-      `${files.toLocaleString()} of ${mostFiles.toLocaleString()} files and ${bytes} of ${mostBytes} uploaded`,
+      `${files.toLocaleString()} of ${counted(mostFiles, 'file')} and ${bytes} of ${mostBytes} uploaded`,
     unused: 'Nobody has used it yet.',
     used: (date: string, counts: readonly string[]) => `Last used ${date}: ${counts.join(', ')}`,
-    visits: (count: number) => (count === 1 ? '1 visit' : `${count.toLocaleString()} visits`),
-    downloads: (count: number) => (count === 1 ? '1 download' : `${count.toLocaleString()} downloads`),
-    uploads: (count: number) => (count === 1 ? '1 upload' : `${count.toLocaleString()} uploads`),
+    visits: (count: number) => counted(count, 'visit'),
+    downloads: (count: number) => counted(count, 'download'),
+    uploads: (count: number) => counted(count, 'upload'),
     uses: {
       title: 'Last uses',
       explanation: 'Of the address of a guest, the node keeps only the network.',
@@ -1236,7 +1231,7 @@ export const texts = {
     sessions: {
       title: 'Where you are signed in',
       explanation: 'End what you do not know or do not use.',
-      idle: (days: number) => `What is not used for ${days} days ends by itself.`,
+      idle: (days: number) => `What is not used for ${counted(days, 'day')} ends by itself.`,
       on: (browser: string, system: string) => `${browser} on ${system}`,
       current: 'this device',
       times: (created: string, lastUsed: string) => `Last used ${lastUsed}, signed in ${created}`,
@@ -1251,7 +1246,7 @@ export const texts = {
       title: 'Programs with API tokens',
       explanation:
         'A program with a token uses the node in your name, as far as the token allows, until you revoke it.',
-      idle: (days: number) => `A token that is not used for ${days} days ends by itself.`,
+      idle: (days: number) => `A token that is not used for ${counted(days, 'day')} ends by itself.`,
       none: 'No program has a token.',
       add: 'Let a program in',
       connectApp: 'Connect a file manager or an app by WebDAV',
@@ -1274,7 +1269,7 @@ export const texts = {
       } as Readonly<Record<string, string>>,
       noScope: 'Choose at least one.',
       expiry: 'Expires',
-      term: (days: number) => (days === 0 ? 'never' : `after ${days} days`),
+      term: (days: number) => (days === 0 ? 'never' : `after ${counted(days, 'day')}`),
       yourToken: 'Your token. It is shown only once',
       times: (created: string, lastUsed: string | null, expires: string | null) =>
         `${lastUsed === null ? `Not used yet, made ${created}` : `Last used ${lastUsed}`}, ${expires === null ? 'does not expire' : `expires ${expires}`}`,
@@ -1511,7 +1506,7 @@ export const texts = {
     title: (count: number) =>
       count === 1 ? 'Where should the file go?' : `Where should the ${count} files go?`,
     leftOut: (count: number) =>
-      `${count === 1 ? 'One file was' : `${count} files were`} not taken: share at most 100 files and 2 GB at a time.`,
+      `${count === 1 ? 'One file was' : `${count.toLocaleString()} files were`} not taken: share at most 100 files and 2 GB at a time.`,
   },
   chooser: {
     folder: (path: string) => `Folder ${path}`,
