@@ -716,6 +716,7 @@ export const texts = {
     noFolders: 'There are no folders here.',
     delete: 'Delete',
     deleteForGood: 'Delete for good',
+    undoing: 'It is being undone …',
     undo: 'Undo',
     undone: 'Undone.',
     quoted: (name: string) => `"${name}"`,
