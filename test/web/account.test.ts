@@ -123,6 +123,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByText('A name has 3 to 30 letters').waitFor()
     t.equal(await page.getByLabel('Your name').getAttribute('aria-invalid'), 'true')
     await page.getByLabel('Your name').fill('Zoë L')
+    await page.getByText('On this node, the name is "zoe-l".').waitFor()
     await page.getByLabel('Repeat the password').fill(password)
     await press(page, 'Create my account')
     await page.getByRole('heading', { name: 'Keep a copy of your key' }).waitFor()

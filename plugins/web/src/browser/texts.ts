@@ -1164,6 +1164,7 @@ export const texts = {
     show: 'Show',
     hidden: 'hidden',
     save: 'Save as a file',
+    nameHere: (name: string) => `On this node, the name is "${name}".`,
     key: {
       intro:
         'Your browser makes a key and keeps it, protected by the password. You will get a copy as a file.',
