@@ -25,9 +25,8 @@ export const texts = {
     searchShort: 'Search',
     menuOf: (name: string) => `Menu of ${name}`,
     themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
-    roomUsed: (used: string) => `${used} used`,
+    roomUsed: (used: string) => `${used} used by you`,
     roomOf: (used: string, all: string) => `${used} of ${all} used`,
-    roomFree: (free: string) => `${free} free`,
     skip: 'Skip to the content',
     away: 'The node does not answer. We keep trying. Nothing that you typed is lost.',
     awayTitle: 'Your node is away',
@@ -140,7 +139,7 @@ export const texts = {
         more: 'See what takes it',
         free: (bytes: string) => `${bytes} free`,
         used: (bytes: string) => `${bytes} used`,
-        of: (total: string, files: string) => `The disk has ${total}, and your files take ${files}.`,
+        of: (total: string) => `The disk has ${total}.`,
         full: (days: number) => {
           if (days < 2) return 'It is full within two days at this pace.'
           if (days < 21) return `It is full in about ${days} days at this pace.`
@@ -1014,6 +1013,14 @@ export const texts = {
     everything: 'All files',
     keptOfAll: (bytes: string) => `The trash and the former versions of all users take ${bytes} beside that.`,
     freeSome: 'Delete what nobody needs, empty the trash, or use a larger disk.',
+    /** The parts of a bar. */
+    legend: {
+      folder: (bytes: string) => `${bytes} in this folder`,
+      files: (bytes: string) => `${bytes} of files`,
+      otherThings: (bytes: string) => `${bytes} of other things`,
+      restOfQuota: (bytes: string) => `${bytes} of your other files, the trash and versions`,
+      free: (bytes: string) => `${bytes} free`,
+    },
   },
   publishing: {
     publish: 'Publish',
