@@ -591,7 +591,7 @@ export const texts = {
       owner: (name: string) => `The owner is ${name}.`,
       noOwner: 'The node of the backup had no owner.',
       sameSignIn:
-        'Everybody signs in as before. If only the browser kept your key and this address is another one, you need your copy of the key.',
+        'Everybody signs in as before. If the pages had another address then, you need your copy of the key, since a browser keeps a key for one address only.',
       agree: 'Bring it all back',
       restarting: 'The node restarts with your backup',
       follows: 'This page goes on when the node is back.',
@@ -1199,7 +1199,8 @@ export const texts = {
       copied: 'I have stored it. Sign in',
       addressTitle: 'Your address',
       addressText: 'Others know you by it. You can tell it to anybody. It does not open anything.',
-      of: (address: string) => `This browser keeps the key of ${address}.`,
+      of: (address: string) =>
+        `This browser keeps the key that signs you in. Type the password that you chose for it here. It belongs to the account with the address ${address}.`,
       keptTitle: 'The key of this browser',
       keptText: 'It signs you in at this address of the node.',
       otherKept: (address: string) => `It belongs to another account, ${address}.`,
