@@ -715,8 +715,8 @@ export const texts = {
     noFolders: 'There are no folders here.',
     delete: 'Delete',
     deleteForGood: 'Delete for good',
-    undoing: 'It is being undone …',
     undo: 'Undo',
+    undoing: 'It is being undone …',
     undone: 'Undone.',
     quoted: (name: string) => `"${name}"`,
     // The entry is a name in quotes, or a number of entries.
@@ -1164,6 +1164,7 @@ export const texts = {
     newName: 'Your name',
     nameHint:
       'A name has 3 to 30 letters from a to z, digits, "-" and "_". It begins with a letter or a digit.',
+    nameHere: (name: string) => `On this node, the name is "${name}".`,
     rename: 'Change the name',
     renamed: (name: string) => `Your name is ${name} now.`,
     walletText: 'The owner and other nodes know you by this address. It is no secret.',
@@ -1171,7 +1172,6 @@ export const texts = {
     show: 'Show',
     hidden: 'hidden',
     save: 'Save as a file',
-    nameHere: (name: string) => `On this node, the name is "${name}".`,
     key: {
       intro:
         'Your browser makes a key and keeps it, protected by the password. You will get a copy as a file.',
