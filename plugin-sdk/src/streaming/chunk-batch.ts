@@ -46,16 +46,19 @@ export class ChunkBatch {
     }
   }
 
-  /**
-   * Frees the memory of chunks that fill their buffers, and that nobody uses any more. The garbage collection would let those of a large
-   * content pile up.
-   */
+  /** Frees the memory of the chunks: see {@link freeChunk}. */
   free(): void {
-    for (const { buffer, byteLength } of this.#chunks) {
-      const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
-      if (isWhole && byteLength >= minFreedBytes) buffer.transfer(0)
-    }
+    for (const chunk of this.#chunks) freeChunk(chunk)
   }
+}
+
+/**
+ * Frees the memory of a chunk that nobody uses any more, if it fills its buffer. The garbage collection would let those of a large content
+ * pile up.
+ */
+export function freeChunk({ buffer, byteLength }: Uint8Array): void {
+  const isWhole = byteLength === buffer.byteLength && buffer instanceof ArrayBuffer
+  if (isWhole && byteLength >= minFreedBytes) buffer.transfer(0)
 }
 
 /** Returns the buffers without their first bytes. */

@@ -1,9 +1,8 @@
-// In a process of its own: it counts the descriptors that are open.
 import { takeSnapshot } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
 import { type Disk, localDisk } from '../src/disk/disk.ts'
 import { openLocalBackend } from '../src/open-local-backend.ts'
-import { chunks, collect, descriptors, leftovers, temporaryFolder } from './fixtures/storage-folder.ts'
+import { chunks, collect, leftovers, openBelow, temporaryFolder } from './fixtures/storage-folder.ts'
 
 /** Opens a backend on a disk that can hold one call: `reached` resolves when the call begins, `release` continues it. */
 async function openHeldBackend(t: Test, call: 'rename' | 'link') {
@@ -46,7 +45,6 @@ async function turns(backend: { stat(path: string): Promise<unknown> }): Promise
 t.test(
   'a close waits for the last step of a write, and aborts writes whose content is incomplete',
   async (t) => {
-    const before = descriptors()
     const { root, backend, reached, hold, release } = await openHeldBackend(t, 'rename')
     const silent = Promise.withResolvers<void>()
     async function* unending() {
@@ -69,13 +67,12 @@ t.test(
     t.equal((await last).size, 3)
     await closing
     t.strictSame(leftovers(root), [])
-    t.equal(descriptors(), before)
+    t.strictSame(openBelow(root), [])
   },
 )
 
 t.test('a close ends reads with an error, and never as if the file were shorter', async (t) => {
   const root = temporaryFolder(t)
-  const before = descriptors()
   const backend = await openLocalBackend({ root })
   await backend.write('/user/large', chunks(Buffer.alloc(5_000_000)))
   const begun = (await backend.read('/user/large')).content[Symbol.asyncIterator]()
@@ -84,7 +81,7 @@ t.test('a close ends reads with an error, and never as if the file were shorter'
   await backend.close()
   await t.rejects(begun.next(), { code: 'SERVICE_UNAVAILABLE' })
   await t.rejects(collect(untouched), { code: 'SERVICE_UNAVAILABLE' })
-  t.equal(descriptors(), before)
+  t.strictSame(openBelow(root), [])
 })
 
 t.test('changes wait for the end of a halt, and reads and uploads continue', async (t) => {
@@ -141,12 +138,11 @@ t.test('a snapshot that is aborted leaves no files, and changes continue', async
 
 t.test('a close releases the open snapshots', async (t) => {
   const root = temporaryFolder(t)
-  const before = descriptors()
   const backend = await openLocalBackend({ root })
   await backend.write('/user/a/b', chunks('x'))
   const snapshot = await takeSnapshot(await backend.prepareSnapshot?.(new AbortController().signal))
   await backend.close()
   t.strictSame(leftovers(root), [])
-  t.equal(descriptors(), before)
+  t.strictSame(openBelow(root), [])
   await t.rejects(async () => snapshot.read('/user/a/b'), { code: 'SERVICE_UNAVAILABLE' })
 })

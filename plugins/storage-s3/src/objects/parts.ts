@@ -1,4 +1,4 @@
-import { FairSlots, NodekeepError } from '@nodekeep/plugin-sdk'
+import { FairSlots, freeChunk, NodekeepError } from '@nodekeep/plugin-sdk'
 
 /** Bytes of a usual part. A server takes no part of less than 5 MiB but the last one. */
 const usualPartBytes = 8 * 1024 * 1024
@@ -29,7 +29,7 @@ interface Part {
   readonly bytes: Uint8Array
   /** Whether no bytes follow. */
   readonly isLast: boolean
-  /** Lets another part take its memory. */
+  /** Lets another part take its memory. Its bytes change then. */
   release(): void
 }
 
@@ -65,12 +65,23 @@ export async function* partsOf(
   partBytes: number,
   acquire: () => Promise<() => void>,
 ): AsyncGenerator<Part, void, undefined> {
+  // The garbage collector would free them late, and take a second of the processor for each GiB.
+  const free: Buffer<ArrayBuffer>[] = []
   let release: (() => void) | null = null
   let number = 1
   let bytes = Buffer.alloc(0)
   let size = 0
   const part = (isLast: boolean): Part => {
-    const filled = { number, bytes: bytes.subarray(0, size), isLast, release: release ?? (() => {}) }
+    const [used, held] = [bytes, release]
+    const filled = {
+      number,
+      bytes: used.subarray(0, size),
+      isLast,
+      release() {
+        if (used.length === partBytes) free.push(used)
+        held?.()
+      },
+    }
     release = null
     number += 1
     bytes = Buffer.alloc(0)
@@ -81,8 +92,8 @@ export async function* partsOf(
   const append = (piece: Uint8Array) => {
     const needed = size + piece.length
     if (needed > bytes.length) {
-      const room = number === 1 ? Math.max(needed, 2 * bytes.length) : partBytes
-      const larger = Buffer.allocUnsafeSlow(Math.min(room, partBytes))
+      const wanted = number === 1 ? Math.max(needed, 2 * bytes.length) : partBytes
+      const larger = free.pop() ?? Buffer.allocUnsafeSlow(Math.min(wanted, partBytes))
       larger.set(bytes.subarray(0, size))
       bytes = larger
     }
@@ -103,6 +114,7 @@ export async function* partsOf(
         append(piece)
         rest = rest.subarray(piece.length)
       }
+      freeChunk(chunk)
     }
     yield part(true)
   } finally {

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 
 interface FieldProps {
@@ -17,10 +17,11 @@ export function Field({ label, hint = '', fault, focused = false, ...attributes 
   const input = useRef<HTMLInputElement>(null)
   // The shell and a page may show fields at the same time, each with a copy of this module.
   const id = useMemo(() => `field-${Math.random().toString(36).slice(2)}`, [])
-  useEffect(() => {
+  // At once: the next key may be one of the person's.
+  useLayoutEffect(() => {
     if (focused) input.current?.focus()
   }, [])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (fault === '') return
     input.current?.focus()
     input.current?.closest('.field')?.scrollIntoView({ block: 'nearest' })

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 import { icon } from './icon.ts'
 import { Dialog } from './questions.ts'
@@ -50,7 +50,7 @@ export class FileChooser {
     const answer = this.#asked.value
     const folder = this.#folder.value
     const entries = this.#entries.value
-    useEffect(() => {
+    useLayoutEffect(() => {
       // The button of the folder that was opened is gone.
       const hasFocus = document.activeElement?.closest('dialog') !== null
       if (entries !== null && !hasFocus) list.current?.querySelector('button')?.focus()

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { inTransaction, NodekeepError } from '@nodekeep/plugin-sdk'
 import { isBelow } from '../dav-paths.ts'
 import { Locked } from '../errors.ts'
@@ -36,20 +36,20 @@ export interface LockedChange {
 /** The locks of all users (RFC 4918, section 6). They survive a restart. */
 export class Locks {
   readonly #connection: DatabaseSync
+  /** Each request that changes files runs it twice. */
+  readonly #ofUser: StatementSync
   readonly #most: number
 
   /** @param most locks of a user */
   constructor(connection: DatabaseSync, most: number) {
     this.#connection = connection
+    this.#ofUser = connection.prepare('SELECT * FROM locks WHERE user = ? AND expires > ? ORDER BY rowid')
     this.#most = most
   }
 
   /** The locks of a user that have not expired. */
   of(userUuid: string): Lock[] {
-    return this.#connection
-      .prepare('SELECT * FROM locks WHERE user = ? AND expires > ? ORDER BY rowid')
-      .all(userUuid, Date.now())
-      .map(lockOf)
+    return this.#ofUser.all(userUuid, Date.now()).map(lockOf)
   }
 
   /**

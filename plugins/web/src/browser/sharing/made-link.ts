@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { AddressText } from '../address-text.ts'
 import { html } from '../html.ts'
 import { QrCode } from '../qr-code.ts'
@@ -21,7 +21,7 @@ const words = texts.links
 export function MadeLink({ made: { url, reach }, page, children }: MadeLinkProps): VNode {
   const element = useRef<HTMLDivElement>(null)
   // The button that was pressed has gone.
-  useEffect(() => element.current?.querySelector('button')?.focus(), [])
+  useLayoutEffect(() => element.current?.querySelector('button')?.focus(), [])
   return html`<div class="made-link" ref=${element}>
     <p role="status">${words.made}</p>
     <${AddressText} value=${url} main opens />

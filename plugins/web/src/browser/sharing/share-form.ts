@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
 import { reasonOf } from '../request.ts'
@@ -51,7 +51,7 @@ export function ShareForm({ subject, share, days, agree, onAgree, onCancel }: Sh
   const isBusy = useSignal(false)
   const element = useRef<HTMLFormElement>(null)
   // It may appear after its dialog, in the place of what had the focus.
-  useEffect(() => element.current?.querySelector<HTMLElement>('input:checked, select')?.focus(), [])
+  useLayoutEffect(() => element.current?.querySelector<HTMLElement>('input:checked, select')?.focus(), [])
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (isBusy.value) return

@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
 import { type IconName, icon } from '../icon.ts'
@@ -267,7 +267,7 @@ interface OpenWayProps {
 /** The way that is open. The focus goes to it if the person has chosen it. */
 function OpenWay({ way: { method }, isChosen, state, run, signIn, enterWith }: OpenWayProps): VNode {
   const element = useRef<HTMLElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isChosen) element.current?.querySelector<HTMLElement>('input:not([hidden]), button, pre')?.focus()
   }, [isChosen])
   return html`<section ref=${element}>

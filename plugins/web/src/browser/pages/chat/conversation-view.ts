@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { titleOf } from '../../chat-address.ts'
 import { copyText } from '../../copy-text.ts'
 import { EmptyState } from '../../empty-state.ts'
@@ -46,7 +46,7 @@ export function ConversationView(props: ConversationViewProps): VNode {
   const canAsk = !isReplying && !conversation.isLoading.value && chats.model.value !== ''
   const isComplete = last?.role === 'assistant' && last.incomplete !== true
   const title = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     // A focus in the field would open the keyboard of a phone.
     const isPhone = matchMedia('(pointer: coarse)').matches
     const field = title.current?.closest('.conversation')?.querySelector('textarea')
@@ -226,7 +226,7 @@ interface QuestionFormProps {
 /** A question that is changed in its place. */
 function QuestionForm({ question, onDone }: QuestionFormProps): VNode {
   const field = useRef<HTMLTextAreaElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     field.current?.focus()
     field.current?.setSelectionRange(question.length, question.length)
   }, [])

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { AddressText } from '../../address-text.ts'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
@@ -117,7 +117,7 @@ function Progress({ subject, page }: Omit<PublishingProps, 'close'>): VNode {
 function Result({ published, close }: { published: Published; close: () => void }): VNode {
   const element = useRef<HTMLDivElement>(null)
   // The button that was pressed has gone.
-  useEffect(() => element.current?.querySelector('button')?.focus(), [])
+  useLayoutEffect(() => element.current?.querySelector('button')?.focus(), [])
   const address = publishedAddress(published.url)
   const words = texts.publishing
   return html`<div class="published" ref=${element}>

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { Dialog } from '../../questions.ts'
@@ -85,7 +85,7 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
     onClose(saved.value)
   }
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     field.current?.focus()
     return () => leaves.value?.(false)
   }, [])

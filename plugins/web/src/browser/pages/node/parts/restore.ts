@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
 import { reasonOf, request } from '../../../request.ts'
@@ -110,7 +110,7 @@ export function RestoreDialog({ page, filename, isEncrypted, isOtherPlanned, onC
 /** Shows the changes that the restore would make. It takes the focus, since the form before it is gone. */
 function Changes({ comparison }: { comparison: Comparison }): VNode {
   const element = useRef<HTMLUListElement>(null)
-  useEffect(() => element.current?.focus(), [])
+  useLayoutEffect(() => element.current?.focus(), [])
   return html`<ul ref=${element} tabindex="-1">
     ${changesOf(comparison).map((line) => html`<li key=${line}>${line}</li>`)}
   </ul>`
