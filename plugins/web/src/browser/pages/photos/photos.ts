@@ -105,7 +105,8 @@ export class Photos {
     for (;;) {
       await this.refresh()
       await Promise.all([...months].map((month) => this.want(month)))
-      if ([...forgotten].every(isShown) || this.isComplete.value || this.fault.value !== '' || this.#page.signal.aborted) return
+      const isOver = this.isComplete.value || this.fault.value !== '' || this.#page.signal.aborted
+      if (isOver || [...forgotten].every(isShown)) return
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
