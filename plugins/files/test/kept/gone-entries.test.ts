@@ -28,7 +28,7 @@ t.test('a start on another disk or bucket forgets nothing that is kept', async (
   const { user } = await right.node.signIn()
   await right.files.for(user).write('/cold/file', Readable.from([Buffer.from('x')]))
   await right.files.for(user).remove('/cold/file')
-  // What a storage has that never told its id counts as that of the first one that does.
+  // The entries of a storage that never told its id count as those of the first one that does.
   while (inIndex("SELECT 1 FROM storages WHERE id = 'the bucket'").length === 0) await delay(10)
   await right.node.stop()
   const kept = keptEntries()
