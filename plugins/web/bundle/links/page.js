@@ -23,7 +23,7 @@ ANTHROPIC_API_KEY=…`}]},{title:"Another server",steps:[{text:"Any server with 
   </p>`}function Qt({text:e,label:t}){let o=A(null);if(F(()=>{import("./qr-modules.js").then(({qrModules:a})=>{o.value=a(e)},()=>{})},[e]),o.value===null)return null;let n=o.value.length,s=o.value.flatMap((a,r)=>a.map((i,h)=>i?`M${h} ${r}h1v1h-1z`:""));return c`<svg class="qr" role="img" aria-label=${t} viewBox=${`0 0 ${n} ${n}`} shape-rendering="crispEdges">
     <rect width=${n} height=${n} fill="#fff" />
     <path d=${s.join("")} fill="#000" />
-  </svg>`}var st=y.links;function Ie({reach:e,page:t}){return e==="everywhere"?null:c`<div class="state">
+  </svg>`}var st=y.links;function Ie({reach:e,page:t}){return e==="everywhere"?null:c`<div class="reach">
     <p>${st.reach[e]} ${!t.user.owner&&st.askOwner}</p>
     ${t.user.owner&&c`<p><a class="alone" href="#/node/overlay">${st.howToOpen}</a></p>`}
   </div>`}var Lo=y.links;function Zt({made:{url:e,reach:t},page:o,children:n}){let s=R(null);return I(()=>s.current?.querySelector("button")?.focus(),[]),c`<div class="made-link" ref=${s}>

@@ -23,7 +23,7 @@ ANTHROPIC_API_KEY=…`}]},{title:"Another server",steps:[{text:"Any server with 
   </p>`}function yo({text:e,label:t}){let n=$(null);if(W(()=>{import("./qr-modules.js").then(({qrModules:s})=>{n.value=s(e)},()=>{})},[e]),n.value===null)return null;let o=n.value.length,r=n.value.flatMap((s,i)=>s.map((a,l)=>a?`M${l} ${i}h1v1h-1z`:""));return u`<svg class="qr" role="img" aria-label=${t} viewBox=${`0 0 ${o} ${o}`} shape-rendering="crispEdges">
     <rect width=${o} height=${o} fill="#fff" />
     <path d=${r.join("")} fill="#000" />
-  </svg>`}var pn=p.links;function vt({reach:e,page:t}){return e==="everywhere"?null:u`<div class="state">
+  </svg>`}var pn=p.links;function vt({reach:e,page:t}){return e==="everywhere"?null:u`<div class="reach">
     <p>${pn.reach[e]} ${!t.user.owner&&pn.askOwner}</p>
     ${t.user.owner&&u`<p><a class="alone" href="#/node/overlay">${pn.howToOpen}</a></p>`}
   </div>`}var jr=p.links;function wo({made:{url:e,reach:t},page:n,children:o}){let r=O(null);return Z(()=>r.current?.querySelector("button")?.focus(),[]),u`<div class="made-link" ref=${r}>
