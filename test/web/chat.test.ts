@@ -628,6 +628,8 @@ t.test('without a model, the page says how to add one', { skip: needsChromium },
   await page.getByRole('link', { name: 'Chat' }).click()
   await page.getByRole('heading', { name: 'No model answers' }).waitFor()
   await page.getByText('The owner of this node has to connect a model first.').waitFor()
+  await page.getByRole('button', { name: 'Send', exact: true, disabled: true }).waitFor()
+  await page.getByText('Nothing can be sent, because no model answers.').waitFor()
   const isModels = (answer: Response) => answer.url().endsWith('/api/ai/models')
   await Promise.all([page.waitForResponse(isModels), button(page, 'Look again').click()])
   await Promise.all([page.waitForResponse(isModels), page.clock.fastForward(15_000)])

@@ -84,7 +84,10 @@ const file = (name: string, content: string) => ({
 test('a guest uploads with the script, also over a connection that breaks off', async (t, scene) => {
   const { ada, link, open, faults } = scene
   await post(ada, '/mkdir', { path: '/in' })
-  const page = await open(await link('/in', { kind: 'drop', askSender: true }))
+  const page = await open(await link('/in', { kind: 'drop', askSender: true, maxFiles: 12 }))
+  await page.getByText('This link takes 12 more files.').waitFor()
+  const chooser = await page.getByLabel('Files').boundingBox()
+  t.ok(chooser !== null && chooser.height >= 44, 'a finger meets it')
   let broken = 0
   await page.route('**/uploads/*', async (route) => {
     if (route.request().method() !== 'PATCH' || broken > 0) return route.continue()
@@ -95,6 +98,8 @@ test('a guest uploads with the script, also over a connection that breaks off', 
   await page.getByLabel('Files').setInputFiles([file('one.txt', 'first'), file('two.txt', 'second')])
   await page.getByRole('button', { name: 'Upload' }).click()
   await page.getByRole('listitem').filter({ hasText: 'two.txt' }).getByText('Arrived').waitFor()
+  await page.getByRole('status').getByText('All done: 2 files have arrived.').waitFor()
+  await page.getByText('This link takes 10 more files.').waitFor()
   t.equal(broken, 1)
   t.equal(await read(ada, '/in/one.txt'), 'first')
   t.equal(await read(ada, '/in/two.txt'), 'second')

@@ -46,6 +46,12 @@ const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText
 
 const card = (page: Page, name: string) => page.getByRole('listitem').filter({ hasText: name })
 
+async function isInWindow(element: Locator): Promise<boolean> {
+  const box = await element.boundingBox()
+  const { height } = element.page().viewportSize() ?? { height: 0 }
+  return box !== null && box.y >= 0 && box.y + box.height <= height
+}
+
 async function put(user: TestUser, path: string, content: string): Promise<void> {
   const { status } = await user.fetch(`/write?path=${path}`, { method: 'PUT', body: content })
   if (status !== 200) throw new Error(`${path} was refused with ${status}.`)
@@ -88,6 +94,9 @@ test('a folder is shared by its menu, and its address is copied', async (t, { pa
   await row(page, 'trip').getByRole('checkbox').click()
   await button(page, 'Share').click()
   await dialog.getByText('Guests need no account.').waitFor()
+  await dialog.getByText('Links work only on the computer of this node').waitFor()
+  t.ok(await isInWindow(button(dialog, 'Make the link')), 'nothing has to be scrolled for the button')
+  await dialog.getByText('Pictures are sent without place and camera data').click()
   await dialog.getByText('The picture as it is, upright and in its colors, and nothing else.').waitFor()
   await dialog.getByLabel('Send this data, too').click()
   await dialog.getByText('All of it, also the place.').waitFor()
@@ -97,7 +106,8 @@ test('a folder is shared by its menu, and its address is copied', async (t, { pa
   await dialog.getByLabel('Password', { exact: true }).fill('open sesame')
   await button(dialog, 'Make the link').click()
   await dialog.getByText('Copy the address now.').waitFor()
-  await dialog.getByRole('img', { name: 'The address as a QR code' }).waitFor()
+  await dialog.getByText('Links work only on the computer of this node').waitFor()
+  t.equal(await dialog.getByRole('img').count(), 0, 'another device cannot use a QR code')
   await hasFocus(page, 'Copy the address')
   await page.keyboard.press('Enter')
   await dialog.getByText('Copied.').waitFor()
@@ -124,18 +134,18 @@ test('guests upload by a link within its limits', async (t, { page, ada, dialog 
   await dialog.getByLabel('Look, download and upload').click()
   await dialog.getByText('They see what other guests upload.').waitFor()
   await dialog.getByRole('radio', { name: /^Upload/ }).click()
-  await dialog.getByText('Guests get').waitFor({ state: 'detached' })
+  await dialog.getByText(/^Pictures are sent/).waitFor({ state: 'detached' })
   await dialog.getByLabel('Most that guests upload in all, in GB').fill('0.5')
-  await dialog.getByLabel('Most files that guests upload').fill('20')
+  await dialog.getByLabel('Most files that guests upload').fill('1')
   await dialog.getByLabel('Ask guests for their name when they upload').click()
   await button(dialog, 'Make the link').click()
   await dialog.getByText('Copy the address now.').waitFor()
   const [made] = await listed(ada)
-  t.match(made, { kind: 'drop', maxBytes: 500_000_000, maxFiles: 20, askSender: true, password: false })
+  t.match(made, { kind: 'drop', maxBytes: 500_000_000, maxFiles: 1, askSender: true, password: false })
   t.equal(made && daysUntil(made), 30)
   await button(dialog, 'Close').click()
   await openPage(page, 'Links')
-  await card(page, 'trip').getByText('0 of 20 files and 0 B of 500 MB uploaded').waitFor()
+  await card(page, 'trip').getByText('0 of 1 file and 0 B of 500 MB uploaded').waitFor()
 })
 
 test('a file is shared while it is shown, and by its details', async (t, { page, ada, dialog }) => {
@@ -144,7 +154,7 @@ test('a file is shared while it is shown, and by its details', async (t, { page,
   await button(viewer, 'Share').click()
   const sharing = page.getByRole('dialog', { name: 'Share: letter.txt' })
   await sharing.getByLabel('The link ends').waitFor()
-  t.equal(await sharing.getByText(/Guests can|Guests get/).count(), 0, 'a text is only read')
+  t.equal(await sharing.getByText(/Guests can|Pictures are sent/).count(), 0, 'a text is only read')
   await page.keyboard.press('Escape')
   await sharing.waitFor({ state: 'detached' })
   await button(viewer, 'Share').click()
@@ -175,6 +185,7 @@ test('links are changed, get another address, and end', async (t, { page, ada, d
 
   await button(trip, 'Change: trip').click()
   await dialog.getByLabel('Look and download').click()
+  await dialog.getByText('Pictures are sent without place and camera data').click()
   await dialog.getByLabel('Send this data, too').click()
   await dialog.getByLabel('Ask guests for a password').click()
   await button(dialog, 'Save').click()
@@ -259,5 +270,7 @@ t.test('the owner of the node sees and ends the links of others', { skip: needsC
   await button(page.getByRole('dialog'), 'End').click()
   await diary.waitFor({ state: 'detached' })
   t.equal((await fetch(address)).status, 404)
+  await page.getByRole('link', { name: 'How to open it to others' }).click()
+  await page.getByRole('heading', { name: 'Outside access' }).waitFor()
   t.strictSame(faults, [])
 })

@@ -34,7 +34,7 @@ export function reachOf(address: NodeAddress, added: RegistryReader<string>, req
   return {
     origin,
     reach: 'network',
-    note: `This link works in your own network only, at ${origin}. For people elsewhere, the node needs an address that they can reach: see "Reachable from outside" on the page "Node".`,
+    note: `This link works in your own network only, at ${origin}. For people elsewhere, the node needs an address that they can reach: see "Outside access" on the page "Node".`,
   }
 }
 

@@ -3,6 +3,8 @@
  * connection breaks off. Without the script, the browser sends the form itself.
  */
 
+import { limitsText } from '../protocol/drop-limits.ts'
+
 /** Bytes of a piece: a connection that breaks off costs no more. */
 const pieceBytes = 8 * 1024 * 1024
 
@@ -27,9 +29,38 @@ async function begin(event: SubmitEvent, drop: HTMLFormElement): Promise<void> {
   const input = drop.querySelector<HTMLInputElement>('input[type=file]')
   if (list === null || button === null || input === null) return
   button.disabled = true
-  for (const file of files as File[]) await upload(drop, file, sender, rowIn(list, file.name))
+  tellEnd(drop, '')
+  let arrived = 0
+  for (const file of files as File[]) {
+    if (!(await upload(drop, file, sender, rowIn(list, file.name)))) continue
+    arrived += 1
+    countDown(drop, file)
+  }
+  tellEnd(drop, endText(arrived, files.length))
   button.disabled = false
   input.value = ''
+}
+
+/** Tells how much is left after a file. The uploads of other guests count, too: the node refuses what is too much, and says so. */
+function countDown(drop: HTMLFormElement, { size }: File): void {
+  const { dataset } = drop
+  const filesLeft = Number(dataset.filesLeft) - 1
+  const bytesLeft = Number(dataset.bytesLeft) - size
+  dataset.filesLeft = String(filesLeft)
+  dataset.bytesLeft = String(bytesLeft)
+  const limits = drop.querySelector('.limits')
+  if (limits !== null)
+    limits.textContent = limitsText({ filesLeft, bytesLeft, maxFileSize: Number(dataset.maxFileSize) })
+}
+
+function tellEnd(drop: HTMLFormElement, text: string): void {
+  const end = drop.querySelector('.ended')
+  if (end !== null) end.textContent = text
+}
+
+function endText(arrived: number, files: number): string {
+  if (arrived < files) return `${arrived} of ${files} files arrived.`
+  return files === 1 ? 'All done: the file has arrived.' : `All done: ${files} files have arrived.`
 }
 
 /** A line of the list of uploads. */
@@ -62,7 +93,8 @@ function rowIn(list: Element, name: string): Row {
   }
 }
 
-async function upload(drop: HTMLFormElement, file: File, sender: string, row: Row): Promise<void> {
+/** Whether the file arrived. */
+async function upload(drop: HTMLFormElement, file: File, sender: string, row: Row): Promise<boolean> {
   let address: string | null = null
   for (let failures = 0; ; ) {
     try {
@@ -73,11 +105,17 @@ async function upload(drop: HTMLFormElement, file: File, sender: string, row: Ro
         failures = 0
       }
       row.end('Arrived', false)
-      return
+      return true
     } catch (error) {
-      if (error instanceof Refusal) return row.end(error.message, true)
+      if (error instanceof Refusal) {
+        row.end(error.message, true)
+        return false
+      }
       const pause = pauses[failures]
-      if (pause === undefined) return row.end('The node cannot be reached. Try again later.', true)
+      if (pause === undefined) {
+        row.end('The node cannot be reached. Try again later.', true)
+        return false
+      }
       failures += 1
       await new Promise((resolve) => setTimeout(resolve, pause))
     }

@@ -16,12 +16,13 @@ import { nothingThere } from '../guests/not-there.ts'
 import type { Places } from '../guests/places.ts'
 import type { RunningAnswers } from '../guests/running-answers.ts'
 import type { SharedFiles } from '../guests/shared-files.ts'
+import { isNamedAsText, mostShownText, textOf } from '../guests/shown-text.ts'
 import { networkOf } from '../network-of.ts'
 import { dropForm } from '../pages/drop-form.ts'
 import { folderPage, hasPicture, type ListedEntry } from '../pages/folder-page.ts'
 import { html } from '../pages/html.ts'
 import { documentOf, guestHeaders } from '../pages/page.ts'
-import { shownName } from '../pages/texts.ts'
+import { shownName, untilText } from '../pages/texts.ts'
 import { viewPage } from '../pages/view-page.ts'
 import { isReadable, takesDrops } from '../share.ts'
 import type { UseTable } from '../tables/use-table.ts'
@@ -131,7 +132,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
         return reply.send(await dropPage(services, guest))
       }
       const found = await folderIn(services, guest, path, after)
-      if (found === null) return reply.send(await pageOfFile(services, guest, path))
+      if (found === null) return reply.send(await pageOfFile(services, guest, path, reply))
       const { name, entries, next } = found
       const ofPictures = entries.filter(({ name }) => hasPicture(name)).length
       const isGrid =
@@ -139,7 +140,19 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
       const drop = path === '' && takesDrops(guest.share) ? formFor(services, guest) : null
       const { token } = guest
       const hasPreviews = previews !== undefined
-      return reply.send(folderPage({ token, name, below: path, entries, next, isGrid, hasPreviews, drop }))
+      return reply.send(
+        folderPage({
+          token,
+          name,
+          below: path,
+          entries,
+          expires: guest.share.expires,
+          next,
+          isGrid,
+          hasPreviews,
+          drop,
+        }),
+      )
     }),
   )
 
@@ -158,7 +171,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
     },
     guests.only('read', async (guest, request, reply) => {
       const { path = '' } = request.query as { path?: string }
-      return reply.type('text/html; charset=utf-8').send(await pageOfFile(services, guest, path))
+      return reply.type('text/html; charset=utf-8').send(await pageOfFile(services, guest, path, reply))
     }),
   )
 
@@ -301,9 +314,15 @@ async function folderIn(
 }
 
 async function pageOfFile(
-  { places, previews }: Pick<GuestRoutesServices, 'places' | 'previews'>,
-  { share, token }: Guest,
+  {
+    places,
+    files,
+    running,
+    previews,
+  }: Pick<GuestRoutesServices, 'places' | 'files' | 'running' | 'previews'>,
+  { share, token, address }: Guest,
   path: string,
+  reply: FastifyReply,
 ): Promise<string> {
   const { entry, former, next } = await places.at(share, path, async ({ files, path: full }) => {
     const entry = await files.stat(full)
@@ -321,6 +340,12 @@ async function pageOfFile(
     return { entry, former: at > 0 ? names[at - 1] : null, next: at < 0 ? null : names[at + 1] }
   })
   const { name, size, modified } = entry
+  let text: string | null = null
+  if (size <= mostShownText && isNamedAsText(name)) {
+    // The text is in memory, so such pages count as downloads do.
+    running.begin(reply, { share: share.id, kind: 'download', address })
+    text = await textOf(await files.look(share, path))
+  }
   const beside = { former: former ?? null, next: next ?? null }
   return viewPage({
     token,
@@ -328,6 +353,8 @@ async function pageOfFile(
     below: path,
     size,
     modified,
+    expires: share.expires,
+    text,
     hasPreviews: previews !== undefined,
     ...beside,
   })
@@ -339,7 +366,7 @@ async function dropPage(services: GuestRoutesServices, guest: Guest): Promise<st
   const title = `Upload to "${shownName(name)}"`
   return documentOf({
     title,
-    content: html`<h1>${title}</h1>${formFor(services, guest)}`,
+    content: html`<h1>${title}</h1>${formFor(services, guest)}<p class="note">${untilText(guest.share.expires)}</p>`,
     hasScript: true,
   })
 }

@@ -1,6 +1,7 @@
+import { bytesText } from '../protocol/bytes-text.ts'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
-import { bytesText, dayText, shownName } from './texts.ts'
+import { dayText, shownName, untilText } from './texts.ts'
 
 /** An entry of a shared folder. */
 export interface ListedEntry {
@@ -19,6 +20,8 @@ interface FolderView {
   /** The path below the shared folder: empty for itself, otherwise it begins with `/`. */
   readonly below: string
   readonly entries: readonly ListedEntry[]
+  /** When the link ends. */
+  readonly expires: Date
   /** The name that the next page begins after; null if this is the last one. */
   readonly next: string | null
   readonly isGrid: boolean
@@ -47,7 +50,7 @@ export function addressOf(
 
 /** The page of a folder: its entries, each with a link. */
 export function folderPage(view: FolderView): string {
-  const { token, name, below, entries, next, isGrid, drop } = view
+  const { token, name, below, entries, expires, next, isGrid, drop } = view
   const layout: Readonly<Record<string, string>> = isGrid ? { view: 'grid' } : { view: 'list' }
   const other = isGrid ? 'list' : 'grid'
   const content = html`<header class="page-head">
@@ -65,7 +68,8 @@ ${
       ? html`<ul class="tiles shared">${entries.map((entry) => tile(view, entry))}</ul>`
       : html`<ul class="items shared">${entries.map((entry) => row(view, entry))}</ul>`
 }
-${next === null ? null : html`<p><a class="button" href="${addressOf(token, '', { path: below, after: next, ...layout })}">More</a></p>`}`
+${next === null ? null : html`<p><a class="button" href="${addressOf(token, '', { path: below, after: next, ...layout })}">More</a></p>`}
+<p class="note">${untilText(expires)}</p>`
   return documentOf({
     title: shownName(below === '' ? name : nameIn(below)),
     content,

@@ -1,15 +1,11 @@
-const units = ['B', 'kB', 'MB', 'GB', 'TB']
-
-/** Writes a number of bytes in units of 1000, such as `1.5 MB`. */
-export function bytesText(bytes: number): string {
-  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1)
-  const value = bytes / 1000 ** power
-  return `${value.toLocaleString('en', { maximumFractionDigits: power === 0 || value >= 100 ? 0 : 1 })} ${units[power]}`
-}
-
 /** Writes a day, such as `Nov 29, 2026`. */
 export function dayText(date: Date): string {
   return date.toLocaleDateString('en', { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' })
+}
+
+/** Says until when a link works. */
+export function untilText(expires: Date): string {
+  return `This link works until ${dayText(expires)}.`
 }
 
 /** Characters that cannot be seen, or that change the order of the characters around them (Unicode, UAX #9). */

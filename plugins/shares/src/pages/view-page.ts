@@ -1,7 +1,8 @@
+import { bytesText } from '../protocol/bytes-text.ts'
 import { addressOf, hasPicture } from './folder-page.ts'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
-import { bytesText, dayText, shownName } from './texts.ts'
+import { dayText, shownName, untilText } from './texts.ts'
 
 /** A file in a link, as a guest sees it. */
 interface FileView {
@@ -12,6 +13,10 @@ interface FileView {
   /** Bytes. */
   readonly size: number
   readonly modified: Date
+  /** When the link ends. */
+  readonly expires: Date
+  /** The content of a text; null if it is not shown. */
+  readonly text: string | null
   /** Whether the node makes previews. */
   readonly hasPreviews: boolean
   /** The names of the files before and after it in its folder; null without. */
@@ -21,7 +26,7 @@ interface FileView {
 
 /** The page of a file: itself where browsers show it, and links to it. */
 export function viewPage(view: FileView): string {
-  const { token, name, below, size, modified, former, next } = view
+  const { token, name, below, size, modified, expires, former, next } = view
   const folder = below.slice(0, below.lastIndexOf('/'))
   const beside = (other: string | null, text: string) =>
     other === null
@@ -37,11 +42,11 @@ export function viewPage(view: FileView): string {
   </div>
 </header>
 ${shown(view)}
-<p class="note">${bytesText(size)}, ${dayText(modified)}</p>`
+<p class="note">${bytesText(size)}, ${dayText(modified)}. ${untilText(expires)}</p>`
   return documentOf({ title: shownName(name), content })
 }
 
-function shown({ token, name, below, hasPreviews }: FileView): Html | null {
+function shown({ token, name, below, hasPreviews, text }: FileView): Html | null {
   const file = addressOf(token, '/file', { path: below })
   if (hasPicture(name)) {
     const preview = addressOf(token, '/preview', { path: below, size: 'large' })
@@ -51,6 +56,8 @@ function shown({ token, name, below, hasPreviews }: FileView): Html | null {
     return html`<p class="shown"><video src="${file}" controls preload="metadata" playsinline></video></p>`
   if (/\.(mp3|m4a|ogg|oga|opus|flac|wav|aac)$/i.test(name))
     return html`<p class="shown"><audio src="${file}" controls preload="metadata"></audio></p>`
+  if (text !== null)
+    return html`<pre class="shown card" dir="auto" tabindex="0" aria-label="${shownName(name)}" role="region">${text}</pre>`
   if (/\.(txt|log)$/i.test(name)) return html`<p><a class="button" href="${file}">Open</a></p>`
   return null
 }

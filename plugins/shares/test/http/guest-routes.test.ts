@@ -74,9 +74,25 @@ test('a shared file has a page of its own', async (t) => {
   const { text } = await pageOf(path)
   t.match(text, 'a.txt')
   t.notMatch(text, 'notes')
+  t.match(text, />Hello\.<\/pre>/)
+  t.match(text, /This link works until \w+ \d+, \d{4}\./)
   t.equal(await (await file(path, '')).text(), 'Hello.')
   t.equal((await file(path, '/a.txt')).status, 404)
   t.equal((await node.fetch(`${path}/zip`)).status, 404)
+})
+
+test('a page shows a text, escaped, and nothing that is none or too large', async (t) => {
+  const ada = await node.signIn()
+  await put(ada, '/texts/a.md', '<script>0</script>')
+  await put(ada, '/texts/zero.txt', 'a\0b')
+  await put(ada, '/texts/large.log', 'a'.repeat(1_000_001))
+  const { path } = await link(ada, '/texts')
+  t.match((await pageOf(`${path}/view?path=/a.md`)).text, '>&lt;script&gt;0&lt;/script&gt;</pre>')
+  for (const name of ['zero.txt', 'large.log']) {
+    const { text } = await pageOf(`${path}/view?path=/${name}`)
+    t.notMatch(text, '<pre')
+    t.match(text, '>Open</a>')
+  }
 })
 
 test('a file goes out with ranges and conditions, and never runs as the node', async (t) => {

@@ -1,13 +1,16 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { ComponentChildren, VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { AddressText } from '../address-text.ts'
 import { html } from '../html.ts'
 import { QrCode } from '../qr-code.ts'
 import { texts } from '../texts.ts'
+import { ReachNote } from './reach-note.ts'
 
 interface MadeLinkProps {
-  readonly made: Pick<NodeAnswers['POST /api/shares'], 'url' | 'note'>
+  readonly made: Pick<NodeAnswers['POST /api/shares'], 'url' | 'reach'>
+  readonly page: PageContext
   /** The buttons below it. */
   readonly children: ComponentChildren
 }
@@ -15,15 +18,15 @@ interface MadeLinkProps {
 const words = texts.links
 
 /** Shows the address of a link once: the node keeps only its hash. */
-export function MadeLink({ made: { url, note }, children }: MadeLinkProps): VNode {
+export function MadeLink({ made: { url, reach }, page, children }: MadeLinkProps): VNode {
   const element = useRef<HTMLDivElement>(null)
   // The button that was pressed has gone.
   useLayoutEffect(() => element.current?.querySelector('button')?.focus(), [])
   return html`<div class="made-link" ref=${element}>
     <p role="status">${words.made}</p>
     <${AddressText} value=${url} main opens />
-    ${note !== null && html`<p class="state">${note}</p>`}
-    <${QrCode} text=${url} label=${texts.publishing.qr} />
+    <${ReachNote} reach=${reach} page=${page} />
+    ${reach !== 'machine' && html`<${QrCode} text=${url} label=${texts.publishing.qr} />`}
     <p class="buttons">${children}</p>
   </div>`
 }

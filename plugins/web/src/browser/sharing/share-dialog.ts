@@ -9,6 +9,7 @@ import { reasonOf, request } from '../request.ts'
 import { shownName } from '../shown-name.ts'
 import { texts } from '../texts.ts'
 import { MadeLink } from './made-link.ts'
+import { ReachNote } from './reach-note.ts'
 import { ShareForm, type Subject } from './share-form.ts'
 
 const words = texts.links
@@ -66,7 +67,7 @@ function Sharing({ subject, page, close }: SharingProps): VNode {
     made.value = await request(page, 'POST /api/shares', { body: { path, ...terms } })
   }
   if (made.value !== null) {
-    return html`<${MadeLink} made=${made.value}>
+    return html`<${MadeLink} made=${made.value} page=${page}>
       <a class="button" href="#/links">${words.all}</a>
       <button type="button" onClick=${close}>${texts.close}</button>
     <//>`
@@ -81,6 +82,7 @@ function Sharing({ subject, page, close }: SharingProps): VNode {
   const open = known.value.shares.filter(({ state }) => state === 'open').length
   return html`
     <p>${words.explanation}</p>
+    <${ReachNote} reach=${known.value.reach} page=${page} />
     ${open > 0 && html`<p class="hint">${words.hasAlready(open)} <a href="#/links">${words.all}</a></p>`}
     <${ShareForm} subject=${subject} share=${null} days=${known.value} agree=${words.make} onAgree=${make} onCancel=${close} />
   `

@@ -133,8 +133,8 @@ interface PicturesProps {
 
 /** The data that pictures have, and those that guests get. */
 function Pictures({ keeps, onChange }: PicturesProps): VNode {
-  return html`<fieldset class="pictures">
-    <legend>${words.pictures.title}</legend>
+  return html`<details class="pictures">
+    <summary>${keeps ? words.pictures.kept : words.pictures.removed}</summary>
     <dl>
       <dt>${words.pictures.before}</dt>
       <dd>${words.pictures.beforeText}</dd>
@@ -143,7 +143,7 @@ function Pictures({ keeps, onChange }: PicturesProps): VNode {
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${keeps} onChange=${onChange} /> ${words.pictures.keep}</label>
     ${!keeps && html`<p class="hint">${words.pictures.others}</p>`}
-  </fieldset>`
+  </details>`
 }
 
 /** The days that a person can choose, the fewest first. */

@@ -19,10 +19,17 @@ interface FirstStep {
   readonly page: string
   /** Whether only the owner can do it. */
   readonly isOwners?: boolean
-  /** Whether it can be done with this device, at the address that the browser uses. */
+  /** Whether it can be done now: with this device, at the address that the browser uses, and with what the node has. */
   readonly isPossible?: () => boolean
 }
 
+const models = new FrameAnswer<NodeAnswers['GET /api/ai/models']>({
+  path: '/api/ai/models',
+  freshMs: 60_000,
+  everyMs: () => null,
+})
+
+const hasModel = () => Object.values(models.value.value?.providers ?? {}).some((names) => names.length > 0)
 /** Whether other devices reach the node at the address that the browser uses. */
 const isReached = () => !isLoopback()
 /** Whether the device is no phone itself, most likely. */
@@ -54,8 +61,9 @@ const allSteps: readonly FirstStep[] = [
     isOwners: true,
     isPossible: isReached,
   },
-  { name: 'chat', icon: 'message-square', href: '#/chat', page: 'chat' },
   { name: 'photos', icon: 'image', href: '#/photos', page: 'photos' },
+  // The last one, so that it moves no other one when the node has told its models.
+  { name: 'chat', icon: 'message-square', href: '#/chat', page: 'chat', isPossible: hasModel },
 ]
 
 const mostSteps = 3
@@ -123,7 +131,24 @@ function MadeBackup({ onMade }: { readonly onMade: () => void }): null {
 export function FirstSteps(): VNode | null {
   const person = newPerson.value
   const shown = steps.value
-  if (person === null || shown.length === 0 || shownPage.value !== session.value?.pages[0]) return null
+  const { user, pages = [] } = session.value ?? {}
+  if (person === null || person.uuid !== user?.uuid || shownPage.value !== pages[0]) return null
+  const mayChat = !person.tried.includes('chat') && pages.some(({ name }) => name === 'chat')
+  return html`${mayChat && html`<${AskForModels} />`}${shown.length > 0 && html`<${Steps} person=${person} shown=${shown} />`}`
+}
+
+/** Asks whether the node has a model. It shows nothing. */
+function AskForModels(): null {
+  useFrameAnswer(models)
+  return null
+}
+
+interface StepsProps {
+  readonly person: NewPerson
+  readonly shown: readonly FirstStep[]
+}
+
+function Steps({ person, shown }: StepsProps): VNode {
   const words = texts.firstSteps
   const finish = (finished: readonly FirstStep[]) =>
     remember({ ...person, tried: [...person.tried, ...finished.map(({ name }) => name)] })
@@ -132,7 +157,7 @@ export function FirstSteps(): VNode | null {
     ${backup && html`<${MadeBackup} onMade=${() => finish([backup])} />`}
     <div>
       <h2 id="first-steps">${words.title}</h2>
-      <button type="button" class="quiet icon-only" aria-label=${words.close} title=${words.close} onClick=${() => finish(shown)}>
+      <button type="button" class="quiet icon-only" aria-label=${words.close} title=${words.close} onClick=${() => finish(allSteps)}>
         ${icon('x')}
       </button>
     </div>

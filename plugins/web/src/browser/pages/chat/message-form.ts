@@ -23,6 +23,7 @@ export function MessageForm({ chats, conversation, page, onSend }: MessageFormPr
   const field = useRef<HTMLTextAreaElement>(null)
   const isReplying = conversation.reply.value !== null
   const model = chats.model.value
+  const isWithoutModel = model === '' && chats.models.value !== null
   const submit = (event: Event) => {
     event.preventDefault()
     field.current?.focus()
@@ -66,8 +67,8 @@ export function MessageForm({ chats, conversation, page, onSend }: MessageFormPr
     <div class="tools">
       <${AttachButton} conversation=${conversation} page=${page} />
       <${ModelChoice} chats=${chats} />
-      <p id="chat-keys" class="hint keys">${texts.chat.keys}</p>
-      <button type="submit" class="main">
+      <p id="chat-keys" class=${isWithoutModel ? 'hint' : 'hint keys'}>${isWithoutModel ? texts.chat.cannotSend : texts.chat.keys}</p>
+      <button type="submit" class="main" aria-disabled=${isWithoutModel && !isReplying} title=${isWithoutModel ? texts.chat.cannotSend : undefined}>
         ${icon(isReplying ? 'square' : 'send')} ${isReplying ? texts.chat.stop : texts.chat.send}
       </button>
     </div>

@@ -58,7 +58,7 @@ export function ChangeDialog({ page }: { readonly page: PageContext }): VNode | 
   const { name, type } = share
   if ('made' in open) {
     return html`<${Dialog} key="address" title=${texts.files.of(words.title, shownName(name))} onClose=${close}>
-      <${MadeLink} made=${open.made}><button type="button" onClick=${close}>${texts.close}</button><//>
+      <${MadeLink} made=${open.made} page=${page}><button type="button" onClick=${close}>${texts.close}</button><//>
     <//>`
   }
   const { days, change } = open

@@ -50,8 +50,8 @@ export function LinkCard({ page, share, days, maker, onChanged }: LinkCardProps)
       agree: words.newAddress,
     }
     if ((await ask(question)) === null) return
-    const { url, note } = await change({ newAddress: true })
-    if (url !== null) showAddress(share, { url, note })
+    const { url, reach } = await change({ newAddress: true })
+    if (url !== null) showAddress(share, { url, reach })
   }
   const action = (text: string, run: () => Promise<unknown>) =>
     html`<${Action} page=${page} label=${texts.files.of(text, shown)} run=${run}>${text}<//>`

@@ -5,6 +5,7 @@ import { headingId } from '../../action.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { PolledState, usePolled } from '../../polled.ts'
+import { ReachNote } from '../../sharing/reach-note.ts'
 import { texts } from '../../texts.ts'
 import { LinkCard } from './link-card.ts'
 
@@ -37,7 +38,7 @@ export function LinksView({ page }: { readonly page: PageContext }): VNode {
     <${PolledState} of=${lists} />
     ${own?.shares.length === 0 && html`<${EmptyState} icon="share-2" title=${words.none} text=${words.noneText} />`}
     ${own && own.shares.length > 0 && html`<p class="hint">${words.text}</p>`}
-    ${own?.note && html`<p class="hint">${own.note}</p>`}
+    ${own && html`<${ReachNote} reach=${own.reach} page=${page} />`}
     <ul class="cards" aria-label=${words.list}>
       ${own?.shares.map((share) => html`<${LinkCard} key=${share.id} page=${page} share=${share} days=${own} onChanged=${onChanged} />`)}
     </ul>

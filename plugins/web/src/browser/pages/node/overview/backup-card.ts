@@ -8,6 +8,7 @@ import { ifRunning } from '../../../refusal.ts'
 import { texts } from '../../../texts.ts'
 import { durationText, shortDateText } from '../../../times.ts'
 import { Card } from '../cards/card.ts'
+import { hasNoCopy } from '../has-no-copy.ts'
 
 type Status = NodeAnswers['GET /api/backup/status']
 
@@ -25,9 +26,11 @@ export function useBackups(page: PageContext): Polled<{ readonly status: Status 
 export function BackupCard({ status }: { status: Status }): VNode {
   const { fact, note, kind } = toldBy(status)
   const { backups, bytes } = status.stored
+  const { stored, onlyHere } = texts.node.backups
   return html`<${Card} icon="archive" title=${words.title} fact=${fact} kind=${kind} more=${['backups', words.more]}>
     <p class="note">${note}</p>
-    ${backups > 0 && html`<p class="note">${texts.node.backups.stored(backups, bytesText(bytes))}</p>`}
+    ${backups > 0 && html`<p class="note">${stored(backups, bytesText(bytes))}</p>`}
+    ${hasNoCopy(status) && html`<p class="note">${onlyHere}</p>`}
   <//>`
 }
 

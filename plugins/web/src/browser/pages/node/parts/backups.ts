@@ -11,6 +11,7 @@ import { ask } from '../../../questions.ts'
 import { request } from '../../../request.ts'
 import { texts } from '../../../texts.ts'
 import { dateText, durationText } from '../../../times.ts'
+import { hasNoCopy } from '../has-no-copy.ts'
 import { FindDialog } from './find-in-backup.ts'
 import { RestoreDialog } from './restore.ts'
 
@@ -208,6 +209,7 @@ function linesOf({
     say(
       `${words.stored(backups, bytesText(bytes))} ${deletedNext === null ? words.keepsAll : words.deletes(deletedNext.length, backups)}`,
     )
+  if (hasNoCopy({ stored, targets })) say(words.onlyHere)
   say(recipients === 0 ? words.unencrypted(command) : words.encrypted(recipients))
   if (recipients > 0)
     say(rehearsed === null ? words.unrehearsed(command) : words.rehearsed(dateText(rehearsed)))
