@@ -171,6 +171,10 @@ export interface NodeAnswers {
      * Why the newest message has not arrived. It is sent again.
      */
     problem: string | null
+    /**
+     * The words that run the commands of the webhook in a shell on the machine of the node, such as `nodekeep attention-webhook`.
+     */
+    command: string
   }
   'GET /api/backup/list': {
     backups: {

@@ -123,6 +123,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByText('A name has 3 to 30 letters').waitFor()
     t.equal(await page.getByLabel('Your name').getAttribute('aria-invalid'), 'true')
     await page.getByLabel('Your name').fill('Zoë L')
+    await page.getByText('On this node, the name is "zoe-l".').waitFor()
     await page.getByLabel('Repeat the password').fill(password)
     await press(page, 'Create my account')
     await page.getByRole('heading', { name: 'Keep a copy of your key' }).waitFor()
@@ -152,6 +153,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.notOk(storage.includes(key.slice(2)), 'the browser keeps the key encrypted')
 
     const steps = page.getByRole('region', { name: 'Things to try' })
+    await steps.getByRole('link', { name: 'See your photos' }).waitFor()
     t.equal(await steps.getByRole('link').count(), 3)
     for (const name of ['Open it on your phone', 'Let your family in'])
       t.equal(await steps.getByRole('link', { name }).count(), 0, 'no other device reaches the node yet')
@@ -181,6 +183,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await page.getByText('The password is wrong.').waitFor()
     await typePassword(page, password)
     t.equal((await whoIsSignedIn(page)).uuid, owner)
+    // The page that has them is shown.
+    await page.getByRole('button', { name: 'New', exact: true }).waitFor()
     t.equal(await steps.count(), 0, 'they are gone for good')
     await openAccount(page)
     t.equal(await page.getByText(address).count(), 1, 'the address is there once')
@@ -369,6 +373,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.match(await whoIsSignedIn(page), { wallet: address, username: 'grace-h' })
     const steps = page.getByRole('region', { name: 'Things to try' })
     await steps.getByRole('link', { name: 'See your photos' }).waitFor()
+    // The node has told its models.
+    await steps.getByRole('link', { name: 'Ask a model' }).waitFor()
     t.equal(await steps.getByRole('link', { name: 'Make a first backup' }).count(), 0, 'only the owner can')
     await end()
     await openAccount(desk)

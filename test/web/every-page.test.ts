@@ -68,6 +68,8 @@ t.test(
       NODEKEEP_AI_OPENAI__BASE_URL: baseURL,
       // The plots end with what is there now.
       NODEKEEP_NODE_HISTORY__MEASURE_SECONDS: '1',
+      // As npm does for a node that somebody starts by "npm start".
+      npm_lifecycle_event: 'start',
     }
     const folder = t.testdir({})
     await storePast(folder, pastMonth)
@@ -225,7 +227,7 @@ t.test(
     await page.getByRole('dialog').getByLabel('The link ends').waitFor()
     await inspect('share')
     await page.getByRole('button', { name: 'Make the link' }).click()
-    await page.getByRole('img', { name: 'The address as a QR code' }).waitFor()
+    await page.getByText('Copy the address now.').waitFor()
     await inspect('share-done', onPhone)
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()
     await button('Publish').click()
@@ -247,6 +249,8 @@ t.test(
       await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
       await inspect(`node-${part}`)
     }
+    await open('node/messages')
+    await page.getByText('npm start -- attention-webhook secret').waitFor()
 
     await page.getByRole('button', { name: /^Menu of / }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()

@@ -347,7 +347,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     t.equal(await page.getByRole('dialog').count(), 0, 'nothing was asked')
     await undo.click()
     await page.getByText('Undone.').waitFor()
-    await row(page, 'trip').waitFor()
+    t.equal(await row(page, 'trip').count(), 1, 'it is said when the list shows it')
     t.equal(await contentOf(ada, '/trip/photo.jpg'), 'photo')
     await hasFocus(page)
 
@@ -849,6 +849,7 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
       const largest = usage.getByRole('listitem')
       await usage.getByText(/^3 kB in 6 entries, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
       await usage.locator('> .usage-bar .own').waitFor()
+      await usage.getByText('3 kB in this folder', { exact: true }).waitFor()
       const shown = largest.filter({ has: page.getByRole('link', { name: 'films', exact: true }) })
       await shown.getByText('2 kB').waitFor()
       t.strictSame(await largest.getByRole('link').allTextContents(), ['films', 'notes'], 'largest first')

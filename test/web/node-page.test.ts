@@ -166,6 +166,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await card('Backup').getByText('No backup yet').waitFor()
     await card('From outside').getByText('Not from outside').waitFor()
     await card('Room')
+      .locator('.fact')
       .getByText(/^[\d.,]+ [GT]B free$/)
       .waitFor()
     await card('People')
@@ -280,6 +281,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await open('Storage')
     const storage = page.getByRole('list', { name: 'Storage of the files' })
     await storage.getByText(/^4 kB in 1 entry, [\d.]+ [GT]B of [\d.]+ [GT]B are free$/).waitFor()
+    await storage.getByText('4 kB of files', { exact: true }).waitFor()
     await open('Users')
     await page
       .getByRole('list', { name: 'All users' })

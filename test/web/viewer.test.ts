@@ -303,7 +303,7 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     t.equal((await ada.fetch('/stat?path=/album/2025-12.jpg')).status, 404)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Undone.').waitFor()
-    await photo('2025-12.jpg').waitFor()
+    t.equal(await photo('2025-12.jpg').count(), 1, 'it is said when the photo is back')
 
     await photo('2025-12.jpg').click()
     await viewer.getByRole('heading', { name: '2025-12.jpg' }).waitFor()

@@ -43,9 +43,10 @@ export class SessionTable {
     })
   }
 
-  /** Sets the time of last use. It is never replaced by an earlier one. */
+  /** Sets the time of last use, to one after the creation. It is never replaced by an earlier one: the clock may be set back. */
   async touch(tokenHash: Uint8Array, lastUsedAt: Date): Promise<void> {
-    const statement = 'UPDATE sessions SET last_used_at = max(last_used_at, ?) WHERE token_hash = ?'
+    const statement =
+      'UPDATE sessions SET last_used_at = max(created_at + 1, last_used_at, ?) WHERE token_hash = ?'
     await this.#database.use((sql) => sql.run(statement, lastUsedAt.getTime(), tokenHash))
   }
 

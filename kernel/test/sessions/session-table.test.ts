@@ -73,6 +73,11 @@ test('a use moves the time forward, never back', async (t) => {
     const found = await sessions.find(tokenHash)
     return [found?.lastUsedAt.getTime(), found?.expiresAt?.getTime()]
   }
+  t.same(
+    await touched(plain, 1_600_000_000_000),
+    [1_700_000_000_001, 1_800_000_000_000],
+    'a use is after the creation, also if the clock was set back',
+  )
   t.same(await touched(plain, 1_750_000_000_000), [1_750_000_000_000, 1_800_000_000_000])
   t.same(await touched(plain, 1_740_000_000_000), [1_750_000_000_000, 1_800_000_000_000])
   t.same(await touched(plain, 1_760_000_000_000), [1_760_000_000_000, 1_800_000_000_000])

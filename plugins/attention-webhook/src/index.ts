@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { definePlugin, NodeAddress, NodeHealth } from '@nodekeep/plugin-sdk'
+import { definePlugin, NodeAddress, NodeHealth, NodeInfo } from '@nodekeep/plugin-sdk'
 import { configuration } from './configuration.ts'
 import { createReceiver } from './receiver.ts'
 import { Reports } from './reports.ts'
@@ -10,11 +10,12 @@ export default definePlugin({
   id: 'attention-webhook',
   description: 'Sends a message to a program of yours when the node needs you, and when it is well again.',
   config: configuration,
-  requires: { health: NodeHealth, address: NodeAddress },
-  setup({ config, health, address, state, log, signal, routes, onServing, onStop }) {
+  requires: { health: NodeHealth, address: NodeAddress, info: NodeInfo },
+  setup({ id, config, health, address, info, state, log, signal, routes, onServing, onStop }) {
     const { url, secret, checkSeconds } = config
+    const command = `${info.command} ${id}`
     if (url === undefined) {
-      routes((app) => webhookRoutes(app, null))
+      routes((app) => webhookRoutes(app, null, command))
       return
     }
     if (secret === undefined)
@@ -45,6 +46,6 @@ export default definePlugin({
       watching = watch().catch(() => {})
     })
     onStop(() => watching)
-    routes((app) => webhookRoutes(app, { receiver, reports, node }))
+    routes((app) => webhookRoutes(app, { receiver, reports, node }, command))
   },
 })

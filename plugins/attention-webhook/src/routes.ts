@@ -13,6 +13,10 @@ const status = Type.Object({
   problem: Type.Union([Type.String(), Type.Null()], {
     description: 'Why the newest message has not arrived. It is sent again.',
   }),
+  command: Type.String({
+    description:
+      'The words that run the commands of the webhook in a shell on the machine of the node, such as `nodekeep attention-webhook`.',
+  }),
 })
 
 interface WebhookServices {
@@ -25,8 +29,9 @@ interface WebhookServices {
  * The routes `GET /api/attention-webhook` and `POST /api/attention-webhook/test`, for the owner.
  *
  * @param webhook `null` if the configuration names no receiver
+ * @param command the words that run the commands of the webhook in a shell
  */
-export function webhookRoutes(app: RoutesApp, webhook: WebhookServices | null): void {
+export function webhookRoutes(app: RoutesApp, webhook: WebhookServices | null, command: string): void {
   const config = { access: 'owner' } as const
   app.get(
     '/api/attention-webhook',
@@ -40,8 +45,8 @@ export function webhookRoutes(app: RoutesApp, webhook: WebhookServices | null): 
     },
     async () =>
       webhook === null
-        ? { receiver: null, toldAt: null, problem: null }
-        : { receiver: webhook.receiver.host, ...(await webhook.reports.status()) },
+        ? { receiver: null, toldAt: null, problem: null, command }
+        : { receiver: webhook.receiver.host, ...(await webhook.reports.status()), command },
   )
   app.post(
     '/api/attention-webhook/test',

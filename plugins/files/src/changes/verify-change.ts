@@ -3,6 +3,7 @@ import type { ChangeIntent } from '../journal/change.ts'
 import { entryIn, type Location, type Mounts } from '../mounts/mounts.ts'
 import { moveStored } from '../mounts/move-stored.ts'
 import { withStorageLimit } from '../mounts/storage-limit.ts'
+import { ignoreMissing } from '../operations/path-errors.ts'
 import type { UserPath } from '../paths/user-path.ts'
 
 /**
@@ -30,7 +31,9 @@ async function compareWithStorage(intent: ChangeIntent, mounts: Mounts): Promise
   }
   if (keptAs === undefined) return false
   const kept = mounts.locateKept(userUuid, path, keptAs)
-  return isKeptInstead(intent, entry, kept, mounts.locate(userUuid, path))
+  if (await isKeptInstead(intent, entry, kept, mounts.locate(userUuid, path))) return true
+  await removeEmptyAbove(keptAs, (name) => mounts.locateKept(userUuid, path, name))
+  return false
 }
 
 /** @param isAway whether nothing is any more where a moved folder came from */
@@ -87,6 +90,23 @@ async function isKeptInstead(
   const isCopy = backend.move === undefined && kept.size === entry.size
   if (kept.revision === entry.revision || isCopy) await backend.remove(backendPath)
   return false
+}
+
+/**
+ * Removes the folders in an item that its storage made for something that is not kept after all, while nothing is in them. A restore would bring
+ * them.
+ */
+async function removeEmptyAbove(keptAs: string, locate: (name: string) => Location): Promise<void> {
+  const names = keptAs.split('/')
+  try {
+    // The first name is that of the item.
+    for (let count = names.length - 1; count > 1; count -= 1) {
+      const { backend, backendPath } = locate(names.slice(0, count).join('/'))
+      await backend.remove(backendPath, { onlyIfEmpty: true }).catch(ignoreMissing)
+    }
+  } catch (error) {
+    ignoreRefused(error)
+  }
 }
 
 /** A folder with something in it stays. So does an empty one that the storage does not remove: the change must not stay open for it. */

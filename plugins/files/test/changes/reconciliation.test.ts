@@ -155,6 +155,29 @@ t.test('folders that a crash left above a change are recorded, and those of a co
   t.equal(recorded.length, 2)
 })
 
+t.test('empty folders that a crash left in the trash for files that stay are removed', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createFilesNode({}, { dataFolder })
+  const { uuid: userUuid } = (await first.signIn()).user
+  await first.stop()
+  const home = join(dataFolder, 'files', userUuid)
+  const item = join(dataFolder, 'files/kept', userUuid, 'item')
+  await mkdir(join(home, 'docs'), { recursive: true })
+  for (const name of ['x', 'y']) writeFileSync(join(home, 'docs', name), name)
+  await mkdir(join(item, 'empty/above'), { recursive: true })
+  await mkdir(join(item, 'full/empty'), { recursive: true })
+  writeFileSync(join(item, 'full/z'), 'z')
+  const journal = await openJournal(journalOf(dataFolder))
+  await journal.begin({ userUuid, op: 'delete', path: '/docs/x', keptAs: 'item/empty/above/none/x' })
+  await journal.begin({ userUuid, op: 'delete', path: '/docs/y', keptAs: 'item/full/empty/y' })
+  await journal.close()
+
+  const second = await createFilesNode({}, { dataFolder })
+  t.teardown(() => second.stop())
+  t.strictSame(readdirSync(item, { recursive: true }).sort(), ['full', 'full/z'])
+  t.strictSame(readdirSync(join(home, 'docs')).sort(), ['x', 'y'])
+})
+
 t.test('a change stays open while its mount is unreachable, and hides later changes', async (t) => {
   const dataFolder = t.testdir()
   const userUuid = '6f6ef3b6-6f3b-4f0e-9d2e-0a5a4f1c9d10'

@@ -101,7 +101,9 @@ export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void
       after: after === undefined ? null : positionIn(after),
       limit,
     }
-    return { ...(await pageOf(services, uuid, range)), isComplete: await services.status.isComplete(uuid) }
+    // Otherwise, a photo could come between the page and the question.
+    const isComplete = await services.status.isComplete(uuid)
+    return { ...(await pageOf(services, uuid, range)), isComplete }
   })
   const monthsSchema = {
     operationId: 'listPhotoMonths',
@@ -111,8 +113,8 @@ export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void
   const config = { scope: 'files:read' } as const
   app.get('/api/previews/photos/months', { schema: monthsSchema, config }, async (request) => {
     const { uuid } = userOf(request)
-    const months = services.entries.months(uuid)
-    return { months, isComplete: await services.status.isComplete(uuid) }
+    const isComplete = await services.status.isComplete(uuid)
+    return { months: services.entries.months(uuid), isComplete }
   })
   const photoSchema = {
     operationId: 'getPhoto',

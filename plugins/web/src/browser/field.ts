@@ -32,6 +32,6 @@ export function Field({ label, hint = '', fault, focused = false, ...attributes 
       <input ...${attributes} ref=${input} aria-invalid=${fault !== ''} aria-describedby=${`${id}-fault ${id}-hint`} />
     </label>
     <p class="fault" role="alert" id=${`${id}-fault`}>${fault}</p>
-    <p class="hint" id=${`${id}-hint`}>${hint}</p>
+    <p class="hint" aria-live="polite" id=${`${id}-hint`}>${hint}</p>
   </div>`
 }

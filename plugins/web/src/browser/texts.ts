@@ -1,3 +1,5 @@
+import { counted } from './counted.ts'
+
 /** The steps to connect an app on each system. Some of them have a command or an address to copy. */
 type Systems = readonly {
   readonly name: string
@@ -17,15 +19,14 @@ export const texts = {
   statusOnly: (status: number) => `The node answered with the status ${status}. Try again later.`,
   shell: {
     navigation: 'Pages',
-    attention: (count: number) => (count === 1 ? '1 thing needs you' : `${count} things need you`),
+    attention: (count: number) => counted(count, 'thing needs you', 'things need you'),
     more: 'More',
     search: 'Search files and what is in them',
     searchShort: 'Search',
     menuOf: (name: string) => `Menu of ${name}`,
     themes: { light: 'Light', dark: 'Dark', system: 'As the system' },
-    roomUsed: (used: string) => `${used} used`,
+    roomUsed: (used: string) => `${used} used by you`,
     roomOf: (used: string, all: string) => `${used} of ${all} used`,
-    roomFree: (free: string) => `${free} free`,
     skip: 'Skip to the content',
     away: 'The node does not answer. We keep trying. Nothing that you typed is lost.',
     awayTitle: 'Your node is away',
@@ -138,7 +139,7 @@ export const texts = {
         more: 'See what takes it',
         free: (bytes: string) => `${bytes} free`,
         used: (bytes: string) => `${bytes} used`,
-        of: (total: string, files: string) => `The disk has ${total}, and your files take ${files}.`,
+        of: (total: string) => `The disk has ${total}.`,
         full: (days: number) => {
           if (days < 2) return 'It is full within two days at this pace.'
           if (days < 21) return `It is full in about ${days} days at this pace.`
@@ -156,12 +157,12 @@ export const texts = {
           days === 1 ? `${bytes} more than the day before.` : `${bytes} more than ${days} days before.`,
         less: (bytes: string, days: number) =>
           days === 1 ? `${bytes} less than the day before.` : `${bytes} less than ${days} days before.`,
-        requests: (count: number) => (count === 1 ? '1 request.' : `${count.toLocaleString()} requests.`),
+        requests: (count: number) => `${counted(count, 'request')}.`,
         busy: (percent: number) => `The processor was busy for ${percent} % of the time.`,
       },
       people: {
         title: 'People',
-        more: (count: number) => (count === 1 ? '1 user' : `All ${count} users`),
+        more: (count: number) => `${count === 1 ? '' : 'All '}${counted(count, 'user')}`,
         asks: (name: string) => `${name} asks to be let in`,
         decide: 'Decide',
       },
@@ -205,7 +206,7 @@ export const texts = {
       text: 'The page "Chat" offers the models of these providers.',
       list: 'Providers of models',
       states: { works: 'Works', empty: 'No models', failed: 'Does not answer', waiting: 'Is being asked' },
-      models: (count: number) => (count === 1 ? '1 model' : `${count.toLocaleString()} models`),
+      models: (count: number) => counted(count, 'model'),
       emptyText: 'It has no models yet. A provider on the internet needs a key.',
       none: 'The node has no provider. Enable one under "Plugins".',
       how: 'How to connect a model',
@@ -297,7 +298,7 @@ export const texts = {
       created: (filename: string) => `The backup ${filename} is complete.`,
       preparing: 'The backup is prepared …',
       writing: (entries: number, size: string) =>
-        `The backup is written: ${entries} files and folders, ${size}`,
+        `The backup is written: ${counted(entries, 'file or folder', 'files and folders')}, ${size}`,
       drilling: 'The backup is tried out …',
       progress: 'Progress of the backup',
       last: (date: string) => `The last backup was made on ${date}.`,
@@ -308,10 +309,7 @@ export const texts = {
       how: 'How the node makes backups by itself',
       howText:
         'Write this into the configuration of the node, and restart it. Then a backup is made every night at half past three. Of the older ones, one for each of 7 days, 4 weeks and 6 months stays:',
-      encrypted: (keys: number) =>
-        keys === 1
-          ? 'Backups are encrypted to one recovery key.'
-          : `Backups are encrypted to ${keys} recovery keys.`,
+      encrypted: (keys: number) => `Backups are encrypted to ${counted(keys, 'recovery key')}.`,
       unencrypted: (command: string) => `Backups are not encrypted. "${command} key" makes a key for that.`,
       rehearsed: (date: string) => `On ${date}, somebody proved that they have the key.`,
       unrehearsed: (command: string) =>
@@ -333,7 +331,7 @@ export const texts = {
       takenBack: (backup: string) => `${backup} is not restored.`,
       list: 'Backups on this node',
       stored: (count: number, size: string) =>
-        count === 1 ? `1 backup takes ${size}.` : `${count} backups take ${size} together.`,
+        `${counted(count, `backup takes ${size}`, `backups take ${size} together`)}.`,
       onlyHere:
         'Backups lie on this node alone, like the files. Download them, or keep copies elsewhere, in case its disk fails.',
       keepsAll: 'All of them stay until you delete them, or set "backup.keep" in the configuration.',
@@ -480,12 +478,10 @@ export const texts = {
       previews: 'Previews of pictures',
       search: 'Search in contents',
       complete: 'All files are done.',
-      waiting: (files: number) => (files === 1 ? '1 file waits.' : `${files.toLocaleString()} files wait.`),
+      waiting: (files: number) => `${counted(files, 'file waits', 'files wait')}.`,
       counting: 'The node is still looking for files.',
-      made: (files: number) =>
-        `Previews of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} were made.`,
-      indexed: (files: number) =>
-        `The contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} can be found.`,
+      made: (files: number) => `Previews of ${counted(files, 'file')} were made.`,
+      indexed: (files: number) => `The contents of ${counted(files, 'file')} can be found.`,
       cache: (bytes: string, limit: string) => `They take ${bytes} of at most ${limit}.`,
       index: (bytes: string) => `The index takes ${bytes}.`,
       failed: 'Files that were left out, by reason',
@@ -591,13 +587,11 @@ export const texts = {
       readingText: 'This may take some minutes.',
       found: (date: string) => `Everything as it was on ${date}`,
       people: (count: number, names: string) =>
-        count === 1
-          ? `1 person comes back: ${names}`
-          : `${count.toLocaleString()} people come back: ${names}`,
+        `${counted(count, 'person comes back', 'people come back')}: ${names}`,
       owner: (name: string) => `The owner is ${name}.`,
       noOwner: 'The node of the backup had no owner.',
       sameSignIn:
-        'Everybody signs in as before. If only the browser kept your key and this address is another one, you need your copy of the key.',
+        'Everybody signs in as before. If the pages had another address then, you need your copy of the key, since a browser keeps a key for one address only.',
       agree: 'Bring it all back',
       restarting: 'The node restarts with your backup',
       follows: 'This page goes on when the node is back.',
@@ -635,7 +629,7 @@ export const texts = {
     chooseFolder: 'Choose a folder',
     chooseFiles: 'Choose files',
     progress: (files: number, allFiles: number, bytes: string, allBytes: string) =>
-      `${files.toLocaleString()} of ${allFiles.toLocaleString()} files, ${bytes} of ${allBytes}`,
+      `${files.toLocaleString()} of ${counted(allFiles, 'file')}, ${bytes} of ${allBytes}`,
     pause: 'Pause',
     resume: 'Go on',
     again: 'Check others',
@@ -666,7 +660,7 @@ export const texts = {
     empty: 'This folder is empty.',
     emptyTitle: 'Nothing is here yet',
     emptyText: 'Drop files and folders here, paste a picture, or begin with one of these.',
-    count: (entries: number) => (entries === 1 ? '1 entry' : `${entries.toLocaleString()} entries`),
+    count: (entries: number) => counted(entries, 'entry', 'entries'),
     selectedCount: (selected: number, entries: number, bytes: string) =>
       `${selected.toLocaleString()} of ${entries.toLocaleString()} selected${bytes && `, ${bytes}`}`,
     selection: 'Selected entries',
@@ -722,6 +716,7 @@ export const texts = {
     delete: 'Delete',
     deleteForGood: 'Delete for good',
     undo: 'Undo',
+    undoing: 'It is being undone …',
     undone: 'Undone.',
     quoted: (name: string) => `"${name}"`,
     // The entry is a name in quotes, or a number of entries.
@@ -735,7 +730,7 @@ export const texts = {
       made: (entry: string) => `Made the folder ${entry}.`,
       madeText: (entry: string) => `Made the text ${entry}.`,
     },
-    deleteSeveral: (entries: number) => `Delete ${entries} entries?`,
+    deleteSeveral: (entries: number) => `Delete ${counted(entries, 'entry', 'entries')}?`,
     deleteTitle: (name: string) => `Delete "${name}"?`,
     deleteFile: 'Deleted files are gone for good, except in backups.',
     deleteFolder: 'Deleted folders and everything in them are gone for good, except in backups.',
@@ -816,7 +811,7 @@ export const texts = {
       coming: 'New',
       forAll: (asking: number) =>
         asking > 0
-          ? `Do the same for all others, of which ${asking === 1 ? '1 waits' : `${asking.toLocaleString()} wait`}`
+          ? `Do the same for all others, of which ${counted(asking, 'waits', 'wait')}`
           : 'Do the same for all others',
     },
     replace: 'Replace',
@@ -842,7 +837,7 @@ export const texts = {
     importCar: 'Import a CAR file',
     importing: (name: string) => `Import ${name}`,
     imported: (came: { files: number; bytes: string; path: string; symlinks: number }) =>
-      `${came.files === 1 ? '1 file' : `${came.files.toLocaleString()} files`} with ${came.bytes} came into ${came.path}.${
+      `${counted(came.files, 'file')} with ${came.bytes} came into ${came.path}.${
         came.symlinks === 0 ? '' : ` Symbolic links were left out: ${came.symlinks.toLocaleString()}.`
       }`,
   },
@@ -926,7 +921,7 @@ export const texts = {
     unread: (files: number) =>
       files === 0
         ? 'The node still looks for files that it has not read. Some contents may be missing here.'
-        : `The node has not read the contents of ${files === 1 ? '1 file' : `${files.toLocaleString()} files`} yet. They may be missing here.`,
+        : `The node has not read the contents of ${counted(files, 'file')} yet. They may be missing here.`,
     folder: 'In',
     isFolder: 'Folder',
     isChat: 'Conversation',
@@ -958,7 +953,7 @@ export const texts = {
     columns: { name: 'Name', kind: 'Was in', size: 'Size', changed: 'Deleted' },
     by: 'By',
     sizeOfFolder: (entries: string, bytes: string) => `${bytes} in ${entries}`,
-    newest: (entries: number) => `The newest ${entries.toLocaleString()} entries are shown.`,
+    newest: (entries: number) => `The newest ${counted(entries, 'entry is', 'entries are')} shown.`,
     restore: 'Restore',
     restoreTo: 'Restore to another folder',
     // The entry is a name in quotes, or a number of entries.
@@ -971,7 +966,7 @@ export const texts = {
     forGoodText: 'Then it cannot be restored, except from a backup that has it.',
     empty: 'Empty the trash',
     emptyTitle: (items: number, bytes: string) =>
-      `Delete ${items === 1 ? '1 item' : `all ${items.toLocaleString()} items`} of the trash, ${bytes}, for good?`,
+      `Delete ${items === 1 ? '' : 'all '}${counted(items, 'item')} of the trash, ${bytes}, for good?`,
     emptied: 'The trash is empty.',
     more: 'Show more',
   },
@@ -1018,6 +1013,14 @@ export const texts = {
     everything: 'All files',
     keptOfAll: (bytes: string) => `The trash and the former versions of all users take ${bytes} beside that.`,
     freeSome: 'Delete what nobody needs, empty the trash, or use a larger disk.',
+    /** The parts of a bar. */
+    legend: {
+      folder: (bytes: string) => `${bytes} in this folder`,
+      files: (bytes: string) => `${bytes} of files`,
+      otherThings: (bytes: string) => `${bytes} of other things`,
+      restOfQuota: (bytes: string) => `${bytes} of your other files, the trash and versions`,
+      free: (bytes: string) => `${bytes} free`,
+    },
   },
   publishing: {
     publish: 'Publish',
@@ -1046,7 +1049,7 @@ export const texts = {
     list: 'Published files and folders',
     sum: (bytes: string) => `Everything together takes ${bytes}.`,
     facts: (date: string, files: number, bytes: string) =>
-      `Published on ${date}: ${files === 1 ? '1 file' : `${files.toLocaleString()} files`}, ${bytes}`,
+      `Published on ${date}: ${counted(files, 'file')}, ${bytes}`,
     failed: (problem: string) => `It could not be published: ${problem}`,
     remove: 'Remove from the list',
     states: {
@@ -1137,12 +1140,12 @@ export const texts = {
     hasPassword: 'with a password',
     keepsMetadata: 'Pictures are sent with their place and camera data.',
     dropped: (files: number, mostFiles: number, bytes: string, mostBytes: string) =>
-      `${files.toLocaleString()} of ${mostFiles.toLocaleString()} files and ${bytes} of ${mostBytes} uploaded`,
+      `${files.toLocaleString()} of ${counted(mostFiles, 'file')} and ${bytes} of ${mostBytes} uploaded`,
     unused: 'Nobody has used it yet.',
     used: (date: string, counts: readonly string[]) => `Last used ${date}: ${counts.join(', ')}`,
-    visits: (count: number) => (count === 1 ? '1 visit' : `${count.toLocaleString()} visits`),
-    downloads: (count: number) => (count === 1 ? '1 download' : `${count.toLocaleString()} downloads`),
-    uploads: (count: number) => (count === 1 ? '1 upload' : `${count.toLocaleString()} uploads`),
+    visits: (count: number) => counted(count, 'visit'),
+    downloads: (count: number) => counted(count, 'download'),
+    uploads: (count: number) => counted(count, 'upload'),
     uses: {
       title: 'Last uses',
       explanation: 'Of the address of a guest, the node keeps only the network.',
@@ -1172,6 +1175,7 @@ export const texts = {
     newName: 'Your name',
     nameHint:
       'A name has 3 to 30 letters from a to z, digits, "-" and "_". It begins with a letter or a digit.',
+    nameHere: (name: string) => `On this node, the name is "${name}".`,
     rename: 'Change the name',
     renamed: (name: string) => `Your name is ${name} now.`,
     walletText: 'The owner and other nodes know you by this address. It is no secret.',
@@ -1206,7 +1210,8 @@ export const texts = {
       copied: 'I have stored it. Sign in',
       addressTitle: 'Your address',
       addressText: 'Others know you by it. You can tell it to anybody. It does not open anything.',
-      of: (address: string) => `This browser keeps the key of ${address}.`,
+      of: (address: string) =>
+        `This browser keeps the key that signs you in. Type the password that you chose for it here. It belongs to the account with the address ${address}.`,
       keptTitle: 'The key of this browser',
       keptText: 'It signs you in at this address of the node.',
       otherKept: (address: string) => `It belongs to another account, ${address}.`,
@@ -1247,7 +1252,7 @@ export const texts = {
     sessions: {
       title: 'Where you are signed in',
       explanation: 'End what you do not know or do not use.',
-      idle: (days: number) => `What is not used for ${days} days ends by itself.`,
+      idle: (days: number) => `What is not used for ${counted(days, 'day')} ends by itself.`,
       on: (browser: string, system: string) => `${browser} on ${system}`,
       current: 'this device',
       times: (created: string, lastUsed: string) => `Last used ${lastUsed}, signed in ${created}`,
@@ -1262,7 +1267,7 @@ export const texts = {
       title: 'Programs with API tokens',
       explanation:
         'A program with a token uses the node in your name, as far as the token allows, until you revoke it.',
-      idle: (days: number) => `A token that is not used for ${days} days ends by itself.`,
+      idle: (days: number) => `A token that is not used for ${counted(days, 'day')} ends by itself.`,
       none: 'No program has a token.',
       add: 'Let a program in',
       connectApp: 'Connect a file manager or an app by WebDAV',
@@ -1285,7 +1290,7 @@ export const texts = {
       } as Readonly<Record<string, string>>,
       noScope: 'Choose at least one.',
       expiry: 'Expires',
-      term: (days: number) => (days === 0 ? 'never' : `after ${days} days`),
+      term: (days: number) => (days === 0 ? 'never' : `after ${counted(days, 'day')}`),
       yourToken: 'Your token. It is shown only once',
       times: (created: string, lastUsed: string | null, expires: string | null) =>
         `${lastUsed === null ? `Not used yet, made ${created}` : `Last used ${lastUsed}`}, ${expires === null ? 'does not expire' : `expires ${expires}`}`,
@@ -1522,7 +1527,7 @@ export const texts = {
     title: (count: number) =>
       count === 1 ? 'Where should the file go?' : `Where should the ${count} files go?`,
     leftOut: (count: number) =>
-      `${count === 1 ? 'One file was' : `${count} files were`} not taken: share at most 100 files and 2 GB at a time.`,
+      `${count === 1 ? 'One file was' : `${count.toLocaleString()} files were`} not taken: share at most 100 files and 2 GB at a time.`,
   },
   chooser: {
     folder: (path: string) => `Folder ${path}`,

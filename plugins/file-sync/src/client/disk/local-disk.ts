@@ -131,7 +131,8 @@ export class LocalDisk implements Disk {
   async stat(path: string): Promise<LocalEntry | null> {
     return withDisk(path, async () => {
       if (await this.#isBehindLink(path)) return { type: 'other', reason: 'A symbolic link leads there.' }
-      // Another spelling of the name would be found, too.
+      // Another spelling of the name would be found, too, and one of the folders above.
+      if (!this.#isCaseSensitive && !(await this.#hasFoldersOf(path))) return null
       const mayDiffer = !this.#isCaseSensitive || /[^\0-\x7f]/.test(path)
       if (mayDiffer) return (await this.list(folderOf(path)))?.get(nameOf(path)) ?? null
       const entry = await this.#entryAt(this.#real(path))
@@ -385,6 +386,20 @@ export class LocalDisk implements Disk {
       if (stats?.isDirectory() !== true) return stats?.isSymbolicLink() === true
     }
     return false
+  }
+
+  /** Whether the folders above a path are there, with this spelling. */
+  async #hasFoldersOf(path: string): Promise<boolean> {
+    for (const folder of foldersAbove(path)) {
+      const names = await readdir(this.#real(folderOf(folder))).catch((error: unknown) => {
+        if (hasCode(error, 'ENOENT', 'ENOTDIR')) return []
+        throw error
+      })
+      if (names.some((name) => name.normalize('NFC') === nameOf(folder))) continue
+      await this.#checkRoot()
+      return false
+    }
+    return true
   }
 
   /** An unmounted disk leaves an empty folder behind. It must not look as if all files were deleted. */

@@ -1,6 +1,6 @@
 import type { LocalEntry, LocalFileEntry } from '../../../src/client/ports.ts'
 import { SyncFailure } from '../../../src/client/sync-failure.ts'
-import { folderOf, foldersAbove, isWithin, nameOf } from '../../../src/client/sync-paths.ts'
+import { folderOf, foldersAbove, inFolder, isWithin, nameOf } from '../../../src/client/sync-paths.ts'
 
 /** A file or folder of the model. */
 type DiskNode = { readonly type: 'directory'; readonly path: string } | DiskFile
@@ -40,6 +40,17 @@ export class ModelDisk {
 
   find(path: string): DiskNode | undefined {
     return this.nodes.get(this.key(path))
+  }
+
+  /**
+   * A path with the folders above it spelled as the disk has them. A disk that ignores case puts what a person gives the path
+   * `/Photos/a` into its folder `/photos`.
+   */
+  spelled(path: string): string {
+    const normal = path.normalize('NFC')
+    const folder = folderOf(normal)
+    const above = folder === '/' ? folder : (this.find(folder)?.path ?? this.spelled(folder))
+    return inFolder(above, nameOf(normal))
   }
 
   /** The entry at a path with exactly this spelling. */
@@ -106,21 +117,23 @@ export class ModelDisk {
   /** Writes a file in place, or makes it, as a person does it. */
   write(path: string, content: string, modified: number): void {
     const known = this.find(path)
-    this.#makeFolders(path)
-    this.#put(known?.path ?? path, content, modified, known?.type === 'file' ? known.inode : undefined)
+    const target = known?.path ?? this.spelled(path)
+    this.#makeFolders(target)
+    this.#put(target, content, modified, known?.type === 'file' ? known.inode : undefined)
   }
 
   /** Moves a file or folder, over anything that is there. */
   rename(path: string, destination: string): void {
     const moved = this.within(path)
+    const target = this.spelled(destination)
     for (const { path: each } of moved) this.nodes.delete(this.key(each))
-    for (const { path: each } of this.within(destination)) this.nodes.delete(this.key(each))
+    for (const { path: each } of this.within(target)) this.nodes.delete(this.key(each))
     for (const node of moved) {
-      const to = destination + node.path.slice(path.length)
+      const to = target + node.path.slice(path.length)
       this.nodes.set(this.key(to), { ...node, path: to })
     }
     this.onChange(path)
-    this.onChange(destination)
+    this.onChange(target)
   }
 
   /** Removes a file or folder with its content. */
@@ -132,9 +145,10 @@ export class ModelDisk {
   /** Puts files and folders back that were removed, as they were. */
   restore(removed: readonly DiskNode[]): void {
     for (const node of removed) {
-      this.#makeFolders(node.path)
-      this.nodes.set(this.key(node.path), node)
-      this.onChange(node.path)
+      const path = this.spelled(node.path)
+      this.#makeFolders(path)
+      this.nodes.set(this.key(path), { ...node, path })
+      this.onChange(path)
     }
   }
 

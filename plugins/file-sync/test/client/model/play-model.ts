@@ -171,7 +171,7 @@ class Play {
     const { disk } = device
     if (!disk.isThere) return
     const known = [...disk.nodes.values()].map((each) => each.path)
-    const path = this.#chance(0.5) && known.length > 0 ? this.#pick(known) : exact(device, this.#path())
+    const path = this.#chance(0.5) && known.length > 0 ? this.#pick(known) : disk.spelled(this.#path())
     const node = disk.find(path)
     const log = (what: string) => this.#log(`${device.name}: PERSON ${what}`)
     const isBlocked = (each: string) =>
@@ -192,9 +192,8 @@ class Play {
       log(`deletes ${node.path}`)
       disk.drop(node.path)
       this.#mayTakeBack(device, () => {
-        const isOther = (folder: string) => (disk.find(folder)?.path ?? folder) !== folder
-        if (disk.find(node.path) || isBlocked(node.path) || foldersAbove(node.path).some(isOther)) return
-        log(`puts ${node.path} back`)
+        if (disk.find(node.path) || isBlocked(node.path)) return
+        log(`puts ${disk.spelled(node.path)} back`)
         disk.restore(deleted)
         // A deletion by somebody else may have arrived first.
         for (const content of contents) if (this.#unwanted.get(content) === 1) this.#wanted.add(content)
@@ -203,7 +202,7 @@ class Play {
       log(`makes the folder ${path}`)
       disk.makeFolder(path)
     } else if ((dice === 5 || dice === 6) && node) {
-      const target = exact(device, this.#path())
+      const target = disk.spelled(this.#path())
       const there = disk.find(target)
       const isInside =
         isWithin(disk.key(target), disk.key(node.path)) || isWithin(disk.key(node.path), disk.key(target))
@@ -216,7 +215,7 @@ class Play {
       this.#mayTakeBack(device, () => {
         if (disk.find(target) !== moved || disk.find(node.path) || isBlocked(node.path)) return
         if (folderOf(node.path) !== '/' && !disk.find(folderOf(node.path))) return
-        log(`moves ${target} back to ${node.path}`)
+        log(`moves ${target} back to ${disk.spelled(node.path)}`)
         disk.rename(target, node.path)
       })
     } else if (dice === 7 && node?.type === 'file') {
@@ -242,7 +241,7 @@ class Play {
       disk.drop(node.path)
       this.#time.after(this.#random() * 1500, () => {
         if (disk.isThere && disk.find(node.path) === undefined && !isBlocked(node.path))
-          disk.write(exact(device, node.path), content, device.now)
+          disk.write(node.path, content, device.now)
         else this.#unwant(content)
       })
     }
@@ -394,16 +393,6 @@ class Play {
   #pick<T>(values: readonly T[]): T {
     return values[this.#integer(0, values.length - 1)] as T
   }
-}
-
-/** The path with the folders above it written as the disk has them. */
-function exact({ disk }: ModelDevice, path: string): string {
-  let found = '/'
-  for (const name of path.normalize('NFC').slice(1).split('/')) {
-    const child = inFolder(found, name)
-    found = child.length === path.normalize('NFC').length ? child : (disk.find(child)?.path ?? child)
-  }
-  return found
 }
 
 type FileOrFolder = { readonly type: 'directory' } | { readonly type: 'file'; readonly content: string }

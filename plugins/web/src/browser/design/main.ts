@@ -9,6 +9,7 @@ import { MenuButton } from '../menu.ts'
 import { ask, Questions } from '../questions.ts'
 import { chooseTheme, theme, themes } from '../shell/frame/theme.ts'
 import { Notices, notice } from '../shell/notices.ts'
+import { texts } from '../texts.ts'
 import { UsageBar } from '../usage-bar.ts'
 
 /*
@@ -16,6 +17,8 @@ import { UsageBar } from '../usage-bar.ts'
  */
 
 const surfaces = ['background', 'surface', 'raised', 'accent-tint', 'good-tint', 'warning-tint', 'fault-tint']
+
+const { files: own, otherThings: others } = texts.usage.legend
 
 /** The colors of text that stand on a tint. */
 const textOf: Readonly<Record<string, string>> = {
@@ -107,7 +110,7 @@ function Cards(): VNode {
         <p class="label">${icon('database')} Room</p>
         <h3>88 GB free</h3>
         <p class="hint">Full in about 5 weeks. <a href="#cards">See what takes most</a></p>
-        <${UsageBar} bytes=${3e11} space=${{ free: 88e9, total: 1e12 }} />
+        <${UsageBar} bytes=${3e11} space=${{ free: 88e9, total: 1e12 }} legend=${{ own, others }} />
       </article>
       <article class="card fault">
         <p class="label">${icon('circle-alert')} From outside</p>

@@ -15,7 +15,7 @@ const words = texts.links
 /** Says that others cannot use links, and leads the owner to what opens the node to them. */
 export function ReachNote({ reach, page }: ReachNoteProps): VNode | null {
   if (reach === 'everywhere') return null
-  return html`<div class="state">
+  return html`<div class="reach">
     <p>${words.reach[reach]} ${!page.user.owner && words.askOwner}</p>
     ${page.user.owner && html`<p><a class="alone" href="#/node/overlay">${words.howToOpen}</a></p>`}
   </div>`

@@ -61,8 +61,9 @@ const allSteps: readonly FirstStep[] = [
     isOwners: true,
     isPossible: isReached,
   },
-  { name: 'chat', icon: 'message-square', href: '#/chat', page: 'chat', isPossible: hasModel },
   { name: 'photos', icon: 'image', href: '#/photos', page: 'photos' },
+  // The last one, so that it moves no other one when the node has told its models.
+  { name: 'chat', icon: 'message-square', href: '#/chat', page: 'chat', isPossible: hasModel },
 ]
 
 const mostSteps = 3
@@ -156,7 +157,7 @@ function Steps({ person, shown }: StepsProps): VNode {
     ${backup && html`<${MadeBackup} onMade=${() => finish([backup])} />`}
     <div>
       <h2 id="first-steps">${words.title}</h2>
-      <button type="button" class="quiet icon-only" aria-label=${words.close} title=${words.close} onClick=${() => finish(shown)}>
+      <button type="button" class="quiet icon-only" aria-label=${words.close} title=${words.close} onClick=${() => finish(allSteps)}>
         ${icon('x')}
       </button>
     </div>

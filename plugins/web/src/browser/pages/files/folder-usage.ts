@@ -37,7 +37,7 @@ export function FolderUsage({ usage: { answer, fault } }: { usage: FolderAnswer<
   return html`<section class="usage" aria-label=${words.title}>
     <h3>${words.title}</h3>
     <p class="state">${answer && sentenceOf(answer)}</p>
-    ${room && answer && html`<${UsageBar} bytes=${answer.bytes} space=${room} />`}
+    ${room && answer && html`<${UsageBar} bytes=${answer.bytes} space=${room} legend=${legendOf(answer)} />`}
     <p class="fault" role="alert">${fault}</p>
     ${answer && html`<${Largest} usage=${answer} /><p class="hint">${keptText(answer)} <a href="#/trash">${words.openTrash}</a></p>`}
   </section>`
@@ -62,6 +62,11 @@ function Largest({ usage: { path, bytes, folders } }: { usage: Usage }): VNode {
 /** The room that the person may use: that of the quota, without one that of the storage. */
 function roomOf({ quota, space }: Usage): Usage['space'] {
   return quota === null ? space : { free: Math.max(0, quota.bytes - quota.taken), total: quota.bytes }
+}
+
+function legendOf({ quota }: Usage): Parameters<typeof UsageBar>[0]['legend'] {
+  const { folder: own, otherThings, restOfQuota } = words.legend
+  return { own, others: quota === null ? otherThings : restOfQuota }
 }
 
 function keptText({ kept: { trash, versions } }: Usage): string {

@@ -12,8 +12,8 @@ const lasting = new Set([404, 409])
 
 /** The change that the person made last, and can take back. A notice offers that, also while another page is shown. */
 export class LastChange {
-  /** Called after the change was taken back, or could not be. */
-  onTakenBack: () => void = () => {}
+  /** Called after the change was taken back, or could not be. Resolves when the page shows what is there now, or is gone. */
+  onTakenBack: () => Promise<void> = async () => {}
   readonly #page: PageContext
   /** The group that takes the change back; `null` if nothing does. */
   #group: string | null = null
@@ -43,21 +43,24 @@ export class LastChange {
     this.#unsay()
   }
 
-  /** Takes the change back, and says so, or why it cannot be. */
+  /** Takes the change back, and says so when the page shows it, or why it cannot be. */
   async takeBack(): Promise<void> {
     const group = this.#group
     if (group === null || this.#isBusy) return
     this.#isBusy = true
+    this.#unsay()
+    this.#unsay = this.#page.notice(texts.files.undoing)
     try {
       await request(this.#page, 'POST /api/files/undo', { body: { group } })
+      await this.onTakenBack()
       // Another change may have been made meanwhile.
       if (this.#group === group) this.tell(texts.files.undone, null)
     } catch (error) {
       const isLasting = error instanceof Refusal && lasting.has(error.status)
       if (this.#group === group) this.tell(shownName(reasonOf(error)), isLasting ? null : group)
+      void this.onTakenBack()
     } finally {
       this.#isBusy = false
-      this.onTakenBack()
     }
   }
 }

@@ -53,9 +53,10 @@ const mount: MountPage = (element, page) => {
   const marks = entryMarks(page)
   const actions = new EntryActions(page, folder, tasks, marks, settings)
   tasks.onDone = () => folder.refreshSoon()
-  tasks.lastChange.onTakenBack = () => {
-    folder.refreshSoon()
+  tasks.lastChange.onTakenBack = async () => {
+    if (page.signal.aborted) return
     actions.focusRows()
+    await folder.refresh()
   }
   page.onPlace((place, query) => {
     if (!actions.viewed.follow(query.file ?? null)) return

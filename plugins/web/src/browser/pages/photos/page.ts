@@ -35,7 +35,7 @@ const mount: MountPage = (element, page) => {
   const viewed = new ViewedFile(page, 'photos')
   page.onPlace((_place, query) => void viewed.follow(query.file ?? null))
   tasks.onDone = () => photos.refreshSoon()
-  tasks.lastChange.onTakenBack = () => photos.refreshSoon()
+  tasks.lastChange.onTakenBack = () => photos.bringBack()
   const { linked } = entryMarks(page)
   void photos.refresh()
   void linked.refresh()

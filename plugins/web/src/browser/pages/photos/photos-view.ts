@@ -122,7 +122,7 @@ function PhotoGrid({ photos, selection, onOpen }: PhotoGridProps): VNode {
   useEffect(() => {
     // Months that only pass by are not loaded.
     const want = () => {
-      for (const month of wanted) photos.want(month)
+      for (const month of wanted) void photos.want(month)
     }
     const timer = setTimeout(want, photos.loaded.peek().size === 0 ? 0 : restMs)
     return () => clearTimeout(timer)

@@ -30,8 +30,10 @@ export class Photos {
   readonly fault = signal('')
   readonly #page: PageContext
   readonly #feed: ChangesFeed
-  /** The months that load now, or were loaded since the last question. */
-  #asked = new Set<string>()
+  /** The months that load now, or were loaded since the last question, with the ends of their loading. */
+  #asked = new Map<string, Promise<void>>()
+  /** The photos that were forgotten last, by their paths, with their months. */
+  #forgotten: ReadonlyMap<string, string> = new Map()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(page: PageContext) {
@@ -50,7 +52,7 @@ export class Photos {
     clearTimeout(this.#timer)
     try {
       const { months, isComplete } = await request(this.#page, 'GET /api/previews/photos/months', { signal })
-      this.#asked = new Set()
+      this.#asked = new Map()
       batch(() => {
         this.months.value = months
         this.isComplete.value = isComplete
@@ -69,26 +71,44 @@ export class Photos {
     this.#timer = setTimeout(() => void this.refresh(), afterMs)
   }
 
-  /** Loads the photos of a month, unless they are loaded. */
-  want(month: string): void {
-    if (this.#asked.has(month)) return
-    this.#asked.add(month)
-    void this.#load(month)
+  /** Loads the photos of a month, unless they are loaded. Resolves when they are shown, or cannot be loaded. */
+  want(month: string): Promise<void> {
+    const running = this.#asked.get(month) ?? this.#load(month)
+    this.#asked.set(month, running)
+    return running
   }
 
   /** Forgets photos that were deleted, before the node tells it. */
   forget(paths: ReadonlySet<string>): void {
     const loaded = new Map(this.loaded.value)
     const counts = new Map(this.months.value?.map(({ month, photos }) => [month, photos]))
+    const forgotten = new Map<string, string>()
     for (const [month, photos] of loaded) {
       const left = photos.filter(({ path }) => !paths.has(path))
+      for (const { path } of photos) if (paths.has(path)) forgotten.set(path, month)
       loaded.set(month, left)
       counts.set(month, (counts.get(month) ?? 0) - photos.length + left.length)
     }
+    this.#forgotten = forgotten
     batch(() => {
       this.loaded.value = loaded
       this.#count(counts)
     })
+  }
+
+  /** Shows the photos again that were forgotten last and are back: the node has to read them first. Resolves when that is done. */
+  async bringBack(): Promise<void> {
+    const forgotten = this.#forgotten
+    const months = new Set(forgotten.values())
+    const isShown = ([path, month]: readonly [string, string]) =>
+      this.get(path) !== undefined && this.months.value?.some((one) => one.month === month)
+    for (;;) {
+      await this.refresh()
+      await Promise.all([...months].map((month) => this.want(month)))
+      const isOver = this.isComplete.value || this.fault.value !== '' || this.#page.signal.aborted
+      if (isOver || [...forgotten].every(isShown)) return
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
   }
 
   /** All photos that were loaded, the newest first. */
@@ -118,7 +138,7 @@ export class Photos {
     const months = this.months.value ?? []
     const other = months[months.findIndex((one) => one.month === month) + by]
     if (other === undefined) return null
-    this.want(other.month)
+    void this.want(other.month)
     return this.loaded.value.get(other.month)?.at(by === 1 ? 0 : -1)?.path ?? null
   }
 

@@ -24,7 +24,7 @@ function startTasks(page: PageContext): Tasks {
 const mount: MountPage = (element, page) => {
   tasks ??= startTasks(page)
   const trash = new Trash(page)
-  tasks.lastChange.onTakenBack = () => void trash.open()
+  tasks.lastChange.onTakenBack = () => trash.open()
   void trash.open()
   const parts = { page, trash, tasks, actions: new TrashActions(page, trash, tasks) }
   render(html`<${TrashView} ...${parts} /><${FolderChoice} page=${page} /><${Questions} />`, element)

@@ -21,11 +21,12 @@ export function Room(): VNode | null {
   const taken = quota?.taken ?? bytes + kept.trash + kept.versions
   const total = quota?.bytes ?? space?.total
   const free = quota ? Math.max(0, quota.bytes - quota.taken) : space?.free
+  const { roomUsed, roomOf } = texts.shell
   if (total === undefined || free === undefined)
-    return html`<p class="room">${texts.shell.roomUsed(bytesText(taken))}</p>`
-  return html`<p class="room">
-    ${quota ? texts.shell.roomOf(bytesText(taken), bytesText(total)) : texts.shell.roomUsed(bytesText(taken))}
-    <${UsageBar} bytes=${taken} space=${{ free, total }} />
-    ${texts.shell.roomFree(bytesText(free))}
-  </p>`
+    return html`<p class="room">${roomUsed(bytesText(taken))}</p>`
+  const legend = {
+    own: quota ? (bytes: string) => roomOf(bytes, bytesText(total)) : roomUsed,
+    others: texts.usage.legend.otherThings,
+  }
+  return html`<p class="room"><${UsageBar} bytes=${taken} space=${{ free, total }} legend=${legend} /></p>`
 }

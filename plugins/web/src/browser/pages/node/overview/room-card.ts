@@ -8,6 +8,9 @@ import type { FileUsage } from '../parts/file-usage.ts'
 
 const words = texts.node.overview.room
 
+const { files: own, otherThings: others } = texts.usage.legend
+const legend = { own, others }
+
 /** With fewer days left, the card is a warning. */
 const soonDays = 60
 
@@ -25,7 +28,7 @@ export function RoomCard({ usage, fullInDays }: RoomCardProps): VNode | null {
   const isSoon = fullInDays !== null && fullInDays <= soonDays
   const fact = space === null ? words.used(bytesText(bytes)) : words.free(bytesText(space.free))
   return html`<${Card} icon="hard-drive" title=${words.title} fact=${fact} kind=${isSoon ? 'warning' : ''} more=${['storage', words.more]}>
-    ${space && html`<${UsageBar} bytes=${bytes} space=${space} />`}
-    <p class="note">${[space && words.of(bytesText(space.total), bytesText(bytes)), fullInDays !== null && words.full(fullInDays)].filter(Boolean).join(' ')}</p>
+    ${space && html`<${UsageBar} bytes=${bytes} space=${space} legend=${legend} />`}
+    <p class="note">${[space && words.of(bytesText(space.total)), fullInDays !== null && words.full(fullInDays)].filter(Boolean).join(' ')}</p>
   <//>`
 }

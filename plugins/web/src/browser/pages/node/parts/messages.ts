@@ -28,7 +28,7 @@ export function MessagesPart({ page }: { page: PageContext }): VNode {
   }
   const status = webhook.value.value
   if (status === null) return html`<${PolledState} of=${webhook} />`
-  const { receiver, toldAt, problem } = status
+  const { receiver, toldAt, problem, command } = status
   return html`
     <${PolledState} of=${webhook} />
     <p>${words.explanation}</p>
@@ -36,7 +36,7 @@ export function MessagesPart({ page }: { page: PageContext }): VNode {
       receiver === null
         ? html`<h2>${words.how}</h2>
           <ol class="steps">
-            <li>${words.secret} <${CodeBlock} text="nodekeep attention-webhook secret" /></li>
+            <li>${words.secret} <${CodeBlock} text=${`${command} secret`} /></li>
             <li>${words.configure} <${CodeBlock} text=${configuration} /></li>
             <li>${words.restart}</li>
           </ol>`

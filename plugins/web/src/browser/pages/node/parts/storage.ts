@@ -16,6 +16,7 @@ interface Storage {
 }
 
 const words = texts.usage
+const { files: own, otherThings: others } = words.legend
 
 /** The storages of the files with their room, who takes it, and how it grew. */
 export function StoragePart({ page }: { page: PageContext }): VNode {
@@ -43,7 +44,7 @@ export function StoragePart({ page }: { page: PageContext }): VNode {
           <div class="grow">
             <strong><bdi>${mount === '/' ? words.everything : shownName(mount)}</bdi></strong> <span class="note">${name}</span>
             <p class="note">${words.taken(bytesText(bytes), texts.files.count(entries))}${space && `, ${words.free(bytesText(space.free), bytesText(space.total))}`}</p>
-            ${space && html`<${UsageBar} bytes=${bytes} space=${space} />`}
+            ${space && html`<${UsageBar} bytes=${bytes} space=${space} legend=${{ own, others }} />`}
           </div>
         </li>`,
       )}

@@ -11,6 +11,7 @@ import { html } from '../../../html.ts'
 import { type IconName, icon } from '../../../icon.ts'
 import { isLoopback } from '../../../loopback.ts'
 import { MenuButton, type MenuItem } from '../../../menu.ts'
+import { nameHere } from '../../../name-field.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
 import { ask } from '../../../questions.ts'
 import { ifRunning, Refusal } from '../../../refusal.ts'
@@ -262,7 +263,7 @@ function AddUser({ page, onAdded }: { page: PageContext; onAdded: () => Promise<
     <h2>${words.addTitle}</h2>
     <p class="note">${words.addText}</p>
     <${Field} label=${words.wallet} required autocomplete="off" spellcheck=${false} ...${fieldOf('wallet')} />
-    <${Field} label=${words.username} autocomplete="off" spellcheck=${false} ...${fieldOf('username')} />
+    <${Field} label=${words.username} hint=${nameHere(typed.username.value)} autocomplete="off" spellcheck=${false} ...${fieldOf('username')} />
     <p class="fault" role="alert">${faults.value.form}</p>
     <button type="submit" class="main">${words.add}</button>
   </form>`
