@@ -933,6 +933,44 @@ export interface NodeAnswers {
      */
     endsTls: boolean
   }
+  'GET /api/previews/photo': {
+    /**
+     * Null for a file that is no picture, or that the node has not looked at yet.
+     */
+    photo: {
+      path: string
+      name: string
+      /**
+       * Bytes.
+       */
+      size: number
+      modified: string | null
+      /**
+       * When it was taken, by the clock of the camera, such as "2026-05-01T12:00:00".
+       */
+      taken: string | null
+      /**
+       * The photos are sorted by it: `taken`, otherwise `modified`.
+       */
+      date: string
+      /**
+       * Pixels, upright.
+       */
+      width: number
+      /**
+       * Pixels, upright.
+       */
+      height: number
+      /**
+       * Where it was taken, in degrees.
+       */
+      place: {
+        latitude: number
+        longitude: number
+      } | null
+      camera: string | null
+    } | null
+  }
   'GET /api/previews/photos': {
     photos: {
       path: string
@@ -1210,6 +1248,18 @@ export interface NodeAnswers {
         username: string
       }
     }[]
+  }
+  'GET /api/shares/picture': {
+    /**
+     * Null if there is none.
+     */
+    picture: {
+      path: string
+      /**
+       * Null for a picture that is sent.
+       */
+      refused: ('format' | 'broken' | 'large' | 'sidecar') | null
+    } | null
   }
   'GET /api/shares/{id}/uses': {
     /**

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode, type TestUser } from '@nodekeep/kernel/testing'
 import type { Browser, Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
@@ -14,10 +16,18 @@ const browser = needsChromium ? null : await startChromium(t)
 const node = needsChromium
   ? null
   : await createTestNode({
-      config: { plugins: { files: true, 'storage-local': true, shares: true, web: true } },
+      config: {
+        plugins: { files: true, 'storage-local': true, previews: true, shares: true, web: true },
+      },
       folder: import.meta.dirname,
     })
 t.teardown(() => node?.stop())
+
+/** A picture of one pixel, a GIF. */
+const onePixel = 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;'
+
+/** A picture with a place, a camera and a time. */
+const photo = readFileSync(new URL('../../plugins/previews/test/fixtures/files/photo.jpg', import.meta.url))
 
 interface Scene {
   readonly page: Page
@@ -29,8 +39,8 @@ function test(name: string, run: (t: Test, scene: Scene) => Promise<void>): void
   t.test(name, { skip: needsChromium }, async (t) => {
     if (node === null || browser === null) return
     const ada = await node.signIn()
-    for (const path of ['/letter.txt', '/trip/a.txt', '/trip/photo.jpg'])
-      await put(ada, path, `content of ${path}`)
+    for (const path of ['/letter.txt', '/trip/a.txt']) await put(ada, path, `content of ${path}`)
+    await put(ada, '/trip/photo.jpg', onePixel)
     const { page, context, faults } = await openSignedInTab(browser as Browser, node, ada)
     t.teardown(() => context.close())
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -171,6 +181,39 @@ test('a file is shared while it is shown, and by its details', async (t, { page,
   await details.getByRole('link', { name: 'Has a link for guests' }).waitFor()
   await button(details, 'Share').click()
   await dialog.getByText('There is a link already.').waitFor()
+})
+
+test('the dialog says what the shared picture has, and what guests get', async (_t, {
+  page,
+  ada,
+  dialog,
+}) => {
+  await ada.fetch('/write?path=/album/photo.jpg', { method: 'PUT', body: photo })
+  await put(ada, '/album/phone.heic', '\0\0\0\x18ftypheic\0\0\0\0mif1heic')
+  const isRead = async () => {
+    const answer = await ada.fetch('/api/previews/photo?path=/album/photo.jpg')
+    return ((await answer.json()) as { photo: object | null }).photo !== null
+  }
+  while (!(await isRead())) await delay(50)
+  await openPage(page, 'Links')
+  await openPage(page, 'Files')
+  const shared = async (name: string, seen: (sharing: Locator) => Promise<void>) => {
+    await row(page, name).click({ button: 'right' })
+    await page.getByRole('menuitem', { name: 'Share' }).click()
+    await seen(dialog)
+    await button(dialog, 'Cancel').click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  const notSent = /^Not "phone\.heic": the node cannot clean pictures of this format\.$/
+  await shared('album', (sharing) => sharing.getByText(notSent).waitFor({ state: 'attached' }))
+  await row(page, 'album').getByRole('link').click()
+  await shared('photo.jpg', async (sharing) => {
+    const data = sharing.getByText(/^the place 48\.20833, -16\.37306, the camera Acme One, the time .*2026/)
+    await data.waitFor({ state: 'attached' })
+    await sharing.getByText('"photo.jpg" has').waitFor({ state: 'attached' })
+    await sharing.getByText('The picture as it is, upright').waitFor({ state: 'attached' })
+  })
+  await shared('phone.heic', (sharing) => sharing.getByText(notSent).waitFor({ state: 'attached' }))
 })
 
 test('links are changed, get another address, and end', async (t, { page, ada, dialog }) => {

@@ -1,6 +1,6 @@
 import { answerOf, defineCommands, type NodeClient, runningNode } from '@nodekeep/plugin-sdk'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
-import { bytesText } from './bytes-text.ts'
 import { trash } from './commands/trash.ts'
 import { versions } from './commands/versions.ts'
 

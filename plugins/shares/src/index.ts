@@ -72,8 +72,9 @@ export default definePlugin({
           .catch((error) => log.warn({ err: error }, 'Uploads of a link cannot be removed now.'))
       },
     })
-    const staged = new StagedDrops(join(dataDir, 'not-in-backups', 'staged'), files)
+    const staged = new StagedDrops(join(dataDir, 'not-in-backups', 'staged'))
     const drops = new Drops({ files, places, shares: table, uses, staged, signal })
+    drops.resume()
     const { maxDays, linksPerUser } = config
     const shares: Shares = new Shares({
       table,
@@ -90,8 +91,9 @@ export default definePlugin({
     userData.add('shares', { erase: (userUuid) => shares.erase(userUuid) })
 
     const guests = new Guests({ shares: table, passwords, nodeAddress: address })
-    const shared = new SharedFiles(places, new PicturePlans())
-    routes((app) => makerRoutes(app, { shares, uses, users, address, origins }))
+    const plans = new PicturePlans()
+    const shared = new SharedFiles(places, plans)
+    routes((app) => makerRoutes(app, { shares, uses, users, files, plans, address, origins }))
     routes(
       (app) => {
         guestRoutes(app, { guests, places, files: shared, drops, uses, running, previews, bundle })
@@ -116,7 +118,7 @@ export default definePlugin({
       events.on(FileChanged, ({ userUuid }) => {
         if (table.hasAny(userUuid)) follower.notice(userUuid)
       })
-      let sweeping = drops.resume().then(sweep)
+      let sweeping = sweep()
       const timer = setInterval(() => {
         sweeping = sweep()
       }, sweepMs).unref()

@@ -2,9 +2,10 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { TestNode } from '@nodekeep/kernel/testing'
 import t from 'tap'
 import { begin, offsetOf, patch } from './fixtures/guest-uploads.ts'
-import { call, createShareNode, link, put, read, shareOf } from './fixtures/share-node.ts'
+import { call, createShareNode, link, put, read, shareOf, untilState } from './fixtures/share-node.ts'
 
 t.test('links and uploads go on after a restart', async (t) => {
   const dataFolder = t.testdir()
@@ -39,14 +40,17 @@ t.test('links and uploads go on after a restart', async (t) => {
   t.equal(await read(await node.signIn('owner'), '/in/a.txt'), '012345')
 })
 
+/** The configuration of a node with a second disk, which may be away. */
+const withDisk = (root: string) => ({
+  storage: { mounts: { '/': 'local', '/disk': 'disk' } },
+  disk: { root },
+  plugins: { disk: { from: 'storage-local', required: false } },
+})
+
 t.test('a disk that is away closes no link', async (t) => {
   const folder = t.testdir({ data: {} })
   const [dataFolder, root] = [join(folder, 'data'), join(folder, 'disk')]
-  const config = {
-    storage: { mounts: { '/': 'local', '/disk': 'disk' } },
-    disk: { root },
-    plugins: { disk: { from: 'storage-local', required: false } },
-  }
+  const config = withDisk(root)
   const start = async () => {
     const node = await createShareNode({ dataFolder, config })
     t.teardown(() => node.stop())
@@ -72,6 +76,70 @@ t.test('a disk that is away closes no link', async (t) => {
   t.equal(await (await node.fetch(`${path}/file?path=/x.txt`)).text(), 'x')
 })
 
+t.test(
+  'while a disk is away that nobody has looked at, a deletion on another one closes its link',
+  async (t) => {
+    const node = await createShareNode({ config: { storage: { mounts: { '/': 'local', '/far': 'away' } } } })
+    t.teardown(() => node.stop())
+    const ada = await node.signIn()
+    await put(ada, '/a/b/x.txt', 'x')
+    const links = [await link(ada, '/a'), await link(ada, '/a/b')]
+    await call(ada, 'POST', '/delete', { path: '/a' })
+    for (const { path, id } of links) {
+      await untilState(ada, id, 'gone')
+      t.equal((await node.fetch(path)).status, 404)
+    }
+    const { items } = (await (await ada.fetch('/api/files/trash')).json()) as { items: { id: string }[] }
+    await call(ada, 'POST', '/api/files/trash/restore', { id: items[0]?.id })
+    for (const { path, id } of links) {
+      await untilState(ada, id, 'back')
+      t.equal((await node.fetch(path)).status, 404, 'nobody was asked yet')
+    }
+  },
+)
+
+/** Makes the journal of files begin anew, as a restore does. */
+async function removeJournal(dataFolder: string): Promise<void> {
+  for (const end of ['', '-wal', '-shm'])
+    await rm(join(dataFolder, `plugins/files/not-in-backups/journal.sqlite${end}`), { force: true })
+}
+
+/** Waits until the node knows whether a link works, and returns the status of its page. */
+async function statusOf(node: TestNode, path: string): Promise<number> {
+  for (;;) {
+    const { status } = await node.fetch(path)
+    if (status !== 503) return status
+    await delay(50)
+  }
+}
+
+t.test('after a restore, links to a disk that is away stay, and others end', async (t) => {
+  const folder = t.testdir({ data: {}, backup: { a: '' } })
+  const [dataFolder, root] = [join(folder, 'data'), join(folder, 'disk')]
+  const config = withDisk(root)
+  const first = await createShareNode({ dataFolder, config })
+  const ada = await first.signIn('owner')
+  await put(ada, '/disk/a/x.txt', 'x')
+  await put(ada, '/gone/x.txt', 'x')
+  const { path } = await link(ada, '/disk/a')
+  const gone = await link(ada, '/gone')
+  await call(ada, 'POST', '/delete', { path: '/gone', permanent: true })
+  await first.stop()
+  await removeJournal(dataFolder)
+  await rename(root, `${root} away`)
+  await writeFile(root, 'no folder')
+  const without = await createShareNode({ dataFolder, config, restored: { other: join(folder, 'backup') } })
+  t.teardown(() => without.stop())
+  t.equal(await statusOf(without, gone.path), 404)
+  t.equal((await without.fetch(path)).status, 503)
+  await without.stop()
+  await rm(root)
+  await rename(`${root} away`, root)
+  const node = await createShareNode({ dataFolder, config })
+  t.teardown(() => node.stop())
+  t.equal(await statusOf(node, path), 200)
+})
+
 t.test('after a restore, links find their folders by their paths', async (t) => {
   const folder = t.testdir({ data: {}, backup: { a: '' } })
   const dataFolder = join(folder, 'data')
@@ -83,16 +151,10 @@ t.test('after a restore, links find their folders by their paths', async (t) => 
   const gone = await link(ada, '/gone')
   await call(ada, 'POST', '/delete', { path: '/gone', permanent: true })
   await first.stop()
-  // As after a restore: the journal of files begins anew, and the plugins learn of it.
-  for (const end of ['', '-wal', '-shm'])
-    await rm(join(dataFolder, `plugins/files/not-in-backups/journal.sqlite${end}`), { force: true })
+  await removeJournal(dataFolder)
   const node = await createShareNode({ dataFolder, restored: { other: join(folder, 'backup') } })
   t.teardown(() => node.stop())
-  for (;;) {
-    const { status } = await node.fetch(path)
-    if (status !== 503) break
-    await delay(50)
-  }
+  t.equal(await statusOf(node, path), 200)
   t.equal(await (await node.fetch(`${path}/file?path=/a.txt`)).text(), 'a')
   t.equal((await node.fetch(gone.path)).status, 404)
 })

@@ -154,7 +154,7 @@ t.test('a full quota is a calm state of both devices, and heals when the trash i
   t.match(one.status(), {
     isConnected: true,
     isIdle: false,
-    trouble: /You may store 20\.0 kB.*Delete files for good, empty the trash/,
+    trouble: /You may store 20 kB.*Delete files for good, empty the trash/,
   })
   t.equal(one.status().problems.size, 0)
   await until(two, async () => (await tree(one.folder)).includes('small: s'))

@@ -1,6 +1,6 @@
 import { answerOf, type CommandContext, type NodeClient, runningNode } from '@nodekeep/plugin-sdk'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
-import { bytesText } from '../bytes-text.ts'
 import { json } from './json.ts'
 
 type TrashPage = NodeAnswers['GET /api/files/trash']

@@ -2,8 +2,8 @@ import { open, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { answerOf, type CommandContext, messageOf, type NodeClient, runningNode } from '@nodekeep/plugin-sdk'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
-import { bytesText } from '../bytes-text.ts'
 import { json } from './json.ts'
 
 type VersionsPage = NodeAnswers['GET /api/files/versions']

@@ -378,11 +378,13 @@ export class ExternalScans {
     let isComplete = true
     for (const mount of mounts.points) {
       if (signal.aborted || !this.#waiting.has(userUuid) || this.#followed.has(userUuid)) break
-      isComplete &&= await this.#compare(userUuid, mount, signal).catch((error) => {
+      const isMountComplete = await this.#compare(userUuid, mount, signal).catch((error) => {
         if (!signal.aborted)
           log.debug({ err: error, user: userUuid, mount }, 'The files of a user cannot be compared now.')
         return false
       })
+      // Other mounts are compared although this one is out of reach.
+      isComplete &&= isMountComplete
     }
     if (this.#waiting.delete(userUuid) && isComplete) this.#completed.add(userUuid)
   }

@@ -1,6 +1,6 @@
 import { type HealthFinding, NodekeepError } from '@nodekeep/plugin-sdk'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
 import { diskSpace } from '@nodekeep/plugin-sdk/data-folder'
-import { bytesText } from '../bytes-text.ts'
 import type { Mounts } from '../mounts/mounts.ts'
 import type { UserPath } from '../paths/user-path.ts'
 

@@ -1,5 +1,5 @@
 import { KeyedLock, NodekeepError, type RoomLeft } from '@nodekeep/plugin-sdk'
-import { bytesText } from '../bytes-text.ts'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
 import type { EntryReader } from '../entries/entry-reader.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { UserPath } from '../paths/user-path.ts'

@@ -74,15 +74,15 @@ t.test('the command line shows and sets quotas', async (t) => {
   await services.untilIndexed(owner)
   const { username, uuid } = owner.user
   t.match(await run('quota', username), { code: 0, stdout: /1\.5 kB.*none \(default\)/s })
-  t.match(await run('quota', username, '50GB'), { code: 0, stdout: /50\.0 GB/ })
+  t.match(await run('quota', username, '50GB'), { code: 0, stdout: /50 GB/ })
   t.match(JSON.parse((await run('quota', uuid, '--json')).stdout), {
     username,
     bytes: 1500,
     quota: 5e10,
     hasOwnQuota: true,
   })
-  t.match(await run('usage'), { stdout: /1\.5 kB of 50\.0 GB/ })
-  t.match(await run('usage', '--all'), { stdout: /QUOTA.*50\.0 GB/s })
+  t.match(await run('usage'), { stdout: /1\.5 kB of 50 GB/ })
+  t.match(await run('usage', '--all'), { stdout: /QUOTA.*50 GB/s })
   t.match(await run('quota', username, 'lots'), { code: 1, stderr: /such as "50 GB"/ })
   t.match(await run('quota', 'nobody'), { code: 1, stderr: /no user "nobody"/ })
 })

@@ -165,6 +165,19 @@ t.test('while the node is still counting, the answers and the status say so', as
   while ((await health(owner)).checks['file-index']?.state !== 'complete') await delay(100)
 })
 
+t.test('a mount that is out of reach keeps no other one from being counted', async (t) => {
+  const shaky = shakyBackend()
+  shaky.isReachable = false
+  const node = await createFilesNode({ mounts: { '/cold': 'shaky' } }, { plugins: [shaky.plugin] })
+  t.teardown(() => node.stop())
+  const owner = await node.signIn('owner')
+  t.equal((await put(owner, '/file', 'four')).status, 200)
+  const mounts = async () => (await all(owner)).users[0]?.mounts ?? []
+  const isCounted = async () => (await mounts()).some(({ mount, isComplete }) => mount === '/' && isComplete)
+  while (!(await isCounted())) await delay(50)
+  t.match(await all(owner), { users: [{ bytes: 4, isComplete: false }] })
+})
+
 t.test('the owner sees all users, and the room of the storages', async (t) => {
   const { node, ada, services } = await createNodeWithTwoMounts(t)
   const owner = await node.signIn('owner')
@@ -258,7 +271,7 @@ t.test('the command line shows the usage, of the owner and of all', async (t) =>
   const everybody = await run('usage', '--all')
   t.match(everybody, {
     code: 0,
-    stdout: new RegExp(`${ada.user.username} +3\\.0 MB.*${owner.user.username}`, 's'),
+    stdout: new RegExp(`${ada.user.username} +3 MB.*${owner.user.username}`, 's'),
   })
   t.match(everybody.stdout, /MOUNT +STORAGE.*local/s)
   t.match(JSON.parse((await run('usage', '--all', '--json')).stdout), {

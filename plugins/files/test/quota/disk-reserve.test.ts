@@ -12,7 +12,7 @@ test('uploads leave room for databases on the disk, and the health tells of it b
         ok: false,
         state: 'low',
         message:
-          /almost full: that of the data folder \(6\d\.\d MB; with less than 41\.9 MB, uploads are refused\), the mount "\/".*Free some space/,
+          /almost full: that of the data folder \(6\d(\.\d)? MB; with less than 41\.9 MB, uploads are refused\), the mount "\/".*Free some space/,
       },
       200,
     ],

@@ -1,9 +1,11 @@
 import type { IndexedEntry } from '@nodekeep/plugin-sdk'
+import { isPreviewedPicture, isPreviewedSound } from '@nodekeep/plugin-sdk/preview-names'
 
-/** Names of files that get a preview before anybody asks. A file with another name gets one by its content, when somebody asks. */
-const names = /\.(?:jpe?g|jpe|jfif|png|webp|gif|avif|heic|heif|mp3|flac|m4a|m4b|ogg|oga|opus)$/i
-
-/** Whether a file may have a preview, by its name and its size. */
+/**
+ * Whether a file gets a preview before anybody asks, by its name and its size. A file with another name gets one by its content, when somebody
+ * asks.
+ */
 export function mayHavePreview({ type, name, size }: IndexedEntry, maxFileSize: number): boolean {
-  return type === 'file' && size > 0 && size <= maxFileSize && names.test(name)
+  const isNamed = isPreviewedPicture(name) || isPreviewedSound(name)
+  return type === 'file' && size > 0 && size <= maxFileSize && isNamed
 }

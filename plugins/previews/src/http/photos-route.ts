@@ -76,7 +76,7 @@ interface PhotosRouteServices {
   readonly status: PreviewStatus
 }
 
-/** Registers `GET /api/previews/photos` and `GET /api/previews/photos/months`. */
+/** Registers `GET /api/previews/photos`, `GET /api/previews/photos/months` and `GET /api/previews/photo`. */
 export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void {
   const schema = {
     operationId: 'listPhotos',
@@ -115,6 +115,27 @@ export function photosRoute(app: RoutesApp, services: PhotosRouteServices): void
     const { uuid } = userOf(request)
     const isComplete = await services.status.isComplete(uuid)
     return { months: services.entries.months(uuid), isComplete }
+  })
+  const photoSchema = {
+    operationId: 'getPhoto',
+    summary: 'Tell when and where a picture was taken',
+    querystring: Type.Object(
+      { path: Type.String({ description: 'Absolute path, such as "/photos/cat.jpg".' }) },
+      { additionalProperties: false },
+    ),
+    response: {
+      200: Type.Object({
+        photo: Type.Union([photo, Type.Null()], {
+          description: 'Null for a file that is no picture, or that the node has not looked at yet.',
+        }),
+      }),
+    },
+  }
+  app.get('/api/previews/photo', { schema: photoSchema, config }, async (request) => {
+    const { uuid } = userOf(request)
+    const entry = await services.index.for({ uuid }).at(request.query.path)
+    const found = entry === null ? null : services.contents.photo(uuid, entry.id)
+    return { photo: entry === null || found === null ? null : photoOf(found, entry) }
   })
 }
 

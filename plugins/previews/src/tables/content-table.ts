@@ -86,7 +86,19 @@ export class ContentTable {
         id: after?.id ?? '',
         limit,
       })
-      .map((row) => ({ id: String(row.id), date: Number(row.date), ...factsOf(row) }))
+      .map(photoOf)
+  }
+
+  /** A photo of a user; null for an entry that is none, or that nobody has looked at. */
+  photo(userUuid: string, id: string): DatedPhoto | null {
+    const row = this.#database
+      .prepare(
+        `SELECT entry.id, entry.date, content.* FROM entry
+         JOIN content ON content.user = entry.user AND content.sha256 = entry.sha256
+         WHERE entry.user = ? AND entry.id = ? AND date IS NOT NULL`,
+      )
+      .get(userUuid, id)
+    return row === undefined ? null : photoOf(row)
   }
 
   /** @param userUuid null for all users */
@@ -121,6 +133,10 @@ export class ContentTable {
   erase(userUuid: string): void {
     this.#database.prepare('DELETE FROM content WHERE user = ?').run(userUuid)
   }
+}
+
+function photoOf(row: Record<string, SQLOutputValue>): DatedPhoto {
+  return { id: String(row.id), date: Number(row.date), ...factsOf(row) }
 }
 
 function factsOf(row: Record<string, SQLOutputValue>): PictureFacts {

@@ -1,3 +1,4 @@
+import type { TestUser } from '@nodekeep/kernel/testing'
 import t, { test } from 'tap'
 import {
   createPreviewNode,
@@ -46,6 +47,14 @@ test('photos of all folders are listed by date, with what they tell', async (t) 
   t.match(photos[0], { taken: null, place: null, camera: null, date: '2026-08-01T10:00:00.000Z' })
   t.strictSame((await photosOf(bob)).photos, [])
   t.equal((await node.fetch('/api/previews/photos')).status, 401)
+
+  const photoAt = async (user: TestUser, path: string) =>
+    (await (await user.fetch(`/api/previews/photo?path=${path}`)).json()) as { photo: object | null }
+  t.strictSame(await photoAt(ada, '/deep/in/photo.jpg'), { photo: photos[1] })
+  for (const path of ['/song.mp3', '/text.txt', '/none.jpg', '/'])
+    t.strictSame(await photoAt(ada, path), { photo: null }, path)
+  t.strictSame(await photoAt(bob, '/new.png'), { photo: null })
+  t.equal((await node.fetch('/api/previews/photo?path=/new.png')).status, 401)
 })
 
 test('a range of dates and pages', async (t) => {

@@ -7,6 +7,7 @@ import {
   NodekeepError,
   untilAborted,
 } from '@nodekeep/plugin-sdk'
+import { lacksRoom } from '../guests/no-room.ts'
 import type { Place, Places } from '../guests/places.ts'
 import { networkOf } from '../network-of.ts'
 import type { Share } from '../share.ts'
@@ -70,20 +71,16 @@ export class Drops {
 
   constructor(services: DropsServices) {
     this.#services = services
-    this.#allowances = new Allowances(services.shares)
+    this.#allowances = new Allowances(services.shares, services.files)
   }
 
   /** Takes the uploads up that began before a restart. */
-  async resume(): Promise<void> {
+  resume(): void {
     const { uses, staged } = this.#services
-    // All have their parts before the first wait: guests come already.
-    const uploads = uses.uploads().map((upload) => {
-      const { share, network, length } = upload
-      return { upload, allowance: this.#allowances.resume(share, network, length) }
-    })
-    for (const { upload, allowance } of uploads) {
-      const { id, userUuid, received } = upload
-      const bytes = await staged.open(userUuid, id, received)
+    for (const upload of uses.uploads()) {
+      const { id, share, userUuid, network, length, received } = upload
+      const allowance = this.#allowances.resume({ id: share, userUuid }, network, length)
+      const bytes = staged.open(id, allowance.room, received)
       this.#open.set(id, { ...upload, staged: bytes, allowance, newest: null })
     }
   }
@@ -99,10 +96,10 @@ export class Drops {
   }
 
   /**
-   * Begins an upload that goes on after it broke off, and returns its id.
+   * Begins an upload that goes on after it broke off, and returns its id. All of it has its room from now on, so it is not refused half-way.
    *
    * @param address that of the guest
-   * @throws NodekeepError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, TOO_MANY_REQUESTS
+   * @throws NodekeepError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, TOO_MANY_REQUESTS; NOT_FOUND if the link ends meanwhile
    */
   async begin(share: Share, address: string, file: AnnouncedFile): Promise<string> {
     const { uses, staged } = this.#services
@@ -110,7 +107,7 @@ export class Drops {
     const network = networkOf(address)
     const allowance = this.#allowances.take(share, network, file.length)
     const id = randomBytes(16).toString('hex')
-    const upload = {
+    const upload: OpenUpload = {
       id,
       share: share.id,
       userUuid: share.userUuid,
@@ -118,16 +115,23 @@ export class Drops {
       sender: senderOf(file.sender),
       network,
       length: file.length,
+      staged: staged.open(id, allowance.room),
+      allowance,
+      newest: null,
     }
     try {
+      // It is there before the first wait, so that the end of its link ends it.
       uses.addUpload(upload)
-      const bytes = await staged.open(share.userUuid, id)
-      this.#open.set(id, { ...upload, staged: bytes, allowance, newest: null })
+      this.#open.set(id, upload)
+      if (file.length === 0) await this.receive(share, id, 0, nothing())
+      else {
+        await allowance.hold(file.length)
+        this.#of(share.id, id)
+      }
     } catch (error) {
-      allowance.release()
+      await this.#forget(upload)
       throw error
     }
-    if (file.length === 0) await this.receive(share, id, 0, nothing())
     return id
   }
 
@@ -144,6 +148,7 @@ export class Drops {
 
   /**
    * Receives bytes of an upload, and stores the file once all are there. The newest request goes on, and ends the one before: its connection may be gone.
+   * An upload for which there is no room any more ends.
    *
    * @returns the number of bytes that have arrived
    * @throws NodekeepError NOT_FOUND; CONFLICT if the offset is another one; PAYLOAD_TOO_LARGE; INSUFFICIENT_STORAGE; the error of the content
@@ -166,6 +171,10 @@ export class Drops {
         await this.#receive(upload, until(content, signal))
         if (upload.staged.received === upload.length) await this.#finish(share, upload)
         return upload.staged.received
+      } catch (error) {
+        // Its part is there for others at once.
+        if (lacksRoom(error)) await this.#forget(upload)
+        throw error
       } finally {
         if (upload.newest === turn) upload.newest = null
       }
@@ -173,7 +182,7 @@ export class Drops {
   }
 
   /**
-   * Stores a file of a form, whose length is not known before.
+   * Stores a file of a form, whose length is not known before. It gives way to an older one for which there is no room beside it.
    *
    * @throws NodekeepError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, TOO_MANY_REQUESTS; the error of the content
    */
@@ -184,10 +193,11 @@ export class Drops {
     content: AsyncIterable<Uint8Array>,
   ): Promise<void> {
     const network = networkOf(address)
-    const allowance = this.#allowances.take(share, network, 0)
-    const staged = await this.#services.staged.open(share.userUuid, randomBytes(16).toString('hex'))
+    const allowance = this.#allowances.take(share, network, null)
+    const staged = this.#services.staged.open(randomBytes(16).toString('hex'), allowance.room)
     try {
-      await staged.receive(bounded(content, this.maxFileSize, allowance))
+      await staged.receive(until(bounded(content, this.maxFileSize, allowance), allowance.signal))
+      allowance.settle()
       const upload = { name: fileName(file.name), sender: senderOf(file.sender), network }
       await this.#write(share, { ...upload, staged, allowance })
     } finally {
@@ -236,8 +246,8 @@ export class Drops {
   async #forget({ id, staged, allowance, newest }: OpenUpload): Promise<void> {
     newest?.abort(noSuchUpload())
     this.#open.delete(id)
-    this.#services.uses.removeUpload(id)
     allowance.release()
+    this.#services.uses.removeUpload(id)
     await staged.remove()
   }
 
@@ -258,7 +268,7 @@ export class Drops {
           const { revision: ifRevision } = await files.write(path, staged.content(), {
             ifAbsent: true,
             size: staged.received,
-            room: staged.room,
+            room: allowance.room,
             freeChunks: true,
             by: sender === null ? 'A guest' : `${sender} (guest)`,
             maker: { kind: 'plugin', id: 'shares', user: share.userUuid },
@@ -337,7 +347,7 @@ async function* bounded(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const chunk of content) {
     if (allowance.bytes + chunk.length > maxFileSize) throw fileTooLarge(maxFileSize)
-    allowance.extend(chunk.length)
+    await allowance.extend(chunk.length)
     yield chunk
   }
 }

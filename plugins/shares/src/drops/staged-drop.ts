@@ -1,15 +1,16 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type FileRoom, type FilesService, NodekeepError } from '@nodekeep/plugin-sdk'
+import { dirname, join } from 'node:path'
+import type { FileRoom } from '@nodekeep/plugin-sdk'
 import { isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
+import { lacksRoom, noRoom } from '../guests/no-room.ts'
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW = 0 } = constants
 
 /** Bytes that are read at once. */
 const readBytes = 256 * 1024
 
-/** Bytes of a file that arrived, in a file of the plugin's folder, until they are a file of the maker. They count as room of the maker. */
+/** Bytes of a file that arrived, in a file of the plugin's folder, until they are a file of the maker. */
 export class StagedDrop {
   readonly #path: string
   readonly #room: FileRoom
@@ -17,6 +18,7 @@ export class StagedDrop {
   received: number
 
   /**
+   * @param room that of the maker, which holds all that is received
    * @param received bytes that are there already
    * @param onRemove called when the bytes are of no use any more
    */
@@ -27,16 +29,13 @@ export class StagedDrop {
     this.#onRemove = onRemove
   }
 
-  get room(): FileRoom {
-    return this.#room
-  }
-
   /**
    * Writes bytes behind those that are there. All that arrived are on the disk at the end, also if the content fails.
    *
    * @throws NodekeepError INSUFFICIENT_STORAGE; the error of the content
    */
   async receive(content: AsyncIterable<Uint8Array>): Promise<void> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
     const file = await open(this.#path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600)
     try {
       try {
@@ -45,7 +44,7 @@ export class StagedDrop {
         await file.datasync()
       }
     } catch (error) {
-      throw isDiskFull(error) ? diskFull(error) : error
+      throw isDiskFull(error) ? noRoom(error) : error
     } finally {
       await file.close()
     }
@@ -68,15 +67,16 @@ export class StagedDrop {
     }
   }
 
-  /** Removes the bytes, and gives their room back. */
   async remove(): Promise<void> {
-    this.#room.release()
     this.#onRemove()
     await rm(this.#path, { force: true })
   }
 
   async #append(file: FileHandle, chunk: Uint8Array): Promise<void> {
-    await this.#room.extend(chunk.length)
+    // It has its room already. Others may have filled the disk meanwhile.
+    await this.#room.extend(0).catch((error) => {
+      throw lacksRoom(error) ? noRoom(error) : error
+    })
     for (let at = 0; at < chunk.length; ) {
       const { bytesWritten } = await file.write(chunk, at, chunk.length - at, this.received)
       at += bytesWritten
@@ -88,22 +88,19 @@ export class StagedDrop {
 /** The folder of all bytes that are not files yet. */
 export class StagedDrops {
   readonly #folder: string
-  readonly #files: FilesService
   /** The ids of the bytes that are in use. */
   readonly #open = new Set<string>()
 
-  constructor(folder: string, files: FilesService) {
+  constructor(folder: string) {
     this.#folder = folder
-    this.#files = files
   }
 
   /**
    * @param id names the bytes: lower-case hexadecimal digits
+   * @param room that of the maker, which holds all that is received
    * @param received bytes that are there already, as after a restart
    */
-  async open(userUuid: string, id: string, received = 0): Promise<StagedDrop> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-    const room = this.#files.holdRoom({ uuid: userUuid }, received)
+  open(id: string, room: FileRoom, received = 0): StagedDrop {
     this.#open.add(id)
     return new StagedDrop(join(this.#folder, id), room, received, () => this.#open.delete(id))
   }
@@ -113,8 +110,4 @@ export class StagedDrops {
     for (const id of await readdir(this.#folder).catch(() => []))
       if (!this.#open.has(id)) await rm(join(this.#folder, id), { force: true })
   }
-}
-
-function diskFull(cause: unknown): NodekeepError {
-  return new NodekeepError('INSUFFICIENT_STORAGE', 'There is no room for this file.', { cause })
 }

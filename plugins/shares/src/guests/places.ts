@@ -11,6 +11,7 @@ import {
 } from '@nodekeep/plugin-sdk'
 import type { Share } from '../share.ts'
 import type { ShareTable } from '../tables/share-table.ts'
+import { noRoom } from './no-room.ts'
 import { noSuchLink, nothingThere } from './not-there.ts'
 
 /** Attempts of work in a folder that moves meanwhile. */
@@ -49,14 +50,14 @@ export class Places {
    * Returns the entry of an open link; null if the link does not work. If the entry is gone, the link is closed for good: an entry
    * that comes back from the trash is shared when its maker says so.
    *
-   * @throws NodekeepError SERVICE_UNAVAILABLE if the entry is not in the index, and the index is made anew or a disk is away
+   * @throws NodekeepError SERVICE_UNAVAILABLE if the entry is not in the index, and the index is made anew or the disk of the entry is away
    */
   async entryOf(share: Share): Promise<IndexedEntry | null> {
     const { index, shares, onGone } = this.#services
     const ofUser = index.for({ uuid: share.userUuid })
     const entry = share.entry === null ? await ofUser.at(share.path) : await ofUser.entry(share.entry)
     if (entry === null) {
-      if (!(await ofUser.isComplete())) throw notKnownYet()
+      if (!(await this.#isIndexed(share))) throw notKnownYet()
       if (!share.isClosed) onGone(share)
       return null
     }
@@ -102,6 +103,22 @@ export class Places {
     })
   }
 
+  /** Whether the index has everything on the mount where the entry of a link was last. Other mounts may be out of reach. */
+  async #isIndexed({ userUuid, path }: Share): Promise<boolean> {
+    const { index } = this.#services
+    const ofUser = index.for({ uuid: userUuid })
+    // It also lets the index be completed.
+    if (await ofUser.isComplete()) return true
+    for (let folder = folderOf(path); folder !== ''; folder = folderOf(folder)) {
+      const isComplete = await ofUser.usage(folder).then((usage) => usage.isComplete, unlessMissing)
+      // A folder that the index does not have is the place of no mount.
+      if (isComplete !== undefined) return isComplete
+    }
+    for await (const { userUuid: user, mount, isComplete } of index.usage())
+      if (user === userUuid && mount === '/') return isComplete
+    return false
+  }
+
   /** The entry of a link that may have been changed meanwhile. */
   async #current({ id }: Share): Promise<IndexedEntry> {
     const share = this.#services.shares.get(id)
@@ -132,6 +149,15 @@ function takesAway({ op, path, source }: FileChange, of: string): boolean {
   return op === 'move' && (isAbove(path) || (source !== undefined && isAbove(source)))
 }
 
+/** The folder of an entry; empty for the root. */
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'))
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!isNodekeepError(error) || error.code !== 'NOT_FOUND') throw error
+}
+
 /** The rules of paths are those of files, but the message of a refusal must not have the path of the shared folder. */
 function checkBelow(below: string): void {
   if (below === '') return
@@ -154,7 +180,7 @@ function withoutPath(error: unknown): unknown {
     case 'UNPROCESSABLE':
       return error
     case 'INSUFFICIENT_STORAGE':
-      return new NodekeepError('INSUFFICIENT_STORAGE', 'There is no room for this file.', { cause: error })
+      return noRoom(error)
     case 'PAYLOAD_TOO_LARGE':
       return new NodekeepError('PAYLOAD_TOO_LARGE', 'The file is too large.', { cause: error })
     default:

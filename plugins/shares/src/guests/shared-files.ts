@@ -40,9 +40,10 @@ export class SharedFiles {
    * Looks at a file.
    *
    * @param below the path below the shared entry; empty for itself
-   * @throws NodekeepError NOT_FOUND; UNPROCESSABLE for a picture whose data cannot be removed
+   * @param signal aborted when nobody waits any more for what goes out
+   * @throws NodekeepError NOT_FOUND; UNPROCESSABLE for a picture whose data cannot be removed; the reason of the signal
    */
-  async look(share: Share, below: string): Promise<GoingFile> {
+  async look(share: Share, below: string, signal: AbortSignal): Promise<GoingFile> {
     const file = await this.#places.at(share, below, ({ files, path }) => files.stat(path))
     if (file.type !== 'file') throw nothingThere()
     const { name, size, revision, modified } = file
@@ -51,14 +52,15 @@ export class SharedFiles {
         .update(JSON.stringify([share.id, below, revision, rule]))
         .digest('base64url')
         .slice(0, 32)
-    const source: PictureSource = {
+    const sourceOf = (until?: AbortSignal): PictureSource => ({
       size,
       read: (start, end) =>
-        this.#read(share, below, revision, start === 0 && end === size - 1 ? null : { start, end }),
-    }
+        this.#read(share, below, revision, start === 0 && end === size - 1 ? null : { start, end }, until),
+    })
+    const version = { userUuid: share.userUuid, path: file.path, revision }
     const plan: PicturePlan = share.keepMetadata
       ? { kind: 'unchanged' }
-      : await this.#plans.for({ userUuid: share.userUuid, path: file.path, revision }, source)
+      : await this.#plans.for(version, sourceOf(signal), signal)
     if (plan.kind === 'refused') throw new NodekeepError('UNPROCESSABLE', plan.message, { permanent: true })
     if (plan.kind === 'unchanged')
       return {
@@ -74,7 +76,7 @@ export class SharedFiles {
       size: plan.length,
       modified,
       tag: tagOf(`clean${cleaningVersion}`),
-      read: (range) => readCleaned(plan, source, range ?? all),
+      read: (range) => readCleaned(plan, sourceOf(), range ?? all),
     }
   }
 
@@ -83,13 +85,10 @@ export class SharedFiles {
     below: string,
     revision: string,
     range: ByteRange | null,
+    signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const reading = await this.#places.at(
-      share,
-      below,
-      ({ files, path }) => files.read(path, { reuseBuffers: true, ...range }),
-      close,
-    )
+    const options = { reuseBuffers: true, ...range, ...(signal && { signal }) }
+    const reading = await this.#places.at(share, below, ({ files, path }) => files.read(path, options), close)
     if (reading.entry.revision !== revision) {
       await close(reading)
       throw changedMeanwhile()

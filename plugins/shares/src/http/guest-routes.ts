@@ -8,6 +8,7 @@ import {
   type RoutesApp,
   Type,
 } from '@nodekeep/plugin-sdk'
+import { isPreviewedPicture } from '@nodekeep/plugin-sdk/preview-names'
 import { sendOwnFile } from '@nodekeep/plugin-sdk/send-own-file'
 import { contentHeaders, namesTag, refuseAsCode } from '@nodekeep/plugin-sdk/stored-content'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -19,7 +20,7 @@ import type { SharedFiles } from '../guests/shared-files.ts'
 import { isNamedAsText, mostShownText, textOf } from '../guests/shown-text.ts'
 import { networkOf } from '../network-of.ts'
 import { dropForm } from '../pages/drop-form.ts'
-import { folderPage, hasPicture, type ListedEntry } from '../pages/folder-page.ts'
+import { folderPage, type ListedEntry } from '../pages/folder-page.ts'
 import { html } from '../pages/html.ts'
 import { documentOf, guestHeaders } from '../pages/page.ts'
 import { shownName, untilText } from '../pages/texts.ts'
@@ -134,7 +135,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
       const found = await folderIn(services, guest, path, after)
       if (found === null) return reply.send(await pageOfFile(services, guest, path, reply))
       const { name, entries, next } = found
-      const ofPictures = entries.filter(({ name }) => hasPicture(name)).length
+      const ofPictures = entries.filter(({ name }) => isPreviewedPicture(name)).length
       const isGrid =
         view === undefined ? previews !== undefined && ofPictures * 2 > entries.length : view === 'grid'
       const drop = path === '' && takesDrops(guest.share) ? formFor(services, guest) : null
@@ -178,7 +179,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
   const readFile = guests.only('read', async (guest, request, reply) => {
     const { path = '', download } = request.query as { path?: string; download?: string }
     const onEnd = begin(guest, request, reply)
-    const file = await files.look(guest.share, path)
+    const file = await files.look(guest.share, path, clientSignal(reply))
     return sendFile(request, reply, { file, isSaved: download !== undefined, onEnd })
   })
   const file = { config: { ...forGuests, answersLate: true }, exposeHeadRoute: false } as const
@@ -344,7 +345,7 @@ async function pageOfFile(
   if (size <= mostShownText && isNamedAsText(name)) {
     // The text is in memory, so such pages count as downloads do.
     running.begin(reply, { share: share.id, kind: 'download', address })
-    text = await textOf(await files.look(share, path))
+    text = await textOf(await files.look(share, path, clientSignal(reply)))
   }
   const beside = { former: former ?? null, next: next ?? null }
   return viewPage({

@@ -2,7 +2,8 @@ import { addressGroup, type NodeAddress } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { noSuchLink, nothingThere } from '../guests/not-there.ts'
 import { cookieFor, mayEnter, type Passwords } from '../guests/passwords.ts'
-import { passwordPage } from '../pages/password-page.ts'
+import { html } from '../pages/html.ts'
+import { documentOf } from '../pages/page.ts'
 import { isReadable, type Share, takesDrops } from '../share.ts'
 import type { ShareTable } from '../tables/share-table.ts'
 import { hashOfToken } from '../token.ts'
@@ -86,6 +87,16 @@ export class Guests {
   }
 }
 
+/** Sends the page that asks for the password of a link. */
 function ask({ token }: Guest, reply: FastifyReply, fault: string | null): FastifyReply {
-  return reply.code(401).type('text/html; charset=utf-8').send(passwordPage(token, fault))
+  const content = html`<h1>This link has a password</h1>
+<form class="enter" method="post" action="/s/${token}/password">
+  <label>Password<input type="password" name="password" required maxlength="200" autocomplete="current-password"></label>
+  ${fault === null ? null : html`<p class="fault" role="alert">${fault}</p>`}
+  <div class="buttons"><button class="main">Open</button></div>
+</form>`
+  return reply
+    .code(401)
+    .type('text/html; charset=utf-8')
+    .send(documentOf({ title: 'Password', content }))
 }

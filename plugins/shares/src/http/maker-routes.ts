@@ -1,4 +1,6 @@
 import {
+  clientSignal,
+  type FilesService,
   type NodeAddress,
   nameOf,
   type RegistryReader,
@@ -9,6 +11,8 @@ import {
   userOf,
 } from '@nodekeep/plugin-sdk'
 import type { FastifyRequest } from 'fastify'
+import type { PicturePlans } from '../pictures/picture-plans.ts'
+import { sentPicture } from '../pictures/sent-picture.ts'
 import { reachOf } from '../reach.ts'
 import type { Share } from '../share.ts'
 import type { Shares } from '../shares.ts'
@@ -18,6 +22,7 @@ import {
   changedShare,
   madeShare,
   newShare,
+  sentPictureView,
   shareChange,
   shareList,
   type shareView,
@@ -28,6 +33,8 @@ interface MakerRoutesServices {
   readonly shares: Shares
   readonly uses: UseTable
   readonly users: UserDirectory
+  readonly files: FilesService
+  readonly plans: PicturePlans
   readonly address: NodeAddress
   /** The origins that plugins have added. */
   readonly origins: RegistryReader<string>
@@ -39,7 +46,7 @@ const idOf = Type.Object({ id: Type.String() })
 
 /** Registers `/api/shares`: the links of the person who calls. */
 export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void {
-  const { shares, uses, users, address, origins } = services
+  const { shares, uses, users, files, plans, address, origins } = services
   const reached = (request: FastifyRequest) => {
     const { origin, ...reach } = reachOf(address, origins, request)
     return { urlOf: (token: string) => `${origin}/s/${token}`, reach }
@@ -121,6 +128,26 @@ export function makerRoutes(app: RoutesApp, services: MakerRoutesServices): void
         views.push({ ...(await viewOf(services, share)), user: { uuid: share.userUuid, username } })
       }
       return { shares: views }
+    },
+  )
+  app.get(
+    `${path}/picture`,
+    {
+      config: { scope, answersLate: true },
+      schema: {
+        operationId: 'foreseeSharedPicture',
+        summary: 'Tell whether guests would get a picture, without places and camera data',
+        querystring: Type.Object(
+          { path: Type.String({ description: 'A file, or a folder, whose first picture it is then.' }) },
+          { additionalProperties: false },
+        ),
+        response: { 200: sentPictureView },
+      },
+    },
+    async (request, reply) => {
+      const { path: wanted } = request.query
+      const { uuid } = userOf(request)
+      return { picture: await sentPicture({ files, plans }, uuid, wanted, clientSignal(reply)) }
     },
   )
   app.get(

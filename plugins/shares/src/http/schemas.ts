@@ -123,6 +123,25 @@ export const shareList = Type.Object({
   ...reach,
 })
 
+export const sentPictureView = Type.Object({
+  picture: orNull(
+    Type.Object({
+      path: Type.String(),
+      refused: orNull(
+        Type.Union(
+          [Type.Literal('format'), Type.Literal('broken'), Type.Literal('large'), Type.Literal('sidecar')],
+          {
+            description:
+              'Why it is not sent: the node cannot clean its format, it is damaged or not whole, it is too large, or it has nothing but such data.',
+          },
+        ),
+        'Null for a picture that is sent.',
+      ),
+    }),
+    'Null if there is none.',
+  ),
+})
+
 export const allShares = Type.Object({
   shares: Type.Array(
     Type.Object({

@@ -1,5 +1,5 @@
 import { finished } from 'node:stream'
-import { isNodekeepError, NodekeepError, nameOf } from '@nodekeep/plugin-sdk'
+import { clientSignal, isNodekeepError, NodekeepError, nameOf } from '@nodekeep/plugin-sdk'
 import { sendArchive } from '@nodekeep/plugin-sdk/stored-content'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply } from 'fastify'
@@ -32,6 +32,16 @@ interface ZipEntry {
   readonly modified: Date
 }
 
+/** The folder of an archive. */
+interface ZipFolder {
+  readonly name: string
+  /** The path of it below the shared folder. */
+  readonly below: string
+  readonly entries: readonly ZipEntry[]
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal
+}
+
 /**
  * Sends a folder of a link as a ZIP archive. Pictures whose data cannot be removed are left out, and a text in the archive names them.
  *
@@ -48,7 +58,7 @@ export async function sendZip(
 ): Promise<FastifyReply> {
   const { name, entries } = await places.at(share, below, (place) => entriesIn(place, below))
   const { makeZip } = await import('client-zip')
-  const inputs = zipInputs(files, share, { name, below, entries })
+  const inputs = zipInputs(files, share, { name, below, entries, signal: clientSignal(reply) })
   reply.headers({
     'content-type': 'application/zip',
     'content-disposition': contentDisposition(`${name}.zip`),
@@ -95,15 +105,7 @@ async function entriesIn(
   return { name: nameOf(path), entries }
 }
 
-async function* zipInputs(
-  files: SharedFiles,
-  share: Share,
-  {
-    name,
-    below,
-    entries,
-  }: { readonly name: string; readonly below: string; readonly entries: readonly ZipEntry[] },
-) {
+async function* zipInputs(files: SharedFiles, share: Share, { name, below, entries, signal }: ZipFolder) {
   const missing: string[] = []
   for (const entry of entries) {
     const zipName = `${name}${entry.below.slice(below.length)}`
@@ -112,7 +114,7 @@ async function* zipInputs(
       continue
     }
     try {
-      const { size, modified, read } = await files.look(share, entry.below)
+      const { size, modified, read } = await files.look(share, entry.below, signal)
       const content = read(null)
       try {
         yield { name: zipName, lastModified: zipTime(modified), size, input: ReadableStream.from(content) }

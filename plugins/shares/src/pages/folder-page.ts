@@ -1,4 +1,5 @@
-import { bytesText } from '../protocol/bytes-text.ts'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
+import { isPreviewedPicture } from '@nodekeep/plugin-sdk/preview-names'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
 import { dayText, shownName, untilText } from './texts.ts'
@@ -29,13 +30,6 @@ interface FolderView {
   readonly hasPreviews: boolean
   /** The form for uploads; null if guests may not upload. */
   readonly drop: Html | null
-}
-
-const pictures = /\.(jpe?g|png|webp|gif|avif|heic|heif)$/i
-
-/** Whether a file of this name may have a preview. */
-export function hasPicture(name: string): boolean {
-  return pictures.test(name)
 }
 
 /** The address of something in a link. */
@@ -108,7 +102,7 @@ function tile(view: FolderView, entry: ListedEntry): Html {
   const { name, type, size } = entry
   const address = addressOf(token, '/preview', { path: `${below}/${name}`, size: 'small' })
   const picture = html`<img src="${address}" alt="" loading="lazy" width="256" height="256">`
-  const isPicture = type === 'file' && hasPreviews && hasPicture(name)
+  const isPicture = type === 'file' && hasPreviews && isPreviewedPicture(name)
   return html`<li><a class="tile" href="${linkOf(view, entry)}">
   ${isPicture ? picture : html`<span class="picture" aria-hidden="true">${type === 'directory' ? 'Folder' : typeOf(name)}</span>`}
   <span class="name"><bdi>${shownName(name)}</bdi></span>

@@ -1,5 +1,6 @@
-import { bytesText } from '../protocol/bytes-text.ts'
-import { addressOf, hasPicture } from './folder-page.ts'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
+import { isPreviewedPicture } from '@nodekeep/plugin-sdk/preview-names'
+import { addressOf } from './folder-page.ts'
 import { type Html, html } from './html.ts'
 import { documentOf } from './page.ts'
 import { dayText, shownName, untilText } from './texts.ts'
@@ -48,7 +49,7 @@ ${shown(view)}
 
 function shown({ token, name, below, hasPreviews, text }: FileView): Html | null {
   const file = addressOf(token, '/file', { path: below })
-  if (hasPicture(name)) {
+  if (isPreviewedPicture(name)) {
     const preview = addressOf(token, '/preview', { path: below, size: 'large' })
     return html`<p class="shown"><img src="${hasPreviews ? preview : file}" alt="${shownName(name)}"></p>`
   }

@@ -1,4 +1,4 @@
-import { FairSlots, nameOf } from '@nodekeep/plugin-sdk'
+import { FairSlots, nameOf, untilAborted } from '@nodekeep/plugin-sdk'
 import { LRUCache } from 'lru-cache'
 import type { PictureSource } from './picture-bytes.ts'
 import { type PicturePlan, planPicture } from './plan-picture.ts'
@@ -19,7 +19,8 @@ interface PictureFile {
 
 /**
  * Plans pictures, a few at a time, and keeps the plans that were used last: a player of ranges, and one who looks first, do not make the node read a
- * file again. Requests for one file at a time share its plan, which is made to its end although a guest leaves.
+ * file again. Requests for one file at a time share its plan. The plan of a guest who leaves ends at once, and the next one who waits for it makes
+ * it: those who stay do not wait for files that nobody wants any more.
  */
 export class PicturePlans {
   readonly #slots = new FairSlots({ most: mostAtOnce, mostPerKey: mostOfUser })
@@ -32,20 +33,32 @@ export class PicturePlans {
   /**
    * Returns the plan of a file.
    *
-   * @throws only the errors of the source
+   * @param source its reading ends with the signal
+   * @param signal aborted when nobody waits any more
+   * @throws only the errors of the source; the reason of the signal
    */
-  async for({ userUuid, path, revision }: PictureFile, source: PictureSource): Promise<PicturePlan> {
+  async for(
+    { userUuid, path, revision }: PictureFile,
+    source: PictureSource,
+    signal: AbortSignal,
+  ): Promise<PicturePlan> {
     const key = JSON.stringify([userUuid, path, revision])
     for (;;) {
       const known = this.#plans.get(key)
       if (known !== undefined) return known
       const running = this.#running.get(key)
       if (running === undefined) break
-      // Its source may be that of a link that has ended, so its failure is not one of this source.
-      const shared = await running.catch(() => null)
+      // Its source may be that of a link that has ended, or of a guest who has left, so its failure is not one of this source.
+      const shared = await untilAborted(
+        running.catch(() => null),
+        signal,
+      )
       if (shared !== null) return shared
     }
-    const plan = this.#slots.run(userUuid, () => planPicture(nameOf(path), source))
+    const plan = this.#slots.run(userUuid, async () => {
+      signal.throwIfAborted()
+      return planPicture(nameOf(path), source)
+    })
     this.#running.set(key, plan)
     try {
       const made = await plan

@@ -1,4 +1,4 @@
-import { bytesText } from './bytes-text.ts'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
 
 /** The bounds of the uploads of guests that are left. */
 export interface DropLimits {

@@ -1,16 +1,22 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FilesService } from '@nodekeep/plugin-sdk'
+import type { FileRoom } from '@nodekeep/plugin-sdk'
 import t from 'tap'
 import { StagedDrops } from '../../src/drops/staged-drop.ts'
 
-const room = { extend: async () => {}, release() {} }
+const room: FileRoom = {
+  bytes: 0,
+  extend: async () => {},
+  reduce() {},
+  release() {},
+  [Symbol.dispose]() {},
+}
 
 t.test('a sweep removes what nobody uploads, and nothing of an upload that runs', async (t) => {
   const folder = t.testdir()
-  const drops = new StagedDrops(folder, { holdRoom: () => room } as unknown as FilesService)
+  const drops = new StagedDrops(folder)
   writeFileSync(join(folder, 'aa'), 'of a node that ended at once')
-  const running = await drops.open('ada', 'bb')
+  const running = drops.open('bb', room)
   async function* content() {
     yield Buffer.from('half ')
     await drops.sweep()

@@ -71,6 +71,31 @@ test('a damaged picture does not leave, and the page says why', async (t) => {
   t.match(await refused.text(), 'The picture is damaged or not whole')
 })
 
+test('a maker learns before whether guests would get a picture', async (t) => {
+  await put(ada, '/phone/IMG_1.HEIC', '\0\0\0\x18ftypheic\0\0\0\0mif1heic')
+  await put(ada, '/phone/IMG_2.JPG', photo)
+  await put(ada, '/texts/a/b.jpg', photo)
+  const told = async (path: string) => {
+    const answer = await ada.fetch(`/api/shares/picture?path=${path}`)
+    return ((await answer.json()) as { picture?: object }).picture ?? answer.status
+  }
+  const outcomes = {
+    '/photos/photo.jpg': { path: '/photos/photo.jpg', refused: null },
+    '/photos/notes.txt': { path: '/photos/notes.txt', refused: null },
+    '/photos/half.jpg': { path: '/photos/half.jpg', refused: 'broken' },
+    '/photos': { path: '/photos/half.jpg', refused: 'broken' },
+    '/phone': { path: '/phone/IMG_1.HEIC', refused: 'format' },
+    '/photos/drawing.svg': 200,
+    '/texts': 200,
+    '/': 200,
+    '/none': 404,
+  }
+  for (const [path, outcome] of Object.entries(outcomes)) t.strictSame(await told(path), outcome, path)
+  const others = await (await node.signIn()).fetch('/api/shares/picture?path=/photos/photo.jpg')
+  t.equal(others.status, 404, 'of their own files only')
+  t.equal((await node.fetch('/api/shares/picture?path=/photos')).status, 401)
+})
+
 test('a grid shows previews, which have no data of cameras', async (t) => {
   const { path } = await link(ada, '/photos')
   t.match(

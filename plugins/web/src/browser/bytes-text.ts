@@ -1,8 +1,6 @@
-const units = ['B', 'kB', 'MB', 'GB', 'TB']
+import { bytesText as textIn } from '@nodekeep/plugin-sdk/bytes-text'
 
-/** Writes a number of bytes in units of 1000, such as `1.5 MB`. */
+/** Writes a number of bytes in units of 1000, such as `1.5 MB`, in the language of the browser. */
 export function bytesText(bytes: number): string {
-  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1)
-  const value = bytes / 1000 ** power
-  return `${value.toLocaleString(undefined, { maximumFractionDigits: power === 0 || value >= 100 ? 0 : 1 })} ${units[power]}`
+  return textIn(bytes, navigator.language)
 }

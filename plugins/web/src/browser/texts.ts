@@ -1102,6 +1102,17 @@ export const texts = {
         'The picture as it is, upright and in its colors, and nothing else. Your files stay as they are.',
       keptText: 'All of it, also the place.',
       keep: 'Send this data, too',
+      beforeOf: (name: string) => `"${name}" has`,
+      place: (place: string) => `the place ${place}`,
+      camera: (camera: string) => `the camera ${camera}`,
+      taken: (time: string) => `the time ${time}`,
+      noData: 'no place, camera or time that the node can read',
+      refused: {
+        format: (name: string) => `Not "${name}": the node cannot clean pictures of this format.`,
+        broken: (name: string) => `Not "${name}": it is damaged or not whole, so the node cannot clean it.`,
+        large: (name: string) => `Not "${name}": it is too large to be cleaned.`,
+        sidecar: (name: string) => `Not "${name}": it has nothing but the data of a picture.`,
+      },
       others:
         'JPEG, PNG, WebP and GIF are cleaned. HEIC, AVIF, TIFF and raw pictures cannot be, and are not sent. Videos and documents are sent as they are.',
     },

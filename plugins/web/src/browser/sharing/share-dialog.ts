@@ -84,6 +84,6 @@ function Sharing({ subject, page, close }: SharingProps): VNode {
     <p>${words.explanation}</p>
     <${ReachNote} reach=${known.value.reach} page=${page} />
     ${open > 0 && html`<p class="hint">${words.hasAlready(open)} <a href="#/links">${words.all}</a></p>`}
-    <${ShareForm} subject=${subject} share=${null} days=${known.value} agree=${words.make} onAgree=${make} onCancel=${close} />
+    <${ShareForm} subject=${subject} share=${null} days=${known.value} agree=${words.make} onAgree=${make} onCancel=${close} page=${page} />
   `
 }

@@ -1,4 +1,5 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
+import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -7,6 +8,7 @@ import { html } from '../html.ts'
 import { reasonOf } from '../request.ts'
 import { texts } from '../texts.ts'
 import { shortDateText } from '../times.ts'
+import { PictureData } from './picture-data.ts'
 
 type ShareList = NodeAnswers['GET /api/shares']
 /** A link to a file or folder. */
@@ -21,7 +23,8 @@ export interface Subject {
 }
 
 interface ShareFormProps {
-  readonly subject: Omit<Subject, 'path'>
+  /** The path of what is gone is `null`. */
+  readonly subject: Omit<Subject, 'path'> & { readonly path: string | null }
   /** The link that is changed; `null` for a new one. */
   readonly share: Share | null
   readonly days: Pick<ShareList, 'defaultDays' | 'maxDays'>
@@ -30,6 +33,7 @@ interface ShareFormProps {
   /** Rejects with the reason of the node if it refuses. */
   readonly onAgree: (terms: object) => Promise<void>
   readonly onCancel: () => void
+  readonly page: PageContext
 }
 
 const words = texts.links
@@ -43,7 +47,7 @@ const dayMs = 86_400_000
 const gigabyte = 1e9
 
 /** The terms that a person chooses for a link: a new one, or one that is there. */
-export function ShareForm({ subject, share, days, agree, onAgree, onCancel }: ShareFormProps): VNode {
+export function ShareForm({ subject, share, days, agree, onAgree, onCancel, page }: ShareFormProps): VNode {
   const kind = useSignal<Share['kind']>(share?.kind ?? 'read')
   const hasPassword = useSignal(share?.password ?? false)
   const keeps = useSignal(share?.keepMetadata ?? false)
@@ -107,7 +111,7 @@ export function ShareForm({ subject, share, days, agree, onAgree, onCancel }: Sh
       />`
     }
     ${kind.value !== 'read' && html`<${Uploads} share=${share} />`}
-    ${kind.value !== 'drop' && subject.hasPictures && html`<${Pictures} keeps=${keeps.value} onChange=${toggle(keeps)} />`}
+    ${kind.value !== 'drop' && subject.hasPictures && html`<${Pictures} path=${subject.path} keeps=${keeps.value} page=${page} onChange=${toggle(keeps)} />`}
     <p class="fault" role="alert">${fault.value}</p>
     <p class="buttons">
       <button type="button" onClick=${onCancel}>${texts.cancel}</button>
@@ -126,20 +130,18 @@ function Uploads({ share }: { readonly share: Share | null }): VNode {
   <label class="choice"><input type="checkbox" name="askSender" defaultChecked=${share?.askSender ?? false} /> ${words.askSender}</label>`
 }
 
-interface PicturesProps {
+interface PicturesProps extends Pick<ShareFormProps, 'page'> {
+  readonly path: string | null
   readonly keeps: boolean
   readonly onChange: (event: Event) => void
 }
 
 /** The data that pictures have, and those that guests get. */
-function Pictures({ keeps, onChange }: PicturesProps): VNode {
+function Pictures({ path, keeps, page, onChange }: PicturesProps): VNode {
   return html`<details class="pictures">
     <summary>${keeps ? words.pictures.kept : words.pictures.removed}</summary>
     <dl>
-      <dt>${words.pictures.before}</dt>
-      <dd>${words.pictures.beforeText}</dd>
-      <dt>${words.pictures.after}</dt>
-      <dd><span role="status">${keeps ? words.pictures.keptText : words.pictures.afterText}</span></dd>
+      <${PictureData} path=${path} keeps=${keeps} page=${page} />
     </dl>
     <label class="choice"><input type="checkbox" name="keepMetadata" checked=${keeps} onChange=${onChange} /> ${words.pictures.keep}</label>
     ${!keeps && html`<p class="hint">${words.pictures.others}</p>`}

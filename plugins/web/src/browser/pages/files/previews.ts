@@ -1,15 +1,11 @@
+import { isPreviewedPicture, isPreviewedSound } from '@nodekeep/plugin-sdk/preview-names'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import { request } from '../../request.ts'
 import { previewAddress } from './paths.ts'
 
-/** The pictures, and the sounds that may have a cover. */
-const pictures = /\.(avif|gif|hei[cf]|jfif|jpe?g|png|webp)$/i
-
 /** Pictures that browsers show without a preview, too. */
 const others = /\.(bmp|ico|svg)$/i
-
-const sounds = /\.(flac|m4a|mp3|og[ag]|opus)$/i
 
 /** The previews that the node makes, if it has the plugin for them. */
 export class Previews {
@@ -38,17 +34,17 @@ export class Previews {
   ofPicture(path: string): string | undefined {
     // A preview does not move.
     const isShown =
-      this.areThere.value === true && pictures.test(path) && !path.toLowerCase().endsWith('.gif')
+      this.areThere.value === true && isPreviewedPicture(path) && !path.toLowerCase().endsWith('.gif')
     return isShown ? previewAddress(path, 'large') : undefined
   }
 }
 
 /** Whether a file of this name is a picture that browsers may show. */
 export function isPicture(name: string): boolean {
-  return pictures.test(name) || others.test(name)
+  return isPreviewedPicture(name) || others.test(name)
 }
 
 /** Whether a file of this name may have a preview. */
 export function mayHavePreview(name: string): boolean {
-  return pictures.test(name) || sounds.test(name)
+  return isPreviewedPicture(name) || isPreviewedSound(name)
 }

@@ -67,8 +67,12 @@ export function ChangeDialog({ page }: { readonly page: PageContext }): VNode | 
     page.notice(words.changed)
     close()
   }
-  const subject = { type, hasPictures: ['folder', 'picture'].includes(kindOf({ name, type })) }
+  const subject = {
+    path: share.path,
+    type,
+    hasPictures: ['folder', 'picture'].includes(kindOf({ name, type })),
+  }
   return html`<${Dialog} key=${share.id} title=${texts.files.of(words.change, shownName(name))} onClose=${close}>
-    <${ShareForm} subject=${subject} share=${share} days=${days} agree=${words.save} onAgree=${agree} onCancel=${close} />
+    <${ShareForm} subject=${subject} share=${share} days=${days} agree=${words.save} onAgree=${agree} onCancel=${close} page=${page} />
   <//>`
 }
