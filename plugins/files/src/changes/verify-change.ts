@@ -3,7 +3,6 @@ import type { ChangeIntent } from '../journal/change.ts'
 import { entryIn, type Location, type Mounts } from '../mounts/mounts.ts'
 import { moveStored } from '../mounts/move-stored.ts'
 import { withStorageLimit } from '../mounts/storage-limit.ts'
-import { ignoreMissing } from '../operations/path-errors.ts'
 import type { UserPath } from '../paths/user-path.ts'
 
 /**
@@ -98,14 +97,10 @@ async function isKeptInstead(
  */
 async function removeEmptyAbove(keptAs: string, locate: (name: string) => Location): Promise<void> {
   const names = keptAs.split('/')
-  try {
-    // The first name is that of the item.
-    for (let count = names.length - 1; count > 1; count -= 1) {
-      const { backend, backendPath } = locate(names.slice(0, count).join('/'))
-      await backend.remove(backendPath, { onlyIfEmpty: true }).catch(ignoreMissing)
-    }
-  } catch (error) {
-    ignoreRefused(error)
+  // The first name is that of the item.
+  for (let count = names.length - 1; count > 1; count -= 1) {
+    const { backend, backendPath } = locate(names.slice(0, count).join('/'))
+    await backend.remove(backendPath, { onlyIfEmpty: true }).catch(ignoreRefused)
   }
 }
 
