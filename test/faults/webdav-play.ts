@@ -144,7 +144,8 @@ export class WebdavPlay {
     const wish = { path, isDeep: random.chance(0.5), isShared: random.chance(0.3) }
     const isNew = !tree.has(path)
     const { sent, headers } = this.#tokens(client, path)
-    const expected: Expected = isNew ? this.#expectedOfEntry(path, sent) : { must: new Set(), may: new Set() }
+    // A lock that others share does not keep a client from sharing it, also with an empty file that the lock makes.
+    const expected: Expected = { must: this.#refusalsOfPlace(path, sent), may: new Set() }
     // With 207, the lock of something in a folder is in the way (RFC 4918, section 9.10.3).
     if (tree.conflicts(wish)) for (const status of [207, 423]) expected.must.add(status)
     const answer = await this.#ask('LOCK', client, path, {
@@ -253,12 +254,18 @@ export class WebdavPlay {
 
   /** Reasons to refuse a change that makes an entry, or changes the content of a file. */
   #expectedOfEntry(path: string, sent: ReadonlySet<string>): Expected {
+    const must = this.#refusalsOfPlace(path, sent)
+    if (this.#tree.isLocked(path, sent)) must.add(423)
+    return { must, may: new Set() }
+  }
+
+  /** Reasons of the folder above to refuse something new. */
+  #refusalsOfPlace(path: string, sent: ReadonlySet<string>): Set<number> {
     const tree = this.#tree
     const must = new Set<number>()
     if (!tree.isFolder(parentOf(path))) must.add(409)
-    if (tree.isLocked(path, sent)) must.add(423)
     if (!tree.has(path) && tree.isLocked(parentOf(path), sent)) must.add(423)
-    return { must, may: new Set() }
+    return must
   }
 
   /** Reasons to refuse a change that takes an entry away. */
