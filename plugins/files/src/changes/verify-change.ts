@@ -106,5 +106,5 @@ async function removeEmptyAbove(keptAs: string, locate: (name: string) => Locati
 
 /** A folder with something in it stays. So does an empty one that the storage does not remove: the change must not stay open for it. */
 function ignoreRefused(error: unknown): void {
-  if (!isNodekeepError(error)) throw error
+  if (!isNodekeepError(error) || error.code === 'SERVICE_UNAVAILABLE') throw error
 }

@@ -191,5 +191,6 @@ function overQuota(bytes: number, taken: number, quota: number): NodekeepError {
     'INSUFFICIENT_STORAGE',
     `You may store ${bytesText(quota)}, and your files, with the trash and former versions, take ${bytesText(taken)} of it, so there is no room for ${bytesText(bytes)} more. ` +
       'Delete files for good, empty the trash, or ask the owner of the node for more room.',
+    { reason: 'quota-not-exceeded' },
   )
 }

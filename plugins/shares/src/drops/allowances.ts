@@ -1,5 +1,5 @@
 import { type FileRoom, type FilesService, KeyedLock, NodekeepError } from '@nodekeep/plugin-sdk'
-import { lacksRoom, noRoom } from '../guests/no-room.ts'
+import { isOverQuota, lacksRoom, noRoom } from '../guests/no-room.ts'
 import type { Share } from '../share.ts'
 import type { ShareTable } from '../tables/share-table.ts'
 
@@ -161,7 +161,7 @@ export class Allowances {
         allowance.signal.throwIfAborted()
         const left = this.left(id).bytes
         if (bytes > left) {
-          this.#makeWay(allowance, tooManyBytes(left), ({ share }) => share.id === id)
+          this.#makeWay(allowance, tooManyBytes(left))
           continue
         }
         allowance.bytes += bytes
@@ -170,8 +170,9 @@ export class Allowances {
           return
         } catch (error) {
           allowance.bytes -= bytes
-          if (!lacksRoom(error)) throw error
-          this.#makeWay(allowance, error, ({ share }) => share.userUuid === userUuid)
+          // The end of another upload does not empty a disk at once.
+          if (!isOverQuota(error)) throw error
+          this.#makeWay(allowance, error)
         }
       }
     })
@@ -193,16 +194,18 @@ export class Allowances {
   }
 
   /**
-   * Ends the youngest upload that grows beside another one and has something that it lacks.
+   * Ends the youngest upload that grows beside another one of its link.
    *
    * @throws the error if there is none that began later
    */
-  #makeWay(allowance: Allowance, error: unknown, isBeside: (other: Allowance) => boolean): void {
+  #makeWay(allowance: Allowance, error: unknown): void {
     const open = [...this.#open]
     const at = open.indexOf(allowance)
     // It may have ended meanwhile.
     const younger = at === -1 ? [] : open.slice(at + 1)
-    const last = younger.findLast((other) => other.isGrowing && other.bytes > 0 && isBeside(other))
+    const last = younger.findLast(
+      (other) => other.isGrowing && other.bytes > 0 && other.share.id === allowance.share.id,
+    )
     if (last === undefined) throw error
     last.giveWay(error)
   }
@@ -212,7 +215,8 @@ export class Allowances {
   }
 }
 
-function tooManyBytes(left: number): NodekeepError {
+/** The refusal of a file for which a link has not enough bytes left. */
+export function tooManyBytes(left: number): NodekeepError {
   return limitReached(left === 0 ? 'no more bytes' : `at most ${left.toLocaleString('en')} more bytes`)
 }
 

@@ -7,7 +7,7 @@ import {
   NodekeepError,
   untilAborted,
 } from '@nodekeep/plugin-sdk'
-import { lacksRoom } from '../guests/no-room.ts'
+import { isOverQuota } from '../guests/no-room.ts'
 import type { Place, Places } from '../guests/places.ts'
 import { networkOf } from '../network-of.ts'
 import type { Share } from '../share.ts'
@@ -148,7 +148,7 @@ export class Drops {
 
   /**
    * Receives bytes of an upload, and stores the file once all are there. The newest request goes on, and ends the one before: its connection may be gone.
-   * An upload for which there is no room any more ends.
+   * An upload for which its maker has no room any more ends.
    *
    * @returns the number of bytes that have arrived
    * @throws NodekeepError NOT_FOUND; CONFLICT if the offset is another one; PAYLOAD_TOO_LARGE; INSUFFICIENT_STORAGE; the error of the content
@@ -173,7 +173,7 @@ export class Drops {
         return upload.staged.received
       } catch (error) {
         // Its part is there for others at once.
-        if (lacksRoom(error)) await this.#forget(upload)
+        if (isOverQuota(error)) await this.#forget(upload)
         throw error
       } finally {
         if (upload.newest === turn) upload.newest = null

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { invalid, isNodekeepError, NodekeepError, type RoutesApp, Type } from '@nodekeep/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { tooManyBytes } from '../drops/allowances.ts'
 import { type Drops, keepMs } from '../drops/drops.ts'
 import type { RunningAnswers } from '../guests/running-answers.ts'
 import { html } from '../pages/html.ts'
@@ -37,6 +38,7 @@ export function dropFormRoute(app: RoutesApp, { guests, drops, running }: DropRo
       },
     },
     guests.only('drop', async ({ share, token, address }, request, reply) => {
+      refuseLargerThan(drops.left(share.id).bytes, request)
       running.begin(reply, { share: share.id, kind: 'upload', address })
       // It loads the parser of forms, which not every node needs.
       const { readDropForm } = await import('./drop-form-body.ts')
@@ -61,6 +63,20 @@ ${fault === null ? null : html`<p class="fault" role="alert">${fault}</p>`}
       return reply.type('text/html; charset=utf-8').send(documentOf({ title, content }))
     }),
   )
+}
+
+/** Bytes of a form beside those of its files: their names, and the lines between them. */
+const formOverhead = 256 * 1024
+
+/**
+ * Refuses a form that guests may not upload at its begin: one that arrives would make others give way, and then be refused itself.
+ *
+ * @throws NodekeepError VALIDATION_ERROR if it does not tell its length, as every browser does; INSUFFICIENT_STORAGE
+ */
+function refuseLargerThan(most: number, { headers }: FastifyRequest): void {
+  const length = headers['content-length']
+  if (length === undefined) throw invalid('Send the form with its length ("content-length").')
+  if (Number(length) > most + formOverhead) throw tooManyBytes(most)
 }
 
 /**

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import {
   clientSignal,
   FairSlots,
+  isNodekeepError,
   nameOf,
   type PreviewService,
   type RoutesApp,
@@ -96,6 +97,8 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
         uses.record(share.id, { kind: 'download', network: networkOf(request.ip), bytes, isContinued })
     }
   }
+  const showFile = (guest: Guest, path: string, request: FastifyRequest, reply: FastifyReply) =>
+    pageOfFile(services, guest, path, clientSignal(reply), () => begin(guest, request, reply))
 
   for (const [file, type] of [
     ['shares.css', 'text/css; charset=utf-8'],
@@ -133,7 +136,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
         return reply.send(await dropPage(services, guest))
       }
       const found = await folderIn(services, guest, path, after)
-      if (found === null) return reply.send(await pageOfFile(services, guest, path, reply))
+      if (found === null) return reply.send(await showFile(guest, path, request, reply))
       const { name, entries, next } = found
       const ofPictures = entries.filter(({ name }) => isPreviewedPicture(name)).length
       const isGrid =
@@ -172,7 +175,7 @@ export function guestRoutes(app: RoutesApp, services: GuestRoutesServices): void
     },
     guests.only('read', async (guest, request, reply) => {
       const { path = '' } = request.query as { path?: string }
-      return reply.type('text/html; charset=utf-8').send(await pageOfFile(services, guest, path, reply))
+      return reply.type('text/html; charset=utf-8').send(await showFile(guest, path, request, reply))
     }),
   )
 
@@ -314,16 +317,13 @@ async function folderIn(
   })
 }
 
+/** @param begin begins a download, and returns a function that records its bytes */
 async function pageOfFile(
-  {
-    places,
-    files,
-    running,
-    previews,
-  }: Pick<GuestRoutesServices, 'places' | 'files' | 'running' | 'previews'>,
-  { share, token, address }: Guest,
+  { places, files, previews }: Pick<GuestRoutesServices, 'places' | 'files' | 'previews'>,
+  { share, token }: Guest,
   path: string,
-  reply: FastifyReply,
+  signal: AbortSignal,
+  begin: () => (bytes: number) => void,
 ): Promise<string> {
   const { entry, former, next } = await places.at(share, path, async ({ files, path: full }) => {
     const entry = await files.stat(full)
@@ -343,9 +343,10 @@ async function pageOfFile(
   const { name, size, modified } = entry
   let text: string | null = null
   if (size <= mostShownText && isNamedAsText(name)) {
-    // The text is in memory, so such pages count as downloads do.
-    running.begin(reply, { share: share.id, kind: 'download', address })
-    text = await textOf(await files.look(share, path, clientSignal(reply)))
+    // The guest reads the file, and its text is in memory: such a page is a download.
+    const onEnd = begin()
+    text = await files.look(share, path, signal).then(textOf).catch(nullIfNotShown)
+    if (text !== null) onEnd(Buffer.byteLength(text))
   }
   const beside = { former: former ?? null, next: next ?? null }
   return viewPage({
@@ -362,6 +363,12 @@ async function pageOfFile(
 }
 
 /** The page of a link that is for uploads alone: nothing in the folder is shown. */
+/** A file that only looks like a text, or that changes now, has a page without its text. */
+function nullIfNotShown(error: unknown): null {
+  if (isNodekeepError(error) && (error.code === 'UNPROCESSABLE' || error.code === 'CONFLICT')) return null
+  throw error
+}
+
 async function dropPage(services: GuestRoutesServices, guest: Guest): Promise<string> {
   const name = await services.places.at(guest.share, '', async ({ root }) => nameOf(root))
   const title = `Upload to "${shownName(name)}"`

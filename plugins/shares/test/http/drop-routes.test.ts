@@ -160,3 +160,19 @@ test('a form whose client leaves stores nothing of the file that broke off', asy
   while ((await upload(node, path, 'last', 'x')) !== 204) await delay(20)
   t.strictSame(await namesIn(ada, '/leaves'), ['last', 'whole'])
 })
+
+test('a form that is too large, or does not tell its length, is refused before others give way', async (t) => {
+  const ada = await node.signIn()
+  await folder(ada, '/small')
+  const { path } = await link(ada, '/small', { kind: 'drop', maxBytes: 10 })
+  const form = new FormData()
+  form.append('file', new File(['x'.repeat(1_000_000)], 'large'))
+  const refused = await node.fetch(`${path}/drop`, { method: 'POST', body: form })
+  t.equal(refused.status, 507)
+  t.match(await refused.text(), 'This link takes at most 10 more bytes.')
+  const endless = new Response(form).body
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' }
+  const init = { method: 'POST', headers, body: endless, duplex: 'half' } as RequestInit
+  t.equal((await node.fetch(`${path}/drop`, init)).status, 400)
+  t.strictSame(await namesIn(ada, '/small'), [])
+})

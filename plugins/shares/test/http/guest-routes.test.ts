@@ -1,6 +1,7 @@
 import { readdir, readlink } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { definePlugin, NodekeepError, Previews } from '@nodekeep/plugin-sdk'
+import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { unzipSync } from 'fflate'
 import t, { test } from 'tap'
 import { call, createShareNode, link, put, send, shareOf } from '../fixtures/share-node.ts'
@@ -86,13 +87,22 @@ test('a page shows a text, escaped, and nothing that is none or too large', asyn
   await put(ada, '/texts/a.md', '<script>0</script>')
   await put(ada, '/texts/zero.txt', 'a\0b')
   await put(ada, '/texts/large.log', 'a'.repeat(1_000_001))
-  const { path } = await link(ada, '/texts')
+  await put(ada, '/texts/packet.xml', '<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>')
+  const { path, id } = await link(ada, '/texts')
   t.match((await pageOf(`${path}/view?path=/a.md`)).text, '>&lt;script&gt;0&lt;/script&gt;</pre>')
+  const refused = await pageOf(`${path}/view?path=/packet.xml`)
+  t.match(refused.text, '>Download</a>', 'what links do not send has a page, too')
+  t.notMatch(refused.text, '<pre')
   for (const name of ['zero.txt', 'large.log']) {
     const { text } = await pageOf(`${path}/view?path=/${name}`)
     t.notMatch(text, '<pre')
     t.match(text, '>Open</a>')
   }
+  const { uses } = (await (
+    await ada.fetch(`/api/shares/${id}/uses`)
+  ).json()) as NodeAnswers['GET /api/shares/{id}/uses']
+  t.match(uses, [{ kind: 'download', bytes: 18 }], 'a text that a guest has read is a use')
+  t.equal(uses.length, 1)
 })
 
 test('a file goes out with ranges and conditions, and never runs as the node', async (t) => {

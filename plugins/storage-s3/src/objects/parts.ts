@@ -6,6 +6,9 @@ const usualPartBytes = 8 * 1024 * 1024
 /** The most parts that an object may have. */
 const mostParts = 10_000
 
+/** The time after which the memory of a sent part is given up if no other part has taken it, in milliseconds. */
+const keepFreeMs = 100
+
 /** The most bytes of a part, which is held in memory. */
 const mostPartBytes = 64 * 1024 * 1024
 
@@ -67,6 +70,8 @@ export async function* partsOf(
 ): AsyncGenerator<Part, void, undefined> {
   // The garbage collector would free them late, and take a second of the processor for each GiB.
   const free: Buffer<ArrayBuffer>[] = []
+  // Only a fast upload needs it: one that waits for its client, or for its turn, holds no memory beside that of `acquire`.
+  let giveUp: NodeJS.Timeout | undefined
   let release: (() => void) | null = null
   let number = 1
   let bytes = Buffer.alloc(0)
@@ -79,6 +84,8 @@ export async function* partsOf(
       isLast,
       release() {
         if (used.length === partBytes) free.push(used)
+        giveUp ??= setTimeout(() => free.splice(0), keepFreeMs).unref()
+        giveUp.refresh()
         held?.()
       },
     }
