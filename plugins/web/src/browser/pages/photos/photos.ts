@@ -18,6 +18,9 @@ const readingMs = 3000
 /** Milliseconds between a change of the files and the next question. */
 const pauseMs = 500
 
+/** A node that makes many previews reads a photo late. */
+const mostLooks = 20
+
 /** The pictures of all folders by month, the newest first. A month is loaded when somebody looks at it. */
 export class Photos {
   /** `null` until the node has answered. */
@@ -96,13 +99,14 @@ export class Photos {
     })
   }
 
-  /** Shows the photos again that were forgotten last and are back: the node has to read them first. Resolves when that is done. */
+  /** Shows the photos again that were forgotten last and are back: the node has to read them first. Resolves when that is done, or takes long. */
   async bringBack(): Promise<void> {
     const forgotten = this.#forgotten
+    this.#forgotten = new Map()
     const months = new Set(forgotten.values())
     const isShown = ([path, month]: readonly [string, string]) =>
       this.get(path) !== undefined && this.months.value?.some((one) => one.month === month)
-    for (;;) {
+    for (let looks = 0; looks < mostLooks; looks += 1) {
       await this.refresh()
       await Promise.all([...months].map((month) => this.want(month)))
       const isOver = this.isComplete.value || this.fault.value !== '' || this.#page.signal.aborted
