@@ -169,7 +169,7 @@ export class Drops {
         if (offset !== this.progress(share, id).offset) throw otherOffset()
         const signal = AbortSignal.any([turn.signal, this.#services.signal])
         await this.#receive(upload, until(content, signal))
-        if (upload.staged.received === upload.length) await this.#finish(share, upload)
+        if (upload.staged.received === upload.length) await this.#finish(share, upload, signal)
         return upload.staged.received
       } catch (error) {
         // Its part is there for others at once.
@@ -199,7 +199,7 @@ export class Drops {
       await staged.receive(until(bounded(content, this.maxFileSize, allowance), allowance.signal))
       allowance.settle()
       const upload = { name: fileName(file.name), sender: senderOf(file.sender), network }
-      await this.#write(share, { ...upload, staged, allowance })
+      await this.#write(share, { ...upload, staged, allowance }, this.#services.signal)
     } finally {
       allowance.release()
       await staged.remove()
@@ -238,8 +238,8 @@ export class Drops {
     }
   }
 
-  async #finish(share: Share, upload: OpenUpload): Promise<void> {
-    await this.#write(share, upload)
+  async #finish(share: Share, upload: OpenUpload, signal: AbortSignal): Promise<void> {
+    await this.#write(share, upload, signal)
     await this.#forget(upload)
   }
 
@@ -251,12 +251,17 @@ export class Drops {
     await staged.remove()
   }
 
-  /** Writes the file under a free name. Other guests and the maker may take a name at any time, so only the write itself decides. */
+  /**
+   * Writes the file under a free name. Other guests and the maker may take a name at any time, so only the write itself decides.
+   *
+   * @param signal aborts when its link ends
+   */
   async #write(
     share: Share,
     upload: Pick<OpenUpload, 'name' | 'sender' | 'network' | 'staged' | 'allowance'>,
+    signal: AbortSignal,
   ): Promise<void> {
-    const { places, uses, signal } = this.#services
+    const { places, uses } = this.#services
     const { name, sender, network, staged, allowance } = upload
     const write = async ({ files, root }: Place): Promise<() => Promise<void>> => {
       // A write makes missing folders. One that has moved meanwhile must not be made again.
