@@ -95,8 +95,10 @@ async function nodeFirst(event: WorkerFetch, path: string): Promise<Response> {
 async function dropUnlessOwn(path: string, answer: Response): Promise<void> {
   if (await isOwn(path, answer)) return
   await afterOthers(drop)
-  // A new release has a worker of its own. Where there is none, no node is at this address any more.
-  await self.registration.update().catch(() => self.registration.unregister())
+  // A new release has a worker of its own, which its page registers. Where there is none, no node is at this address any more.
+  const worker = await fetch(self.location.href, { cache: 'no-store' }).catch(() => null)
+  const isThere = worker?.ok === true && /javascript/i.test(worker.headers.get('content-type') ?? '')
+  if (worker !== null && !isThere) await self.registration.unregister()
 }
 
 /** Keeps the first page, whole or not at all. */
