@@ -164,7 +164,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     t.equal(await page.getByText('Everything works').count(), 0)
     const card = (title: string) => page.getByRole('region', { name: title, exact: true })
     await card('Backup').getByText('No backup yet').waitFor()
-    await card('From outside').getByText('Not from outside').waitFor()
+    await card('From outside').getByText('Only at home').waitFor()
     await card('Room')
       .locator('.fact')
       .getByText(/^[\d.,]+ [GT]B free$/)

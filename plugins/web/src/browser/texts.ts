@@ -130,7 +130,7 @@ export const texts = {
         unread: 'Reachable from everywhere. The gateway cannot read along.',
         waiting: 'Not reachable yet',
         waitingText: 'No connection from outside has come through yet.',
-        home: 'Not from outside',
+        home: 'Only at home',
         homeText: 'Only this computer reaches the node, or your network if you opened the node to it.',
         configured: 'This address is in the configuration.',
       },
@@ -1077,7 +1077,7 @@ export const texts = {
     kinds: { read: 'Look and download', drop: 'Upload', both: 'Look, download and upload' },
     kindHints: {
       read: 'They change nothing.',
-      drop: 'They see nothing of the folder, also not what others upload.',
+      drop: 'They put files in, and see nothing of the folder, nor what others upload.',
       both: 'They see what other guests upload. They replace and delete nothing.',
     },
     fileKind: 'Look and download',
@@ -1185,7 +1185,7 @@ export const texts = {
     save: 'Save as a file',
     key: {
       intro:
-        'Your browser makes a key and keeps it, protected by the password. You will get a copy as a file.',
+        'Your browser makes a key and keeps it, protected by the password. You will get a copy as a file: another browser needs it, with the password.',
       create: 'Create my account',
       nameUse: 'The people of this node see it.',
       importAndSignIn: 'Sign in with this key',
@@ -1311,7 +1311,7 @@ export const texts = {
     address: 'Address',
     copyAddress: 'Copy the address of the files',
     username: 'User name',
-    anyUsername: 'The node takes any other, too.',
+    anyUsername: 'Any other name works, too.',
     password: 'Password',
     passwordText:
       'Make a password for each app. It opens your files and nothing else. It is an API token: one that is not used for long ends by itself, and you can revoke it on the page',

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { Signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
@@ -21,10 +21,10 @@ export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   const title = shown?.title ?? null
   useEffect(() => page.setTitle(title), [title])
   const tabs = useRef<HTMLElement>(null)
-  // On a phone, they are wider than the window.
-  useEffect(() => {
+  // On a phone, they are wider than the window. Plugins add theirs late.
+  useLayoutEffect(() => {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [title])
+  }, [title, list.length])
   if (shown === undefined && !parts.isComplete.value) return html`<p class="hint">${texts.shell.loading}</p>`
   const onPluginsChanged = () => {
     void parts.find()
