@@ -58,7 +58,8 @@ export interface FileRoom extends Disposable {
   /**
    * Holds more bytes. Nothing changes if it fails.
    *
-   * @throws NodekeepError INSUFFICIENT_STORAGE, with a message for the user, if the user may not store as many, or if the disk is full
+   * @throws NodekeepError INSUFFICIENT_STORAGE, with a message for the user, if the user may not store as many (with the reason
+   *   `quota-not-exceeded`, the condition of RFC 4331 that does not hold), or if the disk is full
    */
   extend(bytes: number): Promise<void>
   /** Holds fewer bytes: at most as many are given back as are held. */

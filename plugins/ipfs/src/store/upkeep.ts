@@ -141,6 +141,7 @@ export class Upkeep {
 
   *#sweep(): Generator<void> {
     const { blocks, entries, sessions } = this.#services
+    // A record may have been made since the removal, with the rows that go now.
     if (this.#mayRemoveEntries) this.#isTreeChanged = true
     for (let isMore = true; isMore; ) {
       isMore = sessions.transaction(() => {

@@ -19,8 +19,8 @@ interface PictureFile {
 
 /**
  * Plans pictures, a few at a time, and keeps the plans that were used last: a player of ranges, and one who looks first, do not make the node read a
- * file again. Requests for one file at a time share its plan. The plan of a guest who leaves ends at once, and the next one who waits for it makes
- * it: those who stay do not wait for files that nobody wants any more.
+ * file again. Requests for one file at a time share its plan. The plan of a guest who leaves ends when it runs or has its turn, and the next one who
+ * waits for it makes it: those who stay do not wait for files that nobody wants any more.
  */
 export class PicturePlans {
   readonly #slots = new FairSlots({ most: mostAtOnce, mostPerKey: mostOfUser })
