@@ -20,7 +20,7 @@ test('uploads leave room for databases on the disk, and the health tells of it b
     full: [
       { status: 'degraded', ok: false, state: 'full' },
       507,
-      { code: 'INSUFFICIENT_STORAGE', message: /disk of the node is full.*storage\.reserve/ },
+      { code: 'INSUFFICIENT_STORAGE', reason: null, message: /disk of the node is full.*storage\.reserve/ },
     ],
     byForm: 507,
     others: [200, 200, 200],

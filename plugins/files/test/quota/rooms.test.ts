@@ -203,7 +203,7 @@ t.test('room that another plugin holds counts, and a file takes its bytes from i
   const { files } = services
   const room = files.holdRoom(ada.user)
   await room.extend(600)
-  await t.rejects(room.extend(401), { code: 'INSUFFICIENT_STORAGE' })
+  await t.rejects(room.extend(401), { code: 'INSUFFICIENT_STORAGE', reason: 'quota-not-exceeded' })
   t.equal(room.bytes, 600)
   t.equal(await statusOf(put(ada, '/other', Buffer.alloc(401))), 507)
   t.match((await usage(ada)).quota, { taken: 600 })
