@@ -24,7 +24,7 @@ interface ActionProps {
 export function Action({ page, label, main = false, run, children }: ActionProps): VNode {
   const element = useRef<HTMLButtonElement>(null)
   const isBusy = useSignal(false)
-  // Other effects end after the element is removed, and so without the focus.
+  // The focus goes with the button, so it is looked at before.
   useLayoutEffect(() => {
     const button = element.current
     return () => {

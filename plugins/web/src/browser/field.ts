@@ -17,7 +17,6 @@ export function Field({ label, hint = '', fault, focused = false, ...attributes 
   const input = useRef<HTMLInputElement>(null)
   // The shell and a page may show fields at the same time, each with a copy of this module.
   const id = useMemo(() => `field-${Math.random().toString(36).slice(2)}`, [])
-  // At once: the next key may be one of the person's.
   useLayoutEffect(() => {
     if (focused) input.current?.focus()
   }, [])

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { html } from './html.ts'
 import { Refusal } from './refusal.ts'
 import { type PlainRoute, reasonOf, request } from './request.ts'
@@ -74,7 +74,7 @@ export class Polled<T> {
 /** Asks the node while a component is shown. */
 export function usePolled<T>(page: PageContext, options: PollOptions<T>): Polled<T> {
   const polled = useMemo(() => new Polled(page, options), [])
-  useEffect(() => {
+  useLayoutEffect(() => {
     void polled.refresh()
     return () => polled.end()
   }, [])

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from './html.ts'
 
 interface QrCodeProps {
@@ -12,7 +12,7 @@ interface QrCodeProps {
 /** Shows a text as a QR code. Without its library, such as while the node does not answer, nothing is shown. */
 export function QrCode({ text, label }: QrCodeProps): VNode | null {
   const rows = useSignal<boolean[][] | null>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     import('./qr-modules.ts').then(
       ({ qrModules }) => {
         rows.value = qrModules(text)

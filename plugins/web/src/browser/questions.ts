@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from './html.ts'
 import { texts } from './texts.ts'
 
@@ -45,7 +45,7 @@ export function ask(question: Question): Promise<string | null> {
 export function Questions(): VNode | null {
   const question = asked.value
   // A page that ends takes its question along.
-  useEffect(() => () => asked.value?.answer(null), [])
+  useLayoutEffect(() => () => asked.value?.answer(null), [])
   if (question === null) return null
   const { title, text, field, agree, check, answer } = question
   const submit = async (event: SubmitEvent) => {
@@ -86,7 +86,7 @@ export function Dialog(props: {
   children?: unknown
 }): VNode {
   const element = useRef<HTMLDialogElement>(null)
-  // Other effects end after the element is removed, and then the browser does not give the focus back.
+  // A dialog that is closed before its element is removed gives the focus back.
   useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()

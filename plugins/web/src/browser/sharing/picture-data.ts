@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../html.ts'
 import { request } from '../request.ts'
 import { shownName } from '../shown-name.ts'
@@ -33,7 +33,7 @@ const words = texts.links.pictures
  */
 export function PictureData({ path, keeps, page }: PictureDataProps): VNode {
   const found = useSignal<FoundPicture | null>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (path === null) return undefined
     const left = new AbortController()
     pictureAt(page, path, left.signal).then(

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../html.ts'
 import { Dialog } from '../questions.ts'
 import { reasonOf, request } from '../request.ts'
@@ -34,7 +34,7 @@ export function offerShare(subject: Subject): Promise<void> {
 export function ShareDialog({ page }: { readonly page: PageContext }): VNode | null {
   const subject = offered.value
   // A page that ends takes its dialog along.
-  useEffect(() => () => offered.value?.close(), [])
+  useLayoutEffect(() => () => offered.value?.close(), [])
   if (subject === null) return null
   const name = shownName(subject.path.slice(subject.path.lastIndexOf('/') + 1))
   return html`<${Dialog} key=${subject.path} title=${texts.files.of(words.share, name)} onClose=${subject.close}>
@@ -53,7 +53,7 @@ function Sharing({ subject, page, close }: SharingProps): VNode {
   const fault = useSignal('')
   const made = useSignal<NodeAnswers['POST /api/shares'] | null>(null)
   const { path } = subject
-  useEffect(() => {
+  useLayoutEffect(() => {
     request(page, 'GET /api/shares', { query: { path } }).then(
       (answer) => {
         known.value = answer

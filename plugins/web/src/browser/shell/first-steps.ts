@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { computed, signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../html.ts'
 import { type IconName, icon } from '../icon.ts'
 import { isLoopback } from '../loopback.ts'
@@ -121,7 +121,7 @@ const backups = new FrameAnswer<NodeAnswers['GET /api/backup/status']>({
 /** Finishes the step of the first backup, if there is one: the person may have made it by another way. */
 function MadeBackup({ onMade }: { readonly onMade: () => void }): null {
   const count = useFrameAnswer(backups)?.stored.backups ?? 0
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (count > 0) onMade()
   }, [count])
   return null

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../html.ts'
 import { texts } from '../texts.ts'
 import type { SignIn } from './sign-in.ts'
@@ -18,7 +18,7 @@ async function load(): Promise<void> {
 
 /** The ways to sign in. They are loaded when somebody needs them: their cryptography is a large part of all scripts. */
 export function LateSignIn(props: Parameters<typeof SignIn>[0]): VNode {
-  useEffect(() => void load(), [])
+  useLayoutEffect(() => void load(), [])
   const view = loaded.value
   if (view !== null) return html`<${view} ...${props} />`
   if (!hasFailed.value) return html`<p class="hint">${texts.shell.loading}</p>`

@@ -1,7 +1,7 @@
 import type { MountPage, PageContext, PageUser } from '@nodekeep/plugin-sdk/web-page'
 import { computed, effect, untracked } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../html.ts'
 import { texts } from '../texts.ts'
 import { navigate, pageName, place, query } from './address.ts'
@@ -27,7 +27,7 @@ export const shownPage = computed(() => {
 /** Shows one page: loads its module and stylesheet, and mounts it. */
 export function PageHost({ page, user }: { page: ShownPage; user: PageUser }): VNode {
   const element = useRef<HTMLElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const main = element.current
     if (main === null) return
     const leaving = new AbortController()

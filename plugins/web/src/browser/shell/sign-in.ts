@@ -1,7 +1,7 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Field } from '../field.ts'
 import { html } from '../html.ts'
 import { type IconName, icon } from '../icon.ts'
@@ -130,7 +130,7 @@ const restoredMoment = signal<string | null>(null)
 /** The form to sign in, also in the dialog over a page. */
 export function SignIn({ again = false }: { again?: boolean }): VNode {
   const claim = (typedClaim.value ?? claimInAddress.value).trim()
-  useEffect(() => {
+  useLayoutEffect(() => {
     attempt.value = none
     step.value = null
     chosen.value = null
@@ -323,7 +323,7 @@ interface HeadProps {
 function Head({ isNew, isForAccount }: HeadProps): VNode {
   const { welcome, welcomeText, title, accountTitle, restored } = texts.signIn
   const heading = isNew ? welcome : isForAccount ? accountTitle : title
-  useEffect(() => setTitle(heading), [heading])
+  useLayoutEffect(() => setTitle(heading), [heading])
   return html`<img src="/web/icon.svg" alt="" width="44" height="44" />
     <h1>${heading}</h1>
     <p class="hint">${isNew ? welcomeText : nodeName.value}</p>

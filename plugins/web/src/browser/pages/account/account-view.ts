@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { request } from '../../request.ts'
 import { KeyCare } from '../../sign-in/browser-key/key-care.ts'
@@ -19,7 +19,7 @@ const text = texts.account
 export function AccountView({ page }: { page: PageContext }): VNode {
   const sealed = useSignal(storedKey())
   const hasCodes = useSignal(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     void attempt(page, async () => {
       const { providers } = await request(page, 'GET /api/web/sign-in')
       hasCodes.value = providers.includes('code')

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { deviceName } from '../../device-name.ts'
 import { html } from '../../html.ts'
 import { type IconName, icon } from '../../icon.ts'
@@ -25,7 +25,7 @@ export function Sessions({ page }: { page: PageContext }): VNode {
   const load = async () => {
     known.value = await request(page, 'GET /api/account/sessions')
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     void attempt(page, load)
   }, [page])
   const end = async (remove: () => Promise<unknown>) => {

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { isLoopback } from '../../loopback.ts'
 import { QrCode } from '../../qr-code.ts'
@@ -28,7 +28,7 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
   const made = useSignal<Code | null>(null)
   /** The address by which another device reaches the node; `null` while none is known. */
   const origin = useSignal(isLoopback() ? null : location.origin)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isLoopback()) return
     void attempt(page, async () => {
       const { signal } = page
@@ -36,7 +36,7 @@ export function SignInCode({ page }: { page: PageContext }): VNode {
       origin.value = reach?.addresses[0] ?? null
     })
   }, [page])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (made.value === null) return
     const timer = setTimeout(() => {
       made.value = null

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { ask } from '../../questions.ts'
@@ -30,7 +30,7 @@ export function Tokens({ page }: { page: PageContext }): VNode {
   const load = async () => {
     known.value = await request(page, 'GET /api/account/tokens')
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     void attempt(page, load)
   }, [page])
   const make = async (event: SubmitEvent) => {

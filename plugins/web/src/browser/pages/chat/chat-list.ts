@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { chatAddress, titleOf } from '../../chat-address.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
@@ -18,14 +18,14 @@ export function ChatList({ chats, page }: { chats: Chats; page: PageContext }): 
   const count = useSignal(shownAtOnce)
   const isWide = useMedia('(min-width: 60rem)')
   const isOpen = useSignal(isWide)
-  useEffect(() => {
+  useLayoutEffect(() => {
     isOpen.value = isWide
   }, [isWide])
   const list = chats.list.value
   const conversation = chats.current.value
   const current = conversation.name.value
   const shown = useRef(conversation)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shown.current !== conversation && !isWide) isOpen.value = false
     shown.current = conversation
   }, [conversation])

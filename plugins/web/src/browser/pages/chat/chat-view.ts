@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { ModelWays } from '../../model-ways.ts'
@@ -30,7 +30,7 @@ const pauseMs = 10_000
 
 /** Says how a model gets there. Only the owner can connect one. */
 function NoModels({ chats, isOwner }: { chats: Chats; isOwner: boolean }): VNode {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const timer = setTimeout(() => void chats.loadModels(), pauseMs)
     return () => clearTimeout(timer)
   }, [chats.models.value])

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { titleOf } from '../../chat-address.ts'
 import { copyText } from '../../copy-text.ts'
 import { EmptyState } from '../../empty-state.ts'
@@ -264,7 +264,7 @@ function Announcement({ conversation }: { conversation: Conversation }): VNode {
   const said = useRef<HTMLParagraphElement>(null)
   const wasReplying = useRef(false)
   const isReplying = conversation.reply.value !== null
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (said.current === null || isReplying === wasReplying.current) return
     wasReplying.current = isReplying
     const { role, content } = conversation.messages.peek().at(-1) ?? {}

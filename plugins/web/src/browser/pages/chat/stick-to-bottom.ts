@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 interface StickToBottom {
   /** The element that scrolls. Its first child has the content. */
@@ -25,7 +25,7 @@ export function useStickToBottom(): StickToBottom {
     if (isNear || scrollTop < lastTop.current) isAtEnd.current = isNear
     lastTop.current = scrollTop
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     const follow = () => {
       if (isAtEnd.current) toEnd()
     }

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
@@ -30,7 +30,7 @@ export function ConflictDialog({ tasks, previews, page }: ConflictDialogProps): 
   const asking = tasks.list.value.filter(({ state }) => state.peek().is === 'exists')
   const [task] = asking
   const isNeeded = task !== undefined
-  useEffect(() => {
+  useLayoutEffect(() => {
     // While the person is in another dialog or looks at a file, the line of the tasks asks.
     if (isNeeded && document.querySelector('dialog[open], .viewer') === null) tasks.isAsking.value = true
     return () => {
@@ -90,7 +90,7 @@ interface StoredSideProps extends Omit<ConflictDialogProps, 'tasks'> {
 /** A file or folder of the node. */
 function StoredSide({ title, path, previews, page }: StoredSideProps): VNode {
   const facts = useSignal<{ readonly bytes: number | null; readonly time: Date } | null>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     statOf(page, path)
       .then((stat) => {
         if (stat === null) return
@@ -107,7 +107,7 @@ function StoredSide({ title, path, previews, page }: StoredSideProps): VNode {
 /** A file of the device. */
 function DeviceSide({ title, file }: { title: string; file: File }): VNode {
   const picture = useSignal<string | null>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!file.type.startsWith('image/')) return
     const address = URL.createObjectURL(file)
     picture.value = address

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { reasonOf } from '../../request.ts'
@@ -41,7 +41,7 @@ export function ContentView({ address, preview, page, name, zoom, file, onDownlo
         if (signal.aborted) return
         fault.value = reasonOf(error)
       })
-  useEffect(() => {
+  useLayoutEffect(() => {
     const leaving = new AbortController()
     if (!isKnown) void load(viewedContent, leaving.signal)
     return () => leaving.abort()
@@ -88,7 +88,7 @@ function NoView({ path, onDownload }: { path: string; onDownload?: () => void })
 /** Shows a document with the viewer of the browser. */
 function DocumentView({ document, name }: { document: Blob; name: string }): VNode {
   const address = useSignal('')
-  useEffect(() => {
+  useLayoutEffect(() => {
     address.value = URL.createObjectURL(document)
     return () => URL.revokeObjectURL(address.value)
   }, [])

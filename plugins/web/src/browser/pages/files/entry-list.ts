@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { narrow, useMedia } from '../../media.ts'
@@ -35,11 +35,11 @@ export function EntryList({ parts, menu }: EntryListProps): VNode {
   const { first, count, inRow, measure, show, page } = useVisibleRows(actions.rows, size)
   const selectByKey = useListKeys({ entries, selection, nameOf: ({ name }) => name, inRow, page })
   // A folder begins at its top, or where the person was in it.
-  useEffect(() => {
+  useLayoutEffect(() => {
     actions.rows.current?.scrollTo(0, 0)
     if (isListed) show(selection.active.peek())
   }, [folder.path.value, isListed, isGrid])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isListed) show(selection.active.peek())
   }, [selection.arrivals.value])
 

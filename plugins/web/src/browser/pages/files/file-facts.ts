@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { shownName } from '../../shown-name.ts'
@@ -22,7 +22,7 @@ interface FileFactsProps {
 /** Facts about a file, beside its content. */
 export function FileFacts({ path, page, children }: FileFactsProps): VNode {
   const stat = useSignal<Awaited<ReturnType<typeof statOf>>>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     statOf(page, path)
       .then((answer) => {
         stat.value = answer

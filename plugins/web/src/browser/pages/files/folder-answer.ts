@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { reasonOf } from '../../request.ts'
 import type { Folder } from './folder.ts'
 
@@ -27,7 +27,7 @@ export function useFolderAnswer<T>(folder: Folder, question: FolderQuestion<T>):
   const { ask, againMs, path = folder.path.value } = question
   const shown = useSignal<{ readonly path: string; readonly answer: T } | null>(null)
   const fault = useSignal('')
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (path === null) return
     const ended = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { ask, Dialog } from '../../questions.ts'
@@ -48,7 +48,7 @@ export function chooseFolder(question: FolderQuestion): Promise<string | null> {
 export function FolderChoice({ page }: { page: PageContext }): VNode | null {
   const question = asked.value
   // A page that ends takes its question along.
-  useEffect(() => () => asked.value?.answer(null), [])
+  useLayoutEffect(() => () => asked.value?.answer(null), [])
   return question && html`<${Choice} question=${question} page=${page} />`
 }
 
@@ -62,7 +62,7 @@ function Choice({ question, page }: ChoiceProps): VNode {
   const folders = useSignal<readonly Entry[] | null>(null)
   const fault = useSignal('')
   const list = useRef<HTMLUListElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const leaving = new AbortController()
     folders.value = null
     fault.value = ''

@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
@@ -39,11 +39,11 @@ interface FolderViewProps {
 export function FolderView({ parts, menu, tasks, search, check, cuts, page }: FolderViewProps): VNode {
   const { folder, actions, marks, previews, folderSizes, dragged } = parts
   const usage = useUsage(folder, page)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const known = usage.answer?.folders.map((one) => [one.path, one] as const)
     folderSizes.value = new Map(known)
   }, [usage.answer])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (folder.entries.value === null) return
     for (const marked of [marks.published, marks.linked]) marked.folderListed(folder.path.value)
   }, [folder.entries.value])
@@ -51,7 +51,7 @@ export function FolderView({ parts, menu, tasks, search, check, cuts, page }: Fo
     search.close()
     actions.focusRows()
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || !search.isOpen.value) return
       if (document.querySelector('dialog[open], :popover-open, .viewer') !== null) return

@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { isForPage } from '../../page-keys.ts'
 import { Dialog } from '../../questions.ts'
@@ -14,7 +14,7 @@ interface KeysProps {
 
 /** Explains the keys of the page. The key `?` shows it. */
 export function KeysDialog({ actions, page }: KeysProps): VNode | null {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey } = event
       if (key === '?' && !ctrlKey && !metaKey && !altKey && isForPage(event)) actions.showKeys()

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { blocks } from '../../markdown-blocks.ts'
 import { texts } from '../../texts.ts'
@@ -9,7 +9,7 @@ import { texts } from '../../texts.ts'
 export function MarkdownView({ text }: { text: string }): VNode {
   const shown = useSignal<unknown[] | null>(null)
   const failed = useSignal(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isCurrent = true
     import('../../markdown-tokens.ts')
       .then(({ tokensOf }) => {

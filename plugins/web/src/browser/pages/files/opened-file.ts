@@ -1,6 +1,6 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { deleteFiles } from './deletion.ts'
 import type { EntryActions } from './entry-actions.ts'
@@ -36,7 +36,7 @@ export function OpenedFile({
 }: OpenedFileProps): VNode | null {
   const { viewed } = actions
   const path = viewed.path.value
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Without a selection, as on a phone, none begins.
     const isSelected = folder.selection.entries.peek().length > 0
     if (path !== null && folderOf(path) === folder.path.value) folder.goTo(path, isSelected)

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal, useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { AddressText } from '../../address-text.ts'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
@@ -44,7 +44,7 @@ export function offerPublishing(subject: Subject): Promise<void> {
 export function PublishDialog({ page }: { page: PageContext }): VNode | null {
   const subject = offered.value
   // A page that ends takes its dialog along.
-  useEffect(() => () => offered.value?.close(), [])
+  useLayoutEffect(() => () => offered.value?.close(), [])
   if (subject === null) return null
   const title = texts.files.of(texts.publishing.publish, shownName(nameOf(subject.path)))
   return html`<${Dialog} key=${subject.path} title=${title} onClose=${subject.close}>
@@ -63,7 +63,7 @@ function Publishing({ subject, page, close }: PublishingProps): VNode {
   const fault = useSignal('')
   const published = useSignal<Published | null>(null)
   const isOpen = useRef(true)
-  useEffect(
+  useLayoutEffect(
     () => () => {
       isOpen.current = false
     },

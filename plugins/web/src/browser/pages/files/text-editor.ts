@@ -89,7 +89,6 @@ export function TextEditor({ start, stored, name, file, page, onClose }: TextEdi
     field.current?.focus()
     return () => leaves.value?.(false)
   }, [])
-  // At once: the next key may be Escape.
   useLayoutEffect(() => {
     viewed.mayLeave = isDirty ? mayLeave : null
     if (!isDirty) return

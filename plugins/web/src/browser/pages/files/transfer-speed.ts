@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import type { Tasks } from './tasks.ts'
 
 /** Milliseconds between two looks. */
@@ -22,7 +22,7 @@ interface TransferState {
 /** Follows how far the uploads are, and how fast, while some run. */
 export function useTransferState(tasks: Tasks, isRunning: boolean): TransferState {
   const state = useSignal<TransferState>({ ...tasks.transfer, speed: null })
-  useEffect(() => {
+  useLayoutEffect(() => {
     const looks: { readonly at: number; readonly bytes: number }[] = []
     const look = () => {
       looks.push({ at: performance.now(), bytes: tasks.sentBytes })

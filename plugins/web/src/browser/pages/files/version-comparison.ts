@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { reasonOf } from '../../request.ts'
@@ -36,7 +36,7 @@ export function VersionComparison({ path, versions, version, page }: ComparisonP
   const result = useSignal<Result | null>(null)
   const fault = useSignal('')
   const addressOf = (id: string) => (id === '' ? contentAddress(path) : versionAddress(path, id))
-  useEffect(() => {
+  useLayoutEffect(() => {
     result.value = null
     fault.value = ''
     const ended = new AbortController()

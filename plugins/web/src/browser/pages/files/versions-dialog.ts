@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { makerText } from '../../maker-text.ts'
@@ -61,7 +61,7 @@ function Versions({ path, actions, page }: VersionsProps & { readonly path: stri
     versions.value = [...(versions.value ?? []), ...answer.versions]
     cursor.value = answer.cursor
   }
-  useEffect(() => void attempt(load), [])
+  useLayoutEffect(() => void attempt(load), [])
   const show = (version: Version | null, how: 'alone' | 'compared' = 'alone') => {
     shown.value = version && { version, how }
     // The button that was pressed goes away.

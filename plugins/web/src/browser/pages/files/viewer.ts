@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { type IconName, icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
@@ -147,7 +147,7 @@ function OpenViewer(props: ViewerProps & { readonly path: string }): VNode {
 function useKeys(press: (event: KeyboardEvent) => void): void {
   const latest = useRef(press)
   latest.current = press
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => latest.current(event)
     document.addEventListener('keydown', listener)
     return () => document.removeEventListener('keydown', listener)
@@ -163,7 +163,7 @@ function usePreloaded(paths: readonly (string | null)[], previews: Previews): vo
       ? [previews.ofPicture(path) ?? contentAddress(path)]
       : [],
   )
-  useEffect(() => {
+  useLayoutEffect(() => {
     kept.current = addresses.map((address) =>
       Object.assign(new Image(), { fetchPriority: 'low', src: address }),
     )

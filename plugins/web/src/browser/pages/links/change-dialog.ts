@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { Dialog } from '../../questions.ts'
 import { MadeLink } from '../../sharing/made-link.ts'
@@ -52,7 +52,7 @@ function show(what: Shown): Promise<void> {
 export function ChangeDialog({ page }: { readonly page: PageContext }): VNode | null {
   const open = shown.value
   // A page that ends takes its dialog along.
-  useEffect(() => () => shown.value?.close(), [])
+  useLayoutEffect(() => () => shown.value?.close(), [])
   if (open === null) return null
   const { share, close } = open
   const { name, type } = share

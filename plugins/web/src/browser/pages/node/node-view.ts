@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { Signal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
@@ -19,7 +19,7 @@ export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   const name = place.value.split('/')[1] ?? ''
   const shown = name === '' ? list[0] : list.find((part) => part.name === name)
   const title = shown?.title ?? null
-  useEffect(() => page.setTitle(title), [title])
+  useLayoutEffect(() => page.setTitle(title), [title])
   const tabs = useRef<HTMLElement>(null)
   // On a phone, they are wider than the window. Plugins add theirs late.
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
@@ -109,7 +109,7 @@ function PhotoGrid({ photos, selection, onOpen }: PhotoGridProps): VNode {
     if (element === null) return
     view.value = { top: element.scrollTop, height: element.clientHeight, sizes: sizesOf(element) }
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     const observer = new ResizeObserver(measure)
     if (scroller.current !== null) observer.observe(scroller.current)
     return () => observer.disconnect()
@@ -119,7 +119,7 @@ function PhotoGrid({ photos, selection, onOpen }: PhotoGridProps): VNode {
   const months = useMemo(() => placed(list ?? [], sizes), [list, sizes.columns, sizes.row, sizes.head])
   const shown = height === 0 ? [] : visible(months, sizes, { top, height })
   const wanted = shown.map(({ month }) => month)
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Months that only pass by are not loaded.
     const want = () => {
       for (const month of wanted) void photos.want(month)

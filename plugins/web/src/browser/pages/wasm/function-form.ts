@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
 import type { ExportedFunction, WasmModule } from './module.ts'
@@ -9,7 +9,7 @@ import { Running } from './running.ts'
 export function FunctionForm({ module, of }: { module: WasmModule; of: ExportedFunction }): VNode {
   const { name, parameters, results } = of
   const running = useMemo(() => new Running<string>(), [])
-  useEffect(() => () => running.stop(), [])
+  useLayoutEffect(() => () => running.stop(), [])
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     if (running.isRunning.value) return running.stop()

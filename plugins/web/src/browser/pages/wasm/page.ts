@@ -1,6 +1,6 @@
 import type { MountPage, PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { render, type VNode } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { EmptyState } from '../../empty-state.ts'
 import { FileChooser } from '../../file-chooser.ts'
 import { html } from '../../html.ts'
@@ -36,7 +36,7 @@ function WasmView({ module, chooser, page }: WasmViewProps): VNode {
     const chosen = await chooser.choose()
     if (chosen !== null) page.navigate(`/wasm${chosen}`)
   }
-  useEffect(() => page.setTitle(path === null ? null : nameOf(path)), [path])
+  useLayoutEffect(() => page.setTitle(path === null ? null : nameOf(path)), [path])
   const isLoading = path !== null && functions === null && module.fault.value === ''
   return html`<section class="wasm">
     <div class="page-head">

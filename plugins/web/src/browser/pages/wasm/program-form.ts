@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useLayoutEffect, useMemo } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { texts } from '../../texts.ts'
 import type { ProgramEnd, WasmModule } from './module.ts'
@@ -8,7 +8,7 @@ import { Running } from './running.ts'
 /** The arguments and the input of a program, its end and its output. */
 export function ProgramForm({ module }: { module: WasmModule }): VNode {
   const running = useMemo(() => new Running<ProgramEnd>(), [])
-  useEffect(() => () => running.stop(), [])
+  useLayoutEffect(() => () => running.stop(), [])
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     if (running.isRunning.value) return running.stop()

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { place } from '../address.ts'
 import { shownPage } from '../page-host.ts'
 import { changes, signedOut } from '../session.ts'
@@ -58,15 +58,15 @@ export function useFrameAnswer<T>(asked: FrameAnswer<T>): T | null {
   const { value } = asked.value
   const { value: change } = changes
   const everyMs = asked.question.everyMs(value)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!asked.isFresh) void asked.ask()
   }, [shownPage.value?.name, place.value])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (change === 0) return
     const timer = setTimeout(() => void asked.ask(), changedMs)
     return () => clearTimeout(timer)
   }, [change])
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (everyMs === null) return
     const timer = setInterval(() => {
       // A tab that nobody sees costs the node nothing.

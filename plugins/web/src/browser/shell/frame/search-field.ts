@@ -1,5 +1,5 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { narrow, useMedia } from '../../media.ts'
@@ -19,12 +19,12 @@ export function SearchField(): VNode {
   const field = useRef<HTMLInputElement>(null)
   const searched = searchedText()
   const isNarrow = useMedia(narrow)
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Meanwhile, the person may have typed on.
     const now = searchedText()
     if (field.current !== null && field.current.value !== now) field.current.value = now
   }, [searched])
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey } = event
       if (key !== '/' || ctrlKey || metaKey || altKey || !isForPage(event)) return

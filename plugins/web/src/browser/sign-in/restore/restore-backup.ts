@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { Field } from '../../field.ts'
 import { focusAtFirst } from '../../focus.ts'
@@ -45,9 +45,9 @@ export function RestoreBackup({ claim, onRefused, onDone, onBack }: RestoreBacku
   const newIdentity = useSignal(false)
   const leaving = useRef(new AbortController())
   const upload = new BackupUpload(claim)
-  useEffect(() => () => leaving.current.abort(), [])
+  useLayoutEffect(() => () => leaving.current.abort(), [])
   const { kind } = step.value
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (kind !== 'upload' && kind !== 'read') return
     const warn = (event: BeforeUnloadEvent) => event.preventDefault()
     addEventListener('beforeunload', warn)

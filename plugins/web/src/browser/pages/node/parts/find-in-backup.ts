@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { bytesText } from '../../../bytes-text.ts'
 import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
@@ -35,8 +35,8 @@ export function FindDialog({ page, filename, isEncrypted, onClose }: FindProps):
   const share = useSignal<number | null>(null)
   const key = useRef('')
   const closed = useRef(new AbortController())
-  useEffect(() => () => closed.current.abort(), [])
-  useEffect(() => {
+  useLayoutEffect(() => () => closed.current.abort(), [])
+  useLayoutEffect(() => {
     const timer = setInterval(async () => {
       if (share.value === null) return
       const status = await request(page, 'GET /api/backup/status').catch(() => null)

@@ -2,7 +2,7 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { useSignal } from '@preact/signals'
 import type { VNode } from 'preact'
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { html } from '../../../html.ts'
 import { Dialog } from '../../../questions.ts'
 import { reasonOf, request } from '../../../request.ts'
@@ -38,7 +38,7 @@ export function RestoreDialog({ page, filename, isEncrypted, isOtherPlanned, onC
   const discard = () => {
     if (!isOtherPlanned) request(page, 'DELETE /api/backup/restore').catch(() => {})
   }
-  useEffect(
+  useLayoutEffect(
     () => () => {
       if (comparison.value !== null && !isDone.current) discard()
       isDone.current = true
