@@ -13,7 +13,7 @@ import {
   libraryFolders,
 } from '@nodekeep/plugin-sdk/sandbox-process'
 import { isHeic } from './heic-brands.ts'
-import type { PictureAnswer, PictureOrder } from './protocol.ts'
+import type { DecodedSizes, PictureAnswer, PictureOrder } from './protocol.ts'
 
 const mebibyte = 2 ** 20
 const pageBytes = 65_536
@@ -58,9 +58,14 @@ export class HeicDecoder implements PreviewDecoder {
   }
 }
 
-/** @throws ContentFailure if the answer makes no sense: a hostile picture may have taken the decoder over */
+/**
+ * @throws ContentFailure if the picture needs too much memory, or if the answer makes no sense: a hostile picture may have taken the decoder
+ *   over
+ */
 function pictureOf({ answer, parts }: ContentAnswer): DecodedPicture {
-  const { width, height, scaled } = (answer ?? {}) as Partial<PictureAnswer>
+  if (answer === ('too-large' satisfies PictureAnswer))
+    throw new ContentFailure('memory', `The picture has more than ${maxPixels / 1e6} million pixels.`)
+  const { width, height, scaled } = (answer ?? {}) as Partial<DecodedSizes>
   const [rgba, exif = null] = parts
   const sizes = [width, height, scaled?.width, scaled?.height]
   const isPicture =

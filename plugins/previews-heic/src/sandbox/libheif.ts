@@ -82,11 +82,15 @@ const module = new webAssembly.Module(
   readFileSync(new URL(import.meta.resolve('libheif-js/libheif-wasm/libheif.wasm'))),
 )
 
+/** Thrown for a picture that needs more memory than the process may have. */
+export class TooLarge extends Error {}
+
 /**
  * Decodes the main picture of a file, upright and clipped, as the file says. Each picture has an instance of the library of its own, with a
  * memory of its own: what a hostile picture does to it, the next one does not see, and nothing has to be freed.
  *
- * @throws Refusal if the library cannot decode the picture, or if it has too many pixels
+ * @throws Refusal if the library cannot decode the picture
+ * @throws TooLarge if it has too many pixels
  */
 export function decodePicture(file: Uint8Array, maxPixels: number): Picture {
   const library = createLibrary({
@@ -98,7 +102,7 @@ export function decodePicture(file: Uint8Array, maxPixels: number): Picture {
   })
   const handle = openPicture(library, file)
   const size = library._heif_image_handle_get_width(handle) * library._heif_image_handle_get_height(handle)
-  if (size > maxPixels) throw new Refusal(`The picture has more than ${maxPixels / 1e6} million pixels.`)
+  if (size > maxPixels) throw new TooLarge()
   return { ...pixelsOf(library, handle), exif: exifOf(library, handle) }
 }
 
@@ -158,7 +162,7 @@ function call(library: LibHeif, work: (error: number) => void): void {
 
 function allocate(library: LibHeif, bytes: number): number {
   const pointer = library._malloc(bytes)
-  if (pointer === 0) throw new Refusal('The picture is too large.')
+  if (pointer === 0) throw new TooLarge()
   return pointer
 }
 
