@@ -114,6 +114,14 @@ export interface NodeAnswers {
      */
     idleDays: number
   }
+  'GET /api/ai/hosts': {
+    /**
+     * The host of the server of each AI provider that tells it, such as "127.0.0.1" or "api.openai.com".
+     */
+    hosts: {
+      [k: string]: string
+    }
+  }
   'GET /api/ai/models': {
     /**
      * The models of each AI provider. The list is empty if the provider does not answer.
@@ -224,6 +232,10 @@ export interface NodeAnswers {
      * When the schedule makes the next backup.
      */
     next: string | null
+    /**
+     * The folder of the backups on the machine of the node.
+     */
+    folder: string
     stored: {
       /**
        * The number of the backups on this node.
@@ -268,6 +280,10 @@ export interface NodeAnswers {
        */
       seconds: number | null
     } | null
+    /**
+     * Whether each backup is tried out when it is made, as `backup.drill` says.
+     */
+    drills: boolean
     /**
      * Whether a backup is being tried out.
      */
@@ -531,6 +547,10 @@ export interface NodeAnswers {
      * The cursor of the next page, null after the last one.
      */
     cursor: string | null
+    /**
+     * Days after which an item is deleted for good.
+     */
+    days: number
   }
   'GET /api/files/uploads': {
     uploads: {

@@ -62,8 +62,8 @@ function startBrowser(): Promise<Browser> {
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
 async function typePassword(page: Page, text: string): Promise<void> {
-  await page.getByLabel('Password of the key').first().fill(text)
-  await press(page, 'Sign in with this key')
+  await page.getByLabel('Password', { exact: true }).first().fill(text)
+  await press(page, 'Sign in')
 }
 
 /** Returns what the button at the address has copied. */
@@ -164,6 +164,10 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await steps.waitFor({ state: 'detached' })
     await page.evaluate("location.hash = '#/'")
     await steps.getByRole('link', { name: 'Make a first backup' }).waitFor()
+    await page.evaluate("location.hash = '#/files?search=sea'")
+    await steps.waitFor({ state: 'detached' })
+    await page.evaluate("location.hash = '#/'")
+    await steps.waitFor()
     t.equal(await steps.getByRole('link').count(), 2, 'what was tried is gone')
     const create = "fetch('/api/backup/create', { method: 'POST' }).then((answer) => answer.json())"
     const { filename } = (await page.evaluate(create)) as { filename: string }
@@ -190,7 +194,7 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     t.equal(await page.getByText(address).count(), 1, 'the address is there once')
     t.equal(await copyAddress(page), address)
     await page.getByText('Copy the key', { exact: true }).click()
-    await page.getByLabel('Password of the key').fill(password)
+    await page.getByLabel('Password', { exact: true }).fill(password)
     await press(page, 'Show the key')
     t.equal(await page.getByLabel('Your key').inputValue(), key)
   })
@@ -232,7 +236,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
   await t.test('the key is imported at another origin, on a phone, and each page works there', async (t) => {
     const { page, end } = await openTab(t, browser, { viewport: phone })
     await page.goto(elsewhere)
-    await press(page, 'I have a key')
+    await page.getByText('Here, use a sign-in code, which you make there, or your copy of the key.').waitFor()
+    await press(page, 'I have a copy of my key')
     await page.getByLabel('Private key').fill('0x1234')
     await page.getByLabel('New password').fill(password)
     await page.getByLabel('Repeat the password').fill(password)
@@ -376,6 +381,10 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     // The node has told its models.
     await steps.getByRole('link', { name: 'Ask a model' }).waitFor()
     t.equal(await steps.getByRole('link', { name: 'Make a first backup' }).count(), 0, 'only the owner can')
+    await page.clock.setSystemTime(Date.now() + 8 * 86_400_000)
+    await page.reload()
+    await page.getByRole('button', { name: 'New', exact: true }).waitFor()
+    t.equal(await steps.count(), 0, 'after a week, the room is that of the files')
     await end()
     await openAccount(desk)
   })
@@ -384,10 +393,14 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     'an app is connected with a password that opens the files by WebDAV, and nothing else',
     async (t) => {
       const page = desk
-      await page.getByRole('link', { name: 'Connect a file manager or an app by WebDAV' }).click()
-      await page.getByRole('heading', { name: 'Connect an app' }).waitFor()
+      for (const place of ['account', 'node/devices']) {
+        await page.goto(new URL(`#/${place}`, home).href)
+        await page.getByRole('link', { name: 'Connect a file manager or an app by WebDAV' }).click()
+        await page.getByRole('heading', { name: 'Connect an app' }).waitFor()
+      }
       await page.getByText(`${home}/dav/`, { exact: true }).waitFor()
-      await page.getByText('leads only this computer to the node').waitFor()
+      const note = page.locator('.reach').filter({ hasText: 'leads only this computer to the node' })
+      await note.getByRole('link', { name: 'How to open it to others' }).waitFor()
       t.equal(await page.locator('.qr').count(), 0, 'no phone reaches the node at this address')
       await page.getByLabel('Name of the app').fill(script)
       await press(page, 'Make a password')
@@ -417,6 +430,9 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
         row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')),
       )
       t.equal(await other.locator('.qr path').getAttribute('d'), dark.join(''))
+      await other.goto(`${elsewhere}/#/node/overlay`)
+      await other.getByRole('heading', { name: 'On your phone and other devices' }).waitFor()
+      await other.getByText(elsewhere, { exact: true }).waitFor()
       await end()
 
       await openAccount(page)
@@ -441,8 +457,8 @@ t.test('an account without a wallet', { skip: needsChromium }, async (t) => {
     await press(page, 'Make a token')
     await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Password of the key').first().fill(changed)
-    await dialog.getByRole('button', { name: 'Sign in with this key' }).click()
+    await dialog.getByLabel('Password', { exact: true }).first().fill(changed)
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
     const token = await page.getByLabel('Your token').inputValue()
     await page.getByText(/^Not used yet, made .*, does not expire$/).waitFor()
     const status = async (path: string) =>
@@ -501,7 +517,7 @@ t.test('a key is made at a plain-HTTP name of a network', { skip: needsChromium 
     body: JSON.stringify({ wallet: address }),
   })
   await press(page, 'Other ways to sign in')
-  const field = page.getByLabel('Password of the key').first()
+  const field = page.getByLabel('Password', { exact: true }).first()
   await field.press('ControlOrMeta+V')
   // There is no clipboard, and it is copied.
   await untilTrue(page, `document.activeElement.value === '${address}'`)

@@ -85,6 +85,7 @@ t.test(
       if (new URL(request.url()).hostname === 'tracker.test') foreign.push(request.url())
     })
     t.equal(await page.getByLabel('Model').inputValue(), 'openai/gpt-small', 'the first one that talks')
+    await page.getByText('Messages go to the computer of this node.').waitFor()
     t.strictSame(
       await page
         .locator('optgroup')

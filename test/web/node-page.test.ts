@@ -164,6 +164,7 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     t.equal(await page.getByText('Everything works').count(), 0)
     const card = (title: string) => page.getByRole('region', { name: title, exact: true })
     await card('Backup').getByText('No backup yet').waitFor()
+    await card('Backup').getByRole('link', { name: 'Make a backup' }).waitFor()
     await card('From outside').getByText('Only at home').waitFor()
     await card('Room')
       .locator('.fact')
@@ -185,7 +186,10 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await page.getByText('All checks').click()
     await page.getByRole('row').filter({ hasText: 'Database' }).getByText('Works').waitFor()
     await check()
-    await page.getByRole('list', { name: 'What needs you' }).getByRole('link', { name: 'Backups' }).click()
+    await page
+      .getByRole('list', { name: 'What needs you' })
+      .getByRole('link', { name: 'See the backups' })
+      .click()
     await page.getByRole('heading', { name: 'Backups', level: 1 }).waitFor()
   })
 
@@ -211,7 +215,9 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
 
   await t.test('a badge on every page tells how much needs the owner', async (t) => {
     const badge = page.getByRole('link', { name: /^\d+ things? needs? you$/ })
-    await openPage(page, 'Files')
+    await openPage(page, 'Trash')
+    await page.getByText('stay here for 30 days.').waitFor()
+    await page.getByText('set "storage.trash" in the configuration').waitFor()
     await badge.click()
     await page.getByRole('heading', { name: /^Your node /, level: 1 }).waitFor()
     t.equal(new URL(page.url()).hash, '#/node')
@@ -330,6 +336,8 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await owner.fetch('/write?path=/letter.txt', { method: 'PUT', body: 'as it was' })
     await open('Backups')
     await page.getByText('There is no backup yet.').waitFor()
+    await page.getByText(`Backups go to the folder ${join(node.dataFolder, 'backups')} on`).waitFor()
+    await page.getByText('Backups are not tried out, since "backup.drill" is false').waitFor()
     const told = page.getByText(/The backup backup-\S+ is complete\./).waitFor()
     await button(page, 'Back up now').click()
     await Promise.all([open('Users'), told])
@@ -383,13 +391,21 @@ t.test('the owner looks after the node', { skip: needsChromium }, async (t) => {
     await check()
   })
 
-  await t.test('without a gateway, the overlay says how to have one', async () => {
-    await open('Outside access')
-    await page.getByText('The node cannot be reached from outside').first().waitFor()
-    await page.getByText('"overlay-tunnel": {').waitFor()
-    await page.getByText(`http://192.168.1.20:${node.url.port}`).waitFor()
-    await check()
-  })
+  await t.test(
+    'the phone comes first, and without a gateway, the overlay says how to have one',
+    async (t) => {
+      await open('Outside access')
+      await page.getByText('The node cannot be reached from outside').first().waitFor()
+      await page.getByText('"overlay-tunnel": {').waitFor()
+      const parts = await page.getByRole('heading', { level: 2 }).allTextContents()
+      t.strictSame(parts, ['On your phone and in your home network', 'From everywhere'])
+      await page.getByText(`http://192.168.1.20:${node.url.port}`).waitFor()
+      await page.getByLabel('Address of this computer').fill('192.168.7.9 172.17.0.1')
+      await page.getByText('"hostnames": ["192.168.7.9"]').waitFor()
+      await page.getByText(`http://192.168.7.9:${node.url.port}`).waitFor()
+      await check()
+    },
+  )
 
   await t.test('a test message goes to the receiver', async (t) => {
     await open('Messages')
@@ -497,6 +513,9 @@ t.test('the overview plots the past, and tells when the disk is full', { skip: n
     .waitFor()
   for (const title of ['Files, 30 days', 'Requests, 2 days']) await card(title).locator('.plot').waitFor()
   await card('Requests, 2 days').getByText('The processor was busy for').waitFor()
+  await card('Files, 30 days')
+    .getByText(/ less than \d+ days ago\.$/)
+    .waitFor()
   t.equal(await page.getByRole('link', { name: /needs? you$/ }).count(), 0, 'there is no badge')
   await card('Room').getByRole('link', { name: 'See what takes it' }).click()
   await page.getByRole('heading', { name: 'Storage', level: 1 }).waitFor()
@@ -552,8 +571,10 @@ t.test(
         .getByRole('list', { name: 'Providers of models' })
         .getByRole('listitem')
         .filter({ has: page.getByText(name, { exact: true }) })
-    await provider('openai').getByText('It has no models yet.').waitFor()
-    await provider('ollama').getByText('The AI provider "ollama" cannot be reached').waitFor()
+    await provider('OpenAI').getByText('It has no models yet.').waitFor()
+    await provider('OpenAI').getByText('Messages go to OpenAI, a company on the internet').waitFor()
+    await provider('Ollama').getByText('The AI provider "ollama" cannot be reached').waitFor()
+    await provider('Ollama').getByText('Messages go to the computer of this node.').waitFor()
     await page.getByText('With a key of OpenAI or Anthropic').click()
     await page.getByText('read -rs OPENAI_API_KEY').waitFor()
     await check()

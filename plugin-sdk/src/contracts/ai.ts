@@ -142,6 +142,11 @@ export type AiFailureReason = 'model_not_found' | 'context_length_exceeded' | 'i
 export interface AiProvider {
   readonly supports?: AiCapabilities
   /**
+   * The host of its server, without a port, such as `127.0.0.1` or `api.acme.example`. The pages tell people that their messages go there.
+   * Without it, they tell nothing.
+   */
+  readonly host?: string
+  /**
    * Lists the identifiers of the available models. Identifiers of more than 512 characters are left out. `modelNames` does
    * that.
    *

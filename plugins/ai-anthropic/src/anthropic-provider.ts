@@ -29,6 +29,7 @@ interface AnthropicProviderOptions {
 /** The models of Anthropic's Messages API, by its official SDK. */
 export class AnthropicProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
+  readonly host: string
   readonly #options: AnthropicProviderOptions
   readonly #server: ModelServer
   #client: Promise<Anthropic> | undefined
@@ -36,6 +37,7 @@ export class AnthropicProvider implements AiProvider {
   constructor(options: AnthropicProviderOptions) {
     const { name, section, endpoint, key } = options
     this.#options = options
+    this.host = new URL(endpoint).hostname
     this.#server = modelServer({
       name,
       url: endpoint,

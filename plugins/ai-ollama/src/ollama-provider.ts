@@ -18,12 +18,16 @@ interface OllamaProviderOptions {
 /** The models of an Ollama server, by its official SDK. */
 export class OllamaProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
+  readonly host: string
   readonly #options: OllamaProviderOptions
   readonly #server: ModelServer
 
   constructor(options: OllamaProviderOptions) {
     const { name, section, host } = options
     this.#options = options
+    // The SDK completes the address: without one, it is this machine.
+    const address = host === '' ? '127.0.0.1' : host
+    this.host = new URL(address.includes('://') ? address : `http://${address}`).hostname
     this.#server = modelServer({ name, url: host, setting: `${section}.host` })
   }
 

@@ -20,7 +20,9 @@ test("The plugin reads the host in every form of Ollama's tools", async (t) => {
     [{ host: '$' + '{OLLAMA_HOST}' }, { OLLAMA_HOST: host }],
   ] as const) {
     const { node, providers } = await startNode({ 'ai-ollama': section }, environment)
-    t.same(await providers.get('ollama')?.models(now()), models, JSON.stringify([section, environment]))
+    const provider = providers.get('ollama')
+    t.same(await provider?.models(now()), models, JSON.stringify([section, environment]))
+    t.match(provider?.host, /^(127\.0\.0\.1|localhost)$/)
     await node.stop()
   }
 })
@@ -43,7 +45,8 @@ test('An invalid host stops the start, and the error does not repeat it', async 
     t.match(failed, /ai-ollama\.host must be an address without user/, host)
     t.notMatch(failed, 's3cret')
   }
-  const { node } = await startNode({ 'ai-ollama': { host: '' } })
+  const { node, providers } = await startNode({ 'ai-ollama': { host: '' } })
+  t.equal(providers.get('ollama')?.host, '127.0.0.1')
   await node.stop()
 })
 

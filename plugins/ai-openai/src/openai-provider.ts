@@ -28,6 +28,7 @@ export interface OpenAIProviderOptions extends Pick<Configuration, 'models' | 't
 /** The models of a server with OpenAI's chat completions API, by OpenAI's SDK. */
 export class OpenAIProvider implements AiProvider {
   readonly supports = { tools: true, images: true, json: true }
+  readonly host: string
   readonly #options: OpenAIProviderOptions
   readonly #server: ModelServer
   readonly #tokenLimitField: TokenLimitField
@@ -38,6 +39,7 @@ export class OpenAIProvider implements AiProvider {
   constructor(options: OpenAIProviderOptions) {
     const { name, section, endpoint, key } = options
     this.#options = options
+    this.host = new URL(endpoint).hostname
     this.#server = modelServer({
       name,
       url: endpoint,

@@ -82,7 +82,7 @@ export default definePlugin({
     routes((app) => {
       limitJsonComplexity(app)
       chatRoute(app, { chats, maxBodyBytes, heartbeatMs: heartbeatSeconds * 1000 })
-      modelsRoute(app, chats)
+      modelsRoute(app, chats, providers)
       providersRoute(app, models)
       usageRoute(app, ledger)
     })

@@ -117,6 +117,15 @@ t.test('The owner is told whether each provider works', async (t) => {
   t.strictSame(await ofDown(), { name: 'down', state: 'works', models: 1, problem: null })
 })
 
+t.test('People are told to which host messages go, as far as a provider tells it', async (t) => {
+  const list = listing(async () => [])
+  const odd = { ...list, host: 7 } as unknown as AiProvider
+  const node = await createAiNode({ providers: { acme: { ...list, host: 'api.acme.example' }, list, odd } })
+  t.teardown(() => node.stop())
+  const answer = await (await node.signIn()).fetch('/api/ai/hosts')
+  t.strictSame(await answer.json(), { hosts: { acme: 'api.acme.example' } })
+})
+
 t.test('A provider that does not answer does not delay the list', async (t) => {
   const silent = listing(() => never)
   const providers = { silent, acme: listing(async () => ['large']) }

@@ -197,6 +197,7 @@ export default definePlugin({
         running: maker.progress && { ...maker.progress, startedAt: maker.progress.startedAt.toISOString() },
         last: backups.last,
         next: schedule?.next?.toISOString() ?? null,
+        folder: folder.path,
         stored: {
           ...totalOf(stored, keep, schedule?.next ?? new Date()),
           encrypted: stored.filter(({ encrypted }) => encrypted).map(({ filename }) => filename),
@@ -207,6 +208,7 @@ export default definePlugin({
           completeAt: completeAt?.toISOString() ?? null,
         })),
         drill: drills.last,
+        drills: config.drill,
         isDrilling: drills.isRunning,
         reading: reads.share,
         recipients: recipients.length,

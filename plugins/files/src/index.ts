@@ -134,8 +134,8 @@ export default definePlugin({
     const scopeServices = { mounts, journal, recorder, locks, crossMountMoves, keeping, rooms, maxFileSize }
     const scopeOf = createScopes(scopeServices)
     const files = createFilesService(scopeOf, rooms, maxFileSize)
-    const kept = createKeptFiles(scopeOf)
     const keptDays = { trash: daysOf(config.trash), versions: daysOf(config.versions) }
+    const kept = createKeptFiles(scopeOf, keptDays.trash)
     const identify = (mount: UserPath) => external.identifyAt(mount)
     const purge = new Purge({ journal, scopeOf, identify, state, log, signal: context.signal }, keptDays)
     context.onStop(() => purge.stop())

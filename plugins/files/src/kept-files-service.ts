@@ -7,9 +7,13 @@ import { keepsDeleted, keepsOverwritten } from './operations/keeping.ts'
 import type { Scope, ScopeOf } from './operations/scope.ts'
 import { userPath } from './paths/user-path.ts'
 
-/** Gives each user access to what is kept of their files. */
-export function createKeptFiles(scopeOf: ScopeOf): KeptFilesService {
-  return { for: ({ uuid }, origin = {}) => userKeptFiles(scopeOf(uuid, originOf(origin))) }
+/**
+ * Gives each user access to what is kept of their files.
+ *
+ * @param trashDays days for which deleted files stay in the trash
+ */
+export function createKeptFiles(scopeOf: ScopeOf, trashDays: number): KeptFilesService {
+  return { trashDays, for: ({ uuid }, origin = {}) => userKeptFiles(scopeOf(uuid, originOf(origin))) }
 }
 
 function userKeptFiles(scope: Scope): UserKeptFiles {

@@ -39,15 +39,16 @@ t.test('Only users who are signed in and API tokens with the scope reach a provi
       node.fetch('/api/ai/chat', post),
       node.fetch('/api/ai/models', { headers }),
       node.fetch('/api/ai/usage', { headers }),
+      node.fetch('/api/ai/hosts', { headers }),
     ])
     return answers.map(({ status }) => status)
   }
-  t.strictSame(await statuses(), [401, 401, 401])
-  t.strictSame(await statuses('wrong'), [401, 401, 401])
-  t.strictSame(await statuses(await apiToken(ada, ['notes'])), [403, 403, 403])
+  t.strictSame(await statuses(), [401, 401, 401, 401])
+  t.strictSame(await statuses('wrong'), [401, 401, 401, 401])
+  t.strictSame(await statuses(await apiToken(ada, ['notes'])), [403, 403, 403, 403])
   t.equal(asked, 0)
-  t.strictSame(await statuses(await apiToken(ada, ['ai'])), [200, 200, 200])
-  t.strictSame(await statuses(ada.token), [200, 200, 200])
+  t.strictSame(await statuses(await apiToken(ada, ['ai'])), [200, 200, 200, 200])
+  t.strictSame(await statuses(ada.token), [200, 200, 200, 200])
   t.equal(asked, 3, 'The second list of models came from the cache.')
 })
 

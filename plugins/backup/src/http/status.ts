@@ -27,6 +27,7 @@ export const backupStatus = Type.Object({
     Type.Null(),
   ]),
   next: moment('When the schedule makes the next backup.'),
+  folder: Type.String({ description: 'The folder of the backups on the machine of the node.' }),
   stored: Type.Object({
     backups: Type.Integer({ description: 'The number of the backups on this node.' }),
     bytes: Type.Integer({ description: 'Bytes of all of them together.' }),
@@ -63,6 +64,9 @@ export const backupStatus = Type.Object({
     ],
     { description: 'How the last drill ended.' },
   ),
+  drills: Type.Boolean({
+    description: 'Whether each backup is tried out when it is made, as `backup.drill` says.',
+  }),
   isDrilling: Type.Boolean({ description: 'Whether a backup is being tried out.' }),
   reading: Type.Union([Type.Number(), Type.Null()], {
     description:

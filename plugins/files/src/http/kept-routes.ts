@@ -39,7 +39,7 @@ export function keptRoutes(app: RoutesApp, kept: KeptFilesService): void {
   }
   app.get('/api/files/trash', { schema: listTrash, config: reading }, async (request) => {
     const { items, cursor } = await ofUser(request).trash(request.query)
-    return { items: items.map(itemOf), cursor }
+    return { items: items.map(itemOf), cursor, days: kept.trashDays }
   })
 
   const restore = {

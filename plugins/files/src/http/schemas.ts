@@ -416,6 +416,7 @@ export const trashPage = Type.Object({
     { description: 'Newest first.' },
   ),
   cursor: cursorOfNext,
+  days: Type.Integer({ description: 'Days after which an item is deleted for good.' }),
 })
 
 /** The body of `POST /api/files/trash/restore`. */

@@ -92,6 +92,8 @@ export interface UserKeptFiles {
 
 /** Gives the routes access to what is kept. */
 export interface KeptFilesService {
+  /** Days for which deleted files stay in the trash. */
+  readonly trashDays: number
   /** @param origin the origin of the changes, as in `FilesService` */
   for(user: Pick<User, 'uuid'>, origin?: FileChangeOptions): UserKeptFiles
 }

@@ -68,6 +68,7 @@ t.test('the trash is listed in pages, and gives back what was deleted', async (t
   t.match(second, {
     items: [{ path: '/photos', type: 'directory', size: 7, entries: 3 }],
     cursor: null,
+    days: 30,
   })
   t.ok(Date.parse(second.items[0]?.deleted ?? '') <= Date.now())
 

@@ -15,6 +15,7 @@ export const texts = {
   copied: 'Copied.',
   today: (time: string) => `today ${time}`,
   yesterday: 'yesterday',
+  daysAgo: (days: number) => (days === 1 ? 'yesterday' : `${counted(days, 'day')} ago`),
   selected: 'The text is selected. Copy it with the keys of your system.',
   statusOnly: (status: number) => `The node answered with the status ${status}. Try again later.`,
   shell: {
@@ -72,14 +73,15 @@ export const texts = {
         tooLong: (most: number) => `A name has at most ${most} characters.`,
       },
       up: (time: string) => `up ${time}`,
-      parts: {
-        backups: 'Backups',
-        contents: 'Previews and search',
-        overlay: 'Outside access',
-        plugins: 'Plugins',
-        storage: 'Storage',
-        update: 'Update',
-        users: 'Users',
+      /** The actions that lead to the part of the page which mends something. */
+      mend: {
+        backups: 'See the backups',
+        contents: 'See what failed',
+        overlay: 'See how it is reached',
+        plugins: 'See the plugins',
+        storage: 'Make room',
+        update: 'See the update',
+        users: 'Decide',
       },
       checks: 'All checks',
       check: 'Check',
@@ -107,7 +109,8 @@ export const texts = {
       } as Readonly<Record<string, string>>,
       backup: {
         title: 'Backup',
-        more: 'Backups',
+        more: 'See the backups',
+        first: 'Make a backup',
         running: 'Being made now',
         drilling: 'Being tried out now',
         none: 'No backup yet',
@@ -124,7 +127,8 @@ export const texts = {
       },
       outside: {
         title: 'From outside',
-        more: 'Outside access',
+        more: 'See how it is reached',
+        open: 'Open it to your phone and others',
         reachable: 'Reachable',
         connected: 'Reachable from everywhere.',
         unread: 'Reachable from everywhere. The gateway cannot read along.',
@@ -149,26 +153,24 @@ export const texts = {
       },
       history: {
         storage: 'Files, 30 days',
-        storageMore: 'Storage',
+        storageMore: 'See who stores what',
         load: 'Requests, 2 days',
         tooFew: 'The plot begins when the node has run for longer.',
         now: (bytes: string) => `${bytes} now.`,
-        more: (bytes: string, days: number) =>
-          days === 1 ? `${bytes} more than the day before.` : `${bytes} more than ${days} days before.`,
-        less: (bytes: string, days: number) =>
-          days === 1 ? `${bytes} less than the day before.` : `${bytes} less than ${days} days before.`,
+        more: (bytes: string, since: string) => `${bytes} more than ${since}.`,
+        less: (bytes: string, since: string) => `${bytes} less than ${since}.`,
         requests: (count: number) => `${counted(count, 'request')}.`,
         busy: (percent: number) => `The processor was busy for ${percent} % of the time.`,
       },
       people: {
         title: 'People',
-        more: (count: number) => `${count === 1 ? '' : 'All '}${counted(count, 'user')}`,
+        more: (count: number) => (count === 1 ? 'Invite somebody' : `See all ${counted(count, 'user')}`),
         asks: (name: string) => `${name} asks to be let in`,
         decide: 'Decide',
       },
       version: {
         title: 'Version',
-        more: 'Update',
+        more: 'Look for updates',
         see: 'See what is new',
         runs: (version: string) => `Version ${version}`,
         ready: (version: string) => `Version ${version} is ready`,
@@ -178,8 +180,8 @@ export const texts = {
       },
       messages: {
         title: 'Messages to you',
-        more: 'Messages',
-        how: 'How to turn them on',
+        more: 'Send a test',
+        how: 'Turn them on',
         off: 'Off',
         offText: 'A program of yours can be told when the node needs you.',
         untold: 'Nothing had to be told yet.',
@@ -203,14 +205,14 @@ export const texts = {
     },
     models: {
       title: 'Models',
-      text: 'The page "Chat" offers the models of these providers.',
+      text: 'A language model answers what people ask in "Chat". Some run on your own machine, others at a company. The node can ask:',
       list: 'Providers of models',
-      states: { works: 'Works', empty: 'No models', failed: 'Does not answer', waiting: 'Is being asked' },
-      models: (count: number) => counted(count, 'model'),
-      emptyText: 'It has no models yet. A provider on the internet needs a key.',
-      none: 'The node has no provider. Enable one under "Plugins".',
+      states: { works: 'Works', empty: 'Not set up', failed: 'Does not answer', waiting: 'Is being asked' },
+      models: (count: number) => `${counted(count, 'model')} to choose from.`,
+      emptyText: 'It has no models yet. How to connect one stands below.',
+      none: 'The node can ask nobody yet: switch on a plugin for models, such as "ai-ollama", under "Plugins".',
       how: 'How to connect a model',
-      why: 'Keys are part of the configuration on the machine of the node, so no page takes or shows them.',
+      why: 'A key is like a password. It is in the configuration, on the machine of the node, and no page asks for it or shows it.',
     },
     storage: { title: 'Storage' },
     plugins: {
@@ -306,6 +308,12 @@ export const texts = {
       failed: (date: string, problem: string) => `The backup of ${date} failed: ${problem}`,
       next: (date: string) => `The next backup is due on ${date}.`,
       noSchedule: 'Backups are made only when you ask.',
+      goTo: (folder: string, copies: readonly string[]) =>
+        `Backups go to the folder ${folder} on the machine of the node${copies.length === 0 ? '' : `, and copies to ${copies.map((name) => `"${name}"`).join(', ')}`}.`,
+      tries:
+        'Each backup is tried out when it is made: a second node starts with it, or all of it is read if it is large. The result stands here.',
+      triesNone: (command: string) =>
+        `Backups are not tried out, since "backup.drill" is false in the configuration. "${command} verify" reads one as a whole.`,
       how: 'How the node makes backups by itself',
       howText:
         'Write this into the configuration of the node, and restart it. Then a backup is made every night at half past three. Of the older ones, one for each of 7 days, 4 weeks and 6 months stays:',
@@ -448,17 +456,22 @@ export const texts = {
       unread: 'TLS ends on this node, so the gateway cannot read what it passes on.',
       read: 'TLS ends at the gateway, so whoever runs it can read what it passes on. Set "overlay.acme" in the configuration to change that.',
       addresses: 'Addresses',
+      phone: {
+        title: 'On your phone and other devices',
+        text: 'Open this address there, or scan the code with the camera. To sign in there, make a sign-in code on the page',
+        qr: 'The address of this node, as a QR code',
+        here: 'At the address that you use now, only this computer reaches the node.',
+      },
       port: (port: number) => `The gateway has allocated port ${port} for this node.`,
       id: 'Id of the node',
-      here: (origin: string) =>
-        `You use the node at ${origin}. Others use it at this address, too, as far as they reach it.`,
       home: {
-        title: 'To your phone and your home network',
+        title: 'On your phone and in your home network',
         text: 'At the address that you use now, only this computer reaches the node.',
         find: (example: string) =>
           `Find out the address of this computer in your network, such as ${example}. On a Mac, write "ipconfig getifaddr en0" instead, on Windows "ipconfig":`,
+        address: 'Address of this computer',
         configure:
-          'Write it into the file "nodekeep.json" in the folder in which you start the node. If the file is there, add the line "server" to it:',
+          'Write this into the file "nodekeep.json" in the folder in which you start the node. If the file is there, add the line "server" to it:',
         open: 'Start the node again. Then open it at that address on your phone, and on all other devices:',
         signIn: 'There, sign in with a code of the page',
         family:
@@ -559,11 +572,11 @@ export const texts = {
       notYet: 'The owner has not let you in yet.',
     },
     ways: {
-      key: 'Use the key of this browser',
+      key: 'I have a password',
       wallet: 'I have a wallet',
       account: 'I am new here',
       code: 'I have a sign-in code',
-      import: 'I have a key',
+      import: 'I have a copy of my key',
       machine: 'On the machine of the node',
       backup: 'I have a backup',
     },
@@ -600,6 +613,8 @@ export const texts = {
         'Where you started the node, press Ctrl+C and start it again. It brings the backup back then, and this page goes on.',
       waiting: 'Waiting for the node',
     },
+    elsewhere: (hasCodes: boolean) =>
+      `Do you have a name and a password? The password works in the browser in which you made your account. Here, use ${hasCodes ? 'a sign-in code, which you make there, or ' : ''}your copy of the key.`,
     with: (name: string) => `Sign in with ${name}`,
     anyWallet: 'the wallet of this browser',
     inWallet: 'Confirm the sign-in in your wallet.',
@@ -947,7 +962,10 @@ export const texts = {
   },
   trash: {
     title: 'Trash',
-    text: 'Deleted files and folders stay here for 30 days, unless the owner has set another time. Until then they count as room that you use, and the oldest ones go earlier if you need their room.',
+    text: (days: number) =>
+      `Deleted files and folders stay here for ${counted(days, 'day')}. Until then they count as room that you use, and the oldest ones go earlier if you need their room.`,
+    ownerText:
+      'As the owner you can change the days for everybody: set "storage.trash" in the configuration of the node.',
     none: 'The trash is empty.',
     list: 'Deleted files and folders',
     columns: { name: 'Name', kind: 'Was in', size: 'Size', changed: 'Deleted' },
@@ -1211,15 +1229,15 @@ export const texts = {
       addressTitle: 'Your address',
       addressText: 'Others know you by it. You can tell it to anybody. It does not open anything.',
       of: (address: string) =>
-        `This browser keeps the key that signs you in. Type the password that you chose for it here. It belongs to the account with the address ${address}.`,
+        `Type the password of your account. It opens the key that this browser keeps, of the account with the address ${address}.`,
       keptTitle: 'The key of this browser',
       keptText: 'It signs you in at this address of the node.',
       otherKept: (address: string) => `It belongs to another account, ${address}.`,
-      password: 'Password of the key',
+      password: 'Password',
       presentPassword: 'Present password',
       decrypting: 'The key is being decrypted. This takes a few seconds.',
       wrongPassword: 'The password is wrong.',
-      signIn: 'Sign in with this key',
+      signIn: 'Sign in',
       careTitle: 'Copy or forget this key',
       showTitle: 'Copy the key',
       show: 'Show the key',
@@ -1441,6 +1459,13 @@ export const texts = {
       `${model} answers. You can attach pictures and texts: paste them, drop them here, or use the paper clip.`,
     keys: 'Enter sends. Shift and Enter begin a new line.',
     model: 'Model',
+    hosts: {
+      machine: 'Messages go to the computer of this node.',
+      network: (host: string) => `Messages go to another computer in the network of this node, ${host}.`,
+      company: (company: string, host: string) =>
+        `Messages go to ${company}, a company on the internet, at ${host}.`,
+      other: (host: string) => `Messages go to another computer, ${host}.`,
+    },
     otherModels: 'For sound, pictures and search',
     send: 'Send',
     stop: 'Stop',

@@ -5,18 +5,20 @@ import { html } from '../html.ts'
 import { texts } from '../texts.ts'
 
 interface ReachNoteProps {
-  /** From where the addresses of links work. */
+  /** From where the addresses of the node work that are shown. */
   readonly reach: NodeAnswers['GET /api/shares']['reach']
+  /** The reason why others cannot use them. Default: that of links. */
+  readonly text?: string
   readonly page: PageContext
 }
 
 const words = texts.links
 
-/** Says that others cannot use links, and leads the owner to what opens the node to them. */
-export function ReachNote({ reach, page }: ReachNoteProps): VNode | null {
+/** Says that others cannot use an address, and leads the owner to what opens the node to them. */
+export function ReachNote({ reach, text, page }: ReachNoteProps): VNode | null {
   if (reach === 'everywhere') return null
   return html`<div class="reach">
-    <p>${words.reach[reach]} ${!page.user.owner && words.askOwner}</p>
+    <p>${text ?? words.reach[reach]} ${!page.user.owner && words.askOwner}</p>
     ${page.user.owner && html`<p><a class="alone" href="#/node/overlay">${words.howToOpen}</a></p>`}
   </div>`
 }

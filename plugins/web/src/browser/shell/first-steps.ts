@@ -7,6 +7,7 @@ import { type IconName, icon } from '../icon.ts'
 import { isLoopback } from '../loopback.ts'
 import { narrow } from '../media.ts'
 import { texts } from '../texts.ts'
+import { place, query } from './address.ts'
 import { FrameAnswer, useFrameAnswer } from './frame/frame-answer.ts'
 import { shownPage } from './page-host.ts'
 import { session } from './session.ts'
@@ -71,9 +72,14 @@ const mostSteps = 3
 /** Where this browser remembers who is new here, and what they have tried. */
 const storageName = 'nodekeep.first-steps'
 
+/** Then the person is not new any more, and the room is that of their files. */
+const shownMs = 7 * 86_400_000
+
 interface NewPerson {
   readonly uuid: string
   readonly tried: readonly string[]
+  /** When they signed in for the first time, in milliseconds since 1970. */
+  readonly since: number
 }
 
 const newPerson = signal<NewPerson | null>(remembered())
@@ -98,13 +104,14 @@ function remember(person: NewPerson): void {
 
 /** Shows things to try to a person who comes for the first time. What they have tried, or closed, does not come back. */
 export function beginFirstSteps(uuid: string): void {
-  if (newPerson.value?.uuid !== uuid) remember({ uuid, tried: [] })
+  if (newPerson.value?.uuid !== uuid) remember({ uuid, tried: [], since: Date.now() })
 }
 
 const steps = computed(() => {
   const { user, pages = [] } = session.value ?? {}
   if (user === undefined || newPerson.value?.uuid !== user.uuid) return []
-  const { tried } = newPerson.value
+  const { tried, since } = newPerson.value
+  if (!(Date.now() - since < shownMs)) return []
   const possible = allSteps.filter(
     ({ page, isOwners, isPossible = () => true }) =>
       (!isOwners || user.owner) && isPossible() && pages.some(({ name }) => name === page),
@@ -127,12 +134,16 @@ function MadeBackup({ onMade }: { readonly onMade: () => void }): null {
   return null
 }
 
-/** Things to try, above the first page. What was tried goes away for good, and so does everything with the button. */
+/**
+ * Things to try, at the beginning of the first page: neither in a folder nor above what was searched. What was tried goes away for good,
+ * everything with the button, and by itself after a week.
+ */
 export function FirstSteps(): VNode | null {
   const person = newPerson.value
   const shown = steps.value
   const { user, pages = [] } = session.value ?? {}
   if (person === null || person.uuid !== user?.uuid || shownPage.value !== pages[0]) return null
+  if (place.value !== '/' || Object.keys(query.value).length > 0) return null
   const mayChat = !person.tried.includes('chat') && pages.some(({ name }) => name === 'chat')
   return html`${mayChat && html`<${AskForModels} />`}${shown.length > 0 && html`<${Steps} person=${person} shown=${shown} />`}`
 }

@@ -224,6 +224,10 @@ export function SignIn({ again = false }: { again?: boolean }): VNode {
   const usable = ways.filter((way) => way.isUsable(told, again))
   const open = usable.find(({ name }) => name === chosen.value) ?? firstOf(usable, isNew)
   const others = usable.filter((way) => way !== open)
+  // Their account is in another browser.
+  const isElsewhere =
+    !isNew && hasSiwe(told) && keptKey.value === null && chosen.value === null && open?.name !== 'code'
+  const hasCodes = usable.some(({ name }) => name === 'code')
   const restore = () => {
     if (claim === '') claimFault.value = texts.signIn.claimMissing
     else step.value = { kind: 'restore' }
@@ -237,6 +241,7 @@ export function SignIn({ again = false }: { again?: boolean }): VNode {
     ${!again && html`<${Head} isNew=${isNew} isForAccount=${open?.name === 'account'} />`}
     ${claimField}
     ${open && html`<${OpenWay} key=${open.name} way=${open} isChosen=${open.name === chosen.value} state=${stateOf(open.method)} run=${run} signIn=${signIn} enterWith=${enterWith} />`}
+    ${isElsewhere && html`<p class="note">${texts.signIn.elsewhere(hasCodes)}</p>`}
     <div class=${open === undefined ? 'other-ways only' : 'other-ways'}>
       ${others.map((way) => row(way.icon, texts.signIn.ways[way.name], () => choose(way)))}
       ${isNew && told.restores && row('history', texts.signIn.ways.backup, restore)}

@@ -13,6 +13,8 @@ export class Chats {
   readonly list = signal<readonly ChatFile[] | null>(null)
   /** All models as `provider/model`; `null` until the node has answered. */
   readonly models = signal<readonly string[] | null>(null)
+  /** The hosts of the servers of providers, as far as the node knows them. */
+  readonly hosts = signal<Readonly<Record<string, string>>>({})
   /** The model that replies. */
   readonly model = signal('')
   /** The reason why the list or the models cannot be shown. */
@@ -70,10 +72,14 @@ export class Chats {
 
   async loadModels(): Promise<void> {
     await this.#attempt(async () => {
-      const { providers } = await request(this.#page, 'GET /api/ai/models')
+      const [{ providers }, { hosts }] = await Promise.all([
+        request(this.#page, 'GET /api/ai/models'),
+        request(this.#page, 'GET /api/ai/hosts'),
+      ])
       const models = Object.entries(providers).flatMap(([provider, names]) =>
         names.map((name) => `${provider}/${name}`),
       )
+      this.hosts.value = hosts
       this.models.value = models
       if (this.model.value !== '') return
       const last = localStorage.getItem(this.#modelKey) ?? ''

@@ -5,6 +5,7 @@ import { FileChooser } from '../../file-chooser.ts'
 import { html } from '../../html.ts'
 import { icon } from '../../icon.ts'
 import { MenuButton } from '../../menu.ts'
+import { hostText } from '../../model-host.ts'
 import { texts } from '../../texts.ts'
 import { AttachmentList } from './attachment-list.ts'
 import type { Chats } from './chats.ts'
@@ -72,6 +73,7 @@ export function MessageForm({ chats, conversation, page, onSend }: MessageFormPr
         ${icon(isReplying ? 'square' : 'send')} ${isReplying ? texts.chat.stop : texts.chat.send}
       </button>
     </div>
+    <p class="note host">${hostText(chats.hosts.value[model.split('/', 1)[0] ?? ''])}</p>
   </form>`
 }
 

@@ -1,3 +1,4 @@
+import { providerName } from '../../provider-name.ts'
 import { texts } from '../../texts.ts'
 
 /** Models as the person chooses among them. */
@@ -6,13 +7,6 @@ interface ModelGroup {
   readonly title: string
   /** As `provider/model`. */
   readonly models: readonly string[]
-}
-
-/** The names of providers as people write them. */
-const providers: Readonly<Record<string, string>> = {
-  anthropic: 'Anthropic',
-  ollama: 'Ollama',
-  openai: 'OpenAI',
 }
 
 /** Models that take or give something else than conversations. Servers list them with the others, and tell no kind. */
@@ -40,8 +34,4 @@ export function modelGroups(models: readonly string[]): ModelGroup[] {
 /** Returns the first model that is for conversations; an empty text without models. */
 export function firstModel(models: readonly string[]): string {
   return modelGroups(models)[0]?.models[0] ?? ''
-}
-
-function providerName(provider: string): string {
-  return providers[provider] ?? provider
 }

@@ -8,6 +8,7 @@ import { isLoopback } from '../../loopback.ts'
 import { QrCode } from '../../qr-code.ts'
 import { reasonOf, request } from '../../request.ts'
 import { SecretText } from '../../secret-text.ts'
+import { ReachNote } from '../../sharing/reach-note.ts'
 import { texts } from '../../texts.ts'
 
 const words = texts.connectApp
@@ -38,6 +39,7 @@ export function ConnectAppView({ page }: { page: PageContext }): VNode {
     <p class="hint">${words.explanation}</p>
     <section class="card">
       <h2>${words.access}</h2>
+      <${ReachNote} reach=${isLoopback() ? 'machine' : 'everywhere'} text=${words.thisMachine} page=${page} />
       <dl>
         <dt>${words.address}</dt>
         <dd><${AddressText} value=${address} label=${words.copyAddress} /></dd>
@@ -54,11 +56,7 @@ export function ConnectAppView({ page }: { page: PageContext }): VNode {
           </form>
         </dd>
       </dl>
-      ${
-        isLoopback()
-          ? html`<p class="hint">${words.thisMachine}</p>`
-          : location.protocol === 'http:' && html`<p class="hint">${words.unencrypted}</p>`
-      }
+      ${!isLoopback() && location.protocol === 'http:' && html`<p class="hint">${words.unencrypted}</p>`}
     </section>
     <section class="card">
       <h2>${words.steps}</h2>

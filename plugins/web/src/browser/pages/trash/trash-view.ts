@@ -29,14 +29,17 @@ export function TrashView({ page, trash, actions, tasks }: TrashViewProps): VNod
   const items = trash.items.value
   const isEmpty = items !== null && items.length === 0 && trash.cursor.value === null
   const isListed = items !== null && !isEmpty
+  const days = trash.days.value
+  const about =
+    days === null ? '' : [words.text(days), page.user.owner && words.ownerText].filter(Boolean).join(' ')
   return html`<section class="files trash">
     <div class="page-head">
       <h1 id=${headingId} tabindex="-1">${words.title}</h1>
       ${isListed && html`<${Action} page=${page} run=${() => actions.empty()}>${icon('trash-2')} ${words.empty}<//>`}
     </div>
     <p class="fault" role="alert">${trash.fault.value}</p>
-    ${isListed && html`<p class="note">${words.text}</p><${TrashList} trash=${trash} actions=${actions} />`}
-    <div role="status">${isEmpty && html`<${EmptyState} icon="trash-2" title=${words.none} text=${words.text} />`}</div>
+    ${isListed && html`<p class="note">${about}</p><${TrashList} trash=${trash} actions=${actions} />`}
+    <div role="status">${isEmpty && html`<${EmptyState} icon="trash-2" title=${words.none} text=${about} />`}</div>
     <p class="status-line">
       <span class="hint" role="status">${statusText(trash)}</span>
       ${isListed && trash.cursor.value !== null && html`<${Action} page=${page} run=${() => trash.more()}>${words.more}<//>`}

@@ -23,6 +23,8 @@ export class Trash {
   readonly cursor = signal<string | null>(null)
   /** The reason why there are no items; empty if nothing is wrong. */
   readonly fault = signal('')
+  /** Days for which items stay; `null` until the node has answered. */
+  readonly days = signal<number | null>(null)
   readonly #page: PageContext
 
   constructor(page: PageContext) {
@@ -32,8 +34,9 @@ export class Trash {
   /** Loads the first page. */
   async open(): Promise<void> {
     try {
-      const { items, cursor } = await this.#load(shownItems, null)
+      const { items, cursor, days } = await this.#load(shownItems, null)
       this.cursor.value = cursor
+      this.days.value = days
       this.fault.value = ''
       this.#show(items)
     } catch (error) {

@@ -49,7 +49,8 @@ function changeText(first: Point, last: Point): string {
   const days = Math.round((last.at - first.at) / 86_400_000)
   const now = words.now(bytesText(last.value))
   if (days === 0 || change === 0) return now
-  return `${now} ${change > 0 ? words.more(bytesText(change), days) : words.less(bytesText(-change), days)}`
+  const since = texts.daysAgo(days)
+  return `${now} ${change > 0 ? words.more(bytesText(change), since) : words.less(bytesText(-change), since)}`
 }
 
 /** Returns the values of one measurement, without the periods that lack it. */

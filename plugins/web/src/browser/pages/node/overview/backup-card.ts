@@ -27,7 +27,7 @@ export function BackupCard({ status }: { status: Status }): VNode {
   const { fact, note, kind } = toldBy(status)
   const { backups, bytes } = status.stored
   const { stored, onlyHere } = texts.node.backups
-  return html`<${Card} icon="archive" title=${words.title} fact=${fact} kind=${kind} more=${['backups', words.more]}>
+  return html`<${Card} icon="archive" title=${words.title} fact=${fact} kind=${kind} more=${['backups', status.last === null ? words.first : words.more]}>
     <p class="note">${note}</p>
     ${backups > 0 && html`<p class="note">${stored(backups, bytesText(bytes))}</p>`}
     ${hasNoCopy(status) && html`<p class="note">${onlyHere}</p>`}

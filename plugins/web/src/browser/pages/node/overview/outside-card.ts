@@ -22,7 +22,8 @@ export function useReach(page: PageContext): Polled<{ readonly reach: Reach | nu
 /** Whether the node can be reached from outside, and at which address. */
 export function OutsideCard({ reach }: { reach: Reach }): VNode {
   const { fact, note, kind } = toldBy(reach)
-  return html`<${Card} icon="globe" title=${words.title} fact=${fact} kind=${kind} more=${['overlay', words.more]}>
+  const more = fact === words.home ? words.open : words.more
+  return html`<${Card} icon="globe" title=${words.title} fact=${fact} kind=${kind} more=${['overlay', more]}>
     <p class="note">${note}</p>
   <//>`
 }

@@ -128,7 +128,7 @@ async function nameNode(page: PageContext): Promise<void> {
 }
 
 /** The parts of the page that mend what a check found. Others have none. */
-const partsOfChecks: Readonly<Record<string, keyof typeof words.parts>> = {
+const partsOfChecks: Readonly<Record<string, keyof typeof words.mend>> = {
   'access-requests': 'users',
   backup: 'backups',
   'disk-space': 'storage',
@@ -146,7 +146,7 @@ function AttentionList({ attention }: { attention: Report['attention'] }): VNode
       return html`<li key=${name} class=${ok ? 'warned' : 'failed'}>
         ${icon(ok ? 'triangle-alert' : 'circle-alert')}
         <span class="grow">${message}</span>
-        ${part && html`<a class="button" href=${`#/node/${part}`}>${words.parts[part]}</a>`}
+        ${part && html`<a class="button" href=${`#/node/${part}`}>${words.mend[part]}</a>`}
       </li>`
     })}
   </ul>`

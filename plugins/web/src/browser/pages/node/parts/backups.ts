@@ -180,7 +180,9 @@ interface Line {
 function linesOf({
   last,
   next,
+  folder,
   stored,
+  drills,
   drill,
   recipients,
   rehearsed,
@@ -204,6 +206,13 @@ function linesOf({
     else complain(words.drill.failed(date, problem ?? ''))
   }
   say(next === null ? words.noSchedule : words.next(dateText(next)))
+  say(
+    words.goTo(
+      folder,
+      targets.map(({ name }) => name),
+    ),
+  )
+  say(drills ? words.tries : words.triesNone(command))
   const { backups, bytes, deletedNext } = stored
   if (backups > 0)
     say(

@@ -20,6 +20,11 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
     load: async (get) => (await get('GET /api/sync/devices')).devices,
     pauseMs: () => 10_000,
   })
+  const known = usePolled<NodeAnswers['GET /api/web/pages']>(page, {
+    load: (get) => get('GET /api/web/pages'),
+    pauseMs: () => 600_000,
+  })
+  const hasWebdav = known.value.value?.pages.some(({ name }) => name === 'connect-app')
   const isAdding = useSignal(false)
   const words = texts.node.devices
   const list = devices.value.value
@@ -49,9 +54,13 @@ export function DevicesPart({ page }: { page: PageContext }): VNode {
         </li>`,
       )}
     </ul>
-    <details onToggle=${toggle}>
-      <summary>${words.add}</summary>
-      ${isAdding.value && html`<${AddDevice} page=${page} />`}
-    </details>
+    ${
+      known.isKnown &&
+      html`${hasWebdav && html`<p><a class="alone" href="#/connect-app">${texts.account.tokens.connectApp}</a></p>`}
+        <details onToggle=${toggle}>
+          <summary>${words.add}</summary>
+          ${isAdding.value && html`<${AddDevice} page=${page} />`}
+        </details>`
+    }
   `
 }

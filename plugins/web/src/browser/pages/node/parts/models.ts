@@ -2,8 +2,10 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
 import { html } from '../../../html.ts'
+import { hostText } from '../../../model-host.ts'
 import { ModelWays } from '../../../model-ways.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
+import { providerName } from '../../../provider-name.ts'
 import { texts } from '../../../texts.ts'
 
 type Provider = NodeAnswers['GET /api/ai/providers']['providers'][number]
@@ -18,14 +20,25 @@ const kinds: Readonly<Record<Provider['state'], string>> = {
   waiting: '',
 }
 
-/** Whether each provider of models works, and how to connect one. Keys are not set here: the configuration has them. */
+interface Models {
+  readonly providers: readonly Provider[]
+  readonly hosts: NodeAnswers['GET /api/ai/hosts']['hosts']
+}
+
+/** Whether each provider of models works, where messages to it go, and how to connect one. Keys are not set here: the configuration has them. */
 export function ModelsPart({ page }: { page: PageContext }): VNode {
-  const known = usePolled<readonly Provider[]>(page, {
-    load: async (get) => (await get('GET /api/ai/providers')).providers,
+  const known = usePolled<Models>(page, {
+    async load(get) {
+      const [{ providers }, { hosts }] = await Promise.all([
+        get('GET /api/ai/providers'),
+        get('GET /api/ai/hosts'),
+      ])
+      return { providers, hosts }
+    },
     pauseMs: () => 10_000,
   })
-  const providers = known.value.value
-  if (providers === null) return html`<${PolledState} of=${known} />`
+  if (known.value.value === null) return html`<${PolledState} of=${known} />`
+  const { providers, hosts } = known.value.value
   return html`
     <${PolledState} of=${known} />
     <p>${providers.length === 0 ? words.none : words.text}</p>
@@ -33,8 +46,9 @@ export function ModelsPart({ page }: { page: PageContext }): VNode {
       ${providers.map(
         (provider) => html`<li key=${provider.name}>
           <div class="grow">
-            <strong>${provider.name}</strong> <span class=${`badge ${kinds[provider.state]}`}>${words.states[provider.state]}</span>
+            <strong>${providerName(provider.name)}</strong> <span class=${`badge ${kinds[provider.state]}`}>${words.states[provider.state]}</span>
             <p class="note">${aboutOf(provider)}</p>
+            <p class="note">${hostText(hosts[provider.name])}</p>
           </div>
         </li>`,
       )}

@@ -1,11 +1,14 @@
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import type { VNode } from 'preact'
+import { AddressText } from '../../../address-text.ts'
 import { CodeBlock } from '../../../code-block.ts'
 import { html } from '../../../html.ts'
 import { isLoopback } from '../../../loopback.ts'
 import { PolledState, usePolled } from '../../../polled.ts'
+import { QrCode } from '../../../qr-code.ts'
 import { ifRunning } from '../../../refusal.ts'
+import { ReachNote } from '../../../sharing/reach-note.ts'
 import { texts } from '../../../texts.ts'
 import { HomeNetwork } from './home-network.ts'
 
@@ -27,21 +30,31 @@ export function OverlayPart({ page }: { page: PageContext }): VNode {
   if (loaded.value.value === null) return html`<${PolledState} of=${loaded} />`
   const { reach } = loaded.value.value
   const { owner } = page.user
+  const address = isLoopback() ? (reach?.addresses[0] ?? null) : location.origin
   return html`
     <${PolledState} of=${loaded} />
-    ${reach ? html`<${Status} reach=${reach} />` : !isLoopback() && html`<p>${words.here(location.origin)}</p>`}
-    ${owner && isLoopback() && html`<${HomeNetwork} />`}
+    ${address !== null && html`<${OtherDevices} address=${address} />`}
+    ${isLoopback() && (owner ? html`<${HomeNetwork} />` : address === null && html`<${ReachNote} reach="machine" text=${words.phone.here} page=${page} />`)}
+    ${reach && html`<h2>${words.how}</h2><${Status} reach=${reach} />`}
     ${
       owner &&
       reach?.proxyEnabled === false &&
-      html`<h2>${words.how}</h2>
-        <ol class="steps">
-          ${words.howSteps.map((step) => html`<li key=${step}>${step}</li>`)}
-          <li>${words.howText} <${CodeBlock} text=${configuration} /></li>
-        </ol>`
+      html`<ol class="steps">
+        ${words.howSteps.map((step) => html`<li key=${step}>${step}</li>`)}
+        <li>${words.howText} <${CodeBlock} text=${configuration} /></li>
+      </ol>`
     }
     ${reach && html`<details><summary>${words.id}</summary><p class="note">${reach.nodeId}</p></details>`}
   `
+}
+
+/** The address that a phone opens. */
+function OtherDevices({ address }: { address: string }): VNode {
+  const { title, text, qr } = words.phone
+  return html`<h2>${title}</h2>
+    <p>${text} <a href="#/account">${texts.account.title}</a>.</p>
+    <${AddressText} value=${address} main />
+    <${QrCode} text=${address} label=${qr} />`
 }
 
 /** Whether the node can be reached from outside, and at which addresses. */
@@ -55,7 +68,7 @@ function Status({ reach }: { reach: Reach }): VNode {
     ${allocatedPort > 0 && html`<p>${words.port(allocatedPort)}</p>`}
     ${
       addresses.length > 0 &&
-      html`<h2>${words.addresses}</h2>
+      html`<h3>${words.addresses}</h3>
         <ul>${addresses.map((url) => html`<li key=${url}><a class="alone" href=${url}>${url}</a></li>`)}</ul>`
     }`
 }
