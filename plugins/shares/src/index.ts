@@ -120,6 +120,8 @@ export default definePlugin({
       events.on(FileChanged, ({ userUuid }) => {
         if (table.hasAny(userUuid)) follower.notice(userUuid)
       })
+      // A node that was killed may have missed the last changes.
+      for (const userUuid of table.users()) follower.notice(userUuid)
       let sweeping = sweep()
       const timer = setInterval(() => {
         sweeping = sweep()

@@ -175,6 +175,33 @@ t.test('after a restore, links find their folders by their paths', async (t) => 
   t.equal((await node.fetch(gone.path)).status, 404)
 })
 
+t.test('a deletion closes a link that the plugin did not see', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createShareNode({ dataFolder })
+  const ada = await first.signIn('owner')
+  await put(ada, '/a/x.txt', 'x')
+  const { path, id } = await link(ada, '/a')
+  await first.stop()
+
+  const without = await createShareNode({ dataFolder, config: { plugins: { shares: false } } })
+  t.teardown(() => without.stop())
+  const away = await without.signIn('owner')
+  await call(away, 'POST', '/delete', { path: '/a' })
+  await without.stop()
+
+  const node = await createShareNode({ dataFolder })
+  t.teardown(() => node.stop())
+  // The list and the page of a link would check it, too.
+  const database = new DatabaseSync(join(dataFolder, 'plugins/shares/shares.sqlite'), { readOnly: true })
+  t.teardown(() => database.close())
+  while (database.prepare('SELECT closed FROM shares WHERE id = ?').get(id)?.closed !== 1) await delay(20)
+  const again = await node.signIn('owner')
+  const { items } = (await (await again.fetch('/api/files/trash')).json()) as { items: { id: string }[] }
+  await call(again, 'POST', '/api/files/trash/restore', { id: items[0]?.id })
+  await untilState(again, id, 'back')
+  t.equal((await node.fetch(path)).status, 404, 'nobody was asked yet')
+})
+
 t.test('of a link that was removed when the node was killed, nothing stays', async (t) => {
   const dataFolder = t.testdir()
   const first = await createShareNode({ dataFolder })

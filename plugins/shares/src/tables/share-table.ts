@@ -96,6 +96,14 @@ export class ShareTable {
     return this.#anyOfUser.get(userUuid) !== undefined
   }
 
+  /** The users who have links. */
+  users(): string[] {
+    return this.#database
+      .prepare('SELECT DISTINCT user FROM shares')
+      .all()
+      .map(({ user }) => String(user))
+  }
+
   /** The links of a user, the newest first. */
   ofUser(userUuid: string): Share[] {
     return this.#all('SELECT * FROM shares WHERE user = ? ORDER BY created DESC, rowid DESC', userUuid)
