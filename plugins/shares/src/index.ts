@@ -74,6 +74,8 @@ export default definePlugin({
     })
     const staged = new StagedDrops(join(dataDir, 'not-in-backups', 'staged'))
     const drops = new Drops({ files, places, shares: table, uses, staged, signal })
+    // A node that was killed may have removed a link, and not what is known of it.
+    uses.forgetBut(table.all().map(({ id }) => id))
     drops.resume()
     const { maxDays, linksPerUser } = config
     const shares: Shares = new Shares({
@@ -118,6 +120,8 @@ export default definePlugin({
       events.on(FileChanged, ({ userUuid }) => {
         if (table.hasAny(userUuid)) follower.notice(userUuid)
       })
+      // A node that was killed may have missed the last changes.
+      for (const userUuid of table.users()) follower.notice(userUuid)
       let sweeping = sweep()
       const timer = setInterval(() => {
         sweeping = sweep()

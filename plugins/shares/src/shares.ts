@@ -1,14 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import {
-  conflict,
-  type FileIndex,
-  type FilesService,
-  invalid,
-  isNodekeepError,
-  NodekeepError,
-} from '@nodekeep/plugin-sdk'
+import { conflict, type FileIndex, type FilesService, invalid, NodekeepError } from '@nodekeep/plugin-sdk'
 import type { Passwords } from './guests/passwords.ts'
-import type { Places } from './guests/places.ts'
+import { type Places, unlessUnavailable } from './guests/places.ts'
 import type { RunningAnswers } from './guests/running-answers.ts'
 import type { Share, ShareKind, ShareTerms } from './share.ts'
 import type { ShareChange, ShareTable } from './tables/share-table.ts'
@@ -186,8 +179,8 @@ export class Shares {
   /** Ends a link, and everything that runs by it. */
   async remove({ id }: Pick<Share, 'id'>): Promise<void> {
     this.#services.table.remove(id)
-    this.#services.uses.forget(id)
     await this.#endUses(id)
+    this.#services.uses.forget(id)
   }
 
   /** The entry of a link was gone: the link is closed. */
@@ -279,9 +272,4 @@ export class Shares {
 
 function noSuchShare(): NodekeepError {
   return new NodekeepError('NOT_FOUND', 'You have no such link.')
-}
-
-/** An entry of a disk that is away is found later. */
-function unlessUnavailable(error: unknown): undefined {
-  if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE') throw error
 }

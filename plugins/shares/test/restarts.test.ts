@@ -7,7 +7,22 @@ import t from 'tap'
 import { begin, offsetOf, patch } from './fixtures/guest-uploads.ts'
 import { call, createShareNode, link, put, read, shareOf, untilState } from './fixtures/share-node.ts'
 
-t.test('links and uploads go on after a restart', async (t) => {
+/** Gives the databases the tables that the version of the node before had. */
+function toFormerVersion(folder: string): void {
+  for (const [file, statements] of [
+    ['shares.sqlite', 'DROP TABLE counted_uploads;'],
+    [
+      'not-in-backups/uses.sqlite',
+      `DROP INDEX uploads_of_share; ALTER TABLE uploads DROP COLUMN began; ALTER TABLE uploads DROP COLUMN finished;`,
+    ],
+  ] as const) {
+    const database = new DatabaseSync(join(folder, file))
+    database.exec(`${statements} PRAGMA user_version = 1`)
+    database.close()
+  }
+}
+
+t.test('links and uploads go on after a restart, also with another version', async (t) => {
   const dataFolder = t.testdir()
   let node = await createShareNode({ dataFolder })
   t.teardown(() => node.stop())
@@ -29,6 +44,7 @@ t.test('links and uploads go on after a restart', async (t) => {
   database.close()
   t.equal((await patch(node, old, 0, '')).status, 204)
   await node.stop()
+  toFormerVersion(join(dataFolder, 'plugins/shares'))
 
   node = await createShareNode({ dataFolder })
   while ((await begin(node, path, 'b.txt', 1)).status !== 507) await delay(20)
@@ -157,4 +173,64 @@ t.test('after a restore, links find their folders by their paths', async (t) => 
   t.equal(await statusOf(node, path), 200)
   t.equal(await (await node.fetch(`${path}/file?path=/a.txt`)).text(), 'a')
   t.equal((await node.fetch(gone.path)).status, 404)
+})
+
+t.test('a deletion closes a link that the plugin did not see', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createShareNode({ dataFolder })
+  const ada = await first.signIn('owner')
+  await put(ada, '/a/x.txt', 'x')
+  const { path, id } = await link(ada, '/a')
+  await first.stop()
+
+  const without = await createShareNode({ dataFolder, config: { plugins: { shares: false } } })
+  t.teardown(() => without.stop())
+  const away = await without.signIn('owner')
+  await call(away, 'POST', '/delete', { path: '/a' })
+  await without.stop()
+
+  const node = await createShareNode({ dataFolder })
+  t.teardown(() => node.stop())
+  // The list and the page of a link would check it, too.
+  const database = new DatabaseSync(join(dataFolder, 'plugins/shares/shares.sqlite'), { readOnly: true })
+  t.teardown(() => database.close())
+  while (database.prepare('SELECT closed FROM shares WHERE id = ?').get(id)?.closed !== 1) await delay(20)
+  const again = await node.signIn('owner')
+  const { items } = (await (await again.fetch('/api/files/trash')).json()) as { items: { id: string }[] }
+  await call(again, 'POST', '/api/files/trash/restore', { id: items[0]?.id })
+  await untilState(again, id, 'back')
+  t.equal((await node.fetch(path)).status, 404, 'nobody was asked yet')
+})
+
+t.test('of a link that was removed when the node was killed, nothing stays', async (t) => {
+  const dataFolder = t.testdir()
+  const first = await createShareNode({ dataFolder })
+  t.teardown(() => first.stop())
+  const ada = await first.signIn('owner')
+  await call(ada, 'POST', '/mkdir', { path: '/in' })
+  const { path, id } = await link(ada, '/in', { kind: 'both' })
+  const other = await link(ada, '/in', { kind: 'both' })
+  for (const address of [path, other.path]) {
+    t.equal((await first.fetch(address)).status, 200)
+    t.equal((await begin(first, address, 'a.txt', 6)).status, 201)
+  }
+  await first.stop()
+  const folder = join(dataFolder, 'plugins/shares')
+  const links = new DatabaseSync(join(folder, 'shares.sqlite'))
+  links.prepare('DELETE FROM shares WHERE id = ?').run(id)
+  links.close()
+
+  const node = await createShareNode({ dataFolder })
+  t.teardown(() => node.stop())
+  const uses = new DatabaseSync(join(folder, 'not-in-backups/uses.sqlite'), { readOnly: true })
+  t.teardown(() => uses.close())
+  for (const table of ['uses', 'counts', 'uploads'])
+    t.strictSame(
+      uses
+        .prepare(`SELECT share FROM ${table}`)
+        .all()
+        .map(({ share }) => share),
+      [other.id],
+      table,
+    )
 })

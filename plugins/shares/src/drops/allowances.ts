@@ -88,12 +88,7 @@ export class Allowance {
     this.#gaveWay.abort(error)
   }
 
-  /** The file is stored, and counts for good. */
-  spend(): void {
-    this.#allowances.spend(this)
-  }
-
-  /** The upload has ended. What was not spent is there for others. A second call does nothing. */
+  /** The upload has ended. If its file is stored, it is counted now, otherwise its part is there for others. A second call does nothing. */
   release(): void {
     this.#allowances.release(this)
     this.room.release()
@@ -176,10 +171,6 @@ export class Allowances {
         }
       }
     })
-  }
-
-  spend(allowance: Allowance): void {
-    if (this.#open.delete(allowance)) this.#shares.countDrop(allowance.share.id, allowance.bytes)
   }
 
   release(allowance: Allowance): void {

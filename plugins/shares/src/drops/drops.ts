@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
+  type ChangePosition,
   conflict,
   type FilesService,
   isNodekeepError,
@@ -8,7 +9,7 @@ import {
   untilAborted,
 } from '@nodekeep/plugin-sdk'
 import { isOverQuota } from '../guests/no-room.ts'
-import type { Place, Places } from '../guests/places.ts'
+import { beingMoved, type Place, type Places, unlessUnavailable } from '../guests/places.ts'
 import { networkOf } from '../network-of.ts'
 import type { Share } from '../share.ts'
 import type { ShareTable } from '../tables/share-table.ts'
@@ -45,6 +46,13 @@ interface AnnouncedFile {
   readonly length: number
 }
 
+/** How far an upload is, in bytes. */
+interface Progress {
+  readonly offset: number
+  readonly length: number
+}
+
+/** An upload whose end is not recorded. */
 interface OpenUpload {
   readonly id: string
   readonly share: string
@@ -55,13 +63,19 @@ interface OpenUpload {
   readonly length: number
   readonly staged: StagedDrop
   readonly allowance: Allowance
-  /** Ends the request that receives bytes now. */
+  /** Where the journal of files was before the file was written; null as long as nothing writes it. Then the file may be stored. */
+  began: ChangePosition | null
+  /** Ends the request that receives bytes, or writes the file, now. */
   newest: AbortController | null
 }
 
 /**
  * The files that guests upload. Each gets a free name in the shared folder, and nothing is overwritten. An upload of a script goes on
  * after it broke off.
+ *
+ * Each file is stored and counted once, also if the node is killed at any time. Before the file is written, the upload remembers the position of the
+ * journal, and the write carries the id of the upload as its group. So the journal tells afterwards whether the file is stored. Then it is counted,
+ * which an upload does once, and then its end is recorded.
  */
 export class Drops {
   readonly #services: DropsServices
@@ -76,8 +90,10 @@ export class Drops {
 
   /** Takes the uploads up that began before a restart. */
   resume(): void {
-    const { uses, staged } = this.#services
-    for (const upload of uses.uploads()) {
+    const { shares, uses, staged } = this.#services
+    const uploads = uses.unfinished()
+    shares.forgetCountedBut(uploads.map(({ id }) => id))
+    for (const upload of uploads) {
       const { id, share, userUuid, network, length, received } = upload
       const allowance = this.#allowances.resume({ id: share, userUuid }, network, length)
       const bytes = staged.open(id, allowance.room, received)
@@ -117,19 +133,20 @@ export class Drops {
       length: file.length,
       staged: staged.open(id, allowance.room),
       allowance,
+      began: null,
       newest: null,
     }
     try {
       // It is there before the first wait, so that the end of its link ends it.
-      uses.addUpload(upload)
       this.#open.set(id, upload)
+      uses.addUpload({ ...upload, received: 0 })
       if (file.length === 0) await this.receive(share, id, 0, nothing())
       else {
         await allowance.hold(file.length)
         this.#of(share.id, id)
       }
     } catch (error) {
-      await this.#forget(upload)
+      await this.#turns.run([id], () => this.#end(upload))
       throw error
     }
     return id
@@ -138,12 +155,13 @@ export class Drops {
   /**
    * Tells how many bytes of an upload have arrived, and how many it has.
    *
-   * @throws NodekeepError NOT_FOUND
+   * @throws NodekeepError NOT_FOUND; SERVICE_UNAVAILABLE if it is not known yet whether its file is stored
    */
-  progress({ id: share }: Share, id: string): { readonly offset: number; readonly length: number } {
-    const { staged, length } = this.#of(share, id)
-    // The upload is complete when its file is stored.
-    return { offset: staged.received === length ? Math.max(0, length - 1) : staged.received, length }
+  async progress(share: Share, id: string): Promise<Progress> {
+    const upload = this.#open.get(id)
+    if (upload?.share === share.id && upload.newest === null)
+      await this.#turns.run([id], () => this.#settle(upload))
+    return this.#progress(share, id)
   }
 
   /**
@@ -151,7 +169,8 @@ export class Drops {
    * An upload for which its maker has no room any more ends.
    *
    * @returns the number of bytes that have arrived
-   * @throws NodekeepError NOT_FOUND; CONFLICT if the offset is another one; PAYLOAD_TOO_LARGE; INSUFFICIENT_STORAGE; the error of the content
+   * @throws NodekeepError NOT_FOUND; CONFLICT if the offset is another one; PAYLOAD_TOO_LARGE; INSUFFICIENT_STORAGE; SERVICE_UNAVAILABLE as
+   *   `progress`; the error of the content
    */
   async receive(
     share: Share,
@@ -159,21 +178,27 @@ export class Drops {
     offset: number,
     content: AsyncIterable<Uint8Array>,
   ): Promise<number> {
-    const upload = this.#of(share.id, id)
     const turn = new AbortController()
+    const signal = AbortSignal.any([turn.signal, this.#services.signal])
+    const upload = this.#open.get(id)
+    if (upload?.share !== share.id) {
+      // It has ended. A guest who has lost the last answer learns that.
+      this.#checkOffset(share, id, offset)
+      return offset
+    }
     upload.newest?.abort(conflict('A newer request goes on with this upload.'))
     upload.newest = turn
     return this.#turns.run([id], async () => {
       try {
-        if (this.#open.get(id) !== upload) throw noSuchUpload()
-        if (offset !== this.progress(share, id).offset) throw otherOffset()
-        const signal = AbortSignal.any([turn.signal, this.#services.signal])
+        await this.#settle(upload)
+        this.#checkOffset(share, id, offset)
+        if (this.#open.get(id) !== upload) return offset
         await this.#receive(upload, until(content, signal))
-        if (upload.staged.received === upload.length) await this.#finish(share, upload, signal)
+        if (upload.staged.received === upload.length) await this.#store(share, upload, signal)
         return upload.staged.received
       } catch (error) {
         // Its part is there for others at once.
-        if (isOverQuota(error)) await this.#forget(upload)
+        if (isOverQuota(error)) await this.#end(upload)
         throw error
       } finally {
         if (upload.newest === turn) upload.newest = null
@@ -192,33 +217,38 @@ export class Drops {
     file: Omit<AnnouncedFile, 'length'>,
     content: AsyncIterable<Uint8Array>,
   ): Promise<void> {
-    const network = networkOf(address)
-    const allowance = this.#allowances.take(share, network, null)
-    const staged = this.#services.staged.open(randomBytes(16).toString('hex'), allowance.room)
-    try {
-      await staged.receive(until(bounded(content, this.maxFileSize, allowance), allowance.signal))
-      allowance.settle()
-      const upload = { name: fileName(file.name), sender: senderOf(file.sender), network }
-      await this.#write(share, { ...upload, staged, allowance }, this.#services.signal)
-    } finally {
-      allowance.release()
-      await staged.remove()
-    }
+    const turn = new AbortController()
+    const upload = await this.#receiveForm(share, address, file, content, turn)
+    await this.#turns.run([upload.id], async () => {
+      try {
+        await this.#store(share, upload, AbortSignal.any([turn.signal, this.#services.signal]))
+      } catch (error) {
+        await this.#end(upload)
+        throw error
+      } finally {
+        upload.newest = null
+      }
+    })
   }
 
   /** Ends all uploads of a link. */
   async end(share: string): Promise<void> {
-    for (const upload of this.#open.values()) if (upload.share === share) await this.#forget(upload)
-    this.#services.uses.removeUploadsOf(share)
+    const uploads = [...this.#open.values()].filter((upload) => upload.share === share)
+    for (const { newest } of uploads) newest?.abort(noSuchUpload())
+    for (const upload of uploads) await this.#turns.run([upload.id], () => this.#end(upload))
   }
 
-  /** Ends the uploads of which nothing arrived for long, and removes what no upload has. */
+  /** Counts the files that a killed node has stored, ends the uploads of which nothing arrived for long, and removes what no upload has. */
   async sweep(): Promise<void> {
     const { uses, staged } = this.#services
-    for (const { id } of uses.uploadsUnusedSince(new Date(Date.now() - keepMs))) {
+    for (const upload of this.#open.values())
+      if (upload.began !== null && upload.newest === null)
+        await this.#turns.run([upload.id], () => this.#settle(upload)).catch(unlessUnavailable)
+    const before = new Date(Date.now() - keepMs)
+    uses.forgetFinished(before)
+    for (const id of uses.uploadsUnusedSince(before)) {
       const upload = this.#open.get(id)
-      if (upload === undefined) uses.removeUpload(id)
-      else if (upload.newest === null) await this.#forget(upload)
+      if (upload?.newest === null) await this.#turns.run([id], () => this.#end(upload))
     }
     await staged.sweep()
   }
@@ -227,6 +257,57 @@ export class Drops {
     const upload = this.#open.get(id)
     if (upload === undefined || upload.share !== share) throw noSuchUpload()
     return upload
+  }
+
+  #progress({ id: share }: Share, id: string): Progress {
+    const finished = this.#services.uses.lengthOfFinished(share, id)
+    if (finished !== null) return { offset: finished, length: finished }
+    const { staged, length } = this.#of(share, id)
+    // The upload is complete when its file is stored.
+    return { offset: staged.received === length ? Math.max(0, length - 1) : staged.received, length }
+  }
+
+  #checkOffset(share: Share, id: string, offset: number): void {
+    if (offset !== this.#progress(share, id).offset) throw otherOffset()
+  }
+
+  /** Receives a file of a form, whose length is known at its end. It is an upload from then on. */
+  async #receiveForm(
+    share: Share,
+    address: string,
+    file: Omit<AnnouncedFile, 'length'>,
+    content: AsyncIterable<Uint8Array>,
+    newest: AbortController,
+  ): Promise<OpenUpload> {
+    const network = networkOf(address)
+    const allowance = this.#allowances.take(share, network, null)
+    const id = randomBytes(16).toString('hex')
+    const staged = this.#services.staged.open(id, allowance.room)
+    try {
+      await staged.receive(until(bounded(content, this.maxFileSize, allowance), allowance.signal))
+      allowance.settle()
+      const upload: OpenUpload = {
+        id,
+        share: share.id,
+        userUuid: share.userUuid,
+        name: fileName(file.name),
+        sender: senderOf(file.sender),
+        network,
+        length: staged.received,
+        staged,
+        allowance,
+        began: null,
+        newest,
+      }
+      // Nobody goes on with it. It is there for a restart, which counts the file if it is stored.
+      this.#services.uses.addUpload({ ...upload, received: staged.received }, 0)
+      this.#open.set(id, upload)
+      return upload
+    } catch (error) {
+      allowance.release()
+      await staged.remove()
+      throw error
+    }
   }
 
   async #receive({ id, staged, length }: OpenUpload, content: AsyncIterable<Uint8Array>): Promise<void> {
@@ -238,13 +319,55 @@ export class Drops {
     }
   }
 
-  async #finish(share: Share, upload: OpenUpload, signal: AbortSignal): Promise<void> {
-    await this.#write(share, upload, signal)
-    await this.#forget(upload)
+  /** Stores the file of an upload of which all bytes have arrived. */
+  async #store(share: Share, upload: OpenUpload, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#write(share, upload, signal)
+    } catch (error) {
+      // A write may fail although it took effect.
+      await this.#settle(upload).catch(unlessUnavailable)
+      if (this.#open.get(upload.id) === upload) throw error
+      return
+    }
+    await this.#finish(upload)
   }
 
-  async #forget({ id, staged, allowance, newest }: OpenUpload): Promise<void> {
-    newest?.abort(noSuchUpload())
+  /**
+   * Finds out whether the file of an upload is stored, if that may be. Then the upload ends. Only in its turn.
+   *
+   * @throws NodekeepError SERVICE_UNAVAILABLE if it is not known yet
+   */
+  async #settle(upload: OpenUpload): Promise<void> {
+    const { id, userUuid, began } = upload
+    if (began === null || this.#open.get(id) !== upload) return
+    if (await this.#services.places.hasStored(userUuid, began, id)) await this.#finish(upload)
+  }
+
+  /** Ends an upload without its file, unless the file turns out to be stored. Only in its turn. */
+  async #end(upload: OpenUpload): Promise<void> {
+    try {
+      // The files of a link that is gone count nowhere.
+      if (this.#services.shares.get(upload.share) !== null) await this.#settle(upload)
+    } catch (error) {
+      // A later sweep finds it out.
+      return unlessUnavailable(error)
+    }
+    if (this.#open.get(upload.id) === upload) await this.#forget(upload)
+  }
+
+  /** The file of an upload is stored. Nothing waits between the steps, so the limits have it once at any time. */
+  async #finish(upload: OpenUpload): Promise<void> {
+    const { shares, uses } = this.#services
+    const { id, share, length, staged, allowance } = upload
+    shares.countDrop(share, id, length)
+    uses.finish(upload)
+    shares.forgetCounted(id)
+    this.#open.delete(id)
+    allowance.release()
+    await staged.remove()
+  }
+
+  async #forget({ id, staged, allowance }: OpenUpload): Promise<void> {
     this.#open.delete(id)
     allowance.release()
     this.#services.uses.removeUpload(id)
@@ -256,19 +379,17 @@ export class Drops {
    *
    * @param signal aborts when its link ends
    */
-  async #write(
-    share: Share,
-    upload: Pick<OpenUpload, 'name' | 'sender' | 'network' | 'staged' | 'allowance'>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #write(share: Share, upload: OpenUpload, signal: AbortSignal): Promise<void> {
     const { places, uses } = this.#services
-    const { name, sender, network, staged, allowance } = upload
-    const write = async ({ files, root }: Place): Promise<() => Promise<void>> => {
+    const { id, name, sender, staged, allowance } = upload
+    const write = async ({ files, root, since }: Place): Promise<() => Promise<void>> => {
       // A write makes missing folders. One that has moved meanwhile must not be made again.
-      await files.stat(root)
+      if (!(await isThere(files, root))) throw beingMoved()
+      uses.beginEnd(id, since)
+      upload.began = since
       for (let number = 1; number <= mostNames; number += 1) {
         const path = `${root}/${numberedName(name, number)}`
-        if (await isTaken(files, path)) continue
+        if (await isThere(files, path)) continue
         try {
           const { revision: ifRevision } = await files.write(path, staged.content(), {
             ifAbsent: true,
@@ -277,9 +398,10 @@ export class Drops {
             freeChunks: true,
             by: sender === null ? 'A guest' : `${sender} (guest)`,
             maker: { kind: 'plugin', id: 'shares', user: share.userUuid },
+            group: id,
             signal,
           })
-          return () => files.remove(path, { ifRevision, permanent: true })
+          return () => files.remove(path, { ifRevision, permanent: true, group: id })
         } catch (error) {
           if (!isNodekeepError(error) || error.code !== 'PRECONDITION_FAILED') throw error
         }
@@ -288,18 +410,10 @@ export class Drops {
     }
     // Where the folder is no more, another one may be.
     await places.at(share, '', write, (takeBack) => takeBack())
-    allowance.spend()
-    uses.record(share.id, {
-      kind: 'upload',
-      network,
-      bytes: staged.received,
-      name,
-      ...(sender !== null && { sender }),
-    })
   }
 }
 
-async function isTaken(files: ReturnType<FilesService['for']>, path: string): Promise<boolean> {
+async function isThere(files: ReturnType<FilesService['for']>, path: string): Promise<boolean> {
   try {
     await files.stat(path)
     return true

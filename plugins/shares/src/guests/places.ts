@@ -7,6 +7,7 @@ import {
   type IndexedEntry,
   isNodekeepError,
   NodekeepError,
+  parentOf,
   type UserFiles,
 } from '@nodekeep/plugin-sdk'
 import type { Share } from '../share.ts'
@@ -36,6 +37,8 @@ export interface Place {
   readonly root: string
   /** The path of the wanted entry: the root, or below it. */
   readonly path: string
+  /** Where the journal was before the root was found. */
+  readonly since: ChangePosition
 }
 
 /** Finds the entries of links, wherever they have moved. */
@@ -84,23 +87,54 @@ export class Places {
     const files = this.#services.files.for({ uuid: share.userUuid })
     checkBelow(below)
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const position = await this.#services.changes.head(share.userUuid)
+      const since = await this.#services.changes.head(share.userUuid)
       const { path: root } = await this.#current(share)
       try {
-        const result = await work({ files, root, path: `${root}${below}` })
-        const stayed = await this.#stayed(share, root, position).catch(async (error) => {
+        const result = await work({ files, root, path: `${root}${below}`, since })
+        const stayed = await this.#stayed(share, root, since).catch(async (error) => {
           await discard(result)
           throw error
         })
         if (stayed) return result
         await discard(result)
       } catch (error) {
-        if (await this.#stayed(share, root, position)) throw withoutPath(error)
+        if (await this.#stayed(share, root, since)) throw withoutPath(error)
       }
     }
-    throw new NodekeepError('SERVICE_UNAVAILABLE', 'The folder is being moved. Try again.', {
-      headers: { 'retry-after': '1' },
-    })
+    throw beingMoved()
+  }
+
+  /**
+   * Finds out whether work at a place has stored a file, although its outcome was lost, as when the node was killed. A file that was stored while
+   * the folder moved is taken back, as by `at`.
+   *
+   * @param since that of the place
+   * @param group that of the changes of the work, which has written one file at most
+   * @throws NodekeepError SERVICE_UNAVAILABLE if it is not known yet, because a disk is away
+   */
+  async hasStored(userUuid: string, since: ChangePosition, group: string): Promise<boolean> {
+    if (this.#services.changes.stalled(userUuid) !== null) throw notKnownYet()
+    const written = await this.#writeOf(userUuid, since, group).catch(unlessOtherHistory)
+    if (written === undefined) return false
+    const { path, revision } = written
+    for await (const change of this.#changesSince(userUuid, since)) {
+      if (change.seq >= written.seq) return true
+      if (takesAway(change, parentOf(path))) break
+    }
+    const conditions = { permanent: true, group, ...(revision !== undefined && { ifRevision: revision }) }
+    await this.#services.files.for({ uuid: userUuid }).remove(path, conditions).catch(unlessChanged)
+    return false
+  }
+
+  /** The last write of a group since a position, unless the group took it back. */
+  async #writeOf(userUuid: string, since: ChangePosition, group: string): Promise<FileChange | undefined> {
+    let written: FileChange | undefined
+    for await (const change of this.#changesSince(userUuid, since)) {
+      if (change.group !== group) continue
+      if (change.op === 'write') written = change
+      else if (change.op === 'delete' && change.path === written?.path) written = undefined
+    }
+    return written
   }
 
   /** Whether the index has everything on the mount where the entry of a link was last. Other mounts may be out of reach. */
@@ -132,11 +166,16 @@ export class Places {
     const share = this.#services.shares.get(id)
     // It waits for the changes that have begun.
     if (share === null || (await this.entryOf(share))?.path !== path) return false
+    for await (const change of this.#changesSince(userUuid, since)) if (takesAway(change, path)) return false
+    return true
+  }
+
+  async *#changesSince(userUuid: string, since: ChangePosition): AsyncGenerator<FileChange, void, undefined> {
     for (let position = since; ; ) {
       const page = await this.#services.changes.read(userUuid, position, pageSize)
-      if (page.some((change) => takesAway(change, path))) return false
+      yield* page
       const last = page.at(-1)
-      if (last === undefined || page.length < pageSize) return true
+      if (last === undefined || page.length < pageSize) return
       position = { epoch: position.epoch, seq: last.seq, id: last.id }
     }
   }
@@ -152,6 +191,17 @@ function takesAway({ op, path, source }: FileChange, of: string): boolean {
 /** The folder of an entry; empty for the root. */
 function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'))
+}
+
+/** The journal began anew, or does not go back so far. */
+function unlessOtherHistory(error: unknown): undefined {
+  if (!isNodekeepError(error) || error.code !== 'CONFLICT') throw error
+}
+
+/** The maker has moved, removed or changed the file meanwhile. */
+function unlessChanged(error: unknown): void {
+  if (!isNodekeepError(error) || (error.code !== 'NOT_FOUND' && error.code !== 'PRECONDITION_FAILED'))
+    throw error
 }
 
 function unlessMissing(error: unknown): undefined {
@@ -192,10 +242,22 @@ function withoutPath(error: unknown): unknown {
   }
 }
 
+/** The refusal of work in a folder that is moved meanwhile. */
+export function beingMoved(): NodekeepError {
+  return new NodekeepError('SERVICE_UNAVAILABLE', 'The folder is being moved. Try again.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
 function notKnownYet(): NodekeepError {
   return new NodekeepError(
     'SERVICE_UNAVAILABLE',
     'The node looks for its files, or a disk is away. Try again in a minute.',
     { headers: { 'retry-after': '30' } },
   )
+}
+
+/** An entry of a disk that is away is found later. */
+export function unlessUnavailable(error: unknown): undefined {
+  if (!isNodekeepError(error) || error.code !== 'SERVICE_UNAVAILABLE') throw error
 }

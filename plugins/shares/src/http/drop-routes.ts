@@ -120,7 +120,7 @@ export function resumableRoutes(app: RoutesApp, { guests, drops, running }: Drop
     '/:token/uploads/:id',
     { config, schema: { ...hidden, params: ofUpload } },
     only(async ({ share }, request, reply) => {
-      const { offset, length } = drops.progress(share, idOf(request))
+      const { offset, length } = await drops.progress(share, idOf(request))
       return reply.headers({ 'upload-offset': offset, 'upload-length': length }).send()
     }),
   )

@@ -29,6 +29,9 @@ const tables = `
   CREATE INDEX shares_expire ON shares (expires);
 `
 
+/** `counted_uploads` has the uploads that are counted, and of which it is not recorded elsewhere yet that they have ended. */
+const countedUploads = 'CREATE TABLE counted_uploads (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;'
+
 /** Fields that can change. */
 export type ShareChange = Partial<
   Pick<
@@ -54,7 +57,7 @@ export class ShareTable {
   readonly #anyOfUser: StatementSync
 
   constructor(file: string) {
-    this.#database = openDatabase(file, tables)
+    this.#database = openDatabase(file, [tables, countedUploads])
     this.#byToken = this.#database.prepare('SELECT * FROM shares WHERE token = ?')
     this.#byId = this.#database.prepare('SELECT * FROM shares WHERE id = ?')
     this.#anyOfUser = this.#database.prepare('SELECT 1 FROM shares WHERE user = ? LIMIT 1')
@@ -93,6 +96,14 @@ export class ShareTable {
     return this.#anyOfUser.get(userUuid) !== undefined
   }
 
+  /** The users who have links. */
+  users(): string[] {
+    return this.#database
+      .prepare('SELECT DISTINCT user FROM shares')
+      .all()
+      .map(({ user }) => String(user))
+  }
+
   /** The links of a user, the newest first. */
   ofUser(userUuid: string): Share[] {
     return this.#all('SELECT * FROM shares WHERE user = ? ORDER BY created DESC, rowid DESC', userUuid)
@@ -118,13 +129,31 @@ export class ShareTable {
     this.#database.prepare(`UPDATE shares SET ${set} WHERE id = :id`).run({ ...columns, id })
   }
 
-  /** Counts a file that a guest has uploaded. */
-  countDrop(id: string, bytes: number): void {
+  /** Counts a file that a guest has uploaded by a link. An upload counts once until it is forgotten, however often it is counted. */
+  countDrop(id: string, upload: string, bytes: number): void {
+    inTransaction(this.#database, () => {
+      const { changes } = this.#database
+        .prepare('INSERT OR IGNORE INTO counted_uploads VALUES (?)')
+        .run(upload)
+      if (Number(changes) === 0) return
+      this.#database
+        .prepare(
+          'UPDATE shares SET dropped_files = dropped_files + 1, dropped_bytes = dropped_bytes + ? WHERE id = ?',
+        )
+        .run(bytes, id)
+    })
+  }
+
+  /** Forgets an upload that was counted, and that nothing counts again. */
+  forgetCounted(upload: string): void {
+    this.#database.prepare('DELETE FROM counted_uploads WHERE id = ?').run(upload)
+  }
+
+  /** Forgets the uploads that were counted, but for some. */
+  forgetCountedBut(uploads: readonly string[]): void {
     this.#database
-      .prepare(
-        'UPDATE shares SET dropped_files = dropped_files + 1, dropped_bytes = dropped_bytes + ? WHERE id = ?',
-      )
-      .run(bytes, id)
+      .prepare('DELETE FROM counted_uploads WHERE id NOT IN (SELECT value FROM json_each(?))')
+      .run(JSON.stringify(uploads))
   }
 
   /** Forgets the entries of all links: after a restore, they have other ids. Each link finds its entry by the path. */

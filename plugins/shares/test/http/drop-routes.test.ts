@@ -123,7 +123,11 @@ test('an upload goes on after it broke off, for its link alone', async (t) => {
   t.equal((await patch(node, address, 4, '4567890')).status, 413, 'more than its length')
   t.equal((await patch(node, address, 4, '456789')).status, 204)
   t.equal(await read(ada, '/broken/a.txt'), '0123456789')
-  t.equal((await patch(node, address, 10, '')).status, 404, 'it has ended')
+  t.equal(await offsetOf(node, address), 10, 'a guest who lost the last answer learns that it has ended')
+  t.equal((await patch(node, address, 10, '')).status, 204)
+  t.equal((await patch(node, address, 9, '9')).status, 409)
+  t.equal((await patch(node, address.replace(path, other.path), 10, '')).status, 404)
+  t.strictSame(await namesIn(ada, '/broken'), ['a.txt'])
 })
 
 test('uploads end with their link, and leave nothing', async (t) => {
