@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { inTransaction } from '@nodekeep/plugin-sdk/data-folder'
+import type { TextFormat } from '../inside/order.ts'
 import { folded } from '../inside/words.ts'
 import { formatOf, type Kind, kindOf } from '../kinds.ts'
 import type { EntryState, FailureReason } from './entry-state.ts'
@@ -34,8 +35,15 @@ export interface ExtractedFile extends WaitingFile {
   /** Whether the text is kept. */
   readonly isKept: boolean
   readonly state: EntryState
-  /** The hash of a content that fails again, hexadecimal. */
-  readonly sha256: string | null
+  /** The content, if it fails again. */
+  readonly failed: FailedContent | null
+}
+
+/** A content that has no text in a format. */
+export interface FailedContent {
+  /** Hexadecimal. */
+  readonly sha256: string
+  readonly format: TextFormat
 }
 
 /** The place of a search in the order of the matches, after which its next page begins. */
@@ -189,8 +197,8 @@ export class UserIndex {
   }
 
   /** The state of files with a content that was tried and has no text; null if it was not. */
-  failure(sha256: string): EntryState | null {
-    const row = this.#sql('SELECT state FROM failures WHERE sha256 = ?').get(sha256)
+  failure({ sha256, format }: FailedContent): EntryState | null {
+    const row = this.#sql('SELECT state FROM failures WHERE sha256 = ? AND format = ?').get(sha256, format)
     return (row?.state as EntryState | undefined) ?? null
   }
 
@@ -281,13 +289,15 @@ export class UserIndex {
   }
 
   #stateOf({ name, type, size, sha256 }: LearnedEntry): EntryState {
-    if (type === 'directory' || size === 0 || formatOf({ name, size }) === null) return 'none'
+    const format = formatOf({ name, size })
+    if (type === 'directory' || size === 0 || format === null) return 'none'
     if (size > this.#maxFileSize) return 'too-large'
-    return (sha256 === null ? null : this.failure(sha256)) ?? 'waiting'
+    return (sha256 === null ? null : this.failure({ sha256, format })) ?? 'waiting'
   }
 
-  #store({ number, id, content, text, isKept, state, sha256 }: ExtractedFile): void {
-    if (sha256 !== null) this.#sql('INSERT OR REPLACE INTO failures VALUES (?, ?)').run(sha256, state)
+  #store({ number, id, content, text, isKept, state, failed }: ExtractedFile): void {
+    if (failed !== null)
+      this.#sql('INSERT OR REPLACE INTO failures VALUES (?, ?, ?)').run(failed.sha256, failed.format, state)
     const row = this.#rowOf(id)
     if (row?.number !== number || row.state !== 'waiting' || !isSameContent(row, content)) return
     this.#sql('UPDATE entries SET state = ?, revision = ?, modified = ? WHERE number = ?').run(

@@ -172,7 +172,7 @@ export class BackgroundExtraction {
     const { path, size, revision, sha256 } = entry
     const format = formatOf(entry)
     if (format === null) return withState(file, entry, 'none')
-    const failure = sha256 === null ? null : await databases.call(userUuid, 'failure', sha256)
+    const failure = sha256 === null ? null : await databases.call(userUuid, 'failure', { sha256, format })
     if (failure !== null) return withState(file, entry, failure)
     const content = readContent(files.for({ uuid: userUuid }), { path, size, revision }, signal)
     try {
@@ -187,9 +187,10 @@ export class BackgroundExtraction {
         return withState(file, entry, 'unreadable')
       }
       // A file whose name tells nothing, or the wrong thing.
-      if (error.reason === 'refused' && format !== 'pdf') return { ...withState(file, entry, 'none'), sha256 }
-      const hash = sha256 ?? (await this.#hashOf(userUuid, entry))
-      return { ...withState(file, entry, error.reason), sha256: hash }
+      const isNone = error.reason === 'refused' && format !== 'pdf'
+      const hash = sha256 ?? (isNone ? null : await this.#hashOf(userUuid, entry))
+      const failed = hash === null ? null : { sha256: hash, format }
+      return { ...withState(file, entry, isNone ? 'none' : error.reason), failed }
     }
   }
 
@@ -263,5 +264,5 @@ function withState(
   state: EntryState,
 ): ExtractedFile {
   const content = { size, revision, modified: modified?.getTime() ?? null }
-  return { number, id, content, text: null, isKept: false, state, sha256: null }
+  return { number, id, content, text: null, isKept: false, state, failed: null }
 }
