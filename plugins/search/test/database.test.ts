@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestNode } from '@nodekeep/kernel/testing'
@@ -79,21 +79,19 @@ test('a lost, damaged or older index is made anew', async (t) => {
 })
 
 test('the health tells that an index cannot be written, until it can', async (t) => {
-  const { ada, dataFolder, healthOf, restart } = await prepare(t)
+  const { ada, file, healthOf, restart } = await prepare(t)
   await put(ada, '/a.txt', 'albatross')
   await untilComplete(ada)
   t.match(await healthOf(), { ok: true })
-  const folder = folderOf(dataFolder)
   const meanwhile = async () => {
-    await rm(folder, { recursive: true })
-    await writeFile(folder, 'This is no folder.')
+    await rm(file)
+    await mkdir(file)
   }
   await restart({ meanwhile })
   await until(async () => (await healthOf())?.ok === false)
   t.match(await healthOf(), { message: /^New files cannot be found now: .* tried again within minutes\.$/ })
   t.equal((await ada.fetch('/stat?path=/a.txt')).status, 200)
-  await rm(folder)
-  await mkdir(folder)
+  await rmdir(file)
   await untilComplete(ada)
   t.strictSame(await found(ada, 'albatross'), ['/a.txt'])
   await until(async () => (await healthOf())?.ok === true)

@@ -120,7 +120,8 @@ export class Follower {
       for await (const { uuid } of users.list()) {
         signal.throwIfAborted()
         known.add(uuid)
-        if (databases.has(uuid)) await databases.call(uuid, 'retry')
+        // An index that cannot be written holds up no other user. The look tells of it.
+        if (databases.has(uuid)) await databases.call(uuid, 'retry').catch(() => {})
         this.notice(uuid)
         // One after the other.
         await this.#following.get(uuid)?.done
