@@ -40,7 +40,7 @@ export interface ExtractedFile extends WaitingFile {
 }
 
 /** A content that has no text in a format. */
-export interface FailedContent {
+interface FailedContent {
   /** Hexadecimal. */
   readonly sha256: string
   readonly format: TextFormat
