@@ -17,7 +17,7 @@ const format = 2
  * extraction is slow.
  *
  * `failures`: contents that have no text, or whose text cannot be extracted, by their SHA-256 and the format that their names told: a PDF without
- * its extension is no text, but it is a PDF once it has its name.
+ * its extension is no text, but it is a PDF once it has its name. `size` tells which files may have such a content: only those are hashed.
  */
 const tables = `
   CREATE TABLE followed (cursor TEXT NOT NULL, swept INTEGER NOT NULL, lost INTEGER NOT NULL, recovered INTEGER NOT NULL) STRICT;
@@ -38,8 +38,9 @@ const tables = `
   );
   CREATE TABLE kept_texts (number INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT;
   CREATE TABLE failures (
-    sha256 TEXT NOT NULL, format TEXT NOT NULL, state TEXT NOT NULL, PRIMARY KEY (sha256, format)
+    sha256 TEXT NOT NULL, format TEXT NOT NULL, size REAL NOT NULL, state TEXT NOT NULL, PRIMARY KEY (sha256, format)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX failed_sizes ON failures (size);
 `
 
 /** Opens the database of a user, or makes it. */

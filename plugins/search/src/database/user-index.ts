@@ -20,14 +20,20 @@ export interface LearnedEntry {
   readonly sha256: string | null
 }
 
-/** A file whose text is to be extracted. */
-export interface WaitingFile {
+/** An entry, by its number and by its id in the index of files. */
+interface NumberedEntry {
   readonly number: number
   readonly id: string
 }
 
+/** A file whose text is to be extracted. */
+export interface WaitingFile extends NumberedEntry {
+  /** Whether a content of the same size has failed. */
+  readonly mayHaveFailed: boolean
+}
+
 /** The content of a file that was extracted, or could not be. */
-export interface ExtractedFile extends WaitingFile {
+export interface ExtractedFile extends NumberedEntry {
   /** The content: the text does not count if the file has another one now. */
   readonly content: Pick<LearnedEntry, 'size' | 'revision' | 'modified'>
   /** In UTF-8; null if there is none. */
@@ -169,9 +175,9 @@ export class UserIndex {
   }
 
   /** The first entries after a number. */
-  page(after: number, limit: number): WaitingFile[] {
+  page(after: number, limit: number): NumberedEntry[] {
     const sql = 'SELECT number, id FROM entries WHERE number > ? AND is_gone = 0 ORDER BY number LIMIT ?'
-    return this.#sql(sql).all(after, limit) as unknown as WaitingFile[]
+    return this.#sql(sql).all(after, limit) as unknown as NumberedEntry[]
   }
 
   /**
@@ -186,8 +192,14 @@ export class UserIndex {
 
   /** Files whose text is to be extracted, the newest first. */
   waiting(limit: number): WaitingFile[] {
-    const sql = "SELECT number, id FROM entries WHERE state = 'waiting' ORDER BY number DESC LIMIT ?"
-    return this.#sql(sql).all(limit) as unknown as WaitingFile[]
+    const sql = `SELECT number, id, EXISTS (SELECT 1 FROM failures WHERE failures.size = entries.size) AS failed
+      FROM entries WHERE state = 'waiting' ORDER BY number DESC LIMIT ?`
+    const rows = this.#sql(sql).all(limit)
+    return rows.map(({ number, id, failed }) => ({
+      number: Number(number),
+      id: String(id),
+      mayHaveFailed: failed === 1,
+    }))
   }
 
   /** Lets files wait again that could not be read, or that were too large for the configuration before. */
@@ -297,7 +309,12 @@ export class UserIndex {
 
   #store({ number, id, content, text, isKept, state, failed }: ExtractedFile): void {
     if (failed !== null)
-      this.#sql('INSERT OR REPLACE INTO failures VALUES (?, ?, ?)').run(failed.sha256, failed.format, state)
+      this.#sql('INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)').run(
+        failed.sha256,
+        failed.format,
+        content.size,
+        state,
+      )
     const row = this.#rowOf(id)
     if (row?.number !== number || row.state !== 'waiting' || !isSameContent(row, content)) return
     this.#sql('UPDATE entries SET state = ?, revision = ?, modified = ? WHERE number = ?').run(

@@ -135,7 +135,9 @@ export class BackgroundExtraction {
         if (result === null) gone.push(file.id)
         else extracted.push(result)
         bytes += result?.text?.length ?? 0
-        if (bytes >= turnBytes) break
+        // A failure, which may have taken long, is stored before the next file: that may be a copy.
+        const isFailure = result !== null && result.failed !== null && result.state !== 'none'
+        if (bytes >= turnBytes || isFailure) break
         await delay(Math.min(performance.now() - began, longestRestMs), undefined, { signal, ref: false })
       }
     } finally {
@@ -169,9 +171,10 @@ export class BackgroundExtraction {
     signal.throwIfAborted()
     const entry = await index.for({ uuid: userUuid }).entry(file.id)
     if (entry === null) return null
-    const { path, size, revision, sha256 } = entry
+    const { path, size, revision } = entry
     const format = formatOf(entry)
     if (format === null) return withState(file, entry, 'none')
+    const sha256 = entry.sha256 ?? (file.mayHaveFailed ? await this.#hashOf(userUuid, entry) : null)
     const failure = sha256 === null ? null : await databases.call(userUuid, 'failure', { sha256, format })
     if (failure !== null) return withState(file, entry, failure)
     const content = readContent(files.for({ uuid: userUuid }), { path, size, revision }, signal)
