@@ -21,6 +21,9 @@ import type { Extractor } from './extractor.ts'
 /** Files of a user that are extracted before it is the turn of the next user. */
 const turnFiles = 32
 
+/** Milliseconds after which it is the turn of the next user, if files take long. */
+const turnMs = 2000
+
 /** Bytes of texts that are stored at a time. */
 const turnBytes = 1024 ** 2
 
@@ -127,6 +130,7 @@ export class BackgroundExtraction {
     const extracted: ExtractedFile[] = []
     const gone: string[] = []
     let bytes = 0
+    const turnBegan = performance.now()
     try {
       for (const file of waiting) {
         await this.#pause.wait(signal)
@@ -137,7 +141,7 @@ export class BackgroundExtraction {
         bytes += result?.text?.length ?? 0
         // A failure, which may have taken long, is stored before the next file: that may be a copy.
         const isFailure = result !== null && result.failed !== null && result.state !== 'none'
-        if (bytes >= turnBytes || isFailure) break
+        if (bytes >= turnBytes || isFailure || performance.now() - turnBegan > turnMs) break
         await delay(Math.min(performance.now() - began, longestRestMs), undefined, { signal, ref: false })
       }
     } finally {
