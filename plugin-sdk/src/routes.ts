@@ -13,10 +13,14 @@ import type { Static, TSchema } from 'typebox'
 import type { AuthenticatedUser } from './contracts/users.ts'
 import type { ErrorBody } from './errors.ts'
 
-/** Reads the TypeBox schemas of a route as the types of its request and its answer. */
+/** Reads the TypeBox schemas of a route as the types of its request and its answer. An answer with the format `binary` may be bytes or a stream. */
 export interface SchemaTypes extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
-  serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
+  serializer: this['schema'] extends { readonly format: 'binary' }
+    ? unknown
+    : this['schema'] extends TSchema
+      ? Static<this['schema']>
+      : unknown
 }
 
 /**

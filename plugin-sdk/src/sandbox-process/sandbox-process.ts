@@ -78,8 +78,10 @@ export class SandboxProcess {
   /** Bytes of the process that are in RAM. 0 where they are not known, which is everywhere but on Linux. */
   get residentBytes(): number {
     try {
-      // The second figure is in pages (proc(5)).
-      return Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * 4096
+      // In KiB. `statm` counts pages instead, whose size is not the same on all machines (proc(5)).
+      const [, kibibytes = 0] =
+        /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${this.pid}/status`, 'latin1')) ?? []
+      return Number(kibibytes) * 1024
     } catch {
       return 0
     }

@@ -108,6 +108,12 @@ export const routes = definePlugin({
             return { text: `${params.id}: ${body.text}` }
           },
         )
+        const picture = {
+          content: { 'image/png': { schema: { type: 'string', format: 'binary' } } },
+        } as const
+        app.get('/picture', { schema: { response: { 200: picture } } }, async (_, reply) =>
+          reply.type('image/png').send(new Uint8Array(1)),
+        )
         app.get('/', { websocket: true }, (socket, request) => {
           same<typeof request.user, AuthenticatedUser | null>()
           socket.send('hello')

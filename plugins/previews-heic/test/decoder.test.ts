@@ -6,6 +6,7 @@ import { isContentFailure } from '@nodekeep/plugin-sdk/sandbox-process'
 import t, { test } from 'tap'
 import { HeicDecoder } from '../src/heic-decoder.ts'
 import plugin from '../src/index.ts'
+import { turnedGrid } from './fixtures/grid.ts'
 
 /** 96 by 64 pixels: the upper half is red, the lower one blue. Its Exif data name the camera "Nodekeep". */
 const picture = readFileSync(new URL('fixtures/halves.heic', import.meta.url))
@@ -59,6 +60,14 @@ test('A picture that is much larger than what is wanted is scaled down', async (
   const { width, height, pixels } = decoded
   t.strictSame([width, height, pixels.width, pixels.height], [96, 64, 32, 21])
   t.strictSame([colorAt(decoded, 16, 3), colorAt(decoded, 16, 18)], ['red', 'blue'])
+})
+
+test('A picture that is put together of parts is whole, and upright', async (t) => {
+  const decoded = await decode(turnedGrid(picture))
+  t.strictSame([decoded.width, decoded.height], [64, 192])
+  // The upper half of each part is on the left now.
+  for (const y of [10, 86, 106, 182])
+    t.strictSame([colorAt(decoded, 10, y), colorAt(decoded, 54, y)], ['red', 'blue'])
 })
 
 test('A picture that says that it is huge is refused', async (t) => {

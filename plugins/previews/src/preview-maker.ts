@@ -19,6 +19,7 @@ import { type PreviewSize, previewSizes } from './preview-sizes.ts'
 import { formatOf } from './protocol/formats.ts'
 import type { PreviewOrder } from './protocol/orders.ts'
 import type { ContentTable } from './tables/content-table.ts'
+import { unlessFull } from './tables/unless-full.ts'
 
 /** Bytes of a file that decoders look at first. */
 const headBytes = 4096
@@ -164,7 +165,7 @@ export class PreviewMaker {
 
   /** Nothing is remembered of a user whose data were erased meanwhile. */
   #remember(userUuid: string, put: () => void): void {
-    if (this.#services.isUser(userUuid)) put()
+    if (this.#services.isUser(userUuid)) unlessFull(put)
   }
 
   #decoderFor(head: Uint8Array): PreviewDecoder | null {

@@ -1,17 +1,22 @@
 import type { HealthCheck } from '@nodekeep/plugin-sdk'
 import type { BackgroundExtraction } from './indexing/background.ts'
+import type { Follower } from './indexing/follower.ts'
 
-/** The health check `search`: whether the words of new files can be added. */
-export function searchHealth(background: Pick<BackgroundExtraction, 'problem'>): HealthCheck {
+/** The health check `search`: whether new files, and their words, can be added. */
+export function searchHealth(
+  follower: Pick<Follower, 'problem'>,
+  background: Pick<BackgroundExtraction, 'problem'>,
+): HealthCheck {
   return {
     check() {
-      const { problem } = background
-      if (problem === null) return { ok: true, state: 'available' }
-      return {
-        ok: false,
-        state: 'unavailable',
-        message: `The words of new files cannot be found now: ${problem} It is tried again every minute.`,
-      }
+      if (follower.problem !== null) return unavailable(`New files cannot be found now: ${follower.problem}`)
+      if (background.problem !== null)
+        return unavailable(`The words of new files cannot be found now: ${background.problem}`)
+      return { ok: true, state: 'available' }
     },
   }
+}
+
+function unavailable(problem: string) {
+  return { ok: false, state: 'unavailable', message: `${problem} It is tried again within minutes.` }
 }

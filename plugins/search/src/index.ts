@@ -69,7 +69,7 @@ export default definePlugin({
       follower.start()
     })
 
-    health.add(id, searchHealth(background))
+    health.add(id, searchHealth(follower, background))
     userData.add(id, { erase: (userUuid) => databases.erase(userUuid) })
     const status = new Status({ index, users, databases, follower })
     routes((app) => searchRoutes(app, { search, status, follower }))

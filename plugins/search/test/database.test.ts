@@ -1,10 +1,10 @@
-import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestNode } from '@nodekeep/kernel/testing'
 import { findDatabases } from '@nodekeep/plugin-sdk/data-folder'
 import t, { test } from 'tap'
-import { createSearchNode, found, put, send, statusOf, untilComplete } from './fixtures/search-node.ts'
+import { createSearchNode, found, put, send, statusOf, until, untilComplete } from './fixtures/search-node.ts'
 
 // Other tests may use both processors.
 t.setTimeout(120_000)
@@ -36,6 +36,13 @@ async function prepare(t: { testdir(): string; teardown(end: () => unknown): voi
   }
   return {
     ada,
+    async healthOf() {
+      const owner = await node.signIn('owner')
+      const { checks } = (await send(owner, 'GET', '/api/system/health')) as {
+        readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly message?: string }>>
+      }
+      return checks.search
+    },
     user,
     lines,
     dataFolder,
@@ -69,6 +76,25 @@ test('a lost, damaged or older index is made anew', async (t) => {
   await restart({ meanwhile: makeOlder })
   await untilComplete(ada)
   t.strictSame(await found(ada, 'albatross'), ['/a.txt'])
+})
+
+test('the health tells that an index cannot be written, until it can', async (t) => {
+  const { ada, file, healthOf, restart } = await prepare(t)
+  await put(ada, '/a.txt', 'albatross')
+  await untilComplete(ada)
+  t.match(await healthOf(), { ok: true })
+  const meanwhile = async () => {
+    await rm(file)
+    await mkdir(file)
+  }
+  await restart({ meanwhile })
+  await until(async () => (await healthOf())?.ok === false)
+  t.match(await healthOf(), { message: /^New files cannot be found now: .* tried again within minutes\.$/ })
+  t.equal((await ada.fetch('/stat?path=/a.txt')).status, 200)
+  await rmdir(file)
+  await untilComplete(ada)
+  t.strictSame(await found(ada, 'albatross'), ['/a.txt'])
+  await until(async () => (await healthOf())?.ok === true)
 })
 
 test('changes while the search was switched off are found', async (t) => {

@@ -36,6 +36,19 @@ test('contents that cannot be extracted are told by their reasons, and not tried
   t.equal((await found(ada, 'word')).length, 3)
 })
 
+test('a content that is no text has its words once its name tells what it is', async (t) => {
+  const ada = await node.signIn()
+  const pdf = pdfOf('a toucan')
+  await put(ada, '/download', Buffer.concat([pdf, Buffer.alloc(10)]))
+  await put(ada, '/notes.pdf', 'a toucan, too')
+  await untilComplete(ada)
+  t.strictSame(await found(ada, 'toucan'), [])
+  await send(ada, 'POST', '/move', { source: '/download', destination: '/invoice.pdf' })
+  await send(ada, 'POST', '/move', { source: '/notes.pdf', destination: '/notes.txt' })
+  await untilComplete(ada)
+  t.strictSame((await found(ada, 'toucan')).sort(), ['/invoice.pdf', '/notes.txt'])
+})
+
 test('the owner sees the state of all users', async (t) => {
   const [owner, bob] = [await node.signIn('owner'), await node.signIn()]
   await put(bob, '/a.txt', 'word')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, opendir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { KeyedLock, type Log } from '@nodekeep/plugin-sdk'
-import { diskSpace } from '@nodekeep/plugin-sdk/data-folder'
+import { diskSpace, isDiskFull } from '@nodekeep/plugin-sdk/data-folder'
 import { type PreviewSize, sizeNames } from '../preview-sizes.ts'
 import type { CacheTable, PreviewKey } from '../tables/cache-table.ts'
 
@@ -52,7 +52,12 @@ export class PreviewCache {
     if (bytes === null) return null
     const content = await readFile(this.#fileOf(key)).catch(() => null)
     if (content?.length === bytes) return content
-    await this.#remove(key)
+    try {
+      await this.#remove(key)
+    } catch (error) {
+      // The preview that is made now replaces it once there is room.
+      if (!isDiskFull(error)) throw error
+    }
     return null
   }
 

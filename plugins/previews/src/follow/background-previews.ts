@@ -34,6 +34,8 @@ export class BackgroundPreviews {
   readonly #pause = new ChangePause({ quietMs, longestMs: longestWaitMs })
   #running: Promise<void> | null = null
   #retry: NodeJS.Timeout | undefined
+  /** Whether nothing could be recorded, as on a full disk. Otherwise, the same file would be decoded each second. */
+  #isStuck = false
 
   constructor(services: BackgroundPreviewsServices) {
     this.#services = services
@@ -61,6 +63,7 @@ export class BackgroundPreviews {
 
   async #run(): Promise<void> {
     const { entries, sandbox, log, signal } = this.#services
+    this.#isStuck = false
     try {
       for (let user = ''; entries.nextDue(user) !== null; ) {
         await this.#pause.wait(signal)
@@ -72,6 +75,7 @@ export class BackgroundPreviews {
         user = entry.userUuid
       }
     } catch (error) {
+      this.#isStuck = true
       if (!signal.aborted) log.warn({ err: error }, 'No previews can be made now.')
     }
   }
@@ -82,7 +86,8 @@ export class BackgroundPreviews {
     if (signal.aborted) return
     const due = entries.nextDueAt()
     if (due === null) return
-    const ms = sandbox.problem === null ? Math.min(Math.max(due - Date.now(), 1000), retryMs) : retryMs
+    const mayGoOn = sandbox.problem === null && !this.#isStuck
+    const ms = mayGoOn ? Math.min(Math.max(due - Date.now(), 1000), retryMs) : retryMs
     this.#retry = setTimeout(() => this.begin(), ms).unref()
   }
 

@@ -10,6 +10,7 @@ import {
 import type { PreviewStatus } from '../status.ts'
 import type { ContentTable, DatedPhoto, PhotoPosition, PhotoRange } from '../tables/content-table.ts'
 import type { EntryTable } from '../tables/entry-table.ts'
+import { unlessFull } from '../tables/unless-full.ts'
 
 /** Photos of a page, unless the request says otherwise. */
 const usualPage = 100
@@ -151,7 +152,7 @@ async function pageOf(
     const found = contents.photos(userUuid, { ...range, after: last, limit: limit - photos.length })
     for (const one of found) {
       const entry = await ofUser.entry(one.id)
-      if (entry === null) entries.forget(userUuid, one.id)
+      if (entry === null) unlessFull(() => entries.forget(userUuid, one.id))
       else photos.push(photoOf(one, entry))
     }
     last = found.at(-1) ?? null

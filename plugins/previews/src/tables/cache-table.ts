@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { PreviewSize } from '../preview-sizes.ts'
+import { unlessFull } from './unless-full.ts'
 
 /** Milliseconds after which another use of a preview is written down. */
 const useEveryMs = 60 * 60 * 1000
@@ -27,10 +28,11 @@ export class CacheTable {
       .get(userUuid, sha256, size)
     if (row === undefined) return null
     const now = Date.now()
+    const update = this.#database.prepare(
+      'UPDATE preview SET used = ? WHERE user = ? AND sha256 = ? AND size = ?',
+    )
     if (Math.abs(now - Number(row.used)) > useEveryMs)
-      this.#database
-        .prepare('UPDATE preview SET used = ? WHERE user = ? AND sha256 = ? AND size = ?')
-        .run(now, userUuid, sha256, size)
+      unlessFull(() => update.run(now, userUuid, sha256, size))
     return Number(row.bytes)
   }
 

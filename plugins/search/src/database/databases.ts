@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type Log, NodekeepError } from '@nodekeep/plugin-sdk'
+import { FairSlots, type Log, NodekeepError } from '@nodekeep/plugin-sdk'
 import { lastingThread, moduleBeside } from '@nodekeep/plugin-sdk/threads'
 import {
   type DatabaseRequest,
@@ -33,6 +33,8 @@ export class Databases {
   #lastId = 0
   #isClosed = false
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>()
+  /** One call at a time is in the thread, and users take turns: a search or a text that takes seconds holds up its own user. */
+  readonly #turns = new FairSlots({ most: 1, mostPerKey: 1 })
   /** Users whose data were removed: nothing is stored of them any more. */
   readonly #erased = new Set<string>()
 
@@ -84,7 +86,15 @@ export class Databases {
     await this.#former
   }
 
-  async #send(userUuid: string, call: DatabaseRequest['call'], args: readonly unknown[]): Promise<unknown> {
+  #send(userUuid: string, call: DatabaseRequest['call'], args: readonly unknown[]): Promise<unknown> {
+    return this.#turns.run(userUuid, () => this.#sendNow(userUuid, call, args))
+  }
+
+  async #sendNow(
+    userUuid: string,
+    call: DatabaseRequest['call'],
+    args: readonly unknown[],
+  ): Promise<unknown> {
     clearTimeout(this.#idle)
     this.#lastId += 1
     const id = this.#lastId

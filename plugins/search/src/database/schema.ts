@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { preparePrivateFile } from '@nodekeep/plugin-sdk/data-folder'
 
 /** The format of the tables and of the texts in them. A database of another format is made anew. */
-const format = 1
+const format = 2
 
 /**
  * `followed`: `cursor` is that of the index of files. `swept` is the time of the last sweep, in milliseconds since 1970. `lost` counts the
@@ -16,7 +16,8 @@ const format = 1
  * `texts`: the words of the files. The texts themselves are not kept, but those in `kept_texts`, compressed with Zstandard, whose
  * extraction is slow.
  *
- * `failures`: contents that have no text, or whose text cannot be extracted, by their SHA-256.
+ * `failures`: contents that have no text, or whose text cannot be extracted, by their SHA-256 and the format that their names told: a PDF without
+ * its extension is no text, but it is a PDF once it has its name. `size` tells which files may have such a content: only those are hashed.
  */
 const tables = `
   CREATE TABLE followed (cursor TEXT NOT NULL, swept INTEGER NOT NULL, lost INTEGER NOT NULL, recovered INTEGER NOT NULL) STRICT;
@@ -36,7 +37,10 @@ const tables = `
     text, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 2"
   );
   CREATE TABLE kept_texts (number INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT;
-  CREATE TABLE failures (sha256 TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE failures (
+    sha256 TEXT NOT NULL, format TEXT NOT NULL, size REAL NOT NULL, state TEXT NOT NULL, PRIMARY KEY (sha256, format)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX failed_sizes ON failures (size);
 `
 
 /** Opens the database of a user, or makes it. */

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { inTransaction } from '@nodekeep/plugin-sdk/data-folder'
+import type { TextFormat } from '../inside/order.ts'
 import { folded } from '../inside/words.ts'
 import { formatOf, type Kind, kindOf } from '../kinds.ts'
 import type { EntryState, FailureReason } from './entry-state.ts'
@@ -19,14 +20,20 @@ export interface LearnedEntry {
   readonly sha256: string | null
 }
 
-/** A file whose text is to be extracted. */
-export interface WaitingFile {
+/** An entry, by its number and by its id in the index of files. */
+interface NumberedEntry {
   readonly number: number
   readonly id: string
 }
 
+/** A file whose text is to be extracted. */
+export interface WaitingFile extends NumberedEntry {
+  /** Whether a content of the same size has failed. */
+  readonly mayHaveFailed: boolean
+}
+
 /** The content of a file that was extracted, or could not be. */
-export interface ExtractedFile extends WaitingFile {
+export interface ExtractedFile extends NumberedEntry {
   /** The content: the text does not count if the file has another one now. */
   readonly content: Pick<LearnedEntry, 'size' | 'revision' | 'modified'>
   /** In UTF-8; null if there is none. */
@@ -34,8 +41,15 @@ export interface ExtractedFile extends WaitingFile {
   /** Whether the text is kept. */
   readonly isKept: boolean
   readonly state: EntryState
-  /** The hash of a content that fails again, hexadecimal. */
-  readonly sha256: string | null
+  /** The content, if it fails again. */
+  readonly failed: FailedContent | null
+}
+
+/** A content that has no text in a format. */
+interface FailedContent {
+  /** Hexadecimal. */
+  readonly sha256: string
+  readonly format: TextFormat
 }
 
 /** The place of a search in the order of the matches, after which its next page begins. */
@@ -161,9 +175,9 @@ export class UserIndex {
   }
 
   /** The first entries after a number. */
-  page(after: number, limit: number): WaitingFile[] {
+  page(after: number, limit: number): NumberedEntry[] {
     const sql = 'SELECT number, id FROM entries WHERE number > ? AND is_gone = 0 ORDER BY number LIMIT ?'
-    return this.#sql(sql).all(after, limit) as unknown as WaitingFile[]
+    return this.#sql(sql).all(after, limit) as unknown as NumberedEntry[]
   }
 
   /**
@@ -178,8 +192,14 @@ export class UserIndex {
 
   /** Files whose text is to be extracted, the newest first. */
   waiting(limit: number): WaitingFile[] {
-    const sql = "SELECT number, id FROM entries WHERE state = 'waiting' ORDER BY number DESC LIMIT ?"
-    return this.#sql(sql).all(limit) as unknown as WaitingFile[]
+    const sql = `SELECT number, id, EXISTS (SELECT 1 FROM failures WHERE failures.size = entries.size) AS failed
+      FROM entries WHERE state = 'waiting' ORDER BY number DESC LIMIT ?`
+    const rows = this.#sql(sql).all(limit)
+    return rows.map(({ number, id, failed }) => ({
+      number: Number(number),
+      id: String(id),
+      mayHaveFailed: failed === 1,
+    }))
   }
 
   /** Lets files wait again that could not be read, or that were too large for the configuration before. */
@@ -189,8 +209,8 @@ export class UserIndex {
   }
 
   /** The state of files with a content that was tried and has no text; null if it was not. */
-  failure(sha256: string): EntryState | null {
-    const row = this.#sql('SELECT state FROM failures WHERE sha256 = ?').get(sha256)
+  failure({ sha256, format }: FailedContent): EntryState | null {
+    const row = this.#sql('SELECT state FROM failures WHERE sha256 = ? AND format = ?').get(sha256, format)
     return (row?.state as EntryState | undefined) ?? null
   }
 
@@ -281,13 +301,20 @@ export class UserIndex {
   }
 
   #stateOf({ name, type, size, sha256 }: LearnedEntry): EntryState {
-    if (type === 'directory' || size === 0 || formatOf({ name, size }) === null) return 'none'
+    const format = formatOf({ name, size })
+    if (type === 'directory' || size === 0 || format === null) return 'none'
     if (size > this.#maxFileSize) return 'too-large'
-    return (sha256 === null ? null : this.failure(sha256)) ?? 'waiting'
+    return (sha256 === null ? null : this.failure({ sha256, format })) ?? 'waiting'
   }
 
-  #store({ number, id, content, text, isKept, state, sha256 }: ExtractedFile): void {
-    if (sha256 !== null) this.#sql('INSERT OR REPLACE INTO failures VALUES (?, ?)').run(sha256, state)
+  #store({ number, id, content, text, isKept, state, failed }: ExtractedFile): void {
+    if (failed !== null)
+      this.#sql('INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)').run(
+        failed.sha256,
+        failed.format,
+        content.size,
+        state,
+      )
     const row = this.#rowOf(id)
     if (row?.number !== number || row.state !== 'waiting' || !isSameContent(row, content)) return
     this.#sql('UPDATE entries SET state = ?, revision = ?, modified = ? WHERE number = ?').run(

@@ -21,6 +21,9 @@ import type { Extractor } from './extractor.ts'
 /** Files of a user that are extracted before it is the turn of the next user. */
 const turnFiles = 32
 
+/** Milliseconds after which it is the turn of the next user, if files take long. */
+const turnMs = 2000
+
 /** Bytes of texts that are stored at a time. */
 const turnBytes = 1024 ** 2
 
@@ -127,6 +130,7 @@ export class BackgroundExtraction {
     const extracted: ExtractedFile[] = []
     const gone: string[] = []
     let bytes = 0
+    const turnBegan = performance.now()
     try {
       for (const file of waiting) {
         await this.#pause.wait(signal)
@@ -135,7 +139,9 @@ export class BackgroundExtraction {
         if (result === null) gone.push(file.id)
         else extracted.push(result)
         bytes += result?.text?.length ?? 0
-        if (bytes >= turnBytes) break
+        // A failure, which may have taken long, is stored before the next file: that may be a copy.
+        const isFailure = result !== null && result.failed !== null && result.state !== 'none'
+        if (bytes >= turnBytes || isFailure || performance.now() - turnBegan > turnMs) break
         await delay(Math.min(performance.now() - began, longestRestMs), undefined, { signal, ref: false })
       }
     } finally {
@@ -169,10 +175,11 @@ export class BackgroundExtraction {
     signal.throwIfAborted()
     const entry = await index.for({ uuid: userUuid }).entry(file.id)
     if (entry === null) return null
-    const { path, size, revision, sha256 } = entry
+    const { path, size, revision } = entry
     const format = formatOf(entry)
     if (format === null) return withState(file, entry, 'none')
-    const failure = sha256 === null ? null : await databases.call(userUuid, 'failure', sha256)
+    const sha256 = entry.sha256 ?? (file.mayHaveFailed ? await this.#hashOf(userUuid, entry) : null)
+    const failure = sha256 === null ? null : await databases.call(userUuid, 'failure', { sha256, format })
     if (failure !== null) return withState(file, entry, failure)
     const content = readContent(files.for({ uuid: userUuid }), { path, size, revision }, signal)
     try {
@@ -187,9 +194,10 @@ export class BackgroundExtraction {
         return withState(file, entry, 'unreadable')
       }
       // A file whose name tells nothing, or the wrong thing.
-      if (error.reason === 'refused' && format !== 'pdf') return { ...withState(file, entry, 'none'), sha256 }
-      const hash = sha256 ?? (await this.#hashOf(userUuid, entry))
-      return { ...withState(file, entry, error.reason), sha256: hash }
+      const isNone = error.reason === 'refused' && format !== 'pdf'
+      const hash = sha256 ?? (isNone ? null : await this.#hashOf(userUuid, entry))
+      const failed = hash === null ? null : { sha256: hash, format }
+      return { ...withState(file, entry, isNone ? 'none' : error.reason), failed }
     }
   }
 
@@ -263,5 +271,5 @@ function withState(
   state: EntryState,
 ): ExtractedFile {
   const content = { size, revision, modified: modified?.getTime() ?? null }
-  return { number, id, content, text: null, isKept: false, state, sha256: null }
+  return { number, id, content, text: null, isKept: false, state, failed: null }
 }

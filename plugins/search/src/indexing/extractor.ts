@@ -1,8 +1,9 @@
 import type { Log } from '@nodekeep/plugin-sdk'
 import type { ContentAnswer, ContentSandbox } from '@nodekeep/plugin-sdk/sandbox-process'
 import { moduleBeside } from '@nodekeep/plugin-sdk/threads'
-import type { ExtractionAnswer, ExtractionOrder, TextFormat } from '../inside/order.ts'
+import type { ExtractionOrder, TextFormat } from '../inside/order.ts'
 import type { SnippetPart, WantedWords } from '../inside/snippet.ts'
+import { snippetIn } from './checked-answer.ts'
 
 /** Milliseconds without a content after which the process ends. */
 const idleMs = 30_000
@@ -62,7 +63,7 @@ export class Extractor {
     signal: AbortSignal,
   ): Promise<readonly SnippetPart[] | null> {
     const { answer } = await this.#run(content, wanted, signal)
-    return (answer as ExtractionAnswer).snippet
+    return snippetIn(answer)
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,12 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
-import type { FileIndex, IndexedEntry, Log, UserDirectory, UserFileIndex } from '@nodekeep/plugin-sdk'
+import {
+  type FileIndex,
+  type IndexedEntry,
+  type Log,
+  messageOf,
+  type UserDirectory,
+  type UserFileIndex,
+} from '@nodekeep/plugin-sdk'
 import type { Databases } from '../database/databases.ts'
 import type { LearnedEntry } from '../database/user-index.ts'
 
@@ -12,7 +19,7 @@ const roundMs = 60 * 60 * 1000
 /** Milliseconds that a person waits for a look. */
 const lookMs = 100
 
-/** Milliseconds between two looks at a user whose index of files is not complete, at first and at most. */
+/** Milliseconds between two looks at a user whose index of files is not complete, or whose last look failed, at first and at most. */
 const firstPauseMs = 250
 const longestPauseMs = 5 * 60 * 1000
 
@@ -45,11 +52,19 @@ export class Follower {
   readonly #upToDate = new Set<string>()
   /** Milliseconds after which users are looked at again whose index of files is not complete: what comes to it is not announced. */
   readonly #pauses = new Map<string, number>()
+  /** Why the last look at a user failed. */
+  readonly #problems = new Map<string, string>()
   #round: NodeJS.Timeout | undefined
   #isRound = false
 
   constructor(services: FollowerServices) {
     this.#services = services
+  }
+
+  /** A sentence that tells why the changes of a user's files are not learned now; null if all is well. */
+  get problem(): string | null {
+    const [first = null] = this.#problems.values()
+    return first
   }
 
   /** Follows all users from now on. */
@@ -105,7 +120,8 @@ export class Follower {
       for await (const { uuid } of users.list()) {
         signal.throwIfAborted()
         known.add(uuid)
-        if (databases.has(uuid)) await databases.call(uuid, 'retry')
+        // An index that cannot be written holds up no other user. The look tells of it.
+        if (databases.has(uuid)) await databases.call(uuid, 'retry').catch(() => {})
         this.notice(uuid)
         // One after the other.
         await this.#following.get(uuid)?.done
@@ -124,22 +140,26 @@ export class Follower {
       let isComplete: boolean
       do {
         following.mustRepeat = false
-        if (databases.isErased(userUuid) || (await users.get(userUuid)) === null) return
+        if (databases.isErased(userUuid) || (await users.get(userUuid)) === null) {
+          this.#problems.delete(userUuid)
+          return
+        }
         isComplete = await index.for({ uuid: userUuid }).isComplete()
         await this.#follow(userUuid)
         onLearned(userUuid)
       } while (following.mustRepeat)
+      this.#problems.delete(userUuid)
       if (isComplete) {
         this.#upToDate.add(userUuid)
         this.#pauses.delete(userUuid)
       } else this.#lookAgain(userUuid)
     } catch (error) {
       if (signal.aborted || databases.isErased(userUuid)) return
-      this.#upToDate.delete(userUuid)
-      log.warn(
-        { err: error, userUuid },
-        'The search cannot look for changes of files now. It tries again within an hour.',
-      )
+      const problem = messageOf(error)
+      if (problem !== this.#problems.get(userUuid))
+        log.warn({ err: error, userUuid }, 'The search cannot look for changes of files now. It tries again.')
+      this.#problems.set(userUuid, problem)
+      this.#lookAgain(userUuid)
     } finally {
       this.#following.delete(userUuid)
     }

@@ -7,8 +7,11 @@ import { pdfText } from './pdf-text.ts'
 import { plainText } from './plain-text.ts'
 import { snippetOf } from './snippet.ts'
 
-/** Words that are longer are data, such as pictures within a text. They would only make the index larger. */
-const longWords = /[\p{L}\p{N}\p{Co}]{65,}/gu
+/**
+ * Words that are longer are data, such as pictures within a text. They would only make the index larger. Each match has an end, since the
+ * regular expression takes stack for each character.
+ */
+const longWords = /[\p{L}\p{N}\p{Co}]{65,9999}/gu
 
 serveContents(async (given, content) => {
   const order = given as ExtractionOrder
@@ -21,5 +24,5 @@ serveContents(async (given, content) => {
 async function textOf({ format, library }: ExtractionOrder, content: Uint8Array): Promise<string> {
   if (format === 'pdf') return pdfText(content, library, mostCharacters)
   if (format === 'html') return htmlText(content, library, mostCharacters)
-  return plainText(content)
+  return plainText(content, mostCharacters)
 }

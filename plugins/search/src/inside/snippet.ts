@@ -71,7 +71,8 @@ function* matchesIn(text: string, wanted: readonly WantedWords[]): Generator<Mat
     for (const one of wanted) {
       const placed = window.slice(-one.words.length)
       const [first] = placed
-      if (first === undefined || !isMatch(placed, one)) continue
+      // A word may have a million characters, and so may the signs between two words.
+      if (first === undefined || word.end - first.start > length || !isMatch(placed, one)) continue
       yield { wanted: one, start: first.start, end: word.end }
       found += 1
       if (found === mostMatches) return

@@ -1,5 +1,8 @@
-/** The characters of words, by the rules of SQLite's tokenizer `unicode61`: letters, digits and private use. */
-const wordPattern = /[\p{L}\p{N}\p{Co}]+/gu
+/**
+ * The characters of words, by the rules of SQLite's tokenizer `unicode61`: letters, digits and private use. A very long word counts as several
+ * ones, since the regular expression takes stack for each character.
+ */
+const wordPattern = /[\p{L}\p{N}\p{Co}]{1,9999}/gu
 
 /** A word of a text, with its place in it. */
 export interface Word {

@@ -27,10 +27,12 @@ export function parseQuery(text: string): Query {
     return part === '' ? [] : [{ part, mayGoOn: isOpen && isLast }]
   })
   if (found.length === 0) throw invalid('Name a word to look for.')
-  const withWords = found.flatMap(({ part, mayGoOn }) => {
-    const words = wordsOf(part)
-    return words.length === 0 ? [] : [{ words, isPrefix: mayGoOn && mayBePrefix(words.at(-1) ?? '') }]
-  })
+  const withWords = firstWords(
+    found.map(({ part, mayGoOn }) => {
+      const words = wordsOf(part)
+      return { words, isPrefix: mayGoOn && mayBePrefix(words.at(-1) ?? '') }
+    }),
+  )
   return {
     parts: found.map(({ part }) => folded(part)),
     wanted: withWords.map(({ words, isPrefix }) => ({ words: words.map(folded), isPrefix })),
@@ -39,6 +41,23 @@ export function parseQuery(text: string): Query {
       .map(({ words, isPrefix }) => `"${words.join(' ')}"${isPrefix ? ' *' : ''}`)
       .join(' AND '),
   }
+}
+
+/** Words of a query that are looked for in contents: the index is read once for each of them. */
+const mostWords = 20
+
+/** The first words, each phrase once. */
+function firstWords(all: readonly WantedWords[]): WantedWords[] {
+  const first = new Map<string, WantedWords>()
+  let count = 0
+  for (const { words, isPrefix } of all) {
+    const taken = words.slice(0, mostWords - count)
+    const phrase = folded(taken.join(' '))
+    if (phrase === '' || first.has(phrase)) continue
+    first.set(phrase, { words: taken, isPrefix: isPrefix && taken.length === words.length })
+    count += taken.length
+  }
+  return [...first.values()]
 }
 
 /** Characters of a word that may be the beginning of another one. Shorter ones begin so many words that all of them take seconds to find. */

@@ -25,4 +25,7 @@ test('a snippet is the part with the most of the words', async (t) => {
   t.match(long, /\[word\]/)
   t.ok(long.length < 300)
   t.ok(long.isWellFormed(), 'no character is cut')
+  t.equal(marked(`needle${'s'.repeat(1e6)} a needle`, 'needle'), '… a [needle]', 'a very long word')
+  t.equal(marked(`${'東'.repeat(4 * 1024 ** 2)} needle`, 'needle'), '… [needle]', 'the longest word')
+  t.equal(marked(`a${'.'.repeat(1e6)}b a b`, '"a b"'), '… [a b]')
 })

@@ -15,6 +15,22 @@ test('a short word is no beginning, but in scripts with few characters', async (
   t.equal(parseQuery('東').expression, '"東" *')
 })
 
+test('the first twenty different words are looked for in contents', async (t) => {
+  t.equal(
+    parseQuery('One two one "one two" "ÓNE two" cat CAT').expression,
+    '"One" AND "two" AND "one two" AND "cat"',
+  )
+  const letters = [...'abcdefghijklmnopqrstuvwxyz']
+  const terms = (text: string) => parseQuery(text).expression.split(' AND ')
+  t.strictSame(
+    terms(letters.join(' ')),
+    letters.slice(0, 20).map((letter) => `"${letter}"`),
+  )
+  t.strictSame(terms(`"${letters.join(' ')}"`), [`"${letters.slice(0, 20).join(' ')}"`])
+  t.strictSame(terms(`x "${letters.join(' ')} last`), ['"x"', `"${letters.slice(0, 19).join(' ')}"`])
+  t.equal(parseQuery(letters.join(' ')).parts.length, 26, 'in names, all are')
+})
+
 test('no syntax of the full-text index is in a query', async (t) => {
   t.equal(parseQuery('a OR bee*').expression, '"a" AND "OR" AND "bee" *')
   t.equal(parseQuery('col : ^a').expression, '"col" AND "a"')
