@@ -94,7 +94,8 @@ t.test('each state of a page is accessible', { skip: needsChromium }, async (t) 
   await inspect('files-uploading')
   for (const kind of ['desktop', 'phone'] as const) {
     await showAs(page, kind)
-    t.notOk(await overlap(line, page.locator('.bottom-bar')), `${kind}: the bar does not cover the uploads`)
+    for (const element of [line, page.locator('.rows')])
+      t.notOk(await overlap(element, page.locator('.bottom-bar')), `${kind}: the bar covers nothing`)
   }
   await line.getByRole('button', { name: 'Cancel all' }).click()
   await button('Select nothing').click()
@@ -138,6 +139,7 @@ t.test('each state of a page is accessible', { skip: needsChromium }, async (t) 
   await page.getByRole('checkbox', { name: 'Select: fern.png' }).check()
   await page.getByText('1 selected').waitFor()
   await inspect('photos-selected')
+  t.notOk(await overlap(page.locator('.months'), page.locator('.bottom-bar')), 'the bar covers no photo')
 
   await open('chat')
   const message = page.getByLabel('Message', { exact: true })

@@ -406,6 +406,7 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
       await row(page, 'a.txt').tap()
       await page.getByText('2 of 2 selected').waitFor()
       const bar = page.getByRole('group', { name: 'Selected entries' })
+      t.equal((await bar.boundingBox())?.width, 390)
       await bar.getByRole('button', { name: 'Delete' }).tap()
       await page.getByText('Deleted 2 entries.').waitFor()
       // The list follows the notice.
@@ -447,6 +448,8 @@ t.test('the entries of a folder', { skip: needsChromium, jobs: 2 }, async (t) =>
         .getByRole('button')
         .evaluateAll((buttons) => buttons.map((one) => one.getBoundingClientRect().top))
       t.equal(new Set(tops).size, 1, 'all actions stand on one line')
+      const end = await page.getByRole('grid').evaluate((grid) => grid.getBoundingClientRect().bottom)
+      t.ok(end <= ((await bar.boundingBox())?.y ?? 0), 'the bar covers no item')
       await bar.getByRole('button', { name: 'Restore', exact: true }).tap()
       await page.getByText('2 entries are back.').waitFor()
       await bar.waitFor({ state: 'detached' })

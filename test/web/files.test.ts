@@ -482,15 +482,15 @@ t.test('the page of files', { skip: needsChromium, jobs: 3 }, async (t) => {
     await versions.nth(1).getByRole('button', { name: 'Compare' }).click()
     const difference = dialog.locator('.difference')
     await difference.locator('del').waitFor()
-    t.equal(await difference.locator('del').textContent(), '- <img src=x onerror=window.__xss=1>\n')
+    t.equal(await difference.locator('del').textContent(), 'Removed\n- <img src=x onerror=window.__xss=1>\n')
     t.equal(await difference.locator('ins').count(), 0)
     t.equal(await difference.locator('span').count(), 6, 'three lines above and below')
     await difference.getByText('From line 18').waitFor()
     await dialog.getByLabel('Compare with').selectOption({ index: 1 })
     await difference.locator('ins').getByText('+ the end').waitFor()
     t.strictSame(await difference.locator('del').allTextContents(), [
-      '- <img src=x onerror=window.__xss=1>\n',
-      '- line 39\n',
+      'Removed\n- <img src=x onerror=window.__xss=1>\n',
+      'Removed\n- line 39\n',
     ])
     await dialog.getByRole('button', { name: 'Back to the list' }).click()
     await versions.nth(1).getByRole('button', { name: 'Delete' }).click()

@@ -21,10 +21,16 @@ interface Scene {
   open(name: string): Promise<void>
 }
 
+/** The configuration beside what all tests have. */
+interface Further {
+  readonly plugins: Readonly<Record<string, true>>
+  readonly server?: { readonly publicUrl: string }
+}
+
 function test(
   name: string,
   run: (t: Test, scene: Scene) => Promise<void>,
-  further: Readonly<Record<string, true>> = { ipfs: true },
+  further: Further = { plugins: { ipfs: true } },
 ): void {
   t.test(name, { skip: needsChromium }, async (t) => {
     const { faults, ...scene } = await openNode(t, further)
@@ -36,10 +42,10 @@ function test(
 /** Opens the files of a person, who has three. */
 async function openNode(
   t: Test,
-  further: Readonly<Record<string, true>>,
+  { plugins, ...rest }: Further,
 ): Promise<Scene & { readonly faults: readonly string[] }> {
-  const plugins = { files: true, 'storage-local': true, web: true, ...further }
-  const node = await createTestNode({ config: { plugins }, folder: import.meta.dirname })
+  const config = { plugins: { files: true, 'storage-local': true, web: true, ...plugins }, ...rest }
+  const node = await createTestNode({ config, folder: import.meta.dirname })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   for (const path of ['/letter.txt', '/gone.txt', '/trip/a.txt', '/trip/b.txt'])
@@ -61,11 +67,17 @@ async function put(user: TestUser, path: string, content: string): Promise<void>
   if (status !== 200) throw new Error(`${path} was refused with ${status}.`)
 }
 
+/** Opens the dialog for the selected entry. */
+async function offerToPublish(page: Page): Promise<void> {
+  await button(page.locator('.bottom-bar'), 'More').click()
+  await page.getByRole('menuitem', { name: 'Publish a copy' }).click()
+}
+
 /** Publishes an entry with the dialog, and returns its address. */
 async function publish({ page, dialog }: Scene, name: string): Promise<string> {
   await row(page, name).getByRole('checkbox').click()
-  await button(page, 'Publish').click()
-  await button(dialog, 'Publish').click()
+  await offerToPublish(page)
+  await button(dialog, 'Publish a copy').click()
   await dialog.getByText('It is published at this address:').waitFor()
   return (await dialog.getByRole('link').first().getAttribute('href')) ?? ''
 }
@@ -73,8 +85,9 @@ async function publish({ page, dialog }: Scene, name: string): Promise<string> {
 test('a file is published, and its address is copied', async (t, scene) => {
   const { page, dialog } = scene
   await row(page, 'letter.txt').getByRole('checkbox').click()
-  await button(page, 'Publish').click()
-  await dialog.getByText('Everybody who knows the address can read it').waitFor()
+  await offerToPublish(page)
+  await dialog.getByText('Everybody who knows the address can read the copy').waitFor()
+  await dialog.getByText('A link of "Share" is different').waitFor()
   await dialog.getByText('Later changes are not published.').waitFor()
   await button(dialog, 'Cancel').click()
   await page.locator('.rows:focus').waitFor()
@@ -83,12 +96,12 @@ test('a file is published, and its address is copied', async (t, scene) => {
   const address = await publish(scene, 'letter.txt')
   const [, cid = ''] = /^http:\/\/127\.0\.0\.1:\d+\/ipfs\/(b\w+)\?filename=letter\.txt$/.exec(address) ?? []
   await dialog.getByText(cid, { exact: true }).waitFor()
-  await dialog.getByText('Only this computer reaches the node here.').waitFor()
+  await dialog.getByText('Addresses of this node work only on its own computer').waitFor()
+  t.equal(await dialog.getByRole('img').count(), 0, 'another device cannot use a QR code')
   await hasFocus(page, 'Copy the address')
   await page.keyboard.press('Enter')
   await dialog.getByText('Copied.').waitFor()
   t.equal(await page.evaluate('navigator.clipboard.readText()'), address)
-  t.equal(await textOf(dialog.getByRole('img', { name: 'The address as a QR code' })), address)
   const read = await fetch(address)
   t.match(read.headers.get('content-type'), /^text\/plain/)
   t.equal(await read.text(), 'content of /letter.txt', 'everybody can read it')
@@ -98,10 +111,23 @@ test('a file is published, and its address is copied', async (t, scene) => {
   const mark = row(page, 'letter.txt').getByRole('img', { name: 'Published, and not changed since' })
   await mark.waitFor()
   t.equal(await page.getByRole('img').count(), 1, 'only what is published has a mark')
+  await button(page, 'Select nothing').click()
+  await page.locator('.legend').getByText('Published').waitFor()
   await put(scene.ada, '/letter.txt', 'another content')
   await mark.waitFor({ state: 'detached' })
   t.equal(await (await fetch(address)).text(), 'content of /letter.txt', 'what was published stays')
 })
+
+test(
+  'people elsewhere scan the address at which they reach the node',
+  async (t, scene) => {
+    const address = await publish(scene, 'letter.txt')
+    t.match(address, /^https:\/\/home\.example\.org\/ipfs\/b/)
+    t.equal(await textOf(scene.dialog.getByRole('img', { name: 'The address as a QR code' })), address)
+    t.equal(await scene.dialog.getByText('Addresses of this node work only').count(), 0)
+  },
+  { plugins: { ipfs: true }, server: { publicUrl: 'https://home.example.org' } },
+)
 
 test('what is published is listed, opened, published again and withdrawn', async (t, scene) => {
   const { page, ada, dialog, open } = scene
@@ -125,7 +151,7 @@ test('what is published is listed, opened, published again and withdrawn', async
   await item('/gone.txt').getByText('It is not among your files any more.').waitFor()
   await item('/letter.txt').getByText('What was published stays as it was.').waitFor()
   t.equal(await item('/trip').locator('.state').count(), 0)
-  await page.getByText('Only this computer reaches the node here.').waitFor()
+  await page.getByText('Addresses of this node work only on its own computer').waitFor()
   await page.getByText(/^Everything together takes \d+ B\.$/).waitFor()
 
   await button(page, 'Copy the address: /trip').click()
@@ -172,8 +198,8 @@ test('a publication that takes long shows how far it is, and goes on without its
   })
   await page.route('**/api/ipfs/publications', (route) => route.fulfill({ json: list }))
   await row(page, 'trip').getByRole('checkbox').click()
-  await button(page, 'Publish').click()
-  await button(dialog, 'Publish').click()
+  await offerToPublish(page)
+  await button(dialog, 'Publish a copy').click()
   await dialog.getByText('2.5 MB are read.').waitFor()
   await button(dialog, 'Close').click()
   await open('Published')
@@ -207,14 +233,14 @@ test('a failure says why, and can be tried again', async (t, scene) => {
     times: 1,
   })
   await row(page, 'letter.txt').getByRole('checkbox').click()
-  await button(page, 'Publish').click()
-  await button(dialog, 'Publish').click()
+  await offerToPublish(page)
+  await button(dialog, 'Publish a copy').click()
   await dialog.getByRole('alert').getByText('The disk of the node is full.').waitFor()
   await page.route('**/api/ipfs/publish', (route) => route.abort(), { times: 1 })
-  await button(dialog, 'Publish').click()
+  await button(dialog, 'Publish a copy').click()
   await dialog.getByRole('alert').getByText('The node did not answer. Try again.').waitFor()
   await page.route('**/qr-modules.js', (route) => route.abort(), { times: 1 })
-  await button(dialog, 'Publish').click()
+  await button(dialog, 'Publish a copy').click()
   await dialog.getByText('It is published at this address:').waitFor()
   t.equal(await dialog.getByRole('img').count(), 0, 'the address is there without its code')
   await dialog.getByRole('link', { name: 'All published' }).click()
@@ -263,7 +289,7 @@ test(
     t.ok(await button(page, 'Delete').isEnabled())
     t.equal(await page.getByText(/Publish|Import/).count(), 0)
   },
-  {},
+  { plugins: {} },
 )
 
 /** Reads a QR code, as the camera of a phone does. */

@@ -138,7 +138,11 @@ t.test('the first page', { skip: needsChromium, jobs: 3 }, async (t) => {
     await lines.first().waitFor({ state: 'detached' })
     await untilTrue(page, "document.activeElement.ariaLabel.startsWith('Menu of')")
 
+    await menu.click()
+    await lines.first().waitFor()
     await page.setViewportSize({ width: 390, height: 844 })
+    await untilTrue(page, "document.querySelector('.menu').getBoundingClientRect().right <= innerWidth - 6")
+    await page.keyboard.press('Escape')
     await navigation.getByRole('link', { name: 'Trash' }).waitFor({ state: 'detached' })
     const name = page.locator('body > .top').getByText('Our home')
     t.ok(((await name.boundingBox())?.width ?? 0) > 40, 'a phone shows the name, too')

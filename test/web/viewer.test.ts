@@ -265,6 +265,27 @@ t.test('files in the full window', { skip: needsChromium, jobs: 2 }, async (t) =
     t.equal(await contentOf(ada, '/plan.md'), '## Changed\n')
   })
 
+  test('photos are uploaded into the folder that the button names', async (t, { page, ada, open }) => {
+    await page.setViewportSize({ width: 1280, height: 720 })
+    await open('photos')
+    await page.getByText('Those that you upload here go into the folder "Photos".').waitFor()
+    const button = page.getByRole('button', { name: 'Upload to "Photos"' })
+    const beach = { name: 'beach.jpg', mimeType: 'image/jpeg', buffer: await picture(page, 400, 300) }
+    const upload = async () => {
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button.click()])
+      await chooser.setFiles(beach)
+    }
+    await upload()
+    await page.getByText('Uploaded "beach.jpg" into the folder "Photos".').waitFor()
+    t.equal((await ada.fetch('/stat?path=/Photos/beach.jpg')).status, 200)
+    await page.locator('.photos').getByRole('img', { name: 'beach.jpg' }).waitFor()
+    await page.setViewportSize({ width: 390, height: 844 })
+    await upload()
+    const conflict = page.getByRole('dialog', { name: '"beach.jpg" is there already' })
+    await conflict.getByRole('button', { name: 'Skip' }).click()
+    await conflict.waitFor({ state: 'detached' })
+  })
+
   test('photos are selected, deleted, taken back and found by date', async (t, {
     page,
     ada,

@@ -1,4 +1,5 @@
 import { answerOf, defineCommands, runningNode } from '@nodekeep/plugin-sdk'
+import { bytesText } from '@nodekeep/plugin-sdk/bytes-text'
 import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 
 type Status = NodeAnswers['GET /api/previews/status']
@@ -14,7 +15,7 @@ export default defineCommands({
     output.state({
       waiting,
       made,
-      cache: `${megabytes(cacheBytes)} of ${megabytes(cacheLimit)}`,
+      cache: `${bytesText(cacheBytes)} of ${bytesText(cacheLimit)}`,
       complete: isComplete,
     })
     const reasons = Object.entries(failed).map(([reason, files]) => ({ reason, files }))
@@ -23,7 +24,3 @@ export default defineCommands({
     output.table(reasons, '')
   },
 })
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`
-}

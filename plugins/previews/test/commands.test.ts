@@ -21,7 +21,7 @@ t.test('the command tells how far the previews are', async (t) => {
   const told = await run()
   t.equal(told.code, 0, told.stderr)
   t.match(told.stdout, /waiting +0/)
-  t.match(told.stdout, /cache +0\.\d MB of 2147\.5 MB/)
+  t.match(told.stdout, /cache +[\d.]+ (k?B) of 2\.1 GB/)
   t.match(told.stdout, /broken +1/)
   t.strictSame(JSON.parse((await run('--json')).stdout), status)
 })

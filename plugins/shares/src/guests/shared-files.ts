@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { type FileReading, NodekeepError } from '@nodekeep/plugin-sdk'
+import { NodekeepError } from '@nodekeep/plugin-sdk'
 import type { ByteRange } from '@nodekeep/plugin-sdk/stored-content'
 import { cleaningVersion } from '../pictures/cleaned-picture.ts'
 import type { PictureSource } from '../pictures/picture-bytes.ts'
 import type { PicturePlans } from '../pictures/picture-plans.ts'
 import type { PicturePlan } from '../pictures/plan-picture.ts'
 import { readCleaned } from '../pictures/read-cleaned.ts'
+import { closeReading, readVersion } from '../read-version.ts'
 import type { Share } from '../share.ts'
 import { nothingThere } from './not-there.ts'
 import type { Places } from './places.ts'
@@ -80,7 +81,7 @@ export class SharedFiles {
     }
   }
 
-  async *#read(
+  #read(
     share: Share,
     below: string,
     revision: string,
@@ -88,20 +89,8 @@ export class SharedFiles {
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const options = { reuseBuffers: true, ...range, ...(signal && { signal }) }
-    const reading = await this.#places.at(share, below, ({ files, path }) => files.read(path, options), close)
-    if (reading.entry.revision !== revision) {
-      await close(reading)
-      throw changedMeanwhile()
-    }
-    yield* reading.content
+    return readVersion(revision, () =>
+      this.#places.at(share, below, ({ files, path }) => files.read(path, options), closeReading),
+    )
   }
-}
-
-/** A file is closed by its reading alone. */
-async function close({ content }: FileReading): Promise<void> {
-  for await (const _chunk of content) break
-}
-
-function changedMeanwhile(): NodekeepError {
-  return new NodekeepError('CONFLICT', 'The file was changed meanwhile. Try again.')
 }

@@ -1,4 +1,5 @@
 import { Type } from '@nodekeep/plugin-sdk'
+import { refusalReason } from '../pictures/refused-picture.ts'
 
 const time = Type.String({ format: 'date-time' })
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T, description = '') =>
@@ -127,16 +128,7 @@ export const sentPictureView = Type.Object({
   picture: orNull(
     Type.Object({
       path: Type.String(),
-      refused: orNull(
-        Type.Union(
-          [Type.Literal('format'), Type.Literal('broken'), Type.Literal('large'), Type.Literal('sidecar')],
-          {
-            description:
-              'Why it is not sent: the node cannot clean its format, it is damaged or not whole, it is too large, or it has nothing but such data.',
-          },
-        ),
-        'Null for a picture that is sent.',
-      ),
+      refused: orNull(refusalReason, 'Null for a picture that is sent.'),
     }),
     'Null if there is none.',
   ),

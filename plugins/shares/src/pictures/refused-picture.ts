@@ -1,8 +1,15 @@
-/**
- * The reason for which a picture cannot be cleaned: the node knows no way for its format, it is damaged or not whole, it is too large, or it
- * is a file that has nothing but such data.
- */
-export type RefusalReason = 'format' | 'broken' | 'large' | 'sidecar'
+import { type Static, Type } from '@nodekeep/plugin-sdk'
+
+/** The reason for which a picture cannot be cleaned. */
+export const refusalReason = Type.Union(
+  [Type.Literal('format'), Type.Literal('broken'), Type.Literal('large'), Type.Literal('sidecar')],
+  {
+    description:
+      'Why it is not sent: the node cannot clean its format, it is damaged or not whole, it is too large, or it has nothing but such data.',
+  },
+)
+
+export type RefusalReason = Static<typeof refusalReason>
 
 /** Ends the reading of a picture that cannot be cleaned. */
 export class RefusedPicture extends Error {

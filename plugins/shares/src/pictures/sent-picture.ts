@@ -1,4 +1,5 @@
-import { conflict, type FilesService, type UserFiles } from '@nodekeep/plugin-sdk'
+import type { FilesService, UserFiles } from '@nodekeep/plugin-sdk'
+import { readVersion } from '../read-version.ts'
 import { hasPictureName } from './picture-format.ts'
 import type { PicturePlans } from './picture-plans.ts'
 import type { RefusalReason } from './refused-picture.ts'
@@ -34,7 +35,8 @@ export async function sentPicture(
   const { size, revision } = file
   const source = {
     size,
-    read: (start: number, end: number) => readVersion(own, file.path, revision, { start, end, signal }),
+    read: (start: number, end: number) =>
+      readVersion(revision, () => own.read(file.path, { reuseBuffers: true, start, end, signal })),
   }
   const plan = await plans.for({ userUuid, path: file.path, revision }, source, signal)
   if (plan.kind === 'unchanged') return null
@@ -49,17 +51,4 @@ async function firstPicture(files: UserFiles, folder: string): Promise<string | 
     if (looked === mostEntries) break
   }
   return null
-}
-
-async function* readVersion(
-  files: UserFiles,
-  path: string,
-  revision: string,
-  range: { readonly start: number; readonly end: number; readonly signal: AbortSignal },
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const { entry, content } = await files.read(path, { reuseBuffers: true, ...range })
-  for await (const chunk of content) {
-    if (entry.revision !== revision) throw conflict('The file was changed meanwhile. Try again.')
-    yield chunk
-  }
 }

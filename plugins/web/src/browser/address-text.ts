@@ -11,6 +11,8 @@ interface AddressTextProps {
   readonly main?: boolean
   /** Whether it is an address of the web, which opens in a tab of its own. */
   readonly opens?: boolean
+  /** The text of the button. */
+  readonly copy?: string
   /** The name of the button for programs that read the screen aloud, where several are shown. */
   readonly label?: string
   /** More buttons for what is at the address. */
@@ -22,6 +24,7 @@ export function AddressText({
   value,
   main = false,
   opens = false,
+  copy: text = texts.account.copyAddress,
   label,
   children,
 }: AddressTextProps): VNode {
@@ -36,7 +39,7 @@ export function AddressText({
         ? html`<a ref=${element} href=${value} target="_blank" rel="noreferrer">${value}</a>`
         : html`<span ref=${element}>${value}</span>`
     }
-    <button type="button" class=${main ? 'main' : ''} aria-label=${label} onClick=${copy}>${texts.account.copyAddress}</button>
+    <button type="button" class=${main ? 'main' : ''} aria-label=${label} onClick=${copy}>${text}</button>
     ${children}
     <span class="hint" role="status">${told.value}</span>
   </p>`

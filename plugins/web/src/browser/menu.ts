@@ -186,6 +186,8 @@ function lineFor(
 
 /** Moves a menu to its place: below an element, or above it if there is more room. It stays within the window. */
 function place(menu: HTMLElement, at: MenuPlace): void {
+  // At the place before, it may have had less room.
+  menu.style.left = '0'
   const { width, height } = menu.getBoundingClientRect()
   const within = (from: number, size: number, all: number) => Math.max(gap, Math.min(from, all - size - gap))
   const box = at instanceof Element ? at.getBoundingClientRect() : new DOMRect(at.x, at.y, 0, 0)

@@ -2,7 +2,6 @@ import type { NodeAnswers } from '@nodekeep/plugin-sdk/node-answers'
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { isLoopback } from './loopback.ts'
 import { request } from './request.ts'
-import { texts } from './texts.ts'
 
 /** Something that was published. */
 export type Published = NodeAnswers['POST /api/ipfs/publish']
@@ -22,8 +21,8 @@ export function publishedAddress(url: string): string {
   return new URL(url, location.origin).href
 }
 
-/** Returns what the person has to know about an address before they give it away; an empty text if the node knows its own for others. */
-export function addressHint(url: string): string {
-  if (!url.startsWith('/')) return ''
-  return isLoopback() ? texts.publishing.thisMachine : texts.publishing.thisOrigin
+/** Tells from where an address of what is published works, as the node tells it of links. */
+export function publishedReach(url: string): NodeAnswers['GET /api/shares']['reach'] {
+  if (isLoopback(new URL(publishedAddress(url)).hostname)) return 'machine'
+  return url.startsWith('/') ? 'network' : 'everywhere'
 }

@@ -24,7 +24,7 @@ export function MadeLink({ made: { url, reach }, page, children }: MadeLinkProps
   useLayoutEffect(() => element.current?.querySelector('button')?.focus(), [])
   return html`<div class="made-link" ref=${element}>
     <p role="status">${words.made}</p>
-    <${AddressText} value=${url} main opens />
+    <${AddressText} value=${url} main opens copy=${words.copy} />
     <${ReachNote} reach=${reach} page=${page} />
     ${reach !== 'machine' && html`<${QrCode} text=${url} label=${texts.publishing.qr} />`}
     <p class="buttons">${children}</p>

@@ -20,8 +20,8 @@ interface FoundPicture extends SentPicture {
 interface PictureDataProps {
   /** The path of what is shared; `null` if it is gone. */
   readonly path: string | null
-  /** Whether pictures are sent with their data. */
-  readonly keeps: boolean
+  /** Whether pictures are sent without their data. */
+  readonly cleans: boolean
   readonly page: PageContext
 }
 
@@ -31,7 +31,7 @@ const words = texts.links.pictures
  * The data that a picture has, and those that guests get, as terms and descriptions: of the picture that is shared, or of the first one in the
  * folder. Where there is none, they are about pictures in general.
  */
-export function PictureData({ path, keeps, page }: PictureDataProps): VNode {
+export function PictureData({ path, cleans, page }: PictureDataProps): VNode {
   const found = useSignal<FoundPicture | null>(null)
   useLayoutEffect(() => {
     if (path === null) return undefined
@@ -54,7 +54,7 @@ export function PictureData({ path, keeps, page }: PictureDataProps): VNode {
     <dt>${isKnown ? words.beforeOf(name) : words.before}</dt>
     <dd>${isKnown ? dataOf(picture.photo) : words.beforeText}</dd>
     <dt>${words.after}</dt>
-    <dd><span role="status">${keeps ? words.keptText : sent}</span></dd>
+    <dd><span role="status">${cleans ? sent : words.keptText}</span></dd>
   `
 }
 

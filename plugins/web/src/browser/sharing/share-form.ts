@@ -50,7 +50,7 @@ const gigabyte = 1e9
 export function ShareForm({ subject, share, days, agree, onAgree, onCancel, page }: ShareFormProps): VNode {
   const kind = useSignal<Share['kind']>(share?.kind ?? 'read')
   const hasPassword = useSignal(share?.password ?? false)
-  const keeps = useSignal(share?.keepMetadata ?? false)
+  const cleans = useSignal(share?.keepMetadata !== true)
   const fault = useSignal('')
   const isBusy = useSignal(false)
   const element = useRef<HTMLFormElement>(null)
@@ -111,7 +111,7 @@ export function ShareForm({ subject, share, days, agree, onAgree, onCancel, page
       />`
     }
     ${kind.value !== 'read' && html`<${Uploads} share=${share} />`}
-    ${kind.value !== 'drop' && subject.hasPictures && html`<${Pictures} path=${subject.path} keeps=${keeps.value} page=${page} onChange=${toggle(keeps)} />`}
+    ${kind.value !== 'drop' && subject.hasPictures && html`<${Pictures} path=${subject.path} cleans=${cleans.value} page=${page} onChange=${toggle(cleans)} />`}
     <p class="fault" role="alert">${fault.value}</p>
     <p class="buttons">
       <button type="button" onClick=${onCancel}>${texts.cancel}</button>
@@ -132,19 +132,19 @@ function Uploads({ share }: { readonly share: Share | null }): VNode {
 
 interface PicturesProps extends Pick<ShareFormProps, 'page'> {
   readonly path: string | null
-  readonly keeps: boolean
+  readonly cleans: boolean
   readonly onChange: (event: Event) => void
 }
 
 /** The data that pictures have, and those that guests get. */
-function Pictures({ path, keeps, page, onChange }: PicturesProps): VNode {
-  return html`<details class="pictures">
-    <summary>${keeps ? words.pictures.kept : words.pictures.removed}</summary>
+function Pictures({ path, cleans, page, onChange }: PicturesProps): VNode {
+  return html`<label class="choice"><input type="checkbox" name="cleansPictures" checked=${cleans} onChange=${onChange} /> ${words.pictures.clean}</label>
+  <details class="pictures">
+    <summary>${words.pictures.about}</summary>
     <dl>
-      <${PictureData} path=${path} keeps=${keeps} page=${page} />
+      <${PictureData} path=${path} cleans=${cleans} page=${page} />
     </dl>
-    <label class="choice"><input type="checkbox" name="keepMetadata" checked=${keeps} onChange=${onChange} /> ${words.pictures.keep}</label>
-    ${!keeps && html`<p class="hint">${words.pictures.others}</p>`}
+    ${cleans && html`<p class="hint">${words.pictures.others}</p>`}
   </details>`
 }
 
@@ -176,6 +176,6 @@ function termsOf(
       maxFiles: Number(data.get('files')),
       askSender: data.has('askSender'),
     }),
-    ...(kind !== 'drop' && hasPictures && { keepMetadata: data.has('keepMetadata') }),
+    ...(kind !== 'drop' && hasPictures && { keepMetadata: !data.has('cleansPictures') }),
   }
 }

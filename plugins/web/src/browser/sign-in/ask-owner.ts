@@ -65,12 +65,14 @@ export function AskOwner({ address, name, send, signIn, onBack }: AskOwnerProps)
     </form>`
   }
   return html`<div class="step">
+    <img src="/web/icon.svg" alt="" width="44" height="44" />
     ${heading(isSent.value ? text.sentTitle : text.title)}
     <p>${isSent.value ? text.sent : text.byHand}</p>
-    <${AddressText} value=${address} main />
+    ${isSent.value && html`<p>${text.sentAddress}</p>`}
+    <${AddressText} value=${address} main=${!isSent.value} />
     ${problem}
     <p class="choices">
-      <button type="button" aria-disabled=${isWorking.value} onClick=${tryAgain}>${text.signIn}</button>
+      <button type="button" class=${isSent.value ? 'main' : ''} aria-disabled=${isWorking.value} onClick=${tryAgain}>${text.signIn}</button>
       ${back}
     </p>
   </div>`

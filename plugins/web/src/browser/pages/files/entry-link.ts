@@ -1,10 +1,9 @@
 import type { VNode } from 'preact'
 import { html } from '../../html.ts'
-import { type IconName, icon } from '../../icon.ts'
+import { icon } from '../../icon.ts'
 import { shownName } from '../../shown-name.ts'
-import { texts } from '../../texts.ts'
 import type { Entry } from './listing.ts'
-import type { EntryMarks } from './marked-entries.ts'
+import { type EntryMarks, markKinds } from './marked-entries.ts'
 import { contentAddress, folderAddress } from './paths.ts'
 
 interface EntryLinkProps {
@@ -17,9 +16,6 @@ interface EntryLinkProps {
 export function EntryLink({ entry: { name, type }, path, marks }: EntryLinkProps): VNode {
   const shown = shownName(name)
   const address = type === 'directory' ? folderAddress(path) : contentAddress(path)
-  const mark = (text: string, name: IconName) =>
-    html`<span class="mark" role="img" aria-label=${text} title=${text}>${icon(name)}</span>`
-  const isLinked = marks.linked.paths.value.has(path)
-  const isPublished = marks.published.paths.value.has(path)
-  return html`${isLinked && mark(texts.links.mark, 'share-2')}${isPublished && mark(texts.publishing.mark, 'link')}<a href=${address} tabindex="-1" draggable=${false} title=${shown}><bdi>${shown}</bdi></a>`
+  const shownMarks = markKinds.filter(({ of }) => marks[of].paths.value.has(path))
+  return html`${shownMarks.map(({ of, text, icon: name }) => html`<span key=${of} class="mark" role="img" aria-label=${text} title=${text}>${icon(name)}</span>`)}<a href=${address} tabindex="-1" draggable=${false} title=${shown}><bdi>${shown}</bdi></a>`
 }

@@ -17,6 +17,7 @@ import type { Folder } from './folder.ts'
 import { FolderTools } from './folder-tools.ts'
 import { useUsage } from './folder-usage.ts'
 import { type ListMenu, OpenedMenu } from './list-menu.ts'
+import { MarkLegend } from './mark-legend.ts'
 import { folderAddress, folderOf, nameOf } from './paths.ts'
 import type { Search } from './search.ts'
 import { SearchResults } from './search-results.ts'
@@ -79,12 +80,12 @@ export function FolderView({ parts, menu, tasks, search, check, cuts, page }: Fo
             </div>
             <${Details} parts=${parts} usage=${usage} page=${page} />
           </div>
-          <p class="status-line"><span class="hint" role="status">${statusText(folder)}</span> <a class="alone" href="#/trash">${texts.trash.title}</a></p>
-          <${SelectionBar} parts=${parts} menu=${menu} />
+          <p class="status-line"><span class="hint" role="status">${statusText(folder)}</span> <${MarkLegend} folder=${folder} marks=${marks} /> <a class="alone" href="#/trash">${texts.trash.title}</a></p>
           <${OpenedMenu} menu=${menu} />`
     }
     <${CutUploadsLine} cuts=${cuts} folder=${folder} page=${page} />
     <${TaskList} tasks=${tasks} />
+    ${!search.isOpen.value && html`<${SelectionBar} parts=${parts} menu=${menu} />`}
     ${dragged.value?.isOfDevice === true && html`<p class="drop">${dropText(dragged.value.folder)}</p>`}
   </section>`
 }

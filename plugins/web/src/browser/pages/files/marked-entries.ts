@@ -1,6 +1,8 @@
 import type { PageContext } from '@nodekeep/plugin-sdk/web-page'
 import { signal } from '@preact/signals'
+import type { IconName } from '../../icon.ts'
 import { request } from '../../request.ts'
+import { texts } from '../../texts.ts'
 import { folderOf } from './paths.ts'
 
 /** The entries that others reach by an address. */
@@ -10,6 +12,20 @@ export interface EntryMarks {
   /** Those that have a link that works. */
   readonly linked: MarkedEntries
 }
+
+/** A mark beside the name of an entry: its icon, its meaning, and that in a few words. */
+interface MarkKind {
+  readonly of: keyof EntryMarks
+  readonly icon: IconName
+  readonly text: string
+  readonly short: string
+}
+
+/** The marks, in the order in which they are shown. */
+export const markKinds: readonly MarkKind[] = [
+  { of: 'linked', icon: 'share-2', text: texts.links.mark, short: texts.links.shortMark },
+  { of: 'published', icon: 'globe', text: texts.publishing.mark, short: texts.publishing.shortMark },
+]
 
 /** Entries with a mark beside their names. */
 export class MarkedEntries {

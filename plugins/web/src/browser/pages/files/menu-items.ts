@@ -24,8 +24,6 @@ export function entryItems(entries: readonly Entry[], actions: EntryActions, mar
     { label: texts.files.download, icon: 'download', run: () => void actions.download(entries) },
     marks.linked.isOffered.value &&
       isOne && { label: texts.links.share, icon: 'share-2', run: () => void actions.share(first) },
-    marks.published.isOffered.value &&
-      isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
     null,
     isOne && { label: texts.files.rename, icon: 'pencil', keys: 'F2', run: () => void actions.rename(first) },
     { label: texts.files.move, icon: 'folder-input', run: () => void actions.move(entries) },
@@ -36,6 +34,8 @@ export function entryItems(entries: readonly Entry[], actions: EntryActions, mar
       icon: 'info',
       run: () => (isOne ? actions.showDetailsOf(first) : actions.showDetails()),
     },
+    marks.published.isOffered.value &&
+      isOne && { label: texts.publishing.publish, icon: 'globe', run: () => void actions.publish(first) },
     null,
     {
       label: texts.files.delete,

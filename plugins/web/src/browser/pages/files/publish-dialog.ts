@@ -6,10 +6,11 @@ import { AddressText } from '../../address-text.ts'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
 import { usePolled } from '../../polled.ts'
-import { addressHint, type Published, publish, publishedAddress } from '../../publications.ts'
+import { type Published, publish, publishedAddress, publishedReach } from '../../publications.ts'
 import { QrCode } from '../../qr-code.ts'
 import { Dialog } from '../../questions.ts'
 import { reasonOf } from '../../request.ts'
+import { ReachNote } from '../../sharing/reach-note.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { nameOf } from './paths.ts'
@@ -85,7 +86,7 @@ function Publishing({ subject, page, close }: PublishingProps): VNode {
       isRunning.value = false
     }
   }
-  if (published.value) return html`<${Result} published=${published.value} close=${close} />`
+  if (published.value) return html`<${Result} published=${published.value} page=${page} close=${close} />`
   return html`
     ${words.explanation.map((text) => html`<p>${text}</p>`)}
     <p class="fault" role="alert">${fault.value}</p>
@@ -114,17 +115,22 @@ function Progress({ subject, page }: Omit<PublishingProps, 'close'>): VNode {
   `
 }
 
-function Result({ published, close }: { published: Published; close: () => void }): VNode {
+interface ResultProps extends Omit<PublishingProps, 'subject'> {
+  readonly published: Published
+}
+
+function Result({ published, page, close }: ResultProps): VNode {
   const element = useRef<HTMLDivElement>(null)
   // The button that was pressed has gone.
   useLayoutEffect(() => element.current?.querySelector('button')?.focus(), [])
   const address = publishedAddress(published.url)
+  const reach = publishedReach(published.url)
   const words = texts.publishing
   return html`<div class="published" ref=${element}>
     <p role="status">${words.isPublished}</p>
     <${AddressText} value=${address} main opens />
-    <p class="hint">${addressHint(published.url)}</p>
-    <${QrCode} text=${address} label=${words.qr} />
+    <${ReachNote} reach=${reach} page=${page} />
+    ${reach !== 'machine' && html`<${QrCode} text=${address} label=${words.qr} />`}
     <p>${words.cid} <code>${published.cid}</code></p>
     <p class="buttons">
       <a class="button" href="#/published">${words.all}</a>

@@ -33,7 +33,6 @@ export function SelectionBar({ parts: { folder, actions, marks }, menu }: Select
     ${button(texts.files.copy, 'copy', () => void actions.copy(selected), 'spare')}
     ${isOne && first.type === 'file' && button(texts.versions.title, 'history', () => actions.showVersions(first), 'spare')}
     ${marks.linked.isOffered.value && isOne && button(texts.links.share, 'share-2', () => void actions.share(first), 'spare')}
-    ${marks.published.isOffered.value && isOne && button(texts.publishing.publish, 'globe', () => void actions.publish(first), 'spare')}
     ${button(texts.files.delete, 'trash-2', () => void actions.delete(selected))}
     <button type="button" class="quiet" aria-haspopup="menu" onClick=${more}>${icon('ellipsis')}<span>${texts.files.more}</span></button>
   </div>`

@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { useRef } from 'preact/hooks'
 import { bytesText } from '../../bytes-text.ts'
 import { html } from '../../html.ts'
+import { useMedia } from '../../media.ts'
 import { Dialog } from '../../questions.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
@@ -55,6 +56,8 @@ function Content({ check, actions }: StoredCheckProps): VNode {
 }
 
 function Choice({ check }: Pick<StoredCheckProps, 'check'>): VNode {
+  // A finger drops nothing.
+  const isPointed = useMedia('(hover: hover)')
   const files = useRef<HTMLInputElement>(null)
   const folders = useRef<HTMLInputElement>(null)
   const choose = ({ currentTarget }: Event) => {
@@ -62,7 +65,7 @@ function Choice({ check }: Pick<StoredCheckProps, 'check'>): VNode {
     void check.start(chosenFiles(field.files ?? []))
   }
   return html`<p>${texts.check.explained}</p>
-    <p class="target">${texts.check.dropHere}</p>
+    ${isPointed && html`<p class="target">${texts.check.dropHere}</p>`}
     <p class="buttons">
       <button type="button" onClick=${() => check.close()}>${texts.cancel}</button>
       <button type="button" onClick=${() => files.current?.click()}>${texts.check.chooseFiles}</button>

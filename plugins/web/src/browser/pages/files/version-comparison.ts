@@ -120,7 +120,11 @@ function shownLines(parts: readonly DifferencePart[]): VNode[] {
     if (shown.length === 0) return []
     return [
       html`<b>${words.fromLine(line)}</b>`,
-      ...shown.map(({ sign, text }) => html`<${tags[sign]}>${`${sign} ${text}\n`}<//>`),
+      ...shown.map(({ sign, text }, i) => {
+        // A word for the sign stands above the first of the lines that have it.
+        const word = sign === ' ' || shown[i - 1]?.sign === sign ? null : words.signs[sign]
+        return html`<${tags[sign]}>${word !== null && html`<small>${`${word}\n`}</small>`}${`${sign} ${text}\n`}<//>`
+      }),
     ]
   })
 }

@@ -43,12 +43,8 @@ export function LinkCard({ page, share, days, maker, onChanged }: LinkCardProps)
     page.notice(words.ended)
     await onChanged()
   }
-  const renew = async () => {
-    const question = {
-      title: words.newAddressTitle(shown),
-      text: words.newAddressText,
-      agree: words.newAddress,
-    }
+  const replace = async () => {
+    const question = { title: words.replaceTitle(shown), text: words.replaceText, agree: words.replace }
     if ((await ask(question)) === null) return
     const { url, reach } = await change({ newAddress: true })
     if (url !== null) showAddress(share, { url, reach })
@@ -70,7 +66,7 @@ export function LinkCard({ page, share, days, maker, onChanged }: LinkCardProps)
     <p class="choices">
       ${days && state === 'back' && action(words.reopen, () => change({ reopen: true }))}
       ${days && state !== 'gone' && action(words.change, () => offerChange(share, days, change))}
-      ${days && state !== 'gone' && action(words.newAddress, renew)}
+      ${days && state !== 'gone' && action(words.replace, replace)}
       ${action(words.end, end)}
     </p>
     <${Uses} page=${page} share=${share} />

@@ -6,6 +6,7 @@ import { Questions } from '../../questions.ts'
 import { ShareDialog } from '../../sharing/share-dialog.ts'
 import { shownName } from '../../shown-name.ts'
 import { removeArchiveFrame } from '../files/archive-download.ts'
+import { ConflictDialog } from '../files/conflict-dialog.ts'
 import { entryMarks } from '../files/marked-entries.ts'
 import { nameOf } from '../files/paths.ts'
 import { Previews } from '../files/previews.ts'
@@ -14,7 +15,7 @@ import { ViewedFile } from '../files/viewed-file.ts'
 import { Photos } from './photos.ts'
 import { PhotosView } from './photos-view.ts'
 
-/** Deletions go on while another page is shown. */
+/** Uploads and deletions go on while another page is shown. */
 let tasks: Tasks | null = null
 
 function startTasks(page: PageContext): Tasks {
@@ -46,7 +47,10 @@ const mount: MountPage = (element, page) => {
     page.setTitle(path === null ? null : shownName(nameOf(path)))
   })
   const parts = { page, photos, previews, linked, viewed, tasks }
-  render(html`<${PhotosView} ...${parts} /><${ShareDialog} page=${page} /><${Questions} />`, element)
+  render(
+    html`<${PhotosView} ...${parts} /><${ShareDialog} page=${page} /><${ConflictDialog} ...${parts} /><${Questions} />`,
+    element,
+  )
   return () => {
     stop()
     render(null, element)

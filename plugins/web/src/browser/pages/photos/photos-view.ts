@@ -21,6 +21,7 @@ import { PhotoFacts } from './photo-facts.ts'
 import { type GridSizes, heightOf, placed, type VisibleMonth, visible } from './photo-layout.ts'
 import { PhotoSelection } from './photo-selection.ts'
 import { PhotoTile } from './photo-tile.ts'
+import { PhotoUpload } from './photo-upload.ts'
 import type { Photos } from './photos.ts'
 import { SelectionBar } from './selection-bar.ts'
 
@@ -59,15 +60,16 @@ export function PhotosView({ page, photos, previews, linked, viewed, tasks }: Ph
   return html`<section class="photos">
     <div class="page-head">
       <h1 id=${headingId} tabindex="-1">${words.title}</h1>
-      ${!isEmpty && html`<button type="button" aria-pressed=${selection.isOn.value} onClick=${select}>${icon('circle-check')}${texts.files.select}</button>`}
+      <div class="toolbar">
+        ${!isEmpty && html`<button type="button" aria-pressed=${selection.isOn.value} onClick=${select}>${icon('circle-check')}${texts.files.select}</button>`}
+        <${PhotoUpload} page=${page} tasks=${tasks} />
+      </div>
     </div>
     <p class="fault" role="alert">${photos.fault.value}</p>
     <p class="hint" role="status">${statusText(photos)}</p>
     ${
       isEmpty
-        ? html`<${EmptyState} icon="image" title=${words.emptyTitle} text=${words.emptyText}>
-            <a class="button main" href="#/files">${words.toFiles}</a>
-          <//>`
+        ? html`<${EmptyState} icon="image" title=${words.emptyTitle} text=${words.emptyText(words.folder)} />`
         : html`<${PhotoGrid} photos=${photos} selection=${selection} onOpen=${(path: string) => viewed.open(path)} />`
     }
     <${TaskList} tasks=${tasks} />

@@ -7,9 +7,10 @@ import { bytesText } from '../../bytes-text.ts'
 import { EmptyState } from '../../empty-state.ts'
 import { html } from '../../html.ts'
 import { PolledState, usePolled } from '../../polled.ts'
-import { addressHint, publish, publishedAddress } from '../../publications.ts'
+import { publish, publishedAddress, publishedReach } from '../../publications.ts'
 import { ask } from '../../questions.ts'
 import { request } from '../../request.ts'
+import { ReachNote } from '../../sharing/reach-note.ts'
 import { shownName } from '../../shown-name.ts'
 import { texts } from '../../texts.ts'
 import { dateText } from '../../times.ts'
@@ -55,7 +56,7 @@ export function PublishedView({ page }: { page: PageContext }): VNode {
     <${PolledState} of=${polled} />
     ${list?.publications.length === 0 && html`<${EmptyState} icon="globe" title=${words.none} text=${words.noneText} />`}
     ${list && list.publications.length > 0 && html`<p class="hint">${words.text}</p>`}
-    ${url && html`<p class="hint">${addressHint(url)}</p>`}
+    ${url && html`<${ReachNote} reach=${publishedReach(url)} page=${page} />`}
     <ul class="cards" aria-label=${words.list}>
       ${list?.publications.map(
         (publication) => html`<li class="card" key=${publication.id}>

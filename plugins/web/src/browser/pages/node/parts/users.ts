@@ -221,7 +221,7 @@ function Invitation({ page }: { page: PageContext }): VNode {
   return html`<section class="card box">
     <h2>${words.invite}</h2>
     <p class="note">${address === null ? words.inviteHere : words.inviteText}</p>
-    ${address === null ? html`<p class="more"><a class="alone" href="#/node/overlay">${words.inviteHow}</a></p>` : html`<${AddressText} value=${address} />`}
+    ${address === null ? html`<p class="more"><a class="alone" href="#/node/overlay">${words.inviteHow}</a></p>` : html`<${AddressText} value=${address} main />`}
   </section>`
 }
 
