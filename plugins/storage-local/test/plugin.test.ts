@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createTestNode } from '@nodekeep/kernel/testing'
 import { definePlugin, StorageBackends } from '@nodekeep/plugin-sdk'
 import t from 'tap'
@@ -51,6 +52,9 @@ t.test('the health report says that the folder was removed', async (t) => {
   rmSync(join(node.dataFolder, 'files'), { recursive: true })
   // The report is cached for a moment.
   let status = 200
-  while (status === 200) status = (await node.fetch('/health')).status
+  while (status === 200) {
+    await delay(20)
+    status = (await node.fetch('/health')).status
+  }
   t.equal(status, 503)
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StorageBackend } from '@nodekeep/plugin-sdk'
 import t, { type Test } from 'tap'
@@ -169,9 +169,22 @@ function copyOf(t: Test, write: (folder: string) => void): string {
   return folder
 }
 
+/** The outcomes of {@link contentsAfterReopening}, by all that was in the folder. */
+const reopened = new Map<string, Record<string, string | null>>()
+
+/** Returns the files after a start on a folder. Of four folders, three have what an earlier one had. */
 async function contentsAfterReopening(root: string): Promise<Record<string, string | null>> {
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true }).map((entry) => {
+    const path = join(entry.parentPath, entry.name)
+    return [path.slice(root.length), entry.isDirectory() ? null : readFileSync(path, 'latin1')] as const
+  })
+  const before = JSON.stringify(sorted(Object.fromEntries(entries)))
+  const known = reopened.get(before)
+  if (known !== undefined) return known
   const backend = await openLocalBackend({ root })
   await backend.close()
   if (leftovers(root).length > 0) throw new Error(`Left behind: ${leftovers(root).join(', ')}`)
-  return contentsOf(root)
+  const after = contentsOf(root)
+  reopened.set(before, after)
+  return after
 }

@@ -371,7 +371,7 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
       waiting += 1
       await release.promise
     }
-    const paths = Array.from({ length: 40 }, (_, index) => `/one-user/${index}`)
+    const paths = Array.from({ length: 20 }, (_, index) => `/one-user/${index}`)
     const uploads = paths.map((path) => backend.write(path, content()))
     while (waiting < 16) await new Promise(setImmediate)
     t.equal(waiting, 16, 'one user has the memory of 16 parts')
@@ -380,7 +380,7 @@ t.test('files survive what a network and a server do wrong', { skip: needsS3Serv
     await backend.makeDirectory('/one-user/folder')
     release.resolve()
     await Promise.all(uploads)
-    t.equal((await namesIn(backend, '/one-user')).length, 41)
+    t.equal((await namesIn(backend, '/one-user')).length, 21)
   })
 })
 

@@ -8,11 +8,11 @@ import type { BackendCheck } from './subject.ts'
 
 const mebibyte = 1024 * 1024
 const chunkBytes = mebibyte / 4
-const fileBytes = 160 * mebibyte
+const fileBytes = 112 * mebibyte
 /** Most memory that a backend needs for one file, such as for parts that wait for their server. */
 const mostHeld = 64 * mebibyte
 /** Memory is measured when this much of the file was passed on: nearly all, but not the end, at which a backend may free everything. */
-const measuredAfter = 128 * mebibyte
+const measuredAfter = 96 * mebibyte
 
 /**
  * @param bytesInMemory returns the bytes of content that the server of a backend holds in this process; null for a storage that keeps
@@ -84,8 +84,8 @@ class HeldMemory {
 }
 
 function inUseAfterCollection(): number {
-  // V8 frees the memory of buffers beside the program; the next collection waits for that.
-  for (let round = 0; round < 2; round += 1) collectHeap('major')
+  // V8 frees the memory of buffers beside the program. It collects at least twice, and the second time waits for that.
+  collectHeap('major')
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { CID } from 'multiformats/cid'
 import * as raw from 'multiformats/codecs/raw'
 import { identity } from 'multiformats/hashes/identity'
@@ -114,7 +115,10 @@ t.test(
       body: await answer.json(),
     }))
     const isDone = importing.then(() => true)
-    while (!(await Promise.race([isDone, node.fetch('/whoami').then(() => false)]))) others += 1
+    while (!(await Promise.race([isDone, node.fetch('/whoami').then(() => false)]))) {
+      others += 1
+      await delay(5)
+    }
     const { status, body: refusal } = await importing
     t.equal(status, 413)
     t.match(refusal, { message: /at most 250000 blocks/ })

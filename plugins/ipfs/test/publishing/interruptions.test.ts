@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { copyFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { TestUser } from '@nodekeep/kernel/testing'
 import t, { type Test } from 'tap'
 import { endlessStorage } from '../fixtures/endless-storage.ts'
@@ -33,11 +34,12 @@ async function startEndless(t: Test, ipfs: object = {}) {
   return { ada: await node.signIn(), node, dataFolder, stop }
 }
 
-/** Waits until the list of a user says so. Each look is a request to the node, which goes on meanwhile. */
+/** Waits until the list of a user says so. */
 async function until(user: TestUser, isSo: (list: Awaited<ReturnType<typeof publications>>) => boolean) {
   for (;;) {
     const list = await publications(user)
     if (isSo(list)) return list
+    await delay(5)
   }
 }
 

@@ -14,9 +14,12 @@ const panic = `(module
     (drop (call $write (i32.const 2) (i32.const 8) (i32.const 1) (i32.const 32)))
     (unreachable)))`
 
-t.test('a node really runs WASI programs and functions, within their limits', async (t) => {
-  const plugins = { 'wasm-native': true, 'wasm-wasmer': true }
-  const node = await createWasmNode({ timeoutMs: 8000 }, { config: { plugins } })
+/** A spare process warms itself up for longer than these programs run. */
+const withoutSpares = { 'wasm-wasmer': { spares: 0 } }
+
+t.test('a node really runs WASI programs and functions', async (t) => {
+  const config = { plugins: { 'wasm-native': true, 'wasm-wasmer': true }, ...withoutSpares }
+  const node = await createWasmNode({ timeoutMs: 8000 }, { config })
   t.teardown(() => node.stop())
   const ada = await node.signIn()
   await store(ada, '/copy.wasm', await wat(copyInput))
@@ -32,9 +35,6 @@ t.test('a node really runs WASI programs and functions, within their limits', as
   t.match((await run({ wasmBytes, stdin: 'x' })).body, { success: true, stdout: 'x' })
 
   t.equal((await callFile(ada, '/a.wasm', 'add', [1, 2])).text, '{"success":true,"result":3}')
-  await store(ada, '/loop.wasm', await wat(hostile.replace('"loop"', '"_start"')))
-  const looped = await run({ filepath: '/loop.wasm' })
-  t.match(looped, { status: 422, body: { message: /time/, stdout: '', stderr: '' } })
   await store(ada, '/panic.wasm', await wat(panic))
   const written = { error: true, code: 'UNPROCESSABLE', message: 'The program trapped: unreachable.' }
   const trapped = await run({ filepath: '/panic.wasm' })
@@ -49,4 +49,14 @@ t.test('a node really runs WASI programs and functions, within their limits', as
   await store(ada, '/text.wasm', Buffer.from('no module'))
   t.match(await run({ filepath: '/text.wasm' }), { status: 400, body: { code: 'VALIDATION_ERROR' } })
   t.match(await run({ filepath: '/none.wasm' }), { status: 404, body: { code: 'NOT_FOUND' } })
+})
+
+t.test('a program that loops ends at the time limit of the node', async (t) => {
+  const config = { plugins: { 'wasm-wasmer': true }, ...withoutSpares }
+  const node = await createWasmNode({ timeoutMs: 500 }, { config })
+  t.teardown(() => node.stop())
+  const ada = await node.signIn()
+  await store(ada, '/loop.wasm', await wat(hostile.replace('"loop"', '"_start"')))
+  const looped = await readAnswer(post(ada, 'run', { filepath: '/loop.wasm' }))
+  t.match(looped, { status: 422, body: { message: /time/, stdout: '', stderr: '' } })
 })
