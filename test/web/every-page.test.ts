@@ -88,7 +88,10 @@ t.test(
     const inspect = (name: string, looks = allLooks) => inspectPage(t, page, name, looks)
     const onPhone = allLooks.filter(([kind]) => kind === 'phone')
     const onDesktop = allLooks.filter(([kind]) => kind === 'desktop')
-    if (pictures !== undefined) await page.route('**/api/system/health', olderBy(11 * day))
+    if (pictures !== undefined) {
+      await page.route('**/api/system/health', olderBy(11 * day))
+      await page.route('**/api/backup/status', inFolder('/home/ada/nodekeep/data/backups'))
+    }
 
     await page.goto(/\S+#claim=\S+/.exec(node.banner)?.[0] ?? '')
     await page.getByRole('heading', { name: 'Welcome to your new node' }).waitFor()
@@ -271,6 +274,14 @@ function olderBy(ms: number): (route: Route) => Promise<void> {
     const response = await route.fetch()
     const report = (await response.json()) as { uptime: number }
     await route.fulfill({ response, json: { ...report, uptime: report.uptime + ms / 1000 } })
+  }
+}
+
+/** Shows a folder of backups as a person has it. */
+function inFolder(folder: string): (route: Route) => Promise<void> {
+  return async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), folder } })
   }
 }
 

@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { headingId } from '../../action.ts'
 import { html } from '../../html.ts'
+import { narrow, useMedia } from '../../media.ts'
 import { texts } from '../../texts.ts'
 import type { ShownParts } from './shown-parts.ts'
 
@@ -21,10 +22,11 @@ export function NodeView({ page, parts, place }: NodeViewProps): VNode {
   const title = shown?.title ?? null
   useLayoutEffect(() => page.setTitle(title), [title])
   const tabs = useRef<HTMLElement>(null)
+  const isNarrow = useMedia(narrow)
   // On a phone, they are wider than the window. Plugins add theirs late.
   useLayoutEffect(() => {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [title, list.length])
+  }, [title, list.length, isNarrow])
   if (shown === undefined && !parts.isComplete.value) return html`<p class="hint">${texts.shell.loading}</p>`
   const onPluginsChanged = () => {
     void parts.find()
