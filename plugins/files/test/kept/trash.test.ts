@@ -174,7 +174,7 @@ t.test('a user never reaches what is kept of another one', async (t) => {
     await t.rejects(async () => void (await call('/a', version?.id ?? '')), { code: 'NOT_FOUND' })
   await files.remove('/a')
   const [item] = (await kept.trash()).items
-  t.strictSame(await ofBob.trash(), { items: [], cursor: null })
+  t.strictSame((await ofBob.trash()).items, [])
   await t.rejects(ofBob.restore(item?.id ?? ''), { code: 'NOT_FOUND' })
   await t.rejects(ofBob.deleteItem(item?.id ?? ''), { code: 'NOT_FOUND' })
   await ofBob.emptyTrash()

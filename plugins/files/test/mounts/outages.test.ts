@@ -32,7 +32,8 @@ t.test('the log says once that a mount is unreachable, and once that it answers 
     return Promise.all(answers.flat())
   }
 
-  lines.length = 0
+  // The scan at the sign-in may be the first to find it out.
+  const before = lines.length
   for (const answer of await all('/gone')) {
     t.equal(answer.status, 503)
     t.equal(answer.headers.get('retry-after'), null, 'a retry does not help')
@@ -42,8 +43,10 @@ t.test('the log says once that a mount is unreachable, and once that it answers 
       message: /^The node has no storage for "\/gone"\. Its owner must correct storage\.mounts/,
     })
   }
-  t.match(about('/gone'), [{ msg: /does not answer/, err: { stack: /not-loaded/ } }])
-  t.equal(lines.length, 1, 'nothing else is logged')
+  const told = about('/gone').filter(({ msg }) => msg.includes('does not answer'))
+  t.match(told, [{ err: { stack: /not-loaded/ } }])
+  const others = lines.slice(before).filter(({ mount }) => mount !== '/gone')
+  t.strictSame(others, [], 'nothing else is logged')
 
   lines.length = 0
   shaky.isReachable = false
