@@ -1,4 +1,3 @@
-import gt from 'semver/functions/gt.js'
 import type { ReleaseChanges } from './release-changes.ts'
 import { type ReleaseFolder, readManifest } from './release-folder.ts'
 import type { SupervisorLog } from './supervisor-log.ts'
@@ -12,15 +11,17 @@ import { type Change, lastFailureOf, readHistory } from './supervisor-state.ts'
  * @param options.again whether a release is tried again that has not worked here
  * @returns `null` if the release in use stays
  */
-export function changeToOther(
+export async function changeToOther(
   release: string,
   folder: ReleaseFolder,
   changes: ReleaseChanges,
   log: SupervisorLog,
   { again }: { readonly again: boolean },
-): Change | null {
+): Promise<Change | null> {
   const [{ version: other }, { version: current }] = [readManifest(release), readManifest(folder.inUse())]
   if (other === current) return null
+  // A supervisor, which stays for years, rarely needs it.
+  const { default: gt } = await import('semver/functions/gt.js')
   if (!gt(other, current)) {
     log.info(`Version ${current} runs, since it is newer than version ${other}, which was started.`)
     return null

@@ -79,7 +79,7 @@ async function prepare(described: SupervisorDescription): Promise<() => Promise<
   const socket = early ?? (await openSocket(described, log, { waitMs: portWaitMs }))
   const { again, withoutWayBack } = described
   const change =
-    release === null || back !== null ? null : changeToOther(release, folder, changes, log, { again })
+    release === null || back !== null ? null : await changeToOther(release, folder, changes, log, { again })
   const asked: AskedChange | null = change && { change, drainMs: 0, withoutRollback: withoutWayBack }
   return () => supervisor.run(socket, asked)
 }
