@@ -36,7 +36,8 @@ export function sentenceOf(
   }
   if (onlyStored > 0)
     sentences.push(`${share(onlyStored, files)} stored, but in no backup that was tried out.`)
-  if (stored === 0) return files === 1 ? 'The file is not on the node.' : `None of the ${number(files)} is on the node.`
+  if (stored === 0)
+    return files === 1 ? 'The file is not on the node.' : `None of the ${number(files)} is on the node.`
   if (missing > 0)
     sentences.push(missing === 1 ? 'This one is not stored.' : `These ${number(missing)} are not stored.`)
   return sentences.join(' ')
